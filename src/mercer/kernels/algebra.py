@@ -1,0 +1,407 @@
+"""The algebra: sums, multiples, products, powers, exponentials, normalisation and pull-backs of kernels.
+
+Each is a small kernel that wraps others.  Its formula is the arithmetic itself, and its theorem the closure rule
+that keeps positive semi-definiteness, so that the certificate of a composition is derived and never guessed.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .base import ATOM, Kernel, Pair
+from .data import Columns, Mapped
+from .expression import Expression
+from .parameters import check_finite, check_integer, check_positive, show
+from .theorem import Theorem, pull_back
+
+
+def plus(a: object, b: object) -> Kernel:
+    """a + b for kernels and numbers; a number stands for the constant kernel."""
+    if isinstance(a, numbers.Real) and a == 0 and isinstance(b, Kernel):
+        return b  # so that sum(kernels) works
+    if isinstance(b, numbers.Real) and b == 0 and isinstance(a, Kernel):
+        return a
+    left, right = _as_kernel(a), _as_kernel(b)
+    return NotImplemented if left is None or right is None else Sum(left, right)
+
+
+def times(a: object, b: object) -> Kernel:
+    """a · b for kernels and numbers."""
+    for number, kernel in ((a, b), (b, a)):
+        if isinstance(number, numbers.Real) and isinstance(kernel, Kernel):
+            inner, weight = (kernel.kernel, kernel.weight) if isinstance(kernel, Scaled) else (kernel, 1.0)
+            return Scaled(inner, float(number) * weight)
+    if isinstance(a, Kernel) and isinstance(b, Kernel):
+        return Product(a, b)
+    return NotImplemented
+
+
+def exp(kernel: Kernel) -> Kernel:
+    """Return the kernel e^k(x, z).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, exp
+    >>> exp(Linear())([[0.0], [1.0]]).round(4)
+    array([[1.    , 1.    ],
+           [1.    , 2.7183]])
+    """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"exp takes a kernel, got {kernel!r}; for numbers and arrays use numpy.exp")
+    return Exp(kernel)
+
+
+def _as_kernel(value: object) -> Kernel | None:
+    if isinstance(value, Kernel):
+        return value
+    if isinstance(value, numbers.Real):
+        number = float(value)
+        return Constant(number) if number >= 0 else Scaled(Constant(-number), -1.0)
+    return None
+
+
+def _check_kernels(kernel: Kernel, *names: str) -> None:
+    for name in names:
+        value = getattr(kernel, name)
+        if not isinstance(value, Kernel):
+            raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {value!r}")
+
+
+def _inside(kernel: Kernel, precedence: int) -> str:
+    """Text of an operand, in parentheses if it binds less tightly than ``precedence``."""
+    text = kernel.expression()
+    return f"({text})" if kernel.precedence < precedence else text
+
+
+def _closure(kernel: Kernel, rule: str, *parts: Theorem | None) -> Theorem | None:
+    proved = tuple(part for part in parts if part is not None)
+    return Theorem(repr(kernel), rule, proved) if len(proved) == len(parts) else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constant(Kernel):
+    """The constant kernel k(x, z) = value, which adds a bias to every model.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+        Zero or more.
+    """
+
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive(self, "value", allow_zero=True)
+
+    def formula(self, pair: Pair) -> Expression:
+        """The value."""
+        return pair.param("value")
+
+    def theorem(self) -> Theorem:
+        """A square of a number."""
+        return Theorem(repr(self), "Σ aᵢaⱼ c = c (Σ aᵢ)² ≥ 0 for c ≥ 0")
+
+    def feature_dim(self, d: int) -> float:
+        """One constant feature."""
+        return 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sum(Kernel):
+    """k1(x, z) + k2(x, z), written ``k1 + k2``."""
+
+    k1: Kernel
+    k2: Kernel
+    precedence = 1
+
+    def __post_init__(self) -> None:
+        _check_kernels(self, "k1", "k2")
+
+    def formula(self, pair: Pair) -> Expression:
+        """Add both formulas."""
+        return pair.of("k1") + pair.of("k2")
+
+    def terms(self) -> Iterator[tuple[float, Kernel]]:
+        """Yield every term of the sum, nested sums opened, with its weight."""
+        for kernel in (self.k1, self.k2):
+            if isinstance(kernel, Sum):
+                yield from kernel.terms()
+            elif isinstance(kernel, Scaled):
+                yield kernel.weight, kernel.kernel
+            else:
+                yield 1.0, kernel
+
+    def theorem(self) -> Theorem | None:
+        """Conical sum."""
+        return _closure(
+            self, "conical sum: non-negative multiples of kernels add up to a kernel",
+            self.k1.theorem(), self.k2.theorem(),
+        )  # fmt: skip
+
+    def feature_dim(self, d: int) -> float:
+        """Features side by side."""
+        return self.k1.feature_dim(d) + self.k2.feature_dim(d)
+
+    def expression(self) -> str:
+        """``k1 + k2``, or ``k1 - k2`` for a negative multiple."""
+        left = _inside(self.k1, 1)
+        if isinstance(self.k2, Scaled) and self.k2.weight < 0:
+            return f"{left} - {_inside(self.k2.flipped(), 2)}"
+        return f"{left} + {_inside(self.k2, 2)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scaled(Kernel):
+    """weight · k(x, z), written ``weight * k``; with a negative weight it may be written but is not proved."""
+
+    kernel: Kernel
+    weight: float
+    precedence = 2
+
+    def __post_init__(self) -> None:
+        _check_kernels(self, "kernel")
+        check_finite(self, "weight")
+
+    def formula(self, pair: Pair) -> Expression:
+        """Multiply by the weight."""
+        return pair.param("weight") * pair.of("kernel")
+
+    def flipped(self) -> Kernel:
+        """Return the same multiple with the other sign."""
+        return self.kernel if self.weight == -1 else Scaled(self.kernel, -self.weight)
+
+    def theorem(self) -> Theorem | None:
+        """Conical sum of one term."""
+        if self.weight < 0:
+            return None
+        return _closure(self, "non-negative multiple of a kernel", self.kernel.theorem())
+
+    def feature_dim(self, d: int) -> float:
+        """Return the dimension of the features it scales."""
+        return self.kernel.feature_dim(d) if self.weight >= 0 else math.inf
+
+    def expression(self) -> str:
+        """``weight * k``."""
+        return f"{show(float(self.weight))} * {_inside(self.kernel, 3)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Product(Kernel):
+    """k1(x, z) · k2(x, z), written ``k1 * k2``."""
+
+    k1: Kernel
+    k2: Kernel
+    precedence = 2
+
+    def __post_init__(self) -> None:
+        _check_kernels(self, "k1", "k2")
+
+    def formula(self, pair: Pair) -> Expression:
+        """Multiply both formulas."""
+        return pair.of("k1") * pair.of("k2")
+
+    def theorem(self) -> Theorem | None:
+        """Schur product."""
+        return _closure(
+            self, "product: the entrywise product of positive semi-definite matrices is one (Schur)",
+            self.k1.theorem(), self.k2.theorem(),
+        )  # fmt: skip
+
+    def feature_dim(self, d: int) -> float:
+        """Every product of a feature of one and a feature of the other."""
+        return self.k1.feature_dim(d) * self.k2.feature_dim(d)
+
+    def expression(self) -> str:
+        """``k1 * k2``."""
+        return f"{_inside(self.k1, 2)} * {_inside(self.k2, 3)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Power(Kernel):
+    """k(x, z) to a whole power, written ``k ** exponent``."""
+
+    kernel: Kernel
+    exponent: int
+    precedence = 3
+
+    def __post_init__(self) -> None:
+        _check_kernels(self, "kernel")
+        check_integer(self, "exponent", 1)
+
+    def formula(self, pair: Pair) -> Expression:
+        """Raise to the power."""
+        return pair.of("kernel") ** self.exponent
+
+    def theorem(self) -> Theorem | None:
+        """Repeated product."""
+        return _closure(self, "power: a product of a kernel with itself (Schur)", self.kernel.theorem())
+
+    def feature_dim(self, d: int) -> float:
+        """Every monomial of that degree in the features."""
+        inner = self.kernel.feature_dim(d)
+        return (
+            math.comb(int(inner) + int(self.exponent) - 1, int(self.exponent))
+            if math.isfinite(inner)
+            else inner
+        )
+
+    def expression(self) -> str:
+        """``k ** exponent``."""
+        return f"{_inside(self.kernel, ATOM)} ** {int(self.exponent)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exp(Kernel):
+    """exp(k(x, z)), written ``exp(k)``."""
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        _check_kernels(self, "kernel")
+
+    def formula(self, pair: Pair) -> Expression:
+        """Exponentiate."""
+        return np.exp(pair.of("kernel"))  # type: ignore[call-overload, no-any-return]
+
+    def theorem(self) -> Theorem | None:
+        """Limit of conical sums of powers; constants under the exponential only multiply."""
+        proved = self.kernel.theorem()
+        if proved is not None:
+            return _closure(self, "exponential: the limit of Σ kⁿ/n!, conical sums of powers", proved)
+        if isinstance(self.kernel, Sum):
+            rest = [weight * term for weight, term in self.kernel.terms() if not isinstance(term, Constant)]
+            if rest and len(rest) < len(list(self.kernel.terms())):
+                rule = "exponential: exp(k + c) = eᶜ exp(k), the limit of Σ kⁿ/n!, for any constant c"
+                return _closure(self, rule, sum(rest[1:], rest[0]).theorem())
+        return None
+
+    def expression(self) -> str:
+        """``exp(k)``."""
+        return f"exp({self.kernel.expression()})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Normalized(Kernel):
+    """k(x, z) / √(k(x, x) k(z, z)), written ``k.normalize()``; 0 where k(x, x) is 0."""
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        _check_kernels(self, "kernel")
+
+    def formula(self, pair: Pair) -> Expression:
+        """Divide by the norms of the features."""
+        inner = pair.of("kernel")
+        return inner / np.sqrt(pair.left(inner)) / np.sqrt(pair.right(inner))  # type: ignore[call-overload, no-any-return]
+
+    def theorem(self) -> Theorem | None:
+        """Features of unit length."""
+        return _closure(
+            self, "normalisation: k(x,z)/√(k(x,x)k(z,z)) has the features φ(x)/‖φ(x)‖", self.kernel.theorem()
+        )
+
+    def feature_dim(self, d: int) -> float:
+        """As many as before."""
+        return self.kernel.feature_dim(d)
+
+    def expression(self) -> str:
+        """``k.normalize()``."""
+        return f"{_inside(self.kernel, ATOM)}.normalize()"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class On(Kernel):
+    """A kernel that looks at some columns only, written ``k.on(columns)``."""
+
+    kernel: Kernel
+    columns: Any
+
+    def __post_init__(self) -> None:
+        _check_kernels(self, "kernel")
+        chosen = self.chosen()
+        if not isinstance(self.columns, slice):
+            self._check_columns(chosen)
+
+    def _check_columns(self, chosen: tuple[Any, ...]) -> None:
+        wrong = [c for c in chosen if isinstance(c, bool) or not isinstance(c, numbers.Integral | str)]
+        if wrong or not chosen:
+            raise TypeError(
+                f"on: columns must be positions or names, got {self.columns!r}; for example k.on([0, 3]) or k.on('age')"
+            )
+        repeated = sorted({str(c) for c in chosen if chosen.count(c) > 1})
+        if repeated:
+            raise ValueError(
+                f"on: column {repeated[0]} is given more than once in {self.columns!r}; name it once"
+            )
+
+    def chosen(self) -> tuple[Any, ...]:
+        """Return the columns as a tuple (of slices resolved only as far as their end is known)."""
+        if isinstance(self.columns, slice):
+            if self.columns.stop is None or self.columns.stop < 0 or (self.columns.start or 0) < 0:
+                raise TypeError(
+                    f"on: a slice needs a start and an end that are not negative, got {self.columns!r}"
+                )
+            return tuple(range(self.columns.stop)[self.columns])
+        if isinstance(self.columns, str | numbers.Integral):
+            return (self.columns,)
+        return tuple(c.item() if isinstance(c, np.generic) else c for c in self.columns)
+
+    def formula(self, pair: Pair) -> Expression:
+        """Look at the columns."""
+        return pair.of("kernel", Columns(self.chosen(), repr(self)))
+
+    def theorem(self) -> Theorem | None:
+        """Pull-back by the projection."""
+        proved = self.kernel.theorem()
+        return (
+            None if proved is None else pull_back(self, proved, f"the choice of columns {show(self.columns)}")
+        )
+
+    def feature_dim(self, d: int) -> float:
+        """Features of as many inputs as there are columns."""
+        return self.kernel.feature_dim(len(self.chosen()))
+
+    def expression(self) -> str:
+        """``k.on(columns)``."""
+        return f"{_inside(self.kernel, ATOM)}.on({show(self.columns)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class After(Kernel):
+    """The pull-back k(g(x), g(z)), written ``k.after(g)``.
+
+    ``map`` is a fitted transformer, a function of one object, or a function of a whole array that treats its rows
+    independently; which of the two is found out by calling it.
+    """
+
+    kernel: Kernel
+    map: Any
+
+    def __post_init__(self) -> None:
+        _check_kernels(self, "kernel")
+        if not (callable(self.map) or hasattr(self.map, "transform")):
+            raise TypeError(f"after: expected a function or a fitted transformer, got {self.map!r}")
+
+    def formula(self, pair: Pair) -> Expression:
+        """Apply the map first."""
+        return pair.of("kernel", Mapped(self.map, repr(self)))
+
+    def theorem(self) -> Theorem | None:
+        """Pull-back."""
+        proved = self.kernel.theorem()
+        return None if proved is None else pull_back(self, proved, show(self.map))
+
+    def feature_dim(self, d: int) -> float:
+        """Features of the images, if the map works on d numbers."""
+        images = Mapped(self.map, repr(self)).apply(np.zeros((2, d)))
+        return self.kernel.feature_dim(images.shape[1]) if hasattr(images, "shape") else math.inf
+
+    def expression(self) -> str:
+        """``k.after(map)``."""
+        return f"{_inside(self.kernel, ATOM)}.after({show(self.map)})"

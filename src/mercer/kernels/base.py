@@ -1,0 +1,365 @@
+"""Kernels: what similarity means.
+
+A kernel is an immutable value.  Kernels over vectors give one thing, a :meth:`Kernel.formula` over statistics of the
+pair of points; kernels over other objects (:class:`ObjectKernel`) give a block of values instead.  Everything else,
+from dense matrices and diagonals to gradients, tiles and programs for other backends, is derived from that, so that
+a new kernel is a few lines and composes with all others.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+
+import numpy as np
+
+from .data import Rows, Step, View, as_objects
+from .expression import Diagonal, Expression, Param, Stat, log_derivative, parameters
+from .parameters import canonical, is_vector, show
+from .statistics import AbsoluteDistance, Block, Dot, Prepared, Scaled, SquaredDistance, Statistic
+from .theorem import Theorem
+
+if TYPE_CHECKING:
+    from mercer.certify.verdict import Verdict
+    from mercer.features.base import FeatureMap
+
+Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
+ATOM = 4  # precedence of an expression that never needs parentheses
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two points of k(x, z), as a kernel sees them while it writes its formula."""
+
+    kernel: Kernel
+    view: View = View()
+    path: str = ""
+
+    def of(self, name: str, step: Step | None = None) -> Expression:
+        """Return the formula of the kernel in parameter ``name``, on the same points or after one more step."""
+        child = cast(Kernel, getattr(self.kernel, name))
+        view = self.view if step is None else self.view.then(step)
+        return child.formula(Pair(child, view, f"{self.path}{name}__"))
+
+    def param(self, name: str) -> Param:
+        """Return a scalar hyperparameter by name."""
+        return Param(self.path + name, float(getattr(self.kernel, name)))
+
+    def params(self, name: str) -> tuple[Param, ...]:
+        """Return a hyperparameter that holds one number for each feature."""
+        values = getattr(self.kernel, name)
+        return tuple(Param(f"{self.path}{name}[{i}]", float(value)) for i, value in enumerate(values))
+
+    def statistic(self, kind: Callable[..., Statistic], *args: Any) -> Expression:
+        """Return the matrix of any statistic of the two points."""
+        return Stat(kind(self.view, repr(self.kernel), *args))
+
+    def dot(self) -> Expression:
+        """xᵀz."""
+        return self.statistic(Dot)
+
+    def squared_distance(self, length_scale: str = "length_scale") -> Expression:
+        """‖x − z‖², every coordinate divided by the length scale in the parameter of that name."""
+        return self.distance(SquaredDistance, length_scale)
+
+    def absolute_distance(self, length_scale: str = "length_scale") -> Expression:
+        """‖x − z‖₁, every coordinate divided by the length scale in the parameter of that name."""
+        return self.distance(AbsoluteDistance, length_scale)
+
+    def distance(self, kind: type[Scaled], length_scale: str, *args: Any) -> Expression:
+        """Return a distance of any kind in units of a length scale.
+
+        A single length scale divides the statistic rather than the data, so that kernels which differ only in
+        their length scale share one statistic.
+        """
+        if is_vector(getattr(self.kernel, length_scale)):
+            return self.statistic(kind, self.params(length_scale), None, *args)
+        return self.statistic(kind, (), None, *args) * self.param(length_scale) ** -kind.order
+
+    def left(self, inner: Expression) -> Expression:
+        """Return the value of an expression at (x, x)."""
+        return Diagonal("left", inner)
+
+    def right(self, inner: Expression) -> Expression:
+        """Return the value of an expression at (z, z)."""
+        return Diagonal("right", inner)
+
+
+class Kernel:
+    """A symmetric function k(x, z) of two objects, meant to be an inner product of features.
+
+    Subclasses are frozen dataclasses whose fields are the parameters; see the guide page "Add a kernel".
+    """
+
+    precedence: ClassVar[int] = ATOM
+    domain: ClassVar[Domain] = "real"
+
+    # -- what a kernel says about itself ------------------------------------------------------------------------
+
+    def formula(self, pair: Pair) -> Expression:
+        """Return k(x, z) as an expression in statistics of the pair."""
+        raise NotImplementedError(f"{type(self).__name__} defines no formula")
+
+    def theorem(self) -> Theorem | None:
+        """Return the reason why the kernel is positive semi-definite, or None if none is known."""
+        return None
+
+    def feature_dim(self, d: int) -> float:
+        """Return the dimension of the explicit feature space for d inputs, ``math.inf`` where there is none finite."""
+        return math.inf
+
+    def expression(self) -> str:
+        """Return the text that rebuilds the kernel."""
+        inside = ", ".join(f"{field.name}={show(getattr(self, field.name))}" for field in self._fields())
+        return f"{type(self).__name__}({inside})"
+
+    # -- values -------------------------------------------------------------------------------------------------
+
+    def __call__(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
+        """Return the dense matrix of k(x, z) for all x in X and z in Z (X again if Z is not given)."""
+        from .evaluation import Evaluation
+
+        return Evaluation(self.traced(), X, Z, repr(self)).dense()
+
+    def diag(self, X: Rows) -> np.ndarray:
+        """Return k(x, x) for all x in X."""
+        from .evaluation import Evaluation
+
+        return Evaluation(self.traced(), X, None, repr(self)).diag()
+
+    def distance(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
+        """Return the squared distance of the features, k(x, x) + k(z, z) − 2 k(x, z), never below 0."""
+        left = self.diag(X)
+        right = left if Z is None else self.diag(Z)
+        values = np.maximum(left[:, None] + right[None, :] - 2 * self(X, Z), 0)
+        if Z is None:
+            np.fill_diagonal(values, 0)
+        return np.asarray(values)
+
+    def gradient(self, X: Rows, Z: Rows | None = None) -> dict[str, np.ndarray]:
+        """Return ∂K/∂log θ for each hyperparameter θ, by name; the names are those of :meth:`hyperparameters`.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian
+        >>> (2.0 * Gaussian(length_scale=1.5)).gradient([[0.0], [1.5]])["kernel__length_scale"].round(3)
+        array([[0.   , 1.213],
+               [1.213, 0.   ]])
+        """
+        from .evaluation import Evaluation
+
+        formula = self.traced()
+        return {
+            name: Evaluation(log_derivative(formula, name), X, Z, repr(self)).dense()
+            for name in parameters(formula)
+        }
+
+    def traced(self) -> Expression:
+        """Return the formula of the whole kernel on the user's own data."""
+        return self.formula(Pair(self))
+
+    # -- verdicts and features, which live in packages above this one -----------------------------------------
+
+    def certificate(self, dim: int | None = None, sample: Rows | None = None) -> Verdict:
+        """Return whether this is a kernel: Proved, Refuted or Unknown, each with ``explain()``.
+
+        Parameters
+        ----------
+        dim : int, optional
+            Number of features of the points to look at.  Without it, proofs hold for every dimension and
+            refutations are looked for in one, two and three.
+        sample : collection, optional
+            Objects to look at, for kernels on other things than vectors.
+        """
+        from mercer.certify.search import certify_kernel
+
+        return certify_kernel(self, dim=dim, sample=sample)
+
+    def feature_map(self, d: int) -> FeatureMap:
+        """Return the explicit map φ with k(x, z) = φ(x)ᵀφ(z) for d inputs, a transformer."""
+        from mercer.features.explicit import explicit_map
+
+        return explicit_map(self, d)
+
+    # -- composition ----------------------------------------------------------------------------------------------
+
+    def __add__(self, other: object) -> Kernel:
+        from .algebra import plus
+
+        return plus(self, other)
+
+    def __radd__(self, other: object) -> Kernel:
+        from .algebra import plus
+
+        return plus(other, self)
+
+    def __sub__(self, other: object) -> Kernel:
+        from .algebra import plus, times
+
+        return plus(self, -other if isinstance(other, numbers.Real) else times(-1.0, other))
+
+    def __rsub__(self, other: object) -> Kernel:
+        from .algebra import plus, times
+
+        return plus(other, times(-1.0, self))
+
+    def __neg__(self) -> Kernel:
+        from .algebra import times
+
+        return times(-1.0, self)
+
+    def __mul__(self, other: object) -> Kernel:
+        from .algebra import times
+
+        return times(self, other)
+
+    def __rmul__(self, other: object) -> Kernel:
+        from .algebra import times
+
+        return times(other, self)
+
+    def __truediv__(self, other: object) -> Kernel:
+        from .algebra import times
+
+        if not isinstance(other, numbers.Real):
+            return NotImplemented
+        if other == 0:
+            raise ZeroDivisionError(f"cannot divide the kernel {self!r} by 0")
+        return times(1.0 / float(other), self)
+
+    def __pow__(self, exponent: int) -> Kernel:
+        from .algebra import Power
+
+        return Power(self, exponent)
+
+    def normalize(self) -> Kernel:
+        """Return k(x, z) / √(k(x, x) k(z, z)), the cosine of the angle between features."""
+        from .algebra import Normalized
+
+        return Normalized(self)
+
+    def on(self, columns: Any) -> Kernel:
+        """Return the kernel that only looks at some columns, given by position, name, slice or a list of them."""
+        from .algebra import On
+
+        return On(self, columns)
+
+    def after(self, map: Any) -> Kernel:  # noqa: A002  (the word of the lecture)
+        """Return k(g(x), g(z)) for a function or fitted transformer g."""
+        from .algebra import After
+
+        return After(self, map)
+
+    # -- parameters -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _fields(cls) -> tuple[Any, ...]:
+        return fields(cast(Any, cls))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; ``deep`` adds those of kernels inside, as ``name__parameter``."""
+        found: dict[str, Any] = {}
+        for field in self._fields():
+            value = getattr(self, field.name)
+            found[field.name] = value
+            if deep and isinstance(value, Kernel):
+                found |= {f"{field.name}__{key}": inner for key, inner in value.get_params().items()}
+        return found
+
+    def with_params(self, **params: Any) -> Self:
+        """Return a kernel with some parameters changed; nested names such as ``k1__length_scale`` work.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> (Gaussian() + Linear()).with_params(k1__length_scale=2.0)
+        Gaussian(length_scale=2.0) + Linear()
+        """
+        own = {field.name for field in self._fields()}
+        nested: dict[str, dict[str, Any]] = {}
+        changed: dict[str, Any] = {}
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in own:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {sorted(self.get_params()) or 'none'}"
+                )
+            if rest:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                changed[name] = value
+        for name, inner in nested.items():
+            child = changed.get(name, getattr(self, name))
+            if not isinstance(child, Kernel):
+                raise ValueError(
+                    f"{type(self).__name__}: {name} is {child!r}, which has no parameters of its own"
+                )
+            changed[name] = child.with_params(**inner)
+        return replace(cast(Any, self), **changed)
+
+    def set_params(self, **params: Any) -> Self:
+        """Refuse, because kernels are immutable: an estimator rebuilds its kernel instead."""
+        if not params:
+            return self
+        raise TypeError(f"kernels are immutable; k.with_params({', '.join(params)}=…) returns a changed copy")
+
+    def hyperparameters(self) -> dict[str, float]:
+        """Return the continuous parameters by name, one entry for each feature's length scale."""
+        return parameters(self.traced())
+
+    def with_hyperparameters(self, values: Mapping[str, float]) -> Self:
+        """Return the kernel with some of its :meth:`hyperparameters` changed."""
+        params: dict[str, Any] = {}
+        for name, value in values.items():
+            path, bracket, index = name.partition("[")
+            if bracket:
+                vector = params.setdefault(path, list(self.get_params()[path]))
+                vector[int(index[:-1])] = float(value)
+            else:
+                params[path] = float(value)
+        return self.with_params(**params)
+
+    def _key(self) -> tuple[Any, ...]:
+        return (type(self), *(canonical(getattr(self, field.name)) for field in self._fields()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kernel) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return self.expression()
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # nothing in a kernel can change, so the clone may be the kernel
+
+
+class ObjectKernel(Kernel):
+    """A kernel on objects of any kind: it computes blocks of values itself.
+
+    Subclasses define :meth:`block`, and where work can be shared between pairs also :meth:`prepare`, which sees both
+    collections once; the evaluation then slices what it returns.
+    """
+
+    domain = "objects"
+
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
+        """Return both collections in a form that can be sliced and given to :meth:`block`."""
+        A = as_objects(X, repr(self))
+        return A, A if Z is X else as_objects(Z, repr(self))
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Return the values for every pair of an object of A and an object of B."""
+        raise NotImplementedError
+
+    def block_diag(self, A: Prepared) -> np.ndarray:
+        """Return the values for every object of A with itself."""
+        return np.array([self.block(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
+
+    def formula(self, pair: Pair) -> Expression:
+        """The block itself is the statistic."""
+        return pair.statistic(Block, self)

@@ -1,0 +1,211 @@
+"""Kernels a user brings along: a function of two objects, a feature map, or a finished matrix."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .base import Kernel, ObjectKernel, Pair
+from .data import Mapped, Rows, as_objects
+from .expression import Expression
+from .statistics import Dot, Prepared
+from .theorem import Theorem
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Custom(ObjectKernel):
+    """Any Python function of two objects.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(x, z)`` returns a number; with ``vectorized=True`` it takes two collections and returns the matrix.
+    vectorized : bool, default=False
+        Whether the function takes collections.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Custom
+    >>> common = Custom(lambda x, z: len(set(x) & set(z)))
+    >>> common(["abc", "bcd"])
+    array([[3., 2.],
+           [2., 3.]])
+    """
+
+    function: Any
+    vectorized: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"Custom: function must be callable, got {self.function!r}")
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Call the function for every pair, or once."""
+        if self.vectorized:
+            return self._matrix(A, B)
+        return np.array([[self._value(x, z) for z in B] for x in A], dtype=float).reshape(len(A), len(B))
+
+    def block_diag(self, A: Prepared) -> np.ndarray:
+        """Call the function for every object with itself."""
+        if self.vectorized:
+            return super().block_diag(A)
+        return np.array([self._value(x, x) for x in A], dtype=float)
+
+    def _value(self, x: Any, z: Any) -> float:
+        try:
+            returned = self.function(x, z)
+        except Exception as error:
+            raise ValueError(
+                f"{self!r}: the function raised {type(error).__name__}: {error} for x = {x!r}, z = {z!r}"
+            ) from error
+        value = np.asarray(returned)
+        if value.size != 1 or value.dtype.kind not in "biuf":
+            raise ValueError(
+                f"{self!r}: the function must return a number, but gave {returned!r} for x = {x!r}, z = {z!r}"
+            )
+        number = float(value.reshape(()))
+        if not math.isfinite(number):
+            raise ValueError(
+                f"{self!r}: the function returned {number} for x = {x!r}, z = {z!r}; it must be finite"
+            )
+        return number
+
+    def _matrix(self, A: Prepared, B: Prepared) -> np.ndarray:
+        try:
+            returned = self.function(A, B)
+        except Exception as error:
+            raise ValueError(f"{self!r}: the function raised {type(error).__name__}: {error}") from error
+        values = np.asarray(returned, dtype=float)
+        if values.shape != (len(A), len(B)):
+            raise ValueError(
+                f"{self!r}: the vectorised function must return a matrix of shape {(len(A), len(B))}, "
+                f"but gave shape {values.shape}"
+            )
+        if not np.isfinite(values).all():
+            i, j = np.argwhere(~np.isfinite(values))[0]
+            raise ValueError(
+                f"{self!r}: the function returned {values[i, j]} for x = {A[i]!r}, z = {B[j]!r}; it must be finite"
+            )
+        return values
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FromFeatures(Kernel):
+    """The kernel of a feature map, k(x, z) = φ(x)ᵀφ(z).
+
+    Parameters
+    ----------
+    features : transformer or callable
+        A fitted transformer, a function of one object that returns its features, or a function of a whole array
+        that treats its rows independently.
+
+    Examples
+    --------
+    >>> from mercer.kernels import FromFeatures
+    >>> FromFeatures(lambda x: [1.0, x[0], x[0] ** 2, x[0] ** 3])([[-1.0], [0.0], [1.0]])
+    array([[4., 1., 0.],
+           [1., 1., 1.],
+           [0., 1., 4.]])
+    """
+
+    features: Any
+
+    def __post_init__(self) -> None:
+        if not (callable(self.features) or hasattr(self.features, "transform")):
+            raise TypeError(
+                f"FromFeatures: expected a function or a fitted transformer, got {self.features!r}"
+            )
+
+    def step(self) -> Mapped:
+        """Return the map as a step in front of the dot product."""
+        return Mapped(self.features, repr(self))
+
+    def formula(self, pair: Pair) -> Expression:
+        """φ(x)ᵀφ(z)."""
+        return Pair(self, pair.view.then(self.step()), pair.path).statistic(Dot)
+
+    def theorem(self) -> Theorem:
+        """A squared norm."""
+        return Theorem(repr(self), "Σ aᵢaⱼ φ(xᵢ)ᵀφ(xⱼ) = ‖Σ aᵢφ(xᵢ)‖² ≥ 0")
+
+    def feature_dim(self, d: int) -> float:
+        """Return the number of features that d zeros have."""
+        images = self.step().apply(np.zeros((2, d)))
+        if not hasattr(images, "shape"):
+            raise ValueError(f"{self!r} does not map {d} numbers to a fixed number of features")
+        return int(images.shape[1])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Precomputed(ObjectKernel):
+    """A finished Gram matrix; the objects are its row numbers.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        Symmetric and finite.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Precomputed
+    >>> Precomputed([[2.0, 1.0], [1.0, 3.0]])([1, 0])
+    array([[3., 1.],
+           [1., 2.]])
+    """
+
+    matrix: Any
+
+    domain = "indices"
+
+    def __post_init__(self) -> None:
+        if sparse.issparse(self.matrix):
+            raise TypeError("Precomputed: the matrix is sparse; use matrix.toarray() if it fits")
+        values = np.asarray(self.matrix)
+        if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
+            raise ValueError(
+                f"Precomputed: the matrix must be square with a row for each object, got shape {values.shape}"
+            )
+        if values.dtype.kind not in "biuf":
+            raise TypeError(f"Precomputed: the matrix must hold real numbers, got dtype {values.dtype}")
+        if not np.isfinite(values).all():
+            raise ValueError("Precomputed: the matrix holds NaN or infinity")
+        gap = np.abs(values - values.T)
+        i, j = np.unravel_index(np.argmax(gap), gap.shape)
+        if gap[i, j] > 1e-6 * max(float(np.abs(values).max()), 1e-300):
+            raise ValueError(
+                f"Precomputed: the matrix is not symmetric: entry ({i}, {j}) is {values[i, j]} but ({j}, {i}) is "
+                f"{values[j, i]}; use (K + K.T) / 2 if the difference is noise"
+            )
+
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
+        """Check the row numbers."""
+        A = self._indices(X)
+        return A, A if Z is X else self._indices(Z)
+
+    def _indices(self, X: Rows) -> np.ndarray:
+        indices = np.asarray(as_objects(X, repr(self)))
+        if indices.ndim == 2 and indices.shape[1] == 1:
+            indices = indices[:, 0]
+        n = len(np.asarray(self.matrix))
+        whole = (
+            indices.ndim == 1 and indices.dtype.kind in "biuf" and bool((indices == np.floor(indices)).all())
+        )
+        if not whole or indices.min() < 0 or indices.max() >= n:
+            raise ValueError(
+                f"Precomputed: the objects are row numbers from 0 to {n - 1}, for example numpy.arange({n}); "
+                f"got an array of shape {indices.shape} and type {indices.dtype}"
+                + (f" with values from {indices.min()} to {indices.max()}" if whole else "")
+            )
+        return indices.astype(np.int64)
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Look the values up."""
+        return np.asarray(self.matrix, dtype=float)[np.ix_(A, B)]
+
+    def block_diag(self, A: Prepared) -> np.ndarray:
+        """Look the values up."""
+        return np.asarray(self.matrix, dtype=float)[A, A]

@@ -1,0 +1,297 @@
+"""What kernels are given: arrays, frames, sparse matrices or plain lists of objects.
+
+Raw data stays as the user gave it until a statistic asks for it; on the way it passes through a :class:`View`, the
+steps that ``k.on(columns)`` and ``k.after(map)`` put in front of a kernel.  A frame with text columns is therefore
+fine as long as each kernel of a composition only looks at columns it understands.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+from scipy import sparse
+
+Rows = Any  # any ordered collection of objects with a length: array, frame, sparse matrix, list
+
+
+class Step(Protocol):
+    """One thing done to raw data before a kernel sees it."""
+
+    def apply(self, X: Rows) -> Rows:
+        """Return the transformed collection, one object for each object of X."""
+
+
+@dataclass(frozen=True)
+class View:
+    """The steps between the user's data and a kernel, first step first."""
+
+    steps: tuple[Step, ...] = ()
+
+    def then(self, step: Step) -> View:
+        """Return this view followed by one more step."""
+        return View((*self.steps, step))
+
+    def apply(self, X: Rows) -> Rows:
+        """Pass raw data through every step."""
+        for step in self.steps:
+            X = step.apply(X)
+        return X
+
+
+def is_frame(X: Rows) -> bool:
+    """Whether X has named columns (pandas, polars)."""
+    return hasattr(X, "columns") and hasattr(X, "to_numpy")
+
+
+def length(X: Rows) -> int:
+    """Return the number of objects in a collection."""
+    shape = getattr(X, "shape", None)
+    if shape is not None and len(shape) == 0:
+        raise ValueError(f"expected a collection of objects, got the single value {X!r}; put it in a list")
+    return int(shape[0]) if shape is not None else len(X)
+
+
+def take(X: Rows, start: int, stop: int) -> Rows:
+    """Rows ``start`` to ``stop`` of any collection."""
+    return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+
+
+def same_columns(X: Rows, Z: Rows) -> None:
+    """Refuse two frames whose columns have other names or another order."""
+    if is_frame(X) and is_frame(Z) and list(X.columns) != list(Z.columns):
+        raise ValueError(
+            f"X has columns {list(X.columns)} but Z has columns {list(Z.columns)}; "
+            "give both the same columns in the same order"
+        )
+
+
+def result_dtype(*data: Rows) -> np.dtype[Any]:
+    """float32 when everything given is float32, float64 otherwise."""
+
+    def is_single(X: Rows) -> bool:
+        if is_frame(X):
+            kinds = X.dtypes if isinstance(X.dtypes, list) else list(X.dtypes)
+            return len(kinds) > 0 and all(str(kind).lower() == "float32" for kind in kinds)
+        return getattr(X, "dtype", None) == np.float32
+
+    return np.dtype(np.float32 if all(is_single(X) for X in data) else np.float64)
+
+
+def as_matrix(X: Rows, owner: str, *, allow_sparse: bool = False) -> Any:
+    """Return X as a finite two-dimensional array (or CSR matrix), float32 kept and everything else float64."""
+    if sparse.issparse(X):
+        return _as_csr(X, owner, allow_sparse)
+    array = X.to_numpy() if is_frame(X) else np.asarray(X)
+    if array.dtype != np.float32:
+        array = _as_float64(array, X, owner)
+    if array.ndim != 2:
+        raise ValueError(
+            f"{owner} needs a two-dimensional array of shape (points, features), got shape {array.shape}. "
+            "Reshape with X.reshape(-1, 1) if it holds one feature, or X.reshape(1, -1) if it is one point."
+        )
+    if array.shape[0] == 0 or array.shape[1] == 0:
+        raise ValueError(f"{owner} needs at least one point and one feature, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"{owner} needs finite numbers, but row {row}, column {column} is {array[row, column]}. "
+            "Impute or drop missing values first, for example with sklearn.impute.SimpleImputer."
+        )
+    return np.ascontiguousarray(array)
+
+
+def _as_csr(X: Any, owner: str, allow_sparse: bool) -> Any:
+    if not allow_sparse:
+        raise TypeError(
+            f"{owner} does not work on sparse matrices (dot-product and radial kernels do); use X.toarray() if it fits"
+        )
+    matrix = sparse.csr_array(X)
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = matrix.astype(np.float64)
+    if min(matrix.shape) == 0:
+        raise ValueError(f"{owner} needs at least one point and one feature, got shape {matrix.shape}")
+    if not np.isfinite(matrix.data).all():
+        raise ValueError(f"{owner} needs finite numbers, but the sparse matrix holds NaN or infinity")
+    return matrix
+
+
+def _as_float64(array: np.ndarray, X: Rows, owner: str) -> np.ndarray:
+    if array.dtype.kind == "c":
+        raise TypeError(
+            f"{owner} needs real numbers, got complex ones; pass real and imaginary parts as columns"
+        )
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    try:
+        if array.dtype.kind in "USMm":
+            raise ValueError
+        return array.astype(np.float64)
+    except (ValueError, TypeError):
+        flat = array.reshape(len(array), -1) if array.ndim else array.reshape(1, 1)
+        row, column, value = next(
+            ((i, j, v) for j in range(flat.shape[1]) for i, v in enumerate(flat[:, j]) if not _is_number(v)),
+            (0, 0, flat.flat[0] if flat.size else None),
+        )
+        name = f"{X.columns[column]!r}" if is_frame(X) else str(column)
+        raise TypeError(
+            f"{owner} needs numbers, but row {row}, column {name} is {value!r}. Pick the numeric columns "
+            "with k.on(columns), use Overlap().on(columns) for categories, or a kernel that takes objects."
+        ) from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real)
+
+
+def as_objects(X: Rows, owner: str) -> Sequence[Any]:
+    """Return X as a sequence of objects: rows of an array, values of a single column, or the list itself."""
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
+        raise TypeError(f"{owner} needs a collection of objects such as a list, got {type(X).__name__}")
+    if sparse.issparse(X):
+        raise TypeError(f"{owner} does not work on sparse matrices; use X.toarray() if it fits")
+    if is_frame(X) or hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    if isinstance(X, np.ndarray):
+        if X.ndim == 0:
+            raise TypeError(
+                f"{owner} needs a collection of objects, got the single value {X!r}; put it in a list"
+            )
+        if X.ndim == 2 and X.shape[1] == 1 and X.dtype.kind in "OUS":
+            X = X[:, 0]  # one column of objects is a list of objects
+    if len(X) == 0:
+        raise ValueError(f"{owner} needs at least one object, got an empty collection")
+    return cast(Sequence[Any], X)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Keep some columns, by position or by name."""
+
+    columns: tuple[int | str, ...]
+    owner: str
+
+    def apply(self, X: Rows) -> Rows:
+        """Return the columns of X this step keeps."""
+        names = [name for name in self.columns if isinstance(name, str)]
+        if is_frame(X):
+            return self._from_frame(X)
+        if names:
+            raise TypeError(
+                f"{self.owner}: columns {names} are names, but the data is a {type(X).__name__} without column "
+                "names; pass a pandas or polars frame, or give positions"
+            )
+        if not sparse.issparse(X) and not isinstance(X, np.ndarray):
+            try:
+                X = np.asarray(X, dtype=object)
+            except ValueError:
+                raise ValueError(
+                    f"{self.owner}: the objects have different lengths, so they have no columns"
+                ) from None
+        if X.ndim != 2:
+            raise ValueError(f"{self.owner}: the data has shape {X.shape}, but columns need two dimensions")
+        positions = [self._position(int(c), X.shape[1]) for c in self.columns]
+        if sparse.issparse(X):
+            return sparse.csr_array(X)[:, positions]
+        return X[:, positions]
+
+    def _from_frame(self, X: Rows) -> Rows:
+        available = list(X.columns)
+        picked = [
+            name if isinstance(name, str) else available[self._position(name, len(available))]
+            for name in self.columns
+        ]
+        missing = [name for name in picked if name not in available]
+        if missing:
+            raise ValueError(f"{self.owner}: there is no column {missing[0]!r}; the columns are {available}")
+        repeated = [name for name in picked if available.count(name) > 1]
+        if repeated:
+            raise ValueError(
+                f"{self.owner}: the frame has several columns named {repeated[0]!r}; rename them first"
+            )
+        return X[picked]
+
+    def _position(self, column: int, width: int) -> int:
+        if not -width <= column < width:
+            raise ValueError(f"{self.owner}: there is no column {column}; the data has {width} columns")
+        return column % width
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """Pass every object through a function or a fitted transformer."""
+
+    map: Any
+    owner: str
+
+    def apply(self, X: Rows) -> Rows:
+        """Return the images of the objects of X."""
+        if hasattr(self.map, "transform"):
+            return self.map.transform(X)
+        return apply_function(self.map, X, self.owner)
+
+
+def apply_function(function: Callable[[Any], Any], X: Rows, owner: str) -> Rows:
+    """Call ``function`` on the whole collection if it is vectorised, and on one object after the other if not.
+
+    A function counts as vectorised when its result on the collection has one row for each object, and its first
+    and last rows are what it gives for the first and the last object alone.
+    """
+    if not (isinstance(X, np.ndarray) or is_frame(X) or sparse.issparse(X)):
+        X = as_objects(X, owner)
+    whole = _try_whole(function, X)
+    if whole is not None:
+        return whole
+    images = []
+    for position, item in enumerate(as_objects(X, owner)):
+        try:
+            images.append(function(item))
+        except Exception as error:
+            raise ValueError(
+                f"{owner}: the function raised {type(error).__name__}: {error} on object {position}, {item!r}"
+            ) from error
+    return _stack(images)
+
+
+def _try_whole(function: Callable[[Any], Any], X: Rows) -> Rows | None:
+    if not (isinstance(X, np.ndarray) or is_frame(X) or sparse.issparse(X)):
+        return None
+    n = length(X)
+    try:
+        with np.errstate(all="ignore"):
+            whole, first, last = function(X), function(take(X, 0, 1)), function(take(X, n - 1, n))
+    except Exception:  # a function of one object may fail on a collection in any way it likes
+        return None
+    shape = getattr(whole, "shape", ())
+    if len(shape) != 2 or shape[0] != n:
+        return None
+    if sparse.issparse(whole) or is_frame(whole):
+        return whole
+    try:
+        ends = np.concatenate([np.asarray(first), np.asarray(last)])
+        agrees = ends.shape == (2, shape[1]) and np.allclose(
+            ends.astype(float), np.asarray(whole)[[0, -1]].astype(float), rtol=1e-6, atol=0, equal_nan=True
+        )
+    except (ValueError, TypeError):
+        return None
+    return whole if agrees else None
+
+
+def _stack(images: list[Any]) -> Rows:
+    """Numeric images of equal size become a matrix, anything else stays a list of objects."""
+    if isinstance(images[0], str | bytes):
+        return images
+    try:
+        rows = [
+            np.concatenate([np.ravel(part) for part in image])
+            if isinstance(image, list | tuple)
+            else np.ravel(image)
+            for image in images
+        ]
+    except (ValueError, TypeError):
+        return images
+    same = all(row.shape == rows[0].shape and row.dtype.kind in "biuf" for row in rows)
+    return np.stack(rows) if same else images

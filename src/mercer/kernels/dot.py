@@ -1,0 +1,107 @@
+"""Kernels that are functions of the dot product xᵀz."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .base import Kernel, Pair
+from .expression import Expression
+from .parameters import check_finite, check_integer, check_positive
+from .theorem import Theorem
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Linear(Kernel):
+    """The linear kernel k(x, z) = xᵀz.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    def formula(self, pair: Pair) -> Expression:
+        """xᵀz."""
+        return pair.dot()
+
+    def theorem(self) -> Theorem:
+        """A sum of squares."""
+        return Theorem(repr(self), "Σ aᵢaⱼ xᵢᵀxⱼ = ‖Σ aᵢxᵢ‖² ≥ 0")
+
+    def feature_dim(self, d: int) -> float:
+        """The inputs themselves."""
+        return d
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Polynomial(Kernel):
+    """The polynomial kernel k(x, z) = (xᵀz + c)^q.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        The power q, a whole number of at least 1.
+    offset : float, default=1.0
+        The constant c, zero or more.  With 0 only monomials of degree q are features, otherwise all up to q.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Polynomial
+    >>> Polynomial(degree=2, offset=1.0)([[-1.0], [0.0], [1.0]])
+    array([[4., 1., 0.],
+           [1., 1., 1.],
+           [0., 1., 4.]])
+    """
+
+    degree: int = 2
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_integer(self, "degree", 1)
+        check_positive(self, "offset", allow_zero=True)
+
+    def formula(self, pair: Pair) -> Expression:
+        """(xᵀz + c)^q."""
+        return (pair.dot() + pair.param("offset")) ** self.degree
+
+    def theorem(self) -> Theorem:
+        """A power of a sum."""
+        return Theorem(
+            repr(self),
+            "power of a conical sum: xᵀz + c has the features (x, √c), and powers of kernels are kernels (Schur)",
+            (Linear().theorem(),),
+        )
+
+    def feature_dim(self, d: int) -> float:
+        """Monomials of degree up to q, or exactly q when c = 0."""
+        return math.comb(d + int(self.degree) - (0 if self.offset > 0 else 1), int(self.degree))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sigmoid(Kernel):
+    """The hyperbolic tangent k(x, z) = tanh(a·xᵀz + c), which is *not* positive semi-definite.
+
+    It is kept because it has been used for long; its certificate is Refuted.
+
+    Parameters
+    ----------
+    scale : float, default=1.0
+        The factor a.
+    offset : float, default=1.0
+        The constant c.
+    """
+
+    scale: float = 1.0
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_finite(self, "scale")
+        check_finite(self, "offset")
+
+    def formula(self, pair: Pair) -> Expression:
+        """tanh(a·xᵀz + c)."""
+        return np.tanh(pair.param("scale") * pair.dot() + pair.param("offset"))  # type: ignore[call-overload, no-any-return]

@@ -1,0 +1,123 @@
+"""The reference evaluation of an expression on data: plain NumPy, in float64, tile by tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .data import Rows, length, result_dtype, same_columns
+from .expression import Diagonal, Expression, Stat, evaluate, nodes
+from .statistics import Prepared, Statistic
+
+TILE_ENTRIES = 2**21  # of a dense evaluation; temporaries of this size stay small next to the result
+
+
+class Evaluation:
+    """An expression over two collections, ready to give any tile of its matrix.
+
+    Parameters
+    ----------
+    expression : Expression
+        The formula.
+    X, Z : collections
+        The data; Z = None means X again.
+    name : str
+        The kernel to name in messages.
+    dtype : dtype, default=float64
+        The precision of the arithmetic; results come in float32 when all data is float32.
+    """
+
+    def __init__(
+        self, expression: Expression, X: Rows, Z: Rows | None, name: str, dtype: Any = np.float64
+    ) -> None:
+        self.expression = expression
+        self.name = name
+        self.symmetric = Z is None or Z is X
+        Z = X if Z is None else Z
+        same_columns(X, Z)
+        self.shape = (length(X), length(Z))
+        if min(self.shape) == 0:
+            raise ValueError(
+                f"{name} needs at least one object on each side, got {self.shape[0]} and {self.shape[1]}"
+            )
+        self.dtype = result_dtype(X, Z) if dtype == np.float64 else np.dtype(dtype)
+        self.data: dict[Statistic, tuple[Prepared, Prepared]] = {
+            node.statistic: node.statistic.prepare(X, Z, dtype)
+            for node in nodes(expression)
+            if isinstance(node, Stat)
+        }
+        self._diagonals: dict[Diagonal, np.ndarray] = {}
+
+    def diag(self) -> np.ndarray:
+        """Values of the expression at (x, x) for all x in X."""
+        return self._finish(self._diagonal(self.expression, 0))
+
+    def tile(self, rows: Any, columns: slice) -> np.ndarray:
+        """Return one tile of the matrix; ``rows`` may be a slice or an array of positions."""
+
+        def statistic(stat: Statistic) -> np.ndarray:
+            A, B = self.data[stat]
+            return stat.block(_pick(A, rows), B[columns])
+
+        def diagonal(node: Diagonal) -> np.ndarray:
+            values = self.diagonal(node)
+            return values[rows][:, None] if node.side == "left" else values[columns][None, :]
+
+        count = len(range(*rows.indices(self.shape[0]))) if isinstance(rows, slice) else len(rows)
+        width = len(range(*columns.indices(self.shape[1])))
+        return self._finish(np.broadcast_to(evaluate(self.expression, statistic, diagonal), (count, width)))
+
+    def dense(self) -> np.ndarray:
+        """Return the whole matrix; a square one is computed on and above the diagonal only."""
+        n, m = self.shape
+        out = np.empty(self.shape, dtype=self.dtype)
+        step = max(1, TILE_ENTRIES // m)
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            first = start if self.symmetric else 0
+            out[rows, first:] = self.tile(rows, slice(first, m))
+            if self.symmetric:
+                out[rows.stop :, rows] = out[rows, rows.stop :].T
+        return out
+
+    def diagonal(self, node: Diagonal) -> np.ndarray:
+        """Values of a diagonal node along its side of the data."""
+        if node not in self._diagonals:
+            self._diagonals[node] = self._diagonal(node.inner, 0 if node.side == "left" else 1)
+        return self._diagonals[node]
+
+    def _diagonal(self, expression: Expression, side: int) -> np.ndarray:
+        values = evaluate(
+            expression,
+            lambda stat: stat.diag(self.data[stat][side]),
+            lambda node: self._diagonal(node.inner, side),
+        )
+        return np.broadcast_to(values, (self.shape[side],))
+
+    def _finish(self, values: np.ndarray) -> np.ndarray:
+        return finish(values, self.dtype, self.name)
+
+
+def finish(values: np.ndarray, dtype: Any, name: str) -> np.ndarray:
+    """Convert to the result's type and raise if numbers were lost on the way."""
+    with np.errstate(over="ignore"):
+        result = np.array(values, dtype=dtype)
+    check_overflow(result, name)
+    return result
+
+
+def check_overflow(result: np.ndarray, name: str) -> None:
+    """Raise if a result holds infinities or NaN, which finite data gives only by overflow."""
+    if np.isfinite(result).all():
+        return
+    remedy = "pass float64 data" if result.dtype == np.float32 else "scale the data down"
+    raise OverflowError(
+        f"{name} overflows {result.dtype} on this data; {remedy}, for example with sklearn.preprocessing.StandardScaler"
+    )
+
+
+def _pick(A: Prepared, rows: Any) -> Prepared:
+    if isinstance(rows, slice) or hasattr(A, "shape"):
+        return A[rows]
+    return [A[i] for i in rows]

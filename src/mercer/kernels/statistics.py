@@ -1,0 +1,237 @@
+"""Statistics: the numbers about a pair of points that a kernel's formula is written in.
+
+A statistic prepares both collections once (selects columns, centres, divides by length scales), then gives the
+matrix of its values for any tile of pairs.  Most are sums over coordinates; dot products and squared distances
+have faster forms through matrix products, and work on sparse matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from .data import Rows, View, as_matrix
+from .expression import Const, Expression, Param, Stat
+
+if TYPE_CHECKING:
+    from .base import ObjectKernel
+
+Prepared = Any  # rows that can be sliced: array, CSR matrix or list
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number for each pair of points.
+
+    Parameters
+    ----------
+    view : View
+        What happens to the raw data first.
+    owner : str
+        The kernel to name in an error message.
+    """
+
+    view: View
+    owner: str = field(compare=False)
+
+    def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
+        """Return both collections in the form that :meth:`block` takes; the two are one object if X is Z."""
+        raise NotImplementedError
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Values for every pair of a row of A and a row of B."""
+        raise NotImplementedError
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Values for every row of A with itself."""
+        raise NotImplementedError
+
+    def parameters(self) -> tuple[Param, ...]:
+        """Return the hyperparameters inside the statistic."""
+        return ()
+
+    def log_derivative(self, name: str) -> Expression:
+        """Derivative of the statistic by the logarithm of a hyperparameter, again an expression."""
+        return Const(0.0)
+
+
+@dataclass(frozen=True)
+class VectorStatistic(Statistic):
+    """A statistic of numeric vectors; ``native`` is its name in the compiled core, where it has one."""
+
+    native: ClassVar[str | None] = None
+    takes_sparse: ClassVar[bool] = False
+    centred: ClassVar[bool] = False
+
+    def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
+        """Select, check, centre (where only differences matter) and transform both collections."""
+        A = as_matrix(self.view.apply(X), self.owner, allow_sparse=self.takes_sparse)
+        B = A if Z is X else as_matrix(self.view.apply(Z), self.owner, allow_sparse=self.takes_sparse)
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(
+                f"{self.owner}: X has {A.shape[1]} features but Z has {B.shape[1]}; both need the same columns"
+            )
+        self.check(A)
+        if sparse.issparse(A) or sparse.issparse(B):
+            A, B = sparse.csr_array(A), sparse.csr_array(A if Z is X else B)
+        elif self.centred:
+            # Differences do not notice a shift, but their rounding errors do.  Medians of some rows, unlike means,
+            # stay with the bulk of the data when there are outliers.
+            middle = np.median(A[:: max(1, len(A) // 1000)].astype(np.float64), axis=0)
+            A, B = A.astype(np.float64) - middle, B if Z is X else B.astype(np.float64) - middle
+        left = self.transform(A)
+        right = left if Z is X else self.transform(B)
+        left = left.astype(dtype)
+        return left, left if Z is X else right.astype(dtype)
+
+    def check(self, A: Any) -> None:
+        """Raise if the data lies outside the domain of the statistic."""
+
+    def transform(self, A: Any) -> Any:
+        """Map the data once, before any pair is formed."""
+        return A
+
+
+@dataclass(frozen=True)
+class Dot(VectorStatistic):
+    """xᵀz."""
+
+    native = "dot"
+    takes_sparse = True
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Matrix of dot products."""
+        return _dense(A @ B.T)
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Squared norms."""
+        return _squared_norms(A)
+
+
+@dataclass(frozen=True)
+class Scaled(VectorStatistic):
+    """A distance whose coordinates are first divided by a length scale each.
+
+    An empty ``scale`` means no division: a kernel with one length scale divides the statistic instead, so that
+    several kernels can share it.
+    """
+
+    scale: tuple[Param, ...] = ()
+    column: int | None = None  # keep one coordinate: what the derivative by one length scale needs
+    order: ClassVar[int] = 1  # the statistic is homogeneous of this degree
+
+    def check(self, A: Any) -> None:
+        """Raise if there is not one length scale for each feature."""
+        if self.scale and len(self.scale) != A.shape[1]:
+            raise ValueError(
+                f"{self.owner} has {len(self.scale)} length scales but the data has {A.shape[1]} features; "
+                "give one length scale, or one for each feature"
+            )
+
+    def transform(self, A: Any) -> Any:
+        """Divide by the length scales and keep the one coordinate asked for."""
+        if self.scale:
+            inverse = 1.0 / np.array([param.value for param in self.scale])
+            A = A @ sparse.diags_array(inverse).tocsr() if sparse.issparse(A) else A * inverse
+        return A if self.column is None else A[:, [self.column]]
+
+    def parameters(self) -> tuple[Param, ...]:
+        """Return the length scales."""
+        return self.scale
+
+    def log_derivative(self, name: str) -> Expression:
+        """−order times the share of the coordinate that the length scale divides."""
+        for position, param in enumerate(self.scale):
+            if param.name == name and self.column in (None, position):
+                return -float(self.order) * Stat(type(self)(self.view, self.owner, self.scale, position))
+        return Const(0.0)
+
+
+@dataclass(frozen=True)
+class SquaredDistance(Scaled):
+    """‖x − z‖²."""
+
+    native = "sqdist"
+    takes_sparse = True
+    centred = True
+    order = 2
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """‖a‖² + ‖b‖² − 2aᵀb, with pairs so close that this cancels computed again by differences."""
+        sizes = _squared_norms(A)[:, None] + _squared_norms(B)[None, :]
+        values = sizes - 2.0 * _dense(A @ B.T)
+        rows, columns = np.nonzero(~(values > 1e-3 * sizes))
+        step = max(1, 2**20 // A.shape[1])
+        for start in range(0, len(rows), step):
+            i, j = rows[start : start + step], columns[start : start + step]
+            values[i, j] = _squared_norms(A[i] - B[j])
+        return values
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Zeros."""
+        return np.zeros(A.shape[0], dtype=A.dtype)
+
+
+@dataclass(frozen=True)
+class CoordinateSum(VectorStatistic):
+    """Σ_d term(x_d, z_d)."""
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return the share of one coordinate; a and b broadcast."""
+        raise NotImplementedError
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Sum the terms of all coordinates."""
+        total = self.term(A[:, :1], B[None, :, 0])
+        for d in range(1, A.shape[1]):
+            total = total + self.term(A[:, d, None], B[None, :, d])
+        return total
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Sum the terms of all coordinates at x = z."""
+        return self.term(A, A).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class AbsoluteDistance(CoordinateSum, Scaled):
+    """‖x − z‖₁."""
+
+    native = "absdist"
+    centred = True
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """|a − b|."""
+        return np.abs(a - b)
+
+
+@dataclass(frozen=True)
+class Block(Statistic):
+    """The values of a kernel that computes its own blocks, on objects of any kind."""
+
+    kernel: ObjectKernel
+
+    def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
+        """Let the kernel prepare both collections."""
+        A = self.view.apply(X)
+        return self.kernel.prepare(A, A if Z is X else self.view.apply(Z))
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Return the kernel's own block."""
+        return self.kernel.block(A, B)
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Return the kernel's own diagonal."""
+        return self.kernel.block_diag(A)
+
+
+def _dense(product: Any) -> np.ndarray:
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+
+
+def _squared_norms(A: Any) -> np.ndarray:
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A))

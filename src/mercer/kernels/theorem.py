@@ -1,0 +1,51 @@
+"""Why a kernel is positive semi-definite: a claim, its reason, and the claims the reason rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A node of a proof.
+
+    Parameters
+    ----------
+    claim : str
+        What holds; for a kernel simply its formula, which is then claimed to be positive semi-definite.
+    because : str
+        The theorem or closure rule that gives it.
+    parts : tuple of Theorem
+        What the rule needs.
+    """
+
+    claim: str
+    because: str
+    parts: tuple[Theorem, ...] = ()
+
+    def lines(self, depth: int = 0) -> list[str]:
+        """Return the proof as indented lines, the conclusion first."""
+        own = [f"{'  ' * depth}{self.claim}", f"{'  ' * depth}  because {self.because}"]
+        return own + [line for part in self.parts for line in part.lines(depth + 1)]
+
+
+SQUARED_DISTANCE = Theorem(
+    "‖x−z‖² is conditionally negative definite",
+    "Σ aᵢaⱼ‖xᵢ−xⱼ‖² = −2‖Σ aᵢxᵢ‖² ≤ 0 whenever Σ aᵢ = 0",
+)
+
+
+def schoenberg(claim: object, distance: Theorem) -> Theorem:
+    """exp(−t·ψ) for a conditionally negative definite ψ."""
+    return Theorem(
+        repr(claim),
+        "exp(−t·ψ) is positive semi-definite if ψ is conditionally negative definite (Schoenberg)",
+        (distance,),
+    )
+
+
+def pull_back(claim: object, part: Theorem, map_name: str) -> Theorem:
+    """k(g(x), g(z)) for any map g."""
+    return Theorem(
+        repr(claim), f"pull-back: k(g(x), g(z)) is a kernel for every map g, here {map_name}", (part,)
+    )

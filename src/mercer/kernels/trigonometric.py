@@ -1,0 +1,270 @@
+"""Kernels made of waves: points moved to circles, and the limit of infinitely many frequencies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .base import Kernel, Pair
+from .expression import Const, Expression, Param, Stat
+from .parameters import check_integer, check_length_scale, check_positive
+from .statistics import CoordinateSum, Dot, Prepared, Scaled, SquaredDistance, VectorStatistic
+from .theorem import SQUARED_DISTANCE, Theorem, schoenberg
+
+
+@dataclass(frozen=True)
+class AngleSwing(CoordinateSum):
+    """Σ_d w_d t sin t over the angles t = θ(x_d − z_d): what derivatives by a frequency are made of."""
+
+    frequency: float = 1.0
+    weights: tuple[float, ...] = ()
+    centred = True
+
+    def transform(self, A: Any) -> Any:
+        """Every coordinate times the frequency."""
+        return self.frequency * A
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Weighted sum of the coordinates' terms."""
+        weights = self.weights or (1.0,) * A.shape[1]
+        total = np.zeros((len(A), len(B)), dtype=A.dtype)
+        for d, weight in enumerate(weights):
+            total += weight * self.term(A[:, d, None], B[None, :, d])
+        return total
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """(a − b) sin(a − b)."""
+        return (a - b) * np.sin(a - b)
+
+
+@dataclass(frozen=True)
+class CircleDot(VectorStatistic):
+    """Σ_θ Σ_d cos θ(x_d − z_d): the dot product of points moved to circles."""
+
+    frequencies: tuple[float, ...] = (1.0,)
+    param: Param | None = None  # the hyperparameter that is the (single) frequency
+    native = "dot"
+    centred = True
+
+    def transform(self, A: Any) -> Any:
+        """(cos θx, sin θx) for all frequencies and coordinates."""
+        return on_circles(A, self.frequencies)
+
+    block = Dot.block
+    diag = Dot.diag
+
+    def parameters(self) -> tuple[Param, ...]:
+        """Return the frequency."""
+        return () if self.param is None else (self.param,)
+
+    def log_derivative(self, name: str) -> Expression:
+        """−Σ t sin t."""
+        if self.param is None or self.param.name != name:
+            return Const(0.0)
+        return -Stat(AngleSwing(self.view, self.owner, self.param.value))
+
+
+@dataclass(frozen=True)
+class CircleDistance(Scaled):
+    """Σ_d 4 sin²(π(x_d − z_d)/p): the squared distance of points moved to circles of circumference p."""
+
+    period: Param = Param("period", 1.0)
+    native = "sqdist"
+    centred = True
+    order = 2
+
+    def transform(self, A: Any) -> Any:
+        """Points on circles, one circle for each coordinate, its radius divided by the length scale."""
+        circles = on_circles(A, (2.0 * math.pi / self.period.value,))
+        pairs = circles.reshape(len(A), 2, A.shape[1])
+        if self.scale:
+            pairs = pairs / np.array([param.value for param in self.scale])
+        if self.column is not None:
+            pairs = pairs[:, :, [self.column]]
+        return pairs.reshape(len(A), -1)
+
+    block = SquaredDistance.block
+    diag = SquaredDistance.diag
+
+    def parameters(self) -> tuple[Param, ...]:
+        """Return the length scales and the period."""
+        return (*self.scale, self.period)
+
+    def log_derivative(self, name: str) -> Expression:
+        """By a length scale as for any distance; by the period −2 Σ t sin t with t = 2π(x_d − z_d)/p."""
+        if name != self.period.name:
+            inner = super().log_derivative(name)
+            if isinstance(inner, Const):
+                return inner
+            position = [param.name for param in self.scale].index(name)
+            return -2.0 * Stat(replace(self, column=position))
+        weights = tuple(param.value**-2 for param in self.scale)
+        return -2.0 * Stat(AngleSwing(self.view, self.owner, 2.0 * math.pi / self.period.value, weights))
+
+
+@dataclass(frozen=True)
+class SincSum(CoordinateSum):
+    """Σ_d sin(2π(x_d − z_d))/(x_d − z_d), 2π where the coordinates agree."""
+
+    centred = True
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """2π sinc(2(a − b))."""
+        return 2.0 * np.pi * np.sinc(2.0 * (a - b))
+
+
+def on_circles(A: np.ndarray, frequencies: tuple[float, ...]) -> np.ndarray:
+    """(cos θx, sin θx) for every frequency and coordinate: all cosines first, then all sines."""
+    angles = np.concatenate([theta * A for theta in frequencies], axis=1)
+    return np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Periodic(Kernel):
+    """The periodic kernel k(x, z) = exp(−2 Σ_d sin²(π(x_d − z_d)/p) / σ²).
+
+    Parameters
+    ----------
+    length_scale : float or sequence of floats, default=1.0
+        σ, or one for each feature.
+    period : float, default=1.0
+        p, after which everything repeats.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Periodic
+    >>> Periodic(period=2.0)([[0.0]], [[0.5], [1.0], [2.0]]).round(4)
+    array([[0.3679, 0.1353, 1.    ]])
+    """
+
+    length_scale: Any = 1.0
+    period: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_length_scale(self)
+        check_positive(self, "period")
+
+    def formula(self, pair: Pair) -> Expression:
+        """A Gaussian between points on circles."""
+        return np.exp(-0.5 * pair.distance(CircleDistance, "length_scale", pair.param("period")))  # type: ignore[call-overload, no-any-return]
+
+    def theorem(self) -> Theorem:
+        """Pull-back of the Gaussian."""
+        gaussian = schoenberg("exp(−‖u−v‖²/2σ²)", SQUARED_DISTANCE)
+        return pull_back(self, gaussian, "x ↦ (cos 2πx/p, sin 2πx/p) in each coordinate")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cosine(Kernel):
+    """The trigonometric kernel k(x, z) = Σ_d cos θ(x_d − z_d), with the features (cos θx_d, sin θx_d).
+
+    Parameters
+    ----------
+    frequency : float, default=1.0
+        θ > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Cosine
+    >>> Cosine(frequency=np.pi)([[0.0, 0.0]], [[1.0, 0.5]]).round(4)
+    array([[-1.]])
+    """
+
+    frequency: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive(self, "frequency")
+
+    def formula(self, pair: Pair) -> Expression:
+        """Σ cos θ(x − z)."""
+        frequency = pair.param("frequency")
+        return pair.statistic(CircleDot, (frequency.value,), frequency)
+
+    def theorem(self) -> Theorem:
+        """The addition theorem of the cosine."""
+        return Theorem(
+            repr(self), "cos θ(x−z) = cos θx cos θz + sin θx sin θz is an inner product of features"
+        )
+
+    def feature_dim(self, d: int) -> float:
+        """A cosine and a sine for each input."""
+        return 2 * d
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fourier(Kernel):
+    """The kernel of the first L harmonics, k(x, z) = Σ_{l=1}^L Σ_d cos((2πl/L)(x_d − z_d)).
+
+    Times 2π/L it converges to :class:`Sinc` as L grows.
+
+    Parameters
+    ----------
+    order : int, default=4
+        L, the number of frequencies 2πl/L.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Fourier
+    >>> Fourier(order=4)([[0.0]], [[0.0], [1.0], [4.0]]).round(4)
+    array([[ 4., -0.,  4.]])
+    """
+
+    order: int = 4
+
+    def __post_init__(self) -> None:
+        check_integer(self, "order", 1)
+
+    @property
+    def frequencies(self) -> tuple[float, ...]:
+        """The L frequencies 2πl/L."""
+        return tuple(2.0 * math.pi * (l + 1) / int(self.order) for l in range(int(self.order)))  # noqa: E741
+
+    def formula(self, pair: Pair) -> Expression:
+        """Σ cos θ(x − z) over all frequencies."""
+        return pair.statistic(CircleDot, self.frequencies)
+
+    def theorem(self) -> Theorem:
+        """A sum of trigonometric kernels."""
+        return Theorem(repr(self), "conical sum: one cosine kernel for each frequency", (Cosine().theorem(),))
+
+    def feature_dim(self, d: int) -> float:
+        """A cosine and a sine for each frequency and input."""
+        return 2 * int(self.order) * d
+
+
+SINC_NODES = 32
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sinc(Kernel):
+    """The band-limited kernel k(x, z) = Σ_d sin(2π(x_d − z_d))/(x_d − z_d), 2π for each coordinate that agrees.
+
+    It is ∫₀^{2π} cos t(x_d − z_d) dt, the limit of ``2π/L * Fourier(L)``; Gauss–Legendre nodes give its feature map to
+    rounding with few features, as many as the spread of the data asks for.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Sinc
+    >>> Sinc()([[0.0]], [[0.0], [0.25], [0.5]]).round(4)
+    array([[6.2832, 4.    , 0.    ]])
+    """
+
+    def formula(self, pair: Pair) -> Expression:
+        """Σ sin(2π(x − z))/(x − z)."""
+        return pair.statistic(SincSum)
+
+    def theorem(self) -> Theorem:
+        """Limit of Fourier kernels."""
+        return Theorem(
+            repr(self),
+            "limit: sin(2πt)/t = ∫₀^{2π} cos(ut) du is a limit of conical sums of cosine kernels",
+            (Cosine().theorem(),),
+        )
+
+    def feature_dim(self, d: int) -> float:
+        """A cosine and a sine for each quadrature node and input, for data within a few units of each other."""
+        return 2 * SINC_NODES * d
