@@ -1,3 +1,8 @@
 """Kernel methods: kernels as an algebra with proofs, lazy Gram matrices, and expansions."""
 
+from . import kernels
+from .expansion import Expansion
+from .gram import Gram, MemoryBudgetError
+
 __version__ = "0.1.0"
+__all__ = ["Expansion", "Gram", "MemoryBudgetError", "kernels"]

@@ -28,7 +28,9 @@ def plus(a: object, b: object) -> Kernel:
     if isinstance(b, numbers.Real) and b == 0 and isinstance(a, Kernel):
         return a
     left, right = _as_kernel(a), _as_kernel(b)
-    return NotImplemented if left is None or right is None else Sum(left, right)
+    if left is None or right is None:
+        return _refuse("added to", a, b)
+    return Sum(left, right)
 
 
 def times(a: object, b: object) -> Kernel:
@@ -39,6 +41,14 @@ def times(a: object, b: object) -> Kernel:
             return Scaled(inner, float(number) * weight)
     if isinstance(a, Kernel) and isinstance(b, Kernel):
         return Product(a, b)
+    return _refuse("multiplied by", a, b)
+
+
+def _refuse(verb: str, a: object, b: object) -> Any:
+    """Raise for arrays and sequences, whose own operators would take over; leave other types their say."""
+    other = b if isinstance(a, Kernel) else a
+    if isinstance(other, np.ndarray | str | bytes | list | tuple):
+        raise TypeError(f"a kernel can be {verb} a number or another kernel, got {other!r}")
     return NotImplemented
 
 
@@ -245,11 +255,7 @@ class Power(Kernel):
     def feature_dim(self, d: int) -> float:
         """Every monomial of that degree in the features."""
         inner = self.kernel.feature_dim(d)
-        return (
-            math.comb(int(inner) + int(self.exponent) - 1, int(self.exponent))
-            if math.isfinite(inner)
-            else inner
-        )
+        return math.comb(int(inner) + int(self.exponent) - 1, int(self.exponent)) if math.isfinite(inner) else inner
 
     def expression(self) -> str:
         """``k ** exponent``."""
@@ -324,29 +330,25 @@ class On(Kernel):
 
     def __post_init__(self) -> None:
         _check_kernels(self, "kernel")
-        chosen = self.chosen()
-        if not isinstance(self.columns, slice):
-            self._check_columns(chosen)
-
-    def _check_columns(self, chosen: tuple[Any, ...]) -> None:
+        try:
+            chosen = self.chosen()
+        except TypeError:
+            chosen = ()
         wrong = [c for c in chosen if isinstance(c, bool) or not isinstance(c, numbers.Integral | str)]
         if wrong or not chosen:
             raise TypeError(
-                f"on: columns must be positions or names, got {self.columns!r}; for example k.on([0, 3]) or k.on('age')"
+                f"on: columns must be positions or names, got {self.columns!r}; for example k.on([0, 3]), k.on('age') "
+                "or k.on(slice(0, 3)), whose start and end are not negative"
             )
         repeated = sorted({str(c) for c in chosen if chosen.count(c) > 1})
         if repeated:
-            raise ValueError(
-                f"on: column {repeated[0]} is given more than once in {self.columns!r}; name it once"
-            )
+            raise ValueError(f"on: column {repeated[0]} is given more than once in {self.columns!r}; name it once")
 
     def chosen(self) -> tuple[Any, ...]:
         """Return the columns as a tuple (of slices resolved only as far as their end is known)."""
         if isinstance(self.columns, slice):
-            if self.columns.stop is None or self.columns.stop < 0 or (self.columns.start or 0) < 0:
-                raise TypeError(
-                    f"on: a slice needs a start and an end that are not negative, got {self.columns!r}"
-                )
+            if self.columns.stop < 0 or (self.columns.start or 0) < 0:
+                return ()
             return tuple(range(self.columns.stop)[self.columns])
         if isinstance(self.columns, str | numbers.Integral):
             return (self.columns,)
@@ -359,9 +361,7 @@ class On(Kernel):
     def theorem(self) -> Theorem | None:
         """Pull-back by the projection."""
         proved = self.kernel.theorem()
-        return (
-            None if proved is None else pull_back(self, proved, f"the choice of columns {show(self.columns)}")
-        )
+        return None if proved is None else pull_back(self, proved, f"the choice of columns {show(self.columns)}")
 
     def feature_dim(self, d: int) -> float:
         """Features of as many inputs as there are columns."""

@@ -96,6 +96,7 @@ class Kernel:
 
     precedence: ClassVar[int] = ATOM
     domain: ClassVar[Domain] = "real"
+    __array_ufunc__ = None  # NumPy numbers and arrays on the left of an operator leave it to the kernel
 
     # -- what a kernel says about itself ------------------------------------------------------------------------
 
@@ -132,9 +133,13 @@ class Kernel:
 
     def distance(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
         """Return the squared distance of the features, k(x, x) + k(z, z) − 2 k(x, z), never below 0."""
+        from .evaluation import check_overflow
+
         left = self.diag(X)
         right = left if Z is None else self.diag(Z)
-        values = np.maximum(left[:, None] + right[None, :] - 2 * self(X, Z), 0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.maximum(left[:, None] + right[None, :] - 2 * self(X, Z), 0)
+        check_overflow(values, repr(self))
         if Z is None:
             np.fill_diagonal(values, 0)
         return np.asarray(values)
@@ -153,8 +158,7 @@ class Kernel:
 
         formula = self.traced()
         return {
-            name: Evaluation(log_derivative(formula, name), X, Z, repr(self)).dense()
-            for name in parameters(formula)
+            name: Evaluation(log_derivative(formula, name), X, Z, repr(self)).dense() for name in parameters(formula)
         }
 
     def traced(self) -> Expression:
@@ -294,9 +298,7 @@ class Kernel:
         for name, inner in nested.items():
             child = changed.get(name, getattr(self, name))
             if not isinstance(child, Kernel):
-                raise ValueError(
-                    f"{type(self).__name__}: {name} is {child!r}, which has no parameters of its own"
-                )
+                raise ValueError(f"{type(self).__name__}: {name} is {child!r}, which has no parameters of its own")
             changed[name] = child.with_params(**inner)
         return replace(cast(Any, self), **changed)
 

@@ -20,9 +20,7 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[np.ndarray, np.ndarray]
     A = _as_table(X, owner)
     B = A if Z is None else _as_table(Z, owner)
     if A.shape[1] != B.shape[1]:
-        raise ValueError(
-            f"{owner}: X has {A.shape[1]} columns but Z has {B.shape[1]}; both need the same columns"
-        )
+        raise ValueError(f"{owner}: X has {A.shape[1]} columns but Z has {B.shape[1]}; both need the same columns")
     left, right = np.empty(A.shape), np.empty(B.shape)
     for d in range(A.shape[1]):
         codes: dict[Any, int] = {}
@@ -89,6 +87,4 @@ class Overlap(Kernel):
 
     def theorem(self) -> Theorem:
         """Indicators of the categories as features."""
-        return Theorem(
-            repr(self), "1[x = z] = Σ_c 1[x = c] 1[z = c] is an inner product of indicators of categories"
-        )
+        return Theorem(repr(self), "1[x = z] = Σ_c 1[x = c] 1[z = c] is an inner product of indicators of categories")

@@ -69,9 +69,7 @@ class Custom(ObjectKernel):
             )
         number = float(value.reshape(()))
         if not math.isfinite(number):
-            raise ValueError(
-                f"{self!r}: the function returned {number} for x = {x!r}, z = {z!r}; it must be finite"
-            )
+            raise ValueError(f"{self!r}: the function returned {number} for x = {x!r}, z = {z!r}; it must be finite")
         return number
 
     def _matrix(self, A: Prepared, B: Prepared) -> np.ndarray:
@@ -116,9 +114,7 @@ class FromFeatures(Kernel):
 
     def __post_init__(self) -> None:
         if not (callable(self.features) or hasattr(self.features, "transform")):
-            raise TypeError(
-                f"FromFeatures: expected a function or a fitted transformer, got {self.features!r}"
-            )
+            raise TypeError(f"FromFeatures: expected a function or a fitted transformer, got {self.features!r}")
 
     def step(self) -> Mapped:
         """Return the map as a step in front of the dot product."""
@@ -191,9 +187,7 @@ class Precomputed(ObjectKernel):
         if indices.ndim == 2 and indices.shape[1] == 1:
             indices = indices[:, 0]
         n = len(np.asarray(self.matrix))
-        whole = (
-            indices.ndim == 1 and indices.dtype.kind in "biuf" and bool((indices == np.floor(indices)).all())
-        )
+        whole = indices.ndim == 1 and indices.dtype.kind in "biuf" and bool((indices == np.floor(indices)).all())
         if not whole or indices.min() < 0 or indices.max() >= n:
             raise ValueError(
                 f"Precomputed: the objects are row numbers from 0 to {n - 1}, for example numpy.arange({n}); "

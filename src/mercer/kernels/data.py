@@ -50,6 +50,8 @@ def is_frame(X: Rows) -> bool:
 def length(X: Rows) -> int:
     """Return the number of objects in a collection."""
     shape = getattr(X, "shape", None)
+    if shape is None and not hasattr(X, "__len__"):
+        raise TypeError(f"expected a collection of objects with a length such as an array or a list, got {X!r}")
     if shape is not None and len(shape) == 0:
         raise ValueError(f"expected a collection of objects, got the single value {X!r}; put it in a list")
     return int(shape[0]) if shape is not None else len(X)
@@ -85,7 +87,10 @@ def as_matrix(X: Rows, owner: str, *, allow_sparse: bool = False) -> Any:
     """Return X as a finite two-dimensional array (or CSR matrix), float32 kept and everything else float64."""
     if sparse.issparse(X):
         return _as_csr(X, owner, allow_sparse)
-    array = X.to_numpy() if is_frame(X) else np.asarray(X)
+    try:
+        array = X.to_numpy() if is_frame(X) else np.asarray(X)
+    except ValueError:
+        raise ValueError(f"{owner} needs rows of equal length, one number for each feature, got {short(X)}") from None
     if array.dtype != np.float32:
         array = _as_float64(array, X, owner)
     if array.ndim != 2:
@@ -121,13 +126,11 @@ def _as_csr(X: Any, owner: str, allow_sparse: bool) -> Any:
 
 def _as_float64(array: np.ndarray, X: Rows, owner: str) -> np.ndarray:
     if array.dtype.kind == "c":
-        raise TypeError(
-            f"{owner} needs real numbers, got complex ones; pass real and imaginary parts as columns"
-        )
+        raise TypeError(f"{owner} needs real numbers, got complex ones; pass real and imaginary parts as columns")
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
     try:
-        if array.dtype.kind in "USMm":
+        if array.dtype.kind in "USMm" or any(isinstance(value, str | bytes) for value in array.flat):
             raise ValueError
         return array.astype(np.float64)
     except (ValueError, TypeError):
@@ -141,6 +144,12 @@ def _as_float64(array: np.ndarray, X: Rows, owner: str) -> np.ndarray:
             f"{owner} needs numbers, but row {row}, column {name} is {value!r}. Pick the numeric columns "
             "with k.on(columns), use Overlap().on(columns) for categories, or a kernel that takes objects."
         ) from None
+
+
+def short(value: object, width: int = 80) -> str:
+    """Return the text of a value, cut where it gets long."""
+    text = repr(value)
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _is_number(value: object) -> bool:
@@ -157,14 +166,12 @@ def as_objects(X: Rows, owner: str) -> Sequence[Any]:
         X = X.to_numpy()
     if isinstance(X, np.ndarray):
         if X.ndim == 0:
-            raise TypeError(
-                f"{owner} needs a collection of objects, got the single value {X!r}; put it in a list"
-            )
+            raise TypeError(f"{owner} needs a collection of objects, got the single value {X!r}; put it in a list")
         if X.ndim == 2 and X.shape[1] == 1 and X.dtype.kind in "OUS":
             X = X[:, 0]  # one column of objects is a list of objects
     if len(X) == 0:
         raise ValueError(f"{owner} needs at least one object, got an empty collection")
-    return cast(Sequence[Any], X)
+    return cast(Sequence[Any], X) if isinstance(X, np.ndarray | list | tuple) else list(X)
 
 
 @dataclass(frozen=True)
@@ -188,12 +195,11 @@ class Columns:
             try:
                 X = np.asarray(X, dtype=object)
             except ValueError:
-                raise ValueError(
-                    f"{self.owner}: the objects have different lengths, so they have no columns"
-                ) from None
+                raise ValueError(f"{self.owner}: the objects have different lengths, so they have no columns") from None
         if X.ndim != 2:
             raise ValueError(f"{self.owner}: the data has shape {X.shape}, but columns need two dimensions")
         positions = [self._position(int(c), X.shape[1]) for c in self.columns]
+        self._check_once(positions)
         if sparse.issparse(X):
             return sparse.csr_array(X)[:, positions]
         return X[:, positions]
@@ -201,18 +207,21 @@ class Columns:
     def _from_frame(self, X: Rows) -> Rows:
         available = list(X.columns)
         picked = [
-            name if isinstance(name, str) else available[self._position(name, len(available))]
-            for name in self.columns
+            name if isinstance(name, str) else available[self._position(name, len(available))] for name in self.columns
         ]
         missing = [name for name in picked if name not in available]
         if missing:
             raise ValueError(f"{self.owner}: there is no column {missing[0]!r}; the columns are {available}")
         repeated = [name for name in picked if available.count(name) > 1]
         if repeated:
-            raise ValueError(
-                f"{self.owner}: the frame has several columns named {repeated[0]!r}; rename them first"
-            )
+            raise ValueError(f"{self.owner}: the frame has several columns named {repeated[0]!r}; rename them first")
+        self._check_once(picked)
         return X[picked]
+
+    def _check_once(self, picked: list[Any]) -> None:
+        repeated = [column for column in picked if picked.count(column) > 1]
+        if repeated:
+            raise ValueError(f"{self.owner}: column {repeated[0]!r} is chosen more than once; name it once")
 
     def _position(self, column: int, width: int) -> int:
         if not -width <= column < width:
@@ -286,12 +295,26 @@ def _stack(images: list[Any]) -> Rows:
         return images
     try:
         rows = [
-            np.concatenate([np.ravel(part) for part in image])
-            if isinstance(image, list | tuple)
-            else np.ravel(image)
+            np.concatenate([np.ravel(part) for part in image]) if isinstance(image, list | tuple) else np.ravel(image)
             for image in images
         ]
     except (ValueError, TypeError):
         return images
     same = all(row.shape == rows[0].shape and row.dtype.kind in "biuf" for row in rows)
     return np.stack(rows) if same else images
+
+
+def concatenate(X: Rows, Z: Rows) -> Rows:
+    """Return the objects of X followed by those of Z, in the form of X."""
+    same_columns(X, Z)
+    if sparse.issparse(X) or sparse.issparse(Z):
+        return sparse.vstack([sparse.csr_array(X), sparse.csr_array(Z)]).tocsr()
+    if is_frame(X):
+        if hasattr(X, "vstack"):  # polars
+            return X.vstack(Z)
+        import pandas as pd
+
+        return pd.concat([X, Z], ignore_index=True)
+    if isinstance(X, np.ndarray) or isinstance(Z, np.ndarray):
+        return np.concatenate([np.asarray(X), np.asarray(Z)])
+    return [*X, *Z]

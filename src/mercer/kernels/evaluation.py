@@ -28,26 +28,28 @@ class Evaluation:
         The precision of the arithmetic; results come in float32 when all data is float32.
     """
 
-    def __init__(
-        self, expression: Expression, X: Rows, Z: Rows | None, name: str, dtype: Any = np.float64
-    ) -> None:
+    def __init__(self, expression: Expression, X: Rows, Z: Rows | None, name: str, dtype: Any = np.float64) -> None:
         self.expression = expression
         self.name = name
         self.symmetric = Z is None or Z is X
         Z = X if Z is None else Z
         same_columns(X, Z)
+        self._X, self._Z, self._precision = X, Z, dtype
         self.shape = (length(X), length(Z))
         if min(self.shape) == 0:
-            raise ValueError(
-                f"{name} needs at least one object on each side, got {self.shape[0]} and {self.shape[1]}"
-            )
+            raise ValueError(f"{name} needs at least one object on each side, got {self.shape[0]} and {self.shape[1]}")
         self.dtype = result_dtype(X, Z) if dtype == np.float64 else np.dtype(dtype)
-        self.data: dict[Statistic, tuple[Prepared, Prepared]] = {
-            node.statistic: node.statistic.prepare(X, Z, dtype)
-            for node in nodes(expression)
-            if isinstance(node, Stat)
-        }
+        self._data: dict[Statistic, tuple[Prepared, Prepared]] = {}
         self._diagonals: dict[Diagonal, np.ndarray] = {}
+
+    def prepared(self) -> list[tuple[Prepared, Prepared]]:
+        """Prepare the data for every statistic now, rather than when a tile needs it."""
+        return [self._prepare(node.statistic) for node in nodes(self.expression) if isinstance(node, Stat)]
+
+    def _prepare(self, statistic: Statistic) -> tuple[Prepared, Prepared]:
+        if statistic not in self._data:
+            self._data[statistic] = statistic.prepare(self._X, self._Z, self._precision)
+        return self._data[statistic]
 
     def diag(self) -> np.ndarray:
         """Values of the expression at (x, x) for all x in X."""
@@ -57,7 +59,7 @@ class Evaluation:
         """Return one tile of the matrix; ``rows`` may be a slice or an array of positions."""
 
         def statistic(stat: Statistic) -> np.ndarray:
-            A, B = self.data[stat]
+            A, B = self._prepare(stat)
             return stat.block(_pick(A, rows), B[columns])
 
         def diagonal(node: Diagonal) -> np.ndarray:
@@ -87,10 +89,14 @@ class Evaluation:
             self._diagonals[node] = self._diagonal(node.inner, 0 if node.side == "left" else 1)
         return self._diagonals[node]
 
+    def one_sided(self, expression: Expression, side: int) -> np.ndarray:
+        """Values of an expression of diagonal nodes only, along side 0 (X) or 1 (Z)."""
+        return np.broadcast_to(evaluate(expression, _no_statistic, self.diagonal), (self.shape[side],))
+
     def _diagonal(self, expression: Expression, side: int) -> np.ndarray:
         values = evaluate(
             expression,
-            lambda stat: stat.diag(self.data[stat][side]),
+            lambda stat: stat.diag(self._prepare(stat)[side]),
             lambda node: self._diagonal(node.inner, side),
         )
         return np.broadcast_to(values, (self.shape[side],))
@@ -115,6 +121,10 @@ def check_overflow(result: np.ndarray, name: str) -> None:
     raise OverflowError(
         f"{name} overflows {result.dtype} on this data; {remedy}, for example with sklearn.preprocessing.StandardScaler"
     )
+
+
+def _no_statistic(statistic: Statistic) -> np.ndarray:
+    raise ValueError(f"{statistic} depends on both points")
 
 
 def _pick(A: Prepared, rows: Any) -> Prepared:

@@ -57,9 +57,7 @@ class Expression:
         if build is None or method != "__call__" or kwargs:
             known = ", ".join(sorted(u.__name__ for u in _UFUNCS))
             raise TypeError(f"a kernel's formula cannot use numpy.{ufunc.__name__}; it may use {known}")
-        return build(
-            *(value if ufunc is np.power and i == 1 else wrap(value) for i, value in enumerate(inputs))
-        )
+        return build(*(value if ufunc is np.power and i == 1 else wrap(value) for i, value in enumerate(inputs)))
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,10 @@ def reciprocal(a: Expression) -> Expression:
 
 
 def scaled_bessel(u: Expression, exponent: float, order: float) -> Expression:
-    """u^exponent · K_order(u), with its limit at u = 0 (0 where the limit is infinite)."""
+    """u^exponent · K_order(u) / (2^(exponent−1) Γ(exponent)): 1 at u = 0 if the two numbers agree, and 0 if not.
+
+    ``order`` is ``exponent``, or one less for the derivative.
+    """
     return Call("bessel", (u,), (float(exponent), float(order)))
 
 
@@ -178,14 +179,13 @@ def _reciprocal_values(a: np.ndarray) -> np.ndarray:
 
 
 def _bessel_values(u: np.ndarray, exponent: float, order: float) -> np.ndarray:
-    from scipy.special import gamma, kve
+    from .bessel import matern_profile, scaled_k
 
-    # K_order decays like exp(-u), and u^exponent underflows only far beyond: multiply in this order.
-    safe = np.where(u > 0, u, 1.0).astype(float)
-    values = safe**exponent * (kve(order, safe) * np.exp(-safe))
-    limit = 2.0 ** (order - 1) * gamma(order) if exponent == order else 0.0
-    # For tiny u the Bessel function overflows although the product has long reached its limit.
-    return np.where((u > 0) & np.isfinite(values), values, limit)
+    if order == exponent:
+        return matern_profile(u, order)
+    if order > 1:
+        return u / (2.0 * order) * matern_profile(u, order)
+    return scaled_k(u, exponent, order)
 
 
 _VALUES: dict[str, Callable[..., np.ndarray]] = {

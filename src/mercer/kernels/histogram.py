@@ -114,6 +114,4 @@ class Intersection(Kernel):
 
     def theorem(self) -> Theorem:
         """min as an inner product of indicator functions."""
-        return Theorem(
-            repr(self), "min(x, z) = ∫₀^∞ 1[t ≤ x] 1[t ≤ z] dt is an inner product of functions of t"
-        )
+        return Theorem(repr(self), "min(x, z) = ∫₀^∞ 1[t ≤ x] 1[t ≤ z] dt is an inner product of functions of t")

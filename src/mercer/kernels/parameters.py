@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 
+SMALLEST_SCALE = 1e-150  # squares of smaller length scales vanish in float64
+
+
 def check_positive(kernel: object, name: str, *, allow_zero: bool = False) -> None:
     """Raise unless a parameter is a finite positive (or non-negative) number."""
     value = getattr(kernel, name)
@@ -27,10 +30,9 @@ def check_finite(kernel: object, name: str) -> None:
 def check_integer(kernel: object, name: str, minimum: int) -> None:
     """Raise unless a parameter is a whole number of at least ``minimum``."""
     value = getattr(kernel, name)
-    if not _is_real(value) or isinstance(value, bool) or value != int(value) or value < minimum:
-        raise ValueError(
-            f"{type(kernel).__name__}: {name} must be a whole number of at least {minimum}, got {value!r}"
-        )
+    whole = _is_real(value) and not isinstance(value, bool) and math.isfinite(value) and value == int(value)
+    if not whole or value < minimum:
+        raise ValueError(f"{type(kernel).__name__}: {name} must be a whole number of at least {minimum}, got {value!r}")
 
 
 def check_length_scale(kernel: object, name: str = "length_scale") -> None:
@@ -38,7 +40,7 @@ def check_length_scale(kernel: object, name: str = "length_scale") -> None:
     value = getattr(kernel, name)
     if _is_real(value):
         check_positive(kernel, name)
-        return
+        value = [value]
     try:
         scales = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -47,6 +49,11 @@ def check_length_scale(kernel: object, name: str = "length_scale") -> None:
         raise ValueError(
             f"{type(kernel).__name__}: {name} must be a positive number or one positive number for each feature, "
             f"got {value!r}"
+        )
+    if scales.min() < SMALLEST_SCALE or scales.max() > 1 / SMALLEST_SCALE:
+        raise ValueError(
+            f"{type(kernel).__name__}: {name} must lie between {SMALLEST_SCALE} and {1 / SMALLEST_SCALE}, where its "
+            f"square is a number, got {value!r}; measure the data in other units"
         )
 
 
@@ -81,13 +88,17 @@ def canonical(value: Any) -> Any:
 def show(value: Any) -> str:
     """Return the text of a parameter value inside a kernel's expression."""
     if isinstance(value, np.ndarray):
-        if value.size > 20:
+        if value.ndim > 1 and value.size > 20:
             return f"<array of shape {value.shape}>"
         return show(value.tolist())
     if isinstance(value, np.generic):
         return repr(value.item())
     if isinstance(value, list):
         return "[" + ", ".join(show(item) for item in value) + "]"
+    if type(value) is tuple:
+        return "(" + "".join(show(item) + ", " for item in value).removesuffix(" " if len(value) == 1 else ", ") + ")"
+    if isinstance(value, float) and math.isinf(value):
+        return f"float('{value}')"
     name = getattr(value, "__name__", None)
     if name is not None and callable(value):
         return str(name)

@@ -136,7 +136,7 @@ class Matern(Kernel):
             return (1.0 + r) * decay
         if self.nu == 2.5:
             return (1.0 + r + (5.0 / 3.0) * s) * decay
-        return 2.0 ** (1.0 - self.nu) / math.gamma(self.nu) * scaled_bessel(r, self.nu, self.nu)
+        return scaled_bessel(r, self.nu, self.nu)
 
     def theorem(self) -> Theorem:
         """A mixture of Gaussians."""

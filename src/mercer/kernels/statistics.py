@@ -75,17 +75,19 @@ class VectorStatistic(Statistic):
                 f"{self.owner}: X has {A.shape[1]} features but Z has {B.shape[1]}; both need the same columns"
             )
         self.check(A)
+        if B is not A:
+            self.check(B)
         if sparse.issparse(A) or sparse.issparse(B):
             A, B = sparse.csr_array(A), sparse.csr_array(A if Z is X else B)
         elif self.centred:
             # Differences do not notice a shift, but their rounding errors do.  Medians of some rows, unlike means,
             # stay with the bulk of the data when there are outliers.
-            middle = np.median(A[:: max(1, len(A) // 1000)].astype(np.float64), axis=0)
-            A, B = A.astype(np.float64) - middle, B if Z is X else B.astype(np.float64) - middle
-        left = self.transform(A)
-        right = left if Z is X else self.transform(B)
-        left = left.astype(dtype)
-        return left, left if Z is X else right.astype(dtype)
+            with np.errstate(all="ignore"):
+                middle = np.median(A[:: max(1, len(A) // 1000)].astype(np.float64), axis=0)
+                A, B = A.astype(np.float64) - middle, B if Z is X else B.astype(np.float64) - middle
+        with np.errstate(all="ignore"):  # overflow is reported once, on the result, in words
+            left = self.transform(A).astype(dtype)
+            return left, left if Z is X else self.transform(B).astype(dtype)
 
     def check(self, A: Any) -> None:
         """Raise if the data lies outside the domain of the statistic."""

@@ -46,6 +46,4 @@ def schoenberg(claim: object, distance: Theorem) -> Theorem:
 
 def pull_back(claim: object, part: Theorem, map_name: str) -> Theorem:
     """k(g(x), g(z)) for any map g."""
-    return Theorem(
-        repr(claim), f"pull-back: k(g(x), g(z)) is a kernel for every map g, here {map_name}", (part,)
-    )
+    return Theorem(repr(claim), f"pull-back: k(g(x), g(z)) is a kernel for every map g, here {map_name}", (part,))

@@ -186,9 +186,7 @@ class Cosine(Kernel):
 
     def theorem(self) -> Theorem:
         """The addition theorem of the cosine."""
-        return Theorem(
-            repr(self), "cos θ(x−z) = cos θx cos θz + sin θx sin θz is an inner product of features"
-        )
+        return Theorem(repr(self), "cos θ(x−z) = cos θx cos θz + sin θx sin θz is an inner product of features")
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each input."""

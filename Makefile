@@ -1,0 +1,55 @@
+# One command a task.  Everything is set up in .venv on the way; nothing else on the machine is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
+
+.PHONY: help demo test lint bench docs clean
+
+help:
+	@echo "make demo    set everything up and show the library at work"
+	@echo "make test    set everything up and run the whole suite"
+	@echo "make lint    style, types and the import contract"
+	@echo "make bench   side by side with other libraries (MERCER_DATA=folder adds real data)"
+	@echo "make docs    build the documentation into docs/_build/html"
+	@echo "make clean   remove everything that was built"
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.demo
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) build docs/_build docs/gallery docs/api/generated
+
+# The package itself, rebuilt when the native core or the package's description changes.
+$(VENV)/.installed: $(NATIVE)
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+	  { echo "mercer needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+# What a task needs beside it; the package is not built again for that.
+EXTRA = $(BIN)/python tools/extra.py $(1) > $(VENV)/$(1).txt && \
+  $(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/$(1).txt
+$(VENV)/.demo: $(VENV)/.installed
+	$(call EXTRA,plot)
+	@touch $@
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(VENV)/.installed
+	$(call EXTRA,$*)
+	@touch $@

@@ -1,0 +1,11 @@
+"""Run every benchmark, or those named: ``python -m benchmarks gram imports``."""
+
+import importlib
+import sys
+
+NAMES = ("imports", "gram")
+
+for name in sys.argv[1:] or NAMES:
+    if name not in NAMES:
+        sys.exit(f"there is no benchmark {name!r}; there are {', '.join(NAMES)}")
+    importlib.import_module(f"benchmarks.{name}").main()

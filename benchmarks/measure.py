@@ -1,0 +1,76 @@
+"""Timing, peak memory and tables for the benchmarks."""
+
+import gzip
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+
+def best_time(call: Callable[[], object], repeat: int = 5, at_least: float = 0.0) -> float:
+    """Seconds of the fastest of several calls; the first, which warms up, does not count."""
+    call()
+    times: list[float] = []
+    while len(times) < repeat or sum(times) < at_least:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def race(calls: Sequence[Callable[[], object]], repeat: int = 5) -> list[float]:
+    """Fastest seconds of each call, in turns, so that a slow moment of the machine hits all alike."""
+    best = [float("inf")] * len(calls)
+    for call in calls:
+        call()
+    for _ in range(repeat):
+        for i, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+def peak_memory(call: Callable[[], object]) -> int | None:
+    """Bytes by which the resident memory of the process rose during the call, None where it cannot be read."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+        before = _status("VmRSS")
+        call()
+        return _status("VmHWM") - before
+    except OSError:
+        return None
+
+
+def _status(field: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"no {field} in /proc/self/status")
+
+
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    cells = [[str(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    print(f"\n{title}")
+    for number, row in enumerate(cells):
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        if number == 0:
+            print("  ".join("-" * width for width in widths))
+
+
+def verdict(ratio: float, target: float) -> str:
+    return f"{ratio:.1f}× (target {target:g}×{'' if ratio >= target else ', missed'})"
+
+
+def uci(name: str) -> np.ndarray | None:
+    """Standardised inputs of a real data set, or None when MERCER_DATA does not name the folder."""
+    folder = os.environ.get("MERCER_DATA")
+    if not folder:
+        return None
+    with gzip.open(Path(folder) / "uci" / name / "data.csv.gz", "rt") as file:
+        X = np.loadtxt(file, delimiter=",")[:, :-1]
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -1,0 +1,99 @@
+"""The native backend: whole kernel expressions over vectors, fused on tiles that never leave the cache."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer.kernels.data import Rows
+from mercer.kernels.evaluation import Evaluation, check_overflow
+from mercer.kernels.expression import Expression
+
+from .program import UnsupportedError, lower
+
+FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
+CALL_WORK = 4e8  # entries (weighted by features) of one native call: about half a second, between which Ctrl-C works
+
+
+class NativeBackend:
+    """Programs on tiles in the compiled core."""
+
+    name = "native"
+
+    def __init__(
+        self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str, threads: int | None = None
+    ) -> None:
+        from mercer import _native
+
+        program = lower(expression)
+        self.why = why
+        self._owner = owner
+        self._threads = threads or default_threads()
+        # The reference evaluation knows shapes and types, and computes the vectors that depend on one point only.
+        reference = Evaluation(expression, X, Z, owner)
+        self.shape, self.symmetric, self.dtype = reference.shape, reference.symmetric, reference.dtype
+        statistics = []
+        for statistic in program.statistics:
+            A, B = statistic.prepare(X, X if Z is None else Z, self.dtype)
+            if sparse.issparse(A):
+                raise UnsupportedError("the data is sparse")
+            A = np.ascontiguousarray(A)
+            statistics.append((statistic.native, A, None if self.symmetric else np.ascontiguousarray(B)))
+        left = [np.ascontiguousarray(reference.one_sided(node, 0), dtype=self.dtype) for node in program.left]
+        right = [np.ascontiguousarray(reference.one_sided(node, 1), dtype=self.dtype) for node in program.right]
+        code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in program.code]
+        self._plan = _native.Plan(statistics, left, right, code)
+        self._features = sum(A.shape[1] for _, A, _ in statistics)
+        self.held = sum(2 * A.nbytes if B is None else A.nbytes + 2 * B.nbytes for _, A, B in statistics)
+        self.entry_bytes = self.dtype.itemsize
+
+    def tile(self, rows: Any, columns: slice) -> np.ndarray:
+        """Compute one tile."""
+        n, m = self.shape
+        positions = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows, dtype=np.int64)
+        start, stop, _ = columns.indices(m)
+        out = np.empty((len(positions), stop - start), dtype=self.dtype)
+        step = self._rows_per_call(stop - start)
+        for first in range(0, len(positions), step):
+            part = np.ascontiguousarray(positions[first : first + step])
+            self._plan.dense(out[first : first + step], part, start, stop, self._threads)
+        check_overflow(out, self._owner)
+        return out
+
+    def product(self, V: np.ndarray, budget: int) -> np.ndarray | None:
+        """Multiply without ever storing the matrix, a few right-hand sides at a time."""
+        if V.shape[1] > FUSED_COLUMNS or self._plan.workspace(V.shape[1], self._threads) > budget:
+            return None
+        n, m = self.shape
+        V = np.ascontiguousarray(V, dtype=self.dtype)
+        out = np.zeros((n, V.shape[1]))
+        multiply = self._plan.symmetric_product if self.symmetric else self._plan.product
+        start = 0
+        while start < n:
+            stop = min(n, start + self._rows_per_call(m - start if self.symmetric else m))
+            multiply(V, out, start, stop, self._threads)
+            start = stop
+        return out
+
+    def fill(self, out: np.ndarray) -> bool:
+        """Compute each tile of a symmetric matrix once."""
+        if not (self.symmetric and out.dtype == self.dtype and out.flags.c_contiguous):
+            return False
+        self._plan.symmetric_dense(out, self._threads)
+        check_overflow(out, self._owner)
+        return True
+
+    def _rows_per_call(self, columns: int) -> int:
+        rows = int(CALL_WORK / (max(columns, 1) * (1 + self._features / 16)))
+        block: int = self._plan.row_block
+        return max(1, rows // block) * block
+
+
+def default_threads() -> int:
+    """Return the number of processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,41 @@
+"""The reference backend: plain NumPy in float64, for every kernel on every kind of object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.kernels.data import Rows
+from mercer.kernels.evaluation import Evaluation
+from mercer.kernels.expression import Expression
+
+from .program import entry_width
+
+
+class NumpyBackend:
+    """Tiles from the reference evaluation."""
+
+    name = "numpy"
+
+    def __init__(self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str) -> None:
+        self._evaluation = Evaluation(expression, X, Z, owner)
+        self.why = why
+        self.shape = self._evaluation.shape
+        self.symmetric = self._evaluation.symmetric
+        self.dtype: np.dtype[Any] = self._evaluation.dtype
+        arrays = {id(a): a for pair in self._evaluation.prepared() for a in pair}
+        self.held = sum(getattr(a, "nbytes", 0) for a in arrays.values())
+        self.entry_bytes = 8 * entry_width(expression)
+
+    def tile(self, rows: Any, columns: slice) -> np.ndarray:
+        """Evaluate one tile."""
+        return self._evaluation.tile(rows, columns)
+
+    def product(self, V: np.ndarray, budget: int) -> np.ndarray | None:
+        """Tiles are the only way here."""
+        return None
+
+    def fill(self, out: np.ndarray) -> bool:
+        """Tiles are the only way here."""
+        return False

@@ -1,0 +1,227 @@
+"""The Gram matrix as an operator: evaluated lazily, tile by tile, inside a memory budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from mercer.kernels import Kernel
+from mercer.kernels.data import Rows
+from mercer.kernels.expression import Expression
+
+from .backend import Backend
+from .budget import parse_memory, require, show_bytes
+from .native import NativeBackend
+from .numpy import NumpyBackend
+from .program import UnsupportedError
+
+BackendName = Literal["auto", "numpy", "native"]
+TILE_BYTES = 2**26  # a tile larger than this gains nothing
+PARTIAL = 4096  # columns summed in a tile's own precision before they are added up in float64
+
+
+class Gram:
+    """The matrix of k(x, z) for all x in X and z in Z, without storing it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    X : collection of n objects
+        Rows of the matrix.
+    Z : collection of m objects, optional
+        Columns of the matrix; X again if not given, and then each tile is computed once and used twice.
+    backend : {"auto", "numpy", "native"}, default="auto"
+        Where the arithmetic happens.  "auto" takes the native core for kernel expressions over dense vectors, and
+        the NumPy reference for everything else; ``backend_name`` and ``why`` say which and why.
+    memory : int or str, optional
+        Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Gram
+    >>> from mercer.kernels import Polynomial
+    >>> K = Gram(Polynomial(degree=2, offset=1.0), [[-1.0], [0.0], [1.0]])
+    >>> K.shape
+    (3, 3)
+    >>> K @ np.array([1.0, 1.0, 1.0])
+    array([5., 3., 5.])
+    >>> K.rows(1)
+    array([1., 1., 1.])
+    """
+
+    __array_ufunc__ = None  # so that array @ Gram comes here
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        Z: Rows | None = None,
+        backend: BackendName = "auto",
+        memory: float | str | None = None,
+    ) -> None:
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"Gram needs a mercer kernel, got {kernel!r}; wrap a function as Custom(function)")
+        self.kernel = kernel
+        self.memory = parse_memory(memory)
+        self._X, self._Z = X, (None if Z is X else Z)
+        self._choice: BackendName = backend
+        self._backend = choose_backend(kernel.traced(), X, self._Z, repr(kernel), backend)
+        self.shape = self._backend.shape
+        self.dtype = self._backend.dtype
+        require(
+            self._backend.held + self._backend.entry_bytes * self.shape[1],
+            self.memory,
+            f"the data and one row of the {self.shape[0]} × {self.shape[1]} Gram matrix",
+            "give more memory or fewer points",
+        )
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether Z is X."""
+        return self._backend.symmetric
+
+    @property
+    def backend_name(self) -> str:
+        """The backend that was chosen."""
+        return self._backend.name
+
+    @property
+    def why(self) -> str:
+        """Why that backend was chosen, in one sentence."""
+        return self._backend.why
+
+    @property
+    def T(self) -> Gram:
+        """The transposed matrix."""
+        if self.symmetric:
+            return self
+        return Gram(self.kernel, self._Z, self._X, backend=self._choice, memory=self.memory)
+
+    def __repr__(self) -> str:
+        n, m = self.shape
+        return f"<Gram {n} × {m} of {self.kernel!r}, {self.dtype}, {self.backend_name} backend>"
+
+    def __matmul__(self, V: Any) -> np.ndarray:
+        """K @ V for one vector of length m or a matrix of shape (m, r); sums are in float64."""
+        V, single = self._right_hand_side(V, self.shape[1])
+        result = self._backend.product(V, self._budget)
+        if result is None:
+            result = self._tiled_product(V)
+        result = result.astype(np.result_type(self.dtype, V.dtype), copy=False)
+        return result[:, 0] if single else result
+
+    def __rmatmul__(self, V: Any) -> np.ndarray:
+        """V @ K."""
+        return np.asarray((self.T @ np.asarray(V).T).T)
+
+    def rows(self, index: Any) -> np.ndarray:
+        """Return row ``index``, or the rows of a slice or list of positions."""
+        n, m = self.shape
+        try:
+            positions = np.arange(n)[index]
+        except IndexError:
+            raise IndexError(f"rows: {index!r} does not pick rows of a Gram matrix with {n} rows") from None
+        count = np.atleast_1d(positions)
+        require(
+            len(count) * m * max(self._backend.entry_bytes, self.dtype.itemsize),
+            self._budget,
+            f"{len(count)} rows of {m} entries",
+            "ask for fewer rows at a time",
+        )
+        block = self._backend.tile(count, slice(0, m))
+        return block[0] if np.ndim(positions) == 0 else block
+
+    def diag(self) -> np.ndarray:
+        """Return k(x, x) for all x; the matrix must be square, with Z = X."""
+        if not self.symmetric:
+            raise ValueError(f"the diagonal needs Z = X, but this Gram matrix is between two collections {self.shape}")
+        return self.kernel.diag(self._X)
+
+    def dense(self, dtype: Any = None) -> np.ndarray:
+        """Return the whole matrix as an array of the given type (the Gram's own by default)."""
+        kind = np.dtype(self.dtype if dtype is None else dtype)
+        if kind not in (np.float32, np.float64):
+            raise TypeError(f"dense: dtype must be float32 or float64, got {kind}")
+        n, m = self.shape
+        require(n * m * kind.itemsize, self._budget, f"the dense {n} × {m} matrix", "use the Gram as an operator instead")
+        out = np.empty(self.shape, dtype=kind)
+        if self._backend.fill(out):
+            return out
+        for rows, first in self._strips(reserved=out.nbytes):
+            out[rows, first:] = self._backend.tile(rows, slice(first, m))
+            if self.symmetric:
+                out[rows.stop :, rows] = out[rows, rows.stop :].T
+        return out
+
+    # -- tiles ------------------------------------------------------------------------------------------------
+
+    @property
+    def _budget(self) -> int:
+        return self.memory - self._backend.held
+
+    def _strips(self, reserved: int) -> Iterator[tuple[slice, int]]:
+        """Rows of each strip and its first column, which is the diagonal of a symmetric matrix."""
+        n, m = self.shape
+        row = m * (self._backend.entry_bytes + 8)
+        budget = min(self._budget - reserved, TILE_BYTES)
+        step = max(1, budget // row)
+        for start in range(0, n, step):
+            yield slice(start, min(start + step, n)), start if self.symmetric else 0
+
+    def _tiled_product(self, V: np.ndarray) -> np.ndarray:
+        n, m = self.shape
+        out = np.zeros((n, V.shape[1]))
+        needed = out.nbytes + m * (self._backend.entry_bytes + 8)
+        require(needed, self._budget, f"the product with {V.shape[1]} columns", "multiply fewer columns at a time")
+        for rows, first in self._strips(reserved=out.nbytes):
+            tile = self._backend.tile(rows, slice(first, m))
+            out[rows] += _accurate_product(tile, V[first:])
+            if self.symmetric and rows.stop < n:
+                # Rows of a strip are few, so that their sum needs no care.
+                out[rows.stop :] += tile[:, rows.stop - first :].T @ V[rows]
+        return out
+
+    def _right_hand_side(self, V: Any, size: int) -> tuple[np.ndarray, bool]:
+        V = np.asarray(V)
+        if V.dtype not in (np.float32, np.float64):
+            V = V.astype(np.float64)
+        if V.ndim not in (1, 2) or V.shape[0] != size:
+            raise ValueError(
+                f"the Gram matrix has shape {self.shape}, so it multiplies a vector of length {size} or a matrix with "
+                f"{size} rows; got shape {V.shape}"
+            )
+        if not np.isfinite(V).all():
+            raise ValueError("the right-hand side holds NaN or infinity")
+        return (V[:, None], True) if V.ndim == 1 else (V, False)
+
+
+def choose_backend(
+    expression: Expression, X: Rows, Z: Rows | None, owner: str, backend: BackendName = "auto"
+) -> Backend:
+    """Return the backend for an expression on data: the native one wherever it can."""
+    if backend not in ("auto", "numpy", "native"):
+        raise ValueError(f"backend must be 'auto', 'numpy' or 'native', got {backend!r}")
+    if backend == "numpy":
+        return NumpyBackend(expression, X, Z, owner, "the NumPy backend was asked for")
+    try:
+        return NativeBackend(expression, X, Z, owner, "every statistic of the kernel has a native form")
+    except UnsupportedError as reason:
+        if backend == "native":
+            raise ValueError(f"the native backend cannot evaluate {owner}: {reason}; use backend='auto'") from None
+        return NumpyBackend(expression, X, Z, owner, f"the native backend cannot evaluate it: {reason}")
+
+
+def _accurate_product(tile: np.ndarray, V: np.ndarray) -> np.ndarray:
+    if tile.dtype == np.float64:
+        return np.asarray(tile @ V)
+    total = np.zeros((tile.shape[0], V.shape[1]))
+    for start in range(0, tile.shape[1], PARTIAL):
+        total += tile[:, start : start + PARTIAL] @ V[start : start + PARTIAL]
+    return total
+
+
+__all__ = ["Gram", "choose_backend", "show_bytes"]

@@ -1,0 +1,286 @@
+"""The lazy Gram matrix agrees with the dense one, whatever the tiles, the budget and the backend."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from mercer import Gram, MemoryBudgetError
+from mercer.kernels import (
+    Chi2,
+    Constant,
+    Cosine,
+    Custom,
+    Fourier,
+    FromFeatures,
+    Gaussian,
+    Intersection,
+    Laplacian,
+    Linear,
+    Matern,
+    Overlap,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    Sinc,
+    exp,
+)
+from mercer.testing import check_gram
+
+rng = np.random.default_rng(0)
+X, Z = rng.normal(size=(53, 4)), rng.normal(size=(31, 4))
+
+NATIVE = [
+    Linear(),
+    Polynomial(3, 0.5),
+    Gaussian(1.3),
+    Gaussian([1.0, 2.0, 0.5, 3.0]),
+    Laplacian(2.0),
+    Laplacian([1.0, 2.0, 0.5, 3.0]),
+    Matern(0.5),
+    Matern(1.5, [1.0, 2.0, 0.5, 3.0]),
+    Matern(2.5, 0.7),
+    RationalQuadratic(0.8, 1.7),
+    Periodic(0.9, 2.5),
+    Periodic([1.0, 2.0, 0.5, 3.0], 2.5),
+    Cosine(1.7),
+    Fourier(3),
+    Sigmoid(0.3, 0.1),
+    Chi2(0.4).after(np.abs),
+    Intersection().after(np.abs),
+    Overlap().after(np.round),
+    FromFeatures(lambda A: A**2),
+    2.0 * Gaussian(1.5) + Polynomial(2, 1.0) * Linear(),
+    (Gaussian() + Linear()) * (Matern() + 0.5 * Linear() * Gaussian(2.0)) ** 2,
+    exp(0.1 * Linear() + Gaussian()),
+    (Polynomial(2, 1.0) + Gaussian()).normalize() * Laplacian(),
+    Gaussian().on([0, 2]) + Linear().on(1) * Gaussian().on([1, 3]),
+    Gaussian(2.0) - 0.5 * Gaussian(1.0),
+    (Linear() - 1.0) ** 2,
+    Linear() + 3.0,
+]
+REFERENCE = [Sinc(), Matern(1.2), Constant(2.0), Custom(lambda x, z: float(x[0] * z[0])), Gaussian() + Sinc()]
+
+
+@pytest.mark.parametrize("kernel", NATIVE, ids=repr)
+def test_expressions_over_vectors_run_on_the_native_backend_and_agree_with_numpy(kernel):
+    assert Gram(kernel, X).backend_name == "native"
+    check_gram(kernel, X)
+    check_gram(kernel, X, Z)
+    check_gram(kernel, X.astype(np.float32), Z.astype(np.float32))
+
+
+@pytest.mark.parametrize("kernel", REFERENCE, ids=repr)
+def test_what_the_native_backend_cannot_do_runs_on_numpy_and_says_why(kernel):
+    gram = Gram(kernel, X)
+    assert gram.backend_name == "numpy"
+    assert "native backend cannot" in gram.why
+    check_gram(kernel, X)
+    check_gram(kernel, X, Z)
+    with pytest.raises(ValueError, match="native backend cannot evaluate.*use backend='auto'"):
+        Gram(kernel, X, backend="native")
+
+
+def leaves():
+    scale = st.floats(0.5, 3.0).map(lambda x: round(x, 3))
+    return st.one_of(
+        st.builds(Gaussian, scale),
+        st.builds(Matern, st.sampled_from([0.5, 1.5, 2.5]), scale),
+        st.builds(RationalQuadratic, scale, scale),
+        st.builds(Laplacian, scale),
+        st.builds(Polynomial, st.integers(1, 2), st.floats(0, 1)),
+        st.builds(Cosine, scale),
+        st.just(Linear()),
+    )
+
+
+def trees(children):
+    return st.one_of(
+        st.builds(lambda a, b: a + b, children, children),
+        st.builds(lambda a, b: a * b, children, children),
+        st.builds(lambda a, w: w * a, children, st.floats(0.1, 2)),
+        st.builds(lambda a: a**2, children),
+        st.builds(lambda a: a.normalize(), children),
+        st.builds(lambda a: exp(a.normalize()), children),
+        st.builds(lambda a: a.on([0, 2, 3]), children.filter(lambda k: ".on(" not in repr(k))),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.recursive(leaves(), trees, max_leaves=7))
+def test_both_backends_agree_on_random_expressions(kernel):
+    points, others = X[:23], Z[:17]
+    for pair in ((points, None), (points, others)):
+        reference = Gram(kernel, *pair, backend="numpy").dense()
+        native = Gram(kernel, *pair)
+        scale = np.abs(reference).max()
+        np.testing.assert_allclose(native.dense(), reference, rtol=1e-9, atol=1e-12 * scale)
+        v = np.linspace(-1, 1, reference.shape[1])
+        np.testing.assert_allclose(native @ v, reference @ v, rtol=1e-8, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+@pytest.mark.parametrize("columns", [1, 3, 16, 17, 40])
+def test_any_number_of_right_hand_sides_works(backend, columns):
+    kernel = Gaussian(1.1) + 0.1 * Linear()
+    V = rng.normal(size=(53, columns))
+    np.testing.assert_allclose(Gram(kernel, X, backend=backend) @ V, kernel(X) @ V, atol=1e-10)
+    W = rng.normal(size=(31, columns))
+    np.testing.assert_allclose(Gram(kernel, X, Z, backend=backend) @ W, kernel(X, Z) @ W, atol=1e-10)
+    np.testing.assert_allclose(V.T @ Gram(kernel, X, Z, backend=backend), V.T @ kernel(X, Z), atol=1e-10)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+@pytest.mark.parametrize("memory", [60_000, 200_000, 10**7])
+def test_results_do_not_depend_on_the_budget_beyond_rounding(backend, memory):
+    points = rng.normal(size=(300, 3))
+    V = rng.normal(size=(300, 2))
+    kernel = Gaussian() * Linear()
+    gram = Gram(kernel, points, points.copy(), backend=backend, memory=memory)
+    np.testing.assert_allclose(gram @ V, kernel(points) @ V, atol=1e-10)
+
+
+def test_single_precision_in_gives_single_precision_out():
+    single = X.astype(np.float32)
+    gram = Gram(Gaussian(), single)
+    assert gram.dtype == np.float32
+    assert gram.dense().dtype == np.float32
+    assert (gram @ np.ones(53, dtype=np.float32)).dtype == np.float32
+    assert (gram @ np.ones(53)).dtype == np.float64
+    assert gram.dense(np.float64).dtype == np.float64
+    assert Gram(Gaussian(), X).dense("float32").dtype == np.float32
+
+
+def test_sums_over_many_single_precision_values_do_not_drift():
+    points = np.zeros((100_000, 1), dtype=np.float32)
+    ones = np.full(100_000, 0.1, dtype=np.float32)
+    value = (Gram(Gaussian(), points[:3], points) @ ones.astype(np.float64))[0]
+    assert value == pytest.approx(100_000 * float(np.float32(0.1)), rel=1e-7)
+
+
+def test_a_large_offset_costs_no_digits():
+    shifted = X + 1e7
+    exact = np.array([[math.exp(-0.5 * ((a - b) ** 2).sum()) for b in shifted[:9]] for a in shifted[:9]])
+    for backend in ("numpy", "native"):
+        np.testing.assert_allclose(Gram(Gaussian(), shifted[:9], backend=backend).dense(), exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_near_duplicates_keep_their_relative_distance(d):
+    base = rng.normal(size=(1, d)).astype(np.float32)
+    points = np.concatenate([base, base, base * (1 + 1e-3), base + 5]).astype(np.float32)
+    exact = np.array([[((a - b) ** 2).sum() for b in points.astype(float)] for a in points.astype(float)])
+    K = Gram(Matern(0.5), points, backend="native").dense()
+    np.testing.assert_allclose(K, np.exp(-np.sqrt(exact)), rtol=2e-5)
+    assert K[0, 1] == 1.0
+
+
+def test_far_points_underflow_to_zero_without_nan():
+    points = np.array([[1e30] * 20, [-1e30] * 20, [0.0] * 20], dtype=np.float32)
+    np.testing.assert_array_equal(Gram(Gaussian(), points, backend="native").dense(), np.eye(3))
+
+
+def test_overflow_is_an_error_that_names_the_kernel_and_the_remedy():
+    points = np.full((3, 2), 1e15, dtype=np.float32)
+    for backend in ("numpy", "native"):
+        gram = Gram(Polynomial(3), points, backend=backend)
+        with pytest.raises(OverflowError, match=r"Polynomial\(degree=3.*float32.*float64"):
+            gram.dense()
+        with pytest.raises(OverflowError, match="overflows"):
+            gram @ np.ones(3, dtype=np.float32)
+
+
+def test_rows_are_picked_like_those_of_an_array():
+    K = Gaussian()(X, Z)
+    gram = Gram(Gaussian(), X, Z)
+    for index in (0, -1, 7, slice(3, 9), slice(None, None, 7), [5, 5, 2], np.array([0, 52]), X[:, 0] > 0):
+        np.testing.assert_allclose(gram.rows(index), K[index], atol=1e-14)
+    with pytest.raises(IndexError, match="does not pick rows of a Gram matrix with 53 rows"):
+        gram.rows(53)
+
+
+def test_the_diagonal_needs_one_collection():
+    np.testing.assert_allclose(Gram(Linear(), X).diag(), (X**2).sum(1))
+    with pytest.raises(ValueError, match="needs Z = X"):
+        Gram(Linear(), X, Z).diag()
+
+
+def test_the_transpose_swaps_the_collections():
+    gram = Gram(Gaussian(), X, Z)
+    assert gram.T.shape == (31, 53)
+    np.testing.assert_allclose(gram.T.dense(), gram.dense().T)
+    assert Gram(Gaussian(), X).T.shape == (53, 53)
+
+
+def test_the_same_object_twice_is_one_collection():
+    assert Gram(Gaussian(), X, X).symmetric
+    assert not Gram(Gaussian(), X, X.copy()).symmetric
+
+
+def test_frames_and_sparse_matrices_and_objects_work():
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "kind": ["u", "v"] * 26 + ["u"]})
+    kernel = Gaussian().on(["a", "b"]) * Overlap().on("kind")
+    check_gram(kernel, frame)
+    assert Gram(kernel, frame).backend_name == "native"
+    matrix = sparse.random_array((30, 10), density=0.3, rng=rng, format="csr")
+    check_gram(Gaussian() + Linear(), matrix)
+    assert "sparse" in Gram(Gaussian(), matrix).why
+    check_gram(Custom(lambda x, z: float(len(set(x) & set(z)))), ["abc", "bcd", "xyz"])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_the_product_stays_inside_the_budget(backend):
+    points = rng.normal(size=(6000, 8))
+    V = rng.normal(size=(6000, 2))
+    budget = 40 * 10**6  # the matrix itself would take 288 MB
+    gram = Gram(Gaussian(), points, backend=backend, memory=budget)
+    tracemalloc.start()
+    try:
+        gram @ V
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < budget
+
+
+def test_a_budget_below_one_row_is_refused_with_the_numbers():
+    with pytest.raises(MemoryBudgetError, match=r"one row of the 53 × 53 Gram matrix needs .* the memory budget is"):
+        Gram(Gaussian(), X, memory=500)
+
+
+def test_a_dense_matrix_beyond_the_budget_is_refused_before_allocating():
+    points = np.zeros((200_000, 1))
+    gram = Gram(Gaussian(), points, memory="1GB")
+    with pytest.raises(MemoryBudgetError, match=r"200000 × 200000 matrix needs 320.0 GB.*as an operator"):
+        gram.dense()
+    with pytest.raises(MemoryBudgetError, match="fewer rows"):
+        gram.rows(slice(None))
+
+
+def test_wrong_arguments_say_what_was_expected():
+    gram = Gram(Gaussian(), X, Z)
+    with pytest.raises(ValueError, match=r"vector of length 31.*got shape \(53,\)"):
+        gram @ np.ones(53)
+    with pytest.raises(ValueError, match="NaN"):
+        gram @ np.full(31, np.nan)
+    with pytest.raises(TypeError, match="Gram needs a mercer kernel"):
+        Gram("rbf", X)
+    with pytest.raises(ValueError, match="backend must be"):
+        Gram(Gaussian(), X, backend="cuda")
+    with pytest.raises(TypeError, match="float32 or float64"):
+        gram.dense(int)
+    with pytest.raises(ValueError, match="4 features but Z has 3"):
+        Gram(Gaussian(), X, Z[:, :3])
+    with pytest.raises(ValueError, match="at least one"):
+        Gram(Gaussian(), X[:0])
+
+
+def test_one_point_and_constant_columns_are_fine():
+    np.testing.assert_array_equal(Gram(Gaussian(), [[1.0, 2.0]]).dense(), [[1.0]])
+    np.testing.assert_array_equal(Gram(Gaussian(), np.ones((4, 3))) @ np.ones(4), np.full(4, 4.0))
