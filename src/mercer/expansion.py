@@ -108,14 +108,14 @@ class Expansion:
 
     def __sub__(self, other: object) -> Expansion:
         if isinstance(other, Expansion | numbers.Real):
-            return self + (-1.0) * other  # type: ignore[operator]
+            return self + (-1.0) * other
         return NotImplemented
 
     def __rsub__(self, other: object) -> Expansion:
-        return (-1.0) * self + other  # type: ignore[operator]
+        return (-1.0) * self + other
 
     def __truediv__(self, factor: object) -> Expansion:
-        return self * (1.0 / factor) if isinstance(factor, numbers.Real) else NotImplemented  # type: ignore[operator]
+        return self * (1.0 / factor) if isinstance(factor, numbers.Real) else NotImplemented
 
     def __repr__(self) -> str:
         outputs = "" if self.coef.ndim == 1 else f", {self.coef.shape[1]} outputs"
@@ -126,9 +126,7 @@ class Expansion:
             raise TypeError(f"expected another Expansion, got {other!r}")
         if other.kernel != self.kernel:
             raise ValueError(
-                f"the expansions live in different spaces: one has the kernel {self.kernel!r}, the other {other.kernel!r}"
+                f"the expansions live in different spaces, of the kernels {self.kernel!r} and {other.kernel!r}"
             )
         if other.coef.shape[1:] != self.coef.shape[1:]:
-            raise ValueError(
-                f"the expansions have different outputs: {self.coef.shape[1:]} and {other.coef.shape[1:]}"
-            )
+            raise ValueError(f"the expansions have different outputs: {self.coef.shape[1:]} and {other.coef.shape[1:]}")

@@ -133,8 +133,9 @@ def _is_single(X: Rows) -> bool:
 
 
 def _check_value(kernel: Kernel) -> None:
-    _expect(kernel.with_params(**kernel.get_params(deep=False)) == kernel, kernel, "with_params(**get_params()) differs")
-    _expect(hash(kernel) == hash(kernel.with_params(**kernel.get_params(deep=False))), kernel, "equal but other hash")
+    rebuilt = kernel.with_params(**kernel.get_params(deep=False))
+    _expect(rebuilt == kernel, kernel, "with_params(**get_params()) gives another kernel")
+    _expect(hash(rebuilt) == hash(kernel), kernel, "an equal kernel has another hash")
     for name in kernel.get_params(deep=False):
         try:
             setattr(kernel, name, None)

@@ -41,6 +41,7 @@ class NativeBackend:
             if sparse.issparse(A):
                 raise UnsupportedError("the data is sparse")
             A = np.ascontiguousarray(A)
+            assert statistic.native is not None  # lower() has seen to it
             statistics.append((statistic.native, A, None if self.symmetric else np.ascontiguousarray(B)))
         left = [np.ascontiguousarray(reference.one_sided(node, 0), dtype=self.dtype) for node in program.left]
         right = [np.ascontiguousarray(reference.one_sided(node, 1), dtype=self.dtype) for node in program.right]

@@ -12,7 +12,7 @@ from mercer.kernels.data import Rows
 from mercer.kernels.expression import Expression
 
 from .backend import Backend
-from .budget import parse_memory, require, show_bytes
+from .budget import parse_memory, require
 from .native import NativeBackend
 from .numpy import NumpyBackend
 from .program import UnsupportedError
@@ -95,7 +95,7 @@ class Gram:
         return self._backend.why
 
     @property
-    def T(self) -> Gram:
+    def T(self) -> Gram:  # noqa: N802  (the name NumPy users expect)
         """The transposed matrix."""
         if self.symmetric:
             return self
@@ -147,7 +147,8 @@ class Gram:
         if kind not in (np.float32, np.float64):
             raise TypeError(f"dense: dtype must be float32 or float64, got {kind}")
         n, m = self.shape
-        require(n * m * kind.itemsize, self._budget, f"the dense {n} × {m} matrix", "use the Gram as an operator instead")
+        needed = n * m * kind.itemsize
+        require(needed, self._budget, f"the dense {n} × {m} matrix", "use the Gram as an operator instead")
         out = np.empty(self.shape, dtype=kind)
         if self._backend.fill(out):
             return out
@@ -222,6 +223,3 @@ def _accurate_product(tile: np.ndarray, V: np.ndarray) -> np.ndarray:
     for start in range(0, tile.shape[1], PARTIAL):
         total += tile[:, start : start + PARTIAL] @ V[start : start + PARTIAL]
     return total
-
-
-__all__ = ["Gram", "choose_backend", "show_bytes"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from mercer.kernels.expression import Call, Const, Diagonal, Expression, Param, Side, Stat, nodes
 from mercer.kernels.statistics import Statistic, VectorStatistic
@@ -143,7 +144,7 @@ def anonymous(expression: Expression) -> Expression:
         return Const(expression.value)
     if isinstance(expression, Stat):
         statistic = expression.statistic
-        unnamed = {item.name: _unnamed(getattr(statistic, item.name)) for item in fields(statistic)}
+        unnamed: dict[str, Any] = {item.name: _unnamed(getattr(statistic, item.name)) for item in fields(statistic)}
         return Stat(replace(statistic, **unnamed))
     if isinstance(expression, Diagonal):
         return Diagonal(expression.side, anonymous(expression.inner))
@@ -238,7 +239,7 @@ def _fold(node: Call, value: float) -> float:
 
 def _allocate(code: list[Instruction], preloaded: int) -> list[Instruction]:
     """Renumber registers so that few are needed: each is free again after its last reader."""
-    last = {register: -1 for register in range(preloaded)}
+    last = dict.fromkeys(range(preloaded), -1)
     for position, step in enumerate(code):
         for register in _operands(step):
             last[register] = position

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from .theorem import Theorem, pull_back
 
 
 def plus(a: object, b: object) -> Kernel:
-    """a + b for kernels and numbers; a number stands for the constant kernel."""
+    """A + b for kernels and numbers; a number stands for the constant kernel."""
     if isinstance(a, numbers.Real) and a == 0 and isinstance(b, Kernel):
         return b  # so that sum(kernels) works
     if isinstance(b, numbers.Real) and b == 0 and isinstance(a, Kernel):
@@ -34,7 +33,7 @@ def plus(a: object, b: object) -> Kernel:
 
 
 def times(a: object, b: object) -> Kernel:
-    """a · b for kernels and numbers."""
+    """A · b for kernels and numbers."""
     for number, kernel in ((a, b), (b, a)):
         if isinstance(number, numbers.Real) and isinstance(kernel, Kernel):
             inner, weight = (kernel.kernel, kernel.weight) if isinstance(kernel, Scaled) else (kernel, 1.0)
@@ -44,7 +43,7 @@ def times(a: object, b: object) -> Kernel:
     return _refuse("multiplied by", a, b)
 
 
-def _refuse(verb: str, a: object, b: object) -> Any:
+def _refuse(verb: str, a: object, b: object) -> Kernel:
     """Raise for arrays and sequences, whose own operators would take over; leave other types their say."""
     other = b if isinstance(a, Kernel) else a
     if isinstance(other, np.ndarray | str | bytes | list | tuple):
@@ -94,7 +93,6 @@ def _closure(kernel: Kernel, rule: str, *parts: Theorem | None) -> Theorem | Non
     return Theorem(repr(kernel), rule, proved) if len(proved) == len(parts) else None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Constant(Kernel):
     """The constant kernel k(x, z) = value, which adds a bias to every model.
 
@@ -122,7 +120,6 @@ class Constant(Kernel):
         return 1
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Sum(Kernel):
     """k1(x, z) + k2(x, z), written ``k1 + k2``."""
 
@@ -166,7 +163,6 @@ class Sum(Kernel):
         return f"{left} + {_inside(self.k2, 2)}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Scaled(Kernel):
     """weight · k(x, z), written ``weight * k``; with a negative weight it may be written but is not proved."""
 
@@ -201,7 +197,6 @@ class Scaled(Kernel):
         return f"{show(float(self.weight))} * {_inside(self.kernel, 3)}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Product(Kernel):
     """k1(x, z) · k2(x, z), written ``k1 * k2``."""
 
@@ -232,7 +227,6 @@ class Product(Kernel):
         return f"{_inside(self.k1, 2)} * {_inside(self.k2, 3)}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Power(Kernel):
     """k(x, z) to a whole power, written ``k ** exponent``."""
 
@@ -262,7 +256,6 @@ class Power(Kernel):
         return f"{_inside(self.kernel, ATOM)} ** {int(self.exponent)}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Exp(Kernel):
     """exp(k(x, z)), written ``exp(k)``."""
 
@@ -273,7 +266,7 @@ class Exp(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """Exponentiate."""
-        return np.exp(pair.of("kernel"))  # type: ignore[call-overload, no-any-return]
+        return np.exp(pair.of("kernel"))
 
     def theorem(self) -> Theorem | None:
         """Limit of conical sums of powers; constants under the exponential only multiply."""
@@ -292,7 +285,6 @@ class Exp(Kernel):
         return f"exp({self.kernel.expression()})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Normalized(Kernel):
     """k(x, z) / √(k(x, x) k(z, z)), written ``k.normalize()``; 0 where k(x, x) is 0."""
 
@@ -304,7 +296,8 @@ class Normalized(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """Divide by the norms of the features."""
         inner = pair.of("kernel")
-        return inner / np.sqrt(pair.left(inner)) / np.sqrt(pair.right(inner))  # type: ignore[call-overload, no-any-return]
+        left, right = (1.0 / np.sqrt(side(inner)) for side in (pair.left, pair.right))
+        return inner * (left * right)  # in this order the matrix is exactly symmetric
 
     def theorem(self) -> Theorem | None:
         """Features of unit length."""
@@ -321,7 +314,6 @@ class Normalized(Kernel):
         return f"{_inside(self.kernel, ATOM)}.normalize()"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class On(Kernel):
     """A kernel that looks at some columns only, written ``k.on(columns)``."""
 
@@ -372,7 +364,6 @@ class On(Kernel):
         return f"{_inside(self.kernel, ATOM)}.on({show(self.columns)})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class After(Kernel):
     """The pull-back k(g(x), g(z)), written ``k.after(g)``.
 

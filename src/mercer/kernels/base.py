@@ -12,7 +12,7 @@ import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, dataclass_transform
 
 import numpy as np
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mercer.features.base import FeatureMap
 
 Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
+WHOLE = View()  # the data as the user gave it
 ATOM = 4  # precedence of an expression that never needs parentheses
 
 
@@ -35,7 +36,7 @@ class Pair:
     """The two points of k(x, z), as a kernel sees them while it writes its formula."""
 
     kernel: Kernel
-    view: View = View()
+    view: View = WHOLE
     path: str = ""
 
     def of(self, name: str, step: Step | None = None) -> Expression:
@@ -88,15 +89,21 @@ class Pair:
         return Diagonal("right", inner)
 
 
+@dataclass_transform(frozen_default=True, eq_default=False)
 class Kernel:
     """A symmetric function k(x, z) of two objects, meant to be an inner product of features.
 
-    Subclasses are frozen dataclasses whose fields are the parameters; see the guide page "Add a kernel".
+    Subclasses become frozen dataclasses by themselves: annotated class attributes are the parameters.  See the guide
+    page "Add a kernel".
     """
 
     precedence: ClassVar[int] = ATOM
     domain: ClassVar[Domain] = "real"
     __array_ufunc__ = None  # NumPy numbers and arrays on the left of an operator leave it to the kernel
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True, eq=False, repr=False)(cls)
 
     # -- what a kernel says about itself ------------------------------------------------------------------------
 
@@ -203,7 +210,7 @@ class Kernel:
     def __sub__(self, other: object) -> Kernel:
         from .algebra import plus, times
 
-        return plus(self, -other if isinstance(other, numbers.Real) else times(-1.0, other))
+        return plus(self, -float(other) if isinstance(other, numbers.Real) else times(-1.0, other))
 
     def __rsub__(self, other: object) -> Kernel:
         from .algebra import plus, times
@@ -347,7 +354,7 @@ class ObjectKernel(Kernel):
     collections once; the evaluation then slices what it returns.
     """
 
-    domain = "objects"
+    domain: ClassVar[Domain] = "objects"
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Return both collections in a form that can be sliced and given to :meth:`block`."""

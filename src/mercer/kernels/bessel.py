@@ -15,7 +15,8 @@ def matern_profile(u: np.ndarray, nu: float) -> np.ndarray:
         return _large_order(u, nu)
     values = scaled_k(u, nu, nu)
     # K_ν overflows for tiny u, where two terms of the profile's power series are all there is.
-    series = 1.0 - (u * u / (4.0 * (nu - 1.0)) if nu > 1 else 0.0)
+    tiny = np.minimum(u, 1.0)
+    series = 1.0 - (tiny * tiny / (4.0 * (nu - 1.0)) if nu > 1 else 0.0)
     return np.where((u > 0) & (values > 0) | (u > 1), values, series)
 
 
@@ -24,13 +25,14 @@ def scaled_k(u: np.ndarray, exponent: float, order: float) -> np.ndarray:
     from scipy.special import gamma, kve
 
     safe = np.clip(u, np.finfo(float).tiny, FAR)
-    values = safe**exponent * (kve(order, safe) * np.exp(-safe)) / (2.0 ** (exponent - 1.0) * gamma(exponent))
+    with np.errstate(all="ignore"):
+        values = safe**exponent * (kve(order, safe) * np.exp(-safe)) / (2.0 ** (exponent - 1.0) * gamma(exponent))
     return np.where((u > 0) & np.isfinite(values), values, 0.0)
 
 
 def _large_order(u: np.ndarray, nu: float) -> np.ndarray:
     """Debye's uniform expansion, with the powers and factorials of the normalisation cancelled by hand."""
-    z = u / nu
+    z = np.minimum(u / nu, 1e150)
     w = np.hypot(1.0, z)
     excess = z * (z / (1.0 + w))  # w − 1
     exponent = nu * (np.log1p(excess / 2.0) - excess) - 0.5 * np.log(w)

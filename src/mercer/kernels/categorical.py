@@ -26,13 +26,26 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[np.ndarray, np.ndarray]
         codes: dict[Any, int] = {}
         for table, out in ((A, left), (B, right)):
             for row, value in enumerate(table[:, d]):
-                if value is None or value != value:  # noqa: PLR0124  (NaN differs from itself)
+                if _is_missing(value):
                     raise ValueError(
                         f"{owner}: row {row}, column {d} is missing; fill missing values first, "
                         "for example with a category of their own such as 'missing'"
                     )
-                out[row, d] = codes.setdefault(value, len(codes))
+                try:
+                    out[row, d] = codes.setdefault(value, len(codes))
+                except TypeError:
+                    raise TypeError(
+                        f"{owner}: row {row}, column {d} is {value!r}, which is not hashable; use categories such as "
+                        "strings, numbers or tuples"
+                    ) from None
     return left, right
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)  # NaN differs from itself
+    except TypeError:  # pandas.NA does not say
+        return True
 
 
 def _as_table(X: Rows, owner: str) -> np.ndarray:
@@ -63,7 +76,6 @@ class Match(CoordinateSum):
         return (a == b).astype(a.dtype)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Overlap(Kernel):
     """The number of categorical columns in which two rows agree.
 

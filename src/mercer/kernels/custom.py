@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from .base import Kernel, ObjectKernel, Pair
-from .data import Mapped, Rows, as_objects
+from .base import Domain, Kernel, ObjectKernel, Pair
+from .data import Mapped, Rows, as_objects, short
 from .expression import Expression
 from .statistics import Dot, Prepared
 from .theorem import Theorem
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Custom(ObjectKernel):
     """Any Python function of two objects.
 
@@ -77,7 +77,12 @@ class Custom(ObjectKernel):
             returned = self.function(A, B)
         except Exception as error:
             raise ValueError(f"{self!r}: the function raised {type(error).__name__}: {error}") from error
-        values = np.asarray(returned, dtype=float)
+        if sparse.issparse(returned):
+            returned = returned.toarray()
+        values = np.asarray(returned)
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"{self!r}: the function must return a matrix of numbers, but gave {short(returned)}")
+        values = values.astype(float)
         if values.shape != (len(A), len(B)):
             raise ValueError(
                 f"{self!r}: the vectorised function must return a matrix of shape {(len(A), len(B))}, "
@@ -91,7 +96,6 @@ class Custom(ObjectKernel):
         return values
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class FromFeatures(Kernel):
     """The kernel of a feature map, k(x, z) = φ(x)ᵀφ(z).
 
@@ -136,7 +140,6 @@ class FromFeatures(Kernel):
         return int(images.shape[1])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Precomputed(ObjectKernel):
     """A finished Gram matrix; the objects are its row numbers.
 
@@ -155,12 +158,15 @@ class Precomputed(ObjectKernel):
 
     matrix: Any
 
-    domain = "indices"
+    domain: ClassVar[Domain] = "indices"
 
     def __post_init__(self) -> None:
         if sparse.issparse(self.matrix):
             raise TypeError("Precomputed: the matrix is sparse; use matrix.toarray() if it fits")
-        values = np.asarray(self.matrix)
+        try:
+            values = np.asarray(self.matrix)
+        except ValueError:
+            raise ValueError("Precomputed: the rows of the matrix have different lengths") from None
         if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
             raise ValueError(
                 f"Precomputed: the matrix must be square with a row for each object, got shape {values.shape}"
@@ -169,13 +175,22 @@ class Precomputed(ObjectKernel):
             raise TypeError(f"Precomputed: the matrix must hold real numbers, got dtype {values.dtype}")
         if not np.isfinite(values).all():
             raise ValueError("Precomputed: the matrix holds NaN or infinity")
-        gap = np.abs(values - values.T)
+        values = values.astype(float)
+        with np.errstate(over="ignore"):
+            gap = np.abs(values - values.T)
         i, j = np.unravel_index(np.argmax(gap), gap.shape)
         if gap[i, j] > 1e-6 * max(float(np.abs(values).max()), 1e-300):
             raise ValueError(
                 f"Precomputed: the matrix is not symmetric: entry ({i}, {j}) is {values[i, j]} but ({j}, {i}) is "
                 f"{values[j, i]}; use (K + K.T) / 2 if the difference is noise"
             )
+
+    @cached_property
+    def _digest(self) -> bytes:
+        return hashlib.blake2b(np.ascontiguousarray(self.matrix, dtype=float).tobytes()).digest()
+
+    def _key(self) -> tuple[Any, ...]:
+        return (type(self), len(self.matrix), self._digest)  # a list and an array of the same numbers are equal
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Check the row numbers."""

@@ -15,6 +15,8 @@ from typing import Any, Protocol, cast
 import numpy as np
 from scipy import sparse
 
+from .parameters import canonical
+
 Rows = Any  # any ordered collection of objects with a length: array, frame, sparse matrix, list
 
 
@@ -202,7 +204,10 @@ class Columns:
         self._check_once(positions)
         if sparse.issparse(X):
             return sparse.csr_array(X)[:, positions]
-        return X[:, positions]
+        picked = X[:, positions]
+        if picked.dtype == object and all(map(_is_number, picked.flat)):
+            return np.array(picked.tolist())  # the numeric part of a mixed table, for functions that follow
+        return picked
 
     def _from_frame(self, X: Rows) -> Rows:
         available = list(X.columns)
@@ -236,18 +241,33 @@ class Mapped:
     map: Any
     owner: str
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapped) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, str]:
+        return canonical(self.map), self.owner  # maps need not be hashable
+
     def apply(self, X: Rows) -> Rows:
         """Return the images of the objects of X."""
-        if hasattr(self.map, "transform"):
-            return self.map.transform(X)
-        return apply_function(self.map, X, self.owner)
+        if not hasattr(self.map, "transform"):
+            return apply_function(self.map, X, self.owner)
+        images = self.map.transform(X)
+        if length(images) != length(X):
+            raise ValueError(
+                f"{self.owner}: the transformer made {length(images)} rows of {length(X)} objects; it must keep each"
+            )
+        return images
 
 
 def apply_function(function: Callable[[Any], Any], X: Rows, owner: str) -> Rows:
     """Call ``function`` on the whole collection if it is vectorised, and on one object after the other if not.
 
-    A function counts as vectorised when its result on the collection has one row for each object, and its first
-    and last rows are what it gives for the first and the last object alone.
+    A function counts as vectorised when its result on the collection has one row for each object, its first and
+    last rows are what it gives for collections of the first and the last object alone, and it does not give another
+    vector for the first or the last object itself: ``x[:2]`` means two numbers of x, not the first two points.
     """
     if not (isinstance(X, np.ndarray) or is_frame(X) or sparse.issparse(X)):
         X = as_objects(X, owner)
@@ -277,6 +297,8 @@ def _try_whole(function: Callable[[Any], Any], X: Rows) -> Rows | None:
     shape = getattr(whole, "shape", ())
     if len(shape) != 2 or shape[0] != n:
         return None
+    if not sparse.issparse(X) and any(_differs(function, as_objects(X, "map")[i], whole, i) for i in (0, -1)):
+        return None
     if sparse.issparse(whole) or is_frame(whole):
         return whole
     try:
@@ -287,6 +309,20 @@ def _try_whole(function: Callable[[Any], Any], X: Rows) -> Rows | None:
     except (ValueError, TypeError):
         return None
     return whole if agrees else None
+
+
+def _differs(function: Callable[[Any], Any], item: Any, whole: Rows, position: int) -> bool:
+    """Whether the function takes a single object too, and makes other features of it than of the collection."""
+    try:
+        with np.errstate(all="ignore"):
+            alone = np.asarray(function(item))
+        if alone.ndim > 1:  # a function of collections that takes the object's numbers for points
+            return False
+        row = whole.toarray() if sparse.issparse(whole) else np.asarray(whole)
+        alone, row = np.atleast_1d(alone).astype(float), row[position].astype(float)
+    except Exception:  # then it only takes collections
+        return False
+    return alone.shape != row.shape or not np.allclose(alone, row, rtol=1e-6, atol=0, equal_nan=True)
 
 
 def _stack(images: list[Any]) -> Rows:

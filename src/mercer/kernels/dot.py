@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from .parameters import check_finite, check_integer, check_positive
 from .theorem import Theorem
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Linear(Kernel):
     """The linear kernel k(x, z) = xᵀz.
 
@@ -37,7 +35,6 @@ class Linear(Kernel):
         return d
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Polynomial(Kernel):
     """The polynomial kernel k(x, z) = (xᵀz + c)^q.
 
@@ -81,7 +78,6 @@ class Polynomial(Kernel):
         return math.comb(d + int(self.degree) - (0 if self.offset > 0 else 1), int(self.degree))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Sigmoid(Kernel):
     """The hyperbolic tangent k(x, z) = tanh(a·xᵀz + c), which is *not* positive semi-definite.
 
@@ -104,4 +100,4 @@ class Sigmoid(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """tanh(a·xᵀz + c)."""
-        return np.tanh(pair.param("scale") * pair.dot() + pair.param("offset"))  # type: ignore[call-overload, no-any-return]
+        return np.tanh(pair.param("scale") * pair.dot() + pair.param("offset"))

@@ -51,7 +51,6 @@ class Minimum(Histogram):
         return np.minimum(a, b)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Chi2(Kernel):
     """The exponential χ² kernel between histograms.
 
@@ -79,7 +78,7 @@ class Chi2(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """exp(−γ χ²)."""
-        return np.exp(-pair.param("gamma") * pair.statistic(ChiSquare))  # type: ignore[call-overload, no-any-return]
+        return np.exp(-pair.param("gamma") * pair.statistic(ChiSquare))
 
     def theorem(self) -> Theorem:
         """Schoenberg, from the χ² distance."""
@@ -92,7 +91,6 @@ class Chi2(Kernel):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Intersection(Kernel):
     """The histogram intersection kernel.
 
@@ -113,5 +111,5 @@ class Intersection(Kernel):
         return pair.statistic(Minimum)
 
     def theorem(self) -> Theorem:
-        """min as an inner product of indicator functions."""
+        """Min as an inner product of indicator functions."""
         return Theorem(repr(self), "min(x, z) = ∫₀^∞ 1[t ≤ x] 1[t ≤ z] dt is an inner product of functions of t")

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-
 SMALLEST_SCALE = 1e-150  # squares of smaller length scales vanish in float64
 
 
@@ -40,9 +39,8 @@ def check_length_scale(kernel: object, name: str = "length_scale") -> None:
     value = getattr(kernel, name)
     if _is_real(value):
         check_positive(kernel, name)
-        value = [value]
     try:
-        scales = np.asarray(value, dtype=float)
+        scales = np.asarray([value] if _is_real(value) else value, dtype=float)
     except (TypeError, ValueError):
         scales = np.empty(0)
     if scales.ndim != 1 or scales.size == 0 or not (np.isfinite(scales).all() and (scales > 0).all()):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +15,6 @@ from .theorem import SQUARED_DISTANCE, Theorem, schoenberg
 LengthScale = Any  # a positive number, or one for each feature
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Gaussian(Kernel):
     """The Gaussian kernel k(x, z) = exp(−‖x − z‖² / 2σ²), also called RBF or squared exponential.
 
@@ -49,14 +47,13 @@ class Gaussian(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """exp(−s/2) of the squared distance s."""
-        return np.exp(-0.5 * pair.squared_distance())  # type: ignore[call-overload, no-any-return]
+        return np.exp(-0.5 * pair.squared_distance())
 
     def theorem(self) -> Theorem:
         """Schoenberg."""
         return schoenberg(self, SQUARED_DISTANCE)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Laplacian(Kernel):
     """The Laplacian kernel k(x, z) = exp(−‖x − z‖₁ / σ), with the sum of absolute differences.
 
@@ -81,7 +78,7 @@ class Laplacian(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """exp(−s) of the absolute distance s."""
-        return np.exp(-pair.absolute_distance())  # type: ignore[call-overload, no-any-return]
+        return np.exp(-pair.absolute_distance())
 
     def theorem(self) -> Theorem:
         """Schoenberg."""
@@ -94,7 +91,6 @@ class Laplacian(Kernel):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Matern(Kernel):
     """The Matérn kernel: like the Gaussian, but only as smooth as ν says.
 
@@ -127,9 +123,9 @@ class Matern(Kernel):
         """The profile for this ν."""
         s = pair.squared_distance()
         if self.nu == math.inf:
-            return np.exp(-0.5 * s)  # type: ignore[call-overload, no-any-return]
+            return np.exp(-0.5 * s)
         r = math.sqrt(2.0 * self.nu) * s**0.5
-        decay: Expression = np.exp(-r)  # type: ignore[call-overload]
+        decay: Expression = np.exp(-r)
         if self.nu == 0.5:
             return decay
         if self.nu == 1.5:
@@ -142,12 +138,11 @@ class Matern(Kernel):
         """A mixture of Gaussians."""
         return Theorem(
             repr(self),
-            "limit of conical sums: an average of Gaussians over an inverse-gamma distribution of squared length scales",
+            "limit of conical sums: Gaussians averaged over an inverse-gamma distribution of squared length scales",
             (Gaussian(self.length_scale).theorem(),),
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class RationalQuadratic(Kernel):
     """The rational quadratic kernel k(x, z) = (1 + ‖x − z‖² / (2ασ²))^(−α), Gaussians of many length scales at once.
 
@@ -175,12 +170,12 @@ class RationalQuadratic(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """exp(−α log(1 + s/2α)) of the squared distance s."""
         alpha = pair.param("alpha")
-        return np.exp(-alpha * np.log(1.0 + pair.squared_distance() / (2.0 * alpha)))  # type: ignore[call-overload, no-any-return]
+        return np.exp(-alpha * np.log(1.0 + pair.squared_distance() / (2.0 * alpha)))
 
     def theorem(self) -> Theorem:
         """A mixture of Gaussians."""
         return Theorem(
             repr(self),
-            "limit of conical sums: an average of Gaussians over a gamma distribution of inverse squared length scales",
+            "limit of conical sums: Gaussians averaged over a gamma distribution of inverse squared length scales",
             (Gaussian(self.length_scale).theorem(),),
         )

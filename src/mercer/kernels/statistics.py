@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .base import ObjectKernel
 
 Prepared = Any  # rows that can be sliced: array, CSR matrix or list
+FURTHEST = 1e300  # a squared distance that overflows; finite, so that it times a vanishing exponential is 0
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class SquaredDistance(Scaled):
         step = max(1, 2**20 // A.shape[1])
         for start in range(0, len(rows), step):
             i, j = rows[start : start + step], columns[start : start + step]
-            values[i, j] = _squared_norms(A[i] - B[j])
+            values[i, j] = np.minimum(_squared_norms(A[i] - B[j]), FURTHEST)
         return values
 
     def diag(self, A: Prepared) -> np.ndarray:

@@ -12,7 +12,9 @@ from .base import Kernel, Pair
 from .expression import Const, Expression, Param, Stat
 from .parameters import check_integer, check_length_scale, check_positive
 from .statistics import CoordinateSum, Dot, Prepared, Scaled, SquaredDistance, VectorStatistic
-from .theorem import SQUARED_DISTANCE, Theorem, schoenberg
+from .theorem import SQUARED_DISTANCE, Theorem, pull_back, schoenberg
+
+UNIT = Param("period", 1.0)
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class CircleDot(VectorStatistic):
 class CircleDistance(Scaled):
     """Σ_d 4 sin²(π(x_d − z_d)/p): the squared distance of points moved to circles of circumference p."""
 
-    period: Param = Param("period", 1.0)
+    period: Param = UNIT
     native = "sqdist"
     centred = True
     order = 2
@@ -122,7 +124,6 @@ def on_circles(A: np.ndarray, frequencies: tuple[float, ...]) -> np.ndarray:
     return np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Periodic(Kernel):
     """The periodic kernel k(x, z) = exp(−2 Σ_d sin²(π(x_d − z_d)/p) / σ²).
 
@@ -149,7 +150,7 @@ class Periodic(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """A Gaussian between points on circles."""
-        return np.exp(-0.5 * pair.distance(CircleDistance, "length_scale", pair.param("period")))  # type: ignore[call-overload, no-any-return]
+        return np.exp(-0.5 * pair.distance(CircleDistance, "length_scale", pair.param("period")))
 
     def theorem(self) -> Theorem:
         """Pull-back of the Gaussian."""
@@ -157,7 +158,6 @@ class Periodic(Kernel):
         return pull_back(self, gaussian, "x ↦ (cos 2πx/p, sin 2πx/p) in each coordinate")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Cosine(Kernel):
     """The trigonometric kernel k(x, z) = Σ_d cos θ(x_d − z_d), with the features (cos θx_d, sin θx_d).
 
@@ -193,7 +193,6 @@ class Cosine(Kernel):
         return 2 * d
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Fourier(Kernel):
     """The kernel of the first L harmonics, k(x, z) = Σ_{l=1}^L Σ_d cos((2πl/L)(x_d − z_d)).
 
@@ -237,7 +236,6 @@ class Fourier(Kernel):
 SINC_NODES = 32
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Sinc(Kernel):
     """The band-limited kernel k(x, z) = Σ_d sin(2π(x_d − z_d))/(x_d − z_d), 2π for each coordinate that agrees.
 

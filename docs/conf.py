@@ -1,0 +1,41 @@
+"""Sphinx configuration."""
+
+import mercer
+
+project = "mercer"
+author = "The mercer developers"
+copyright = "2026, The mercer developers"
+release = version = mercer.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build", "examples"]
+templates_path = []
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["examples"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"/plot_",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "mercer"
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_show_sourcelink = False
+html_static_path = ["_static"]

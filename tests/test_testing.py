@@ -1,0 +1,85 @@
+"""The conformance suites accept what is right and name the law that is broken."""
+
+import numpy as np
+import pytest
+
+from mercer.kernels import Custom, Gaussian, Kernel, Linear, ObjectKernel, Sigmoid
+from mercer.testing import check_gram, check_kernel
+
+X = np.random.default_rng(0).normal(size=(15, 3))
+
+
+class Asymmetric(ObjectKernel):
+    def block(self, A, B):
+        return np.asarray(A)[:, :1] + 2 * np.asarray(B)[:, 0][None, :]
+
+
+class WrongDiagonal(ObjectKernel):
+    def block(self, A, B):
+        return np.asarray(A) @ np.asarray(B).T
+
+    def block_diag(self, A):
+        return np.ones(len(A))
+
+
+class DependsOnTheBlock(ObjectKernel):
+    def block(self, A, B):
+        return np.asarray(A) @ np.asarray(B).T * len(A)
+
+    def block_diag(self, A):
+        return (np.asarray(A) ** 2).sum(1) * len(A)
+
+
+class NotDifferentiated(Kernel):
+    scale: float = 2.0
+
+    def formula(self, pair):
+        return self.scale * pair.dot() + 0.0 * pair.param("scale") * pair.dot()
+
+
+class Mutable(Kernel):
+    scale: float = 2.0
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+    def formula(self, pair):
+        return pair.param("scale") * pair.dot()
+
+
+def test_good_kernels_pass():
+    check_kernel(Gaussian() + Linear(), X)
+    check_kernel(Gaussian(), X.astype(np.float32), rtol=1e-5)
+    check_kernel(Custom(lambda x, z: float(len(set(x) & set(z)))), ["ab", "bc", "cd", "a"])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "law"),
+    [
+        (Asymmetric(), "symmetry"),
+        (WrongDiagonal(), r"diag\(X\)"),
+        (DependsOnTheBlock(), "block and the whole"),
+        (Sigmoid(), "eigenvalue"),
+        (Custom(lambda x, z: float(((x - z) ** 2).sum())), "eigenvalue"),
+        (NotDifferentiated(), "gradient by log scale"),
+        (Mutable(), "immutable"),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_a_broken_law_is_named(kernel, law):
+    with pytest.raises(AssertionError, match=law):
+        check_kernel(kernel, X)
+
+
+def test_indefinite_functions_pass_when_they_do_not_claim_more():
+    check_kernel(Sigmoid(), X, psd=False)
+
+
+def test_a_sample_of_one_is_not_enough():
+    with pytest.raises(ValueError, match="at least two"):
+        check_kernel(Gaussian(), X[:1])
+
+
+def test_check_gram_notices_a_block_that_depends_on_the_tile():
+    with pytest.raises(AssertionError, match="row"):
+        check_gram(DependsOnTheBlock(), X)
