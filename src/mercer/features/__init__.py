@@ -1,1 +1,23 @@
-"""."""
+"""Feature maps as transformers: exact where a kernel has finitely many features, approximate for the others."""
+
+from .base import FeatureMap
+from .explicit import ExplicitMap, explicit_map
+from .nystroem import Nystroem
+from .polynomial import Polynomial
+from .random_fourier import RandomFourier
+from .sinc import Sinc
+from .sketch import TensorSketch
+from .trigonometric import Fourier, Trigonometric
+
+__all__ = [
+    "ExplicitMap",
+    "FeatureMap",
+    "Fourier",
+    "Nystroem",
+    "Polynomial",
+    "RandomFourier",
+    "Sinc",
+    "TensorSketch",
+    "Trigonometric",
+    "explicit_map",
+]

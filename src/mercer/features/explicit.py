@@ -1,0 +1,269 @@
+"""The explicit feature map of any kernel that has a finite one, built by walking through its composition."""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import Tags
+
+from mercer.kernels import Constant, Cosine, Fourier, FromFeatures, Kernel, Linear, Polynomial, Sinc
+from mercer.kernels.algebra import After, Normalized, On, Power, Product, Scaled, Sum
+from mercer.kernels.data import Columns, Mapped, Rows, is_frame
+from mercer.kernels.trigonometric import SINC_NODES
+
+from ._params import KernelParams, check_kernel
+from ._validate import checked_objects, rows, takes_sparse
+from .base import FeatureMap
+from .composition import (
+    AllProducts,
+    Bias,
+    Chain,
+    Chosen,
+    Image,
+    Inputs,
+    Node,
+    SideBySide,
+    Times,
+    UnitLength,
+    WithinReach,
+)
+from .polynomial import Monomials
+from .sinc import quadrature
+from .trigonometric import harmonics, single_wave
+
+
+def explicit_map(kernel: Kernel, d: int) -> ExplicitMap:
+    """Return the map φ with k(x, z) = φ(x)ᵀφ(z) for data with d columns, ready to transform without a fit.
+
+    Examples
+    --------
+    >>> from mercer.features import explicit_map
+    >>> from mercer.kernels import Linear, Polynomial
+    >>> phi = explicit_map(Polynomial(degree=2, offset=0.0) + 4.0 * Linear(), 2)
+    >>> phi.transform([[1.0, 3.0]]).round(3)
+    array([[1.   , 4.243, 9.   , 2.   , 6.   ]])
+    >>> phi.get_feature_names_out().tolist()
+    ['x0^2', 'x0 x1', 'x1^2', 'x0', 'x1']
+    """
+    return ExplicitMap(kernel).prepare(d)
+
+
+class ExplicitMap(KernelParams, FeatureMap):
+    """The explicit map φ of a kernel, k(x, z) = φ(x)ᵀφ(z), for any composition with a finite feature space.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel; ``Linear()`` if not given.  Kernels with infinitely many features are refused.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel used.
+    features_ : Node
+        The composed map itself.
+
+    Examples
+    --------
+    >>> from mercer.features import ExplicitMap
+    >>> from mercer.kernels import Linear
+    >>> k = (Linear() + 1) ** 2
+    >>> X = [[-1.0], [0.0], [1.0]]
+    >>> features = ExplicitMap(k).fit_transform(X)
+    >>> (features @ features.T).round(12) + 0.0
+    array([[4., 1., 0.],
+           [1., 1., 1.],
+           [0., 1., 4.]])
+    """
+
+    def __init__(self, kernel: Kernel | None = None) -> None:
+        self.kernel = kernel
+
+    def prepare(self, d: int) -> Self:
+        """Make the map ready for data with d columns without looking at any.
+
+        Parameters
+        ----------
+        d : int
+            The number of columns.
+
+        Returns
+        -------
+        self
+        """
+        if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
+            raise ValueError(f"a feature map needs the number of columns, a whole number of at least 1; got {d!r}")
+        self._build(int(d), None)
+        self.n_features_in_ = int(d)
+        self.__dict__.pop("feature_names_in_", None)
+        return self
+
+    def _checked(self, X: Rows, *, reset: bool) -> Any:
+        if not reset and is_frame(X) and not hasattr(self, "feature_names_in_"):
+            # A map made without data knows no names to compare with; scikit-learn would warn about that.
+            same_width(X, self.n_features_in_)
+            return X
+        return checked_objects(self, X, self._kernel() if reset else self.kernel_, reset=reset)
+
+    def _learn(self, X: Any) -> None:
+        self._build(getattr(self, "n_features_in_", 1), X)  # lists of objects have no columns
+        self.features_(rows(X, np.arange(1)))  # data the map cannot take is refused here rather than later
+
+    def _build(self, d: int, X: Rows | None) -> None:
+        self.kernel_ = self._kernel()
+        try:
+            self.features_ = build(self.kernel_, d, X)
+        except NoFiniteMapError as error:
+            whole = "" if error.kernel == self.kernel_ else f"{self.kernel_!r} has no finite feature map: "
+            raise ValueError(f"{whole}{error}") from None
+
+    def _kernel(self) -> Kernel:
+        return check_kernel(self, Linear() if self.kernel is None else self.kernel)
+
+    def _map(self, X: Any) -> Any:
+        return self.features_(X)
+
+    def _names(self, inputs: list[str]) -> list[str]:
+        return self.features_.names(inputs)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel is None or takes_sparse(self.kernel)
+        return tags
+
+
+class NoFiniteMapError(ValueError):
+    """A kernel has no finite feature map."""
+
+    def __init__(self, kernel: Kernel, reason: str) -> None:
+        super().__init__(
+            f"{kernel!r} {reason}; approximate it with mercer.features.Nystroem, or with "
+            "mercer.features.RandomFourier if it is a Gaussian, Matern, Laplacian or RationalQuadratic kernel"
+        )
+        self.kernel = kernel
+
+
+@singledispatch
+def build(kernel: Kernel, d: int, X: Rows | None) -> Node:
+    """Return the map of a kernel for d inputs; register a function for a new kernel here.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, whose type decides.
+    d : int
+        The number of inputs.
+    X : collection, optional
+        Data to be centred on, where a map has a centre.
+    """
+    raise NoFiniteMapError(kernel, "has infinitely many features, or none that are known")
+
+
+@build.register
+def _(kernel: Linear, d: int, X: Rows | None) -> Node:
+    return Inputs(d, repr(kernel), allow_sparse=True)
+
+
+@build.register
+def _(kernel: Polynomial, d: int, X: Rows | None) -> Node:
+    monomials = Monomials(d, int(kernel.degree), float(kernel.offset))
+    return Chain(Inputs(d, repr(kernel), allow_sparse=True), monomials)
+
+
+@build.register
+def _(kernel: Cosine, d: int, X: Rows | None) -> Node:
+    return Chain(Inputs(d, repr(kernel)), single_wave(d, float(kernel.frequency)))
+
+
+@build.register
+def _(kernel: Fourier, d: int, X: Rows | None) -> Node:
+    return Chain(Inputs(d, repr(kernel)), harmonics(d, int(kernel.order)))
+
+
+@build.register
+def _(kernel: Sinc, d: int, X: Rows | None) -> Node:
+    inputs = Inputs(d, repr(kernel))
+    centre = None
+    if X is not None:
+        A = inputs(X).astype(np.float64)
+        centre = 0.5 * A.min(axis=0) + 0.5 * A.max(axis=0)
+    return Chain(inputs, WithinReach(quadrature(d, SINC_NODES, centre)))
+
+
+@build.register
+def _(kernel: Constant, d: int, X: Rows | None) -> Node:
+    return Bias(math.sqrt(kernel.value))
+
+
+@build.register
+def _(kernel: FromFeatures, d: int, X: Rows | None) -> Node:
+    image = _image(kernel.step(), d, X)
+    return Chain(image, Inputs(image.width, repr(kernel), allow_sparse=True))
+
+
+@build.register
+def _(kernel: Scaled, d: int, X: Rows | None) -> Node:
+    if kernel.weight < 0:
+        raise NoFiniteMapError(
+            kernel, f"has the negative weight {kernel.weight}, which no features give: φ(x)ᵀφ(x) is never below 0"
+        )
+    return Times(build(kernel.kernel, d, X), math.sqrt(kernel.weight))
+
+
+@build.register
+def _(kernel: Sum, d: int, X: Rows | None) -> Node:
+    return SideBySide(build(kernel.k1, d, X), build(kernel.k2, d, X))
+
+
+@build.register
+def _(kernel: Product, d: int, X: Rows | None) -> Node:
+    return AllProducts(build(kernel.k1, d, X), build(kernel.k2, d, X))
+
+
+@build.register
+def _(kernel: Power, d: int, X: Rows | None) -> Node:
+    inner = build(kernel.kernel, d, X)
+    return Chain(inner, Monomials(inner.width, int(kernel.exponent), 0.0))
+
+
+@build.register
+def _(kernel: Normalized, d: int, X: Rows | None) -> Node:
+    return UnitLength(build(kernel.kernel, d, X))
+
+
+@build.register
+def _(kernel: On, d: int, X: Rows | None) -> Node:
+    chosen = Chosen(Columns(kernel.chosen(), repr(kernel)))
+    beyond = [c for c in chosen.step.columns if not isinstance(c, str) and not -d <= c < d]
+    if beyond:
+        raise ValueError(f"{kernel!r}: there is no column {beyond[0]}; the data has {d} columns")
+    return Chain(chosen, build(kernel.kernel, chosen.width, None if X is None else chosen(X)))
+
+
+@build.register
+def _(kernel: After, d: int, X: Rows | None) -> Node:
+    image = _image(Mapped(kernel.map, repr(kernel)), d, X)
+    return Chain(image, build(kernel.kernel, image.width, None if X is None else image(X)))
+
+
+def same_width(X: Any, d: int) -> None:
+    """Raise unless a table has d columns."""
+    if X.shape[1] != d:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but the feature map was made for {d}; make it again with "
+            f"k.feature_map({X.shape[1]}), or pass the columns it was made for"
+        )
+
+
+def _image(step: Mapped, d: int, X: Rows | None) -> Image:
+    """Return the map of a user's function, its width found out by calling it."""
+    images = step.apply(np.zeros((2, d)) if X is None else X)
+    if len(getattr(images, "shape", ())) != 2:
+        raise ValueError(
+            f"{step.owner}: the map has no fixed number of features, because it does not turn {d} numbers into a row "
+            "of numbers; fit mercer.features.ExplicitMap on the data itself if its objects are of another kind"
+        )
+    return Image(step, int(images.shape[1]))

@@ -1,0 +1,158 @@
+"""Nyström features: any kernel approximated from its values at a few centres."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.data import Rows, length
+from mercer.kernels.evaluation import Evaluation
+
+from ._params import KernelParams, check_kernel
+from ._validate import checked_objects, rows, takes_sparse
+from .base import FeatureMap, check_count, numbered
+from .pivoting import randomly_pivoted_cholesky
+
+
+class Nystroem(KernelParams, FeatureMap):
+    """Features from the kernel's values at centres c₁, …, c_m: φ(x) = L⁻¹ (k(c₁, x), …, k(c_m, x)) with K_cc = LLᵀ.
+
+    Then φ(x)ᵀφ(z) = k_c(x)ᵀ K_cc⁻¹ k_c(z), the best approximation of the kernel by functions k(c_j, ·): exact when x or
+    z is a centre, and never above k(x, x) on the diagonal.  Centres that others already explain to rounding, such as
+    repeated points, are dropped, so there may be fewer features than ``n_components``.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        Any kernel, on any objects; ``Gaussian()`` if not given.
+    n_components : int, default=100
+        How many centres.  With more than there are points a warning is given and all are used, which is exact on them.
+    selection : {"rpcholesky", "uniform"}, default="rpcholesky"
+        How centres are chosen: by randomly pivoted Cholesky, which looks for what is not explained yet and needs
+        ``n_components`` columns of the Gram matrix, or uniformly at random.
+    random_state : int, RandomState or None, default=None
+        The seed.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel used.
+    centers_ : collection of m objects
+        The centres.
+    component_indices_ : array of shape (m,)
+        Which of the training points they are.
+    cholesky_ : array of shape (m, m)
+        L.
+    residual_trace_ : float
+        trace(K − ΦΦᵀ) on the training data, with ``selection="rpcholesky"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import Nystroem
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0.0, 5.0, 200).reshape(-1, 1)
+    >>> phi = Nystroem(Gaussian(), n_components=12, random_state=0).fit(X)
+    >>> features = phi.transform(X)
+    >>> features.shape
+    (200, 12)
+    >>> bool(np.abs(features @ features.T - Gaussian()(X)).max() < 1e-4)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        n_components: int = 100,
+        selection: Literal["rpcholesky", "uniform"] = "rpcholesky",
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.selection = selection
+        self.random_state = random_state
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
+        """Return ``nystroem0``, ``nystroem1``, …, one for each centre."""
+        check_is_fitted(self)
+        return np.array(numbered(self, len(self.cholesky_)), dtype=object)
+
+    def _kernel(self) -> Kernel:
+        return check_kernel(self, Gaussian() if self.kernel is None else self.kernel)
+
+    def _checked(self, X: Rows, *, reset: bool) -> Any:
+        return checked_objects(self, X, self._kernel() if reset else self.kernel_, reset=reset)
+
+    def _learn(self, X: Any) -> None:
+        self.kernel_ = self._kernel()
+        wanted = check_count(self, "n_components")
+        if self.selection not in ("rpcholesky", "uniform"):
+            raise ValueError(f"Nystroem: selection must be 'rpcholesky' or 'uniform', got {self.selection!r}")
+        n = length(X)
+        if wanted > n:
+            warnings.warn(
+                f"Nystroem: n_components={wanted}, but there are only {n} points; all of them become centres, which is "
+                f"exact on this data. Pass n_components={n} or less to avoid this warning.",
+                stacklevel=3,
+            )
+        rng = check_random_state(self.random_state)
+        if self.selection == "uniform":
+            indices = rng.permutation(n)[: min(wanted, n)]
+            self.__dict__.pop("residual_trace_", None)
+        else:
+            indices, self.residual_trace_ = self._pivots(X, min(wanted, n), rng)
+        kept, self.cholesky_ = independent(self.kernel_(rows(X, indices)))
+        self.component_indices_ = indices[kept]
+        self.centers_ = rows(X, self.component_indices_)
+
+    def _pivots(self, X: Rows, rank: int, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
+        gram = Evaluation(self.kernel_.traced(), X, None, repr(self.kernel_))  # prepares the data once for all columns
+        everything = slice(0, gram.shape[1])
+        pivots, _, residual = randomly_pivoted_cholesky(
+            lambda indices: gram.tile(indices, everything).T,
+            gram.diag(),
+            rank,
+            rng,
+            entries=lambda indices: self.kernel_(rows(X, indices)),
+        )
+        if len(pivots) == 0:
+            raise ValueError(f"Nystroem: {self.kernel_!r} is 0 on all of the data, so it has no features to learn")
+        return pivots, residual
+
+    def _map(self, X: Any) -> Any:
+        from scipy.linalg import solve_triangular
+
+        values = self.kernel_(X, self.centers_)
+        features = solve_triangular(self.cholesky_, values.T, lower=True, check_finite=False).T
+        return features.astype(values.dtype, copy=False)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel is None or takes_sparse(self.kernel)
+        return tags
+
+
+def independent(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows that explain all others to rounding, and the lower Cholesky factor of K at them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kept, L = independent(np.array([[4.0, 4.0, 2.0], [4.0, 4.0, 2.0], [2.0, 2.0, 5.0]]))
+    >>> kept.tolist(), L.tolist()
+    ([2, 1], [[2.23606797749979, 0.0], [0.8944271909999159, 1.7888543819998317]])
+    """
+    from scipy.linalg.lapack import dpstrf
+
+    precision = K.dtype if K.dtype == np.float32 else np.float64  # what is left below it is rounding
+    tolerance = 32 * float(np.finfo(precision).eps) * float(K.diagonal().max())
+    if tolerance <= 0:
+        raise ValueError("Nystroem: the kernel is 0 or negative at all centres, so there are no features to learn")
+    factor, order, rank, _ = dpstrf(K.astype(np.float64), lower=1, tol=tolerance)
+    return order[:rank] - 1, np.tril(factor[:rank, :rank])

@@ -1,0 +1,175 @@
+"""Random Fourier features: a kernel of differences as an average of waves with random frequencies (Rahimi and Recht).
+
+By Bochner's theorem k(x − z) = E cos ωᵀ(x − z) for frequencies ω drawn from the kernel's spectral distribution: normal
+for the Gaussian, a multivariate t for the Matérn and a Cauchy distribution in each coordinate for the Laplacian kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, RationalQuadratic
+from mercer.kernels.parameters import is_vector
+
+from ._params import KernelParams, check_kernel
+from .base import FeatureMap, check_count, numbered
+
+Directions = Callable[[int, int, np.random.RandomState], np.ndarray]
+
+
+class RandomFourier(KernelParams, FeatureMap):
+    """Random features √(2/D) (cos ω_jᵀx, sin ω_jᵀx), j = 1, …, D/2, for kernels of differences.
+
+    E φ(x)ᵀφ(z) = k(x, z), with an error of the order 1/√D; φ(x)ᵀφ(x) = k(x, x) exactly, because cosines come with
+    their sines.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        ``Gaussian``, ``Matern``, ``RationalQuadratic`` or ``Laplacian``; ``Gaussian()`` if not given.
+    n_components : int, default=100
+        D, the number of features.  Even, because cosines and sines come in pairs.
+    orthogonal : bool, default=True
+        Draw directions in orthogonal blocks of as many as there are inputs, which lowers the error (Yu et al., 2016).
+        Laplacian frequencies are independent coordinate by coordinate, so it makes no difference to them.
+    random_state : int, RandomState or None, default=None
+        The seed.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel used.
+    frequencies_ : array of shape (D/2, d)
+        The ω_j.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import RandomFourier
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> features = RandomFourier(Gaussian(length_scale=2.0), n_components=2000, random_state=0).fit_transform(X)
+    >>> bool(np.abs(features @ features.T - Gaussian(length_scale=2.0)(X)).max() < 0.1)
+    True
+    """
+
+    _takes_sparse = True
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        n_components: int = 100,
+        orthogonal: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.orthogonal = orthogonal
+        self.random_state = random_state
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
+        """Return ``randomfourier0``, ``randomfourier1``, …: all cosines, then all sines."""
+        check_is_fitted(self)
+        return np.array(numbered(self, 2 * len(self.frequencies_)), dtype=object)
+
+    def _learn(self, X: Any) -> None:
+        self.kernel_ = check_kernel(self, Gaussian() if self.kernel is None else self.kernel)
+        count = check_count(self, "n_components")
+        if count % 2:
+            raise ValueError(
+                f"RandomFourier: n_components must be even, because every cosine comes with its sine; got {count}, "
+                f"take {count + 1}"
+            )
+        rng = check_random_state(self.random_state)
+        directions = orthogonal_directions if self.orthogonal else normal_directions
+        self.frequencies_ = frequencies(self.kernel_, X.shape[1], count // 2, rng, directions)
+
+    def _map(self, X: Any) -> Any:
+        angles = X @ self.frequencies_.T
+        half = len(self.frequencies_)
+        out = np.empty((X.shape[0], 2 * half), dtype=X.dtype)
+        out[:, :half] = np.cos(angles)
+        out[:, half:] = np.sin(angles)
+        out *= 1.0 / math.sqrt(half)
+        return out
+
+
+@singledispatch
+def frequencies(kernel: Kernel, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
+    """Return ``count`` frequencies from the spectral distribution of a kernel on d inputs, one a row.
+
+    ``directions`` draws standard normal vectors, independent or orthogonal; register a function for a new kernel here.
+    """
+    raise ValueError(
+        f"RandomFourier: {kernel!r} is not a kernel whose random frequencies are known, which are Gaussian, Matern, "
+        "RationalQuadratic and Laplacian; use mercer.features.Nystroem, which takes any kernel, or "
+        "mercer.features.ExplicitMap where the kernel has finitely many features"
+    )
+
+
+@frequencies.register
+def _(kernel: Gaussian, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
+    return directions(count, d, rng) / length_scales(kernel, d)
+
+
+@frequencies.register
+def _(kernel: Matern, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
+    normal = directions(count, d, rng) / length_scales(kernel, d)
+    if kernel.nu == math.inf:
+        return normal
+    # A multivariate t distribution with 2ν degrees of freedom: a normal vector over the root of a mean of squares.
+    return normal / np.sqrt(rng.gamma(kernel.nu, 1.0 / kernel.nu, size=(count, 1)))
+
+
+@frequencies.register
+def _(kernel: RationalQuadratic, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
+    # An average of Gaussians over a gamma distribution of inverse squared length scales.
+    inverse = rng.gamma(kernel.alpha, 1.0 / kernel.alpha, size=(count, 1))
+    return directions(count, d, rng) * np.sqrt(inverse) / length_scales(kernel, d)
+
+
+@frequencies.register
+def _(kernel: Laplacian, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
+    return rng.standard_cauchy(size=(count, d)) / length_scales(kernel, d)
+
+
+def length_scales(kernel: Any, d: int) -> np.ndarray:
+    """Return the length scale, or one for each of d inputs."""
+    scales = np.asarray(kernel.length_scale, dtype=np.float64)
+    if is_vector(kernel.length_scale) and len(scales) != d:
+        raise ValueError(
+            f"{kernel!r} has {len(scales)} length scales but the data has {d} features; "
+            "give one length scale, or one for each feature"
+        )
+    return scales
+
+
+def normal_directions(count: int, d: int, rng: np.random.RandomState) -> np.ndarray:
+    """Independent standard normal vectors, one a row."""
+    return rng.standard_normal(size=(count, d))
+
+
+def orthogonal_directions(count: int, d: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return vectors that are each standard normal, but orthogonal to the others in blocks of d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> W = orthogonal_directions(3, 3, np.random.RandomState(0))
+    >>> bool(np.allclose(W @ W.T, np.diag((W**2).sum(axis=1))))
+    True
+    """
+    blocks = []
+    for start in range(0, count, d):
+        Q, R = np.linalg.qr(rng.standard_normal(size=(d, d)))
+        Q = Q * np.where(R.diagonal() < 0, -1.0, 1.0)  # without the signs Q is not uniform over rotations
+        blocks.append(Q[: min(d, count - start)])
+    lengths = np.sqrt(rng.chisquare(d, size=(count, 1)))
+    return np.concatenate(blocks) * lengths
