@@ -294,7 +294,7 @@ def _try_whole(function: Callable[[Any], Any], X: Rows) -> Rows | None:
             whole, first, last = function(X), function(take(X, 0, 1)), function(take(X, n - 1, n))
     except Exception:  # a function of one object may fail on a collection in any way it likes
         return None
-    shape = getattr(whole, "shape", ())
+    shape: tuple[int, ...] = getattr(whole, "shape", ())
     if len(shape) != 2 or shape[0] != n:
         return None
     if not sparse.issparse(X) and any(_differs(function, as_objects(X, "map")[i], whole, i) for i in (0, -1)):

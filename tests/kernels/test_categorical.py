@@ -1,0 +1,106 @@
+"""The overlap of categories: values of any hashable kind, in tables of any kind."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from mercer.kernels import Gaussian, Overlap
+
+ROWS = [["red", "round", 1], ["red", "square", 2], ["blue", "round", 2]]
+OTHERS = [["blue", "flat", 1], ["red", "square", 2]]
+EXPECTED = [[1, 1], [0, 3], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        list,
+        lambda rows: np.array(rows, dtype=object),
+        lambda rows: np.array(rows),
+        lambda rows: [tuple(row) for row in rows],
+        lambda rows: pd.DataFrame(rows, columns=list("abc")),
+        lambda rows: pd.DataFrame(rows, columns=list("abc")).astype("category"),
+        lambda rows: pl.DataFrame(rows, schema=list("abc"), orient="row", strict=False),
+    ],
+    ids=["list", "objects", "strings", "tuples", "pandas", "categories", "polars"],
+)
+def test_the_columns_that_agree_are_counted(table):
+    np.testing.assert_array_equal(Overlap()(table(ROWS), table(OTHERS)), EXPECTED)
+    np.testing.assert_array_equal(Overlap().diag(table(ROWS)), 3)
+
+
+def test_categories_unknown_on_the_other_side_agree_with_none():
+    np.testing.assert_array_equal(Overlap()([["a"], ["b"]], [["c"], ["b"]]), [[0, 0], [0, 1]])
+
+
+def test_the_same_value_in_another_column_is_another_category():
+    np.testing.assert_array_equal(Overlap()([["a", "b"]], [["b", "a"]]), [[0]])
+
+
+def test_values_may_be_numbers_tuples_and_booleans():
+    X = np.empty((2, 2), dtype=object)
+    X[0], X[1] = [(1, 2), True], [(1, 2), False]
+    np.testing.assert_array_equal(Overlap()(X), [[2, 1], [1, 2]])
+    np.testing.assert_array_equal(Overlap()([[1], [1.0], [2]]), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+
+
+def test_a_single_column_may_come_as_a_list():
+    np.testing.assert_array_equal(Overlap()(["a", "b", "a"]), [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(Overlap()(pd.Series(["a", "b"])), np.eye(2))
+
+
+def test_the_share_of_agreeing_columns_comes_by_normalising():
+    np.testing.assert_allclose(Overlap().normalize()(ROWS, OTHERS), np.array(EXPECTED) / 3, rtol=1e-15)
+
+
+def test_categories_and_numbers_of_one_frame_combine():
+    X = pd.DataFrame({"colour": ["red", "blue"], "size": [1.0, 2.0]})
+    K = (Overlap().on("colour") + Gaussian().on("size"))(X)
+    np.testing.assert_allclose(K, [[2, np.exp(-0.5)], [np.exp(-0.5), 2]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NaT])
+def test_missing_values_are_refused_with_a_remedy(missing):
+    with pytest.raises(ValueError, match="row 1, column 0 is missing; fill missing values first"):
+        Overlap()([["a", "b"], [missing, "c"]])
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}),
+        pd.DataFrame({"a": ["x", None]}),
+        pl.DataFrame({"a": ["x", None]}),
+    ],
+    ids=["Int64", "str", "polars"],
+)
+def test_missing_values_of_frames_are_refused(frame):
+    with pytest.raises(ValueError, match="row 1, column 0 is missing"):
+        Overlap()(frame)
+
+
+def test_missing_values_of_mixed_frames_are_refused():
+    X = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": ["x", "y"]})
+    with pytest.raises(ValueError, match="row 1, column 0 is missing"):
+        Overlap()(X)
+
+
+def test_values_that_cannot_be_compared_are_refused():
+    X = np.empty((1, 1), dtype=object)
+    X[0, 0] = {"a": 1}
+    with pytest.raises(TypeError, match=r"row 0, column 0 is .*hashable"):
+        Overlap()(X)
+
+
+def test_different_numbers_of_columns_are_refused():
+    with pytest.raises(ValueError, match="X has 2 columns but Z has 1; both need the same columns"):
+        Overlap()([["a", "b"]], [["a"]])
+
+
+def test_data_that_is_no_table_is_refused():
+    with pytest.raises(TypeError, match="does not work on sparse matrices"):
+        Overlap()(sparse.csr_array(np.eye(2)))
+    with pytest.raises(ValueError, match=r"needs a table of shape \(points, columns\), got shape \(2, 2, 2\)"):
+        Overlap()(np.ones((2, 2, 2)))
