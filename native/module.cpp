@@ -1,2 +1,229 @@
-#include <nanobind/nanobind.h>
-NB_MODULE(_native, m) { m.def("cpu", [] { return "baseline"; }); }
+// Python bindings: every argument is checked here, and the interpreter lock is released while a plan works.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+#include "code.hpp"
+#include "plan.hpp"
+#include "pool.hpp"
+
+namespace mercer {
+namespace {
+
+constexpr int most_threads = 1024;
+
+const Isa& isa_named(const std::string& name) {
+  std::string known;
+  for (const Isa* const* isa = available_isas(); *isa; ++isa) {
+    if (name.empty() || name == (*isa)->name) return **isa;
+    known += (known.empty() ? "" : ", ") + std::string((*isa)->name);
+  }
+  throw wrong_value("instruction set '" + name + "' is not available here; available are " + known);
+}
+
+// The Python object: one of two plans by element type, and references to the arrays the plan reads.
+class BoundPlan {
+ public:
+  BoundPlan(nb::list statistics, nb::list left, nb::list right, nb::list code, const std::string& isa);
+
+  std::pair<int64_t, int64_t> shape() const { return {rows_, columns_}; }
+  std::string isa() const { return isa_.name; }
+  std::string dtype() const { return dtype_; }
+  bool symmetric() const { return symmetric_; }
+
+  void product(nb::handle V, nb::handle out, int64_t row_start, int64_t row_stop, int threads) const {
+    check_rows(row_start, row_stop);
+    multiply(V, out, threads, [=](auto& plan, auto* v, Index r, double* o) {
+      plan.product(v, r, o, Index(row_start), Index(row_stop), threads);
+    });
+  }
+
+  void symmetric_product(nb::handle V, nb::handle out, int64_t row_start, int64_t row_stop, int threads) const {
+    require_symmetric("symmetric_product");
+    check_rows(row_start, row_stop);
+    for (int64_t row : {row_start, row_stop})
+      if (row % row_block && row != rows_)
+        throw wrong_value("row_start and row_stop must be multiples of row_block = " + std::to_string(row_block) +
+                          " or the number of rows, got " + std::to_string(row));
+    multiply(V, out, threads, [=](auto& plan, auto* v, Index r, double* o) {
+      plan.symmetric_product(v, r, o, Index(row_start), Index(row_stop), threads);
+    });
+  }
+
+  void dense(nb::handle out, nb::handle rows, int64_t column_start, int64_t column_stop, int threads) const {
+    check_threads(threads);
+    if (column_start < 0 || column_stop < column_start || column_stop > columns_)
+      throw wrong_value("need 0 <= col_start <= col_stop <= " + std::to_string(columns_) + ", got " +
+                        std::to_string(column_start) + " and " + std::to_string(column_stop));
+    const Input index = checked_array<Input>(rows, "rows", 1, "int64");
+    const Output to = checked_array<Output>(out, "out", 2, dtype_);
+    const int64_t count = int64_t(index.shape(0));
+    expect_shape(to, "out", {count, column_stop - column_start});
+    const int64_t* row = static_cast<const int64_t*>(index.data());
+    for (int64_t i = 0; i < count; ++i)
+      if (row[i] < 0 || row[i] >= rows_)
+        throw wrong_value("rows must lie in 0.." + std::to_string(rows_ - 1) + ", got " + std::to_string(row[i]));
+    visit([&](auto& plan, auto type) {
+      plan.dense(static_cast<decltype(type)*>(to.data()), row, Index(count), Index(column_start), Index(column_stop),
+                 threads);
+    });
+  }
+
+  void symmetric_dense(nb::handle out, int threads) const {
+    require_symmetric("symmetric_dense");
+    check_threads(threads);
+    const Output to = checked_array<Output>(out, "out", 2, dtype_);
+    expect_shape(to, "out", {rows_, rows_});
+    visit([&](auto& plan, auto type) { plan.symmetric_dense(static_cast<decltype(type)*>(to.data()), threads); });
+  }
+
+  int64_t workspace(int64_t r, int threads) const {
+    check_threads(threads);
+    if (r < 0) throw wrong_value("r must not be negative, got " + std::to_string(r));
+    return single_ ? single_->workspace(Index(r), threads) : twice_->workspace(Index(r), threads);
+  }
+
+ private:
+  template <class T>
+  std::unique_ptr<Plan<T>> build(const std::vector<Kind>& kinds, std::vector<Instruction> code, size_t lefts);
+
+  template <class F>
+  void visit(F f) const {
+    const nb::gil_scoped_release released;
+    if (single_) f(*single_, float());
+    else f(*twice_, double());
+  }
+
+  template <class F>
+  void multiply(nb::handle V, nb::handle out, int threads, F f) const {
+    check_threads(threads);
+    const Input v = checked_array<Input>(V, "V", 2, dtype_);
+    const int64_t r = int64_t(v.shape(1));
+    expect_shape(v, "V", {columns_, r});
+    const Output o = checked_array<Output>(out, "out", 2, "float64");
+    expect_shape(o, "out", {rows_, r});
+    visit([&](auto& plan, auto type) {
+      f(plan, static_cast<const decltype(type)*>(v.data()), Index(r), static_cast<double*>(o.data()));
+    });
+  }
+
+  static void check_threads(int threads) {
+    if (threads < 1 || threads > most_threads)
+      throw wrong_value("threads must lie in 1.." + std::to_string(most_threads) + ", got " + std::to_string(threads));
+  }
+  void check_rows(int64_t start, int64_t stop) const {
+    if (start < 0 || stop < start || stop > rows_)
+      throw wrong_value("need 0 <= row_start <= row_stop <= " + std::to_string(rows_) + ", got " +
+                        std::to_string(start) + " and " + std::to_string(stop));
+  }
+  void require_symmetric(const char* what) const {
+    if (!symmetric_) throw wrong_value(std::string(what) + " needs a plan whose statistics all have B = None");
+  }
+
+  const Isa& isa_;
+  int64_t rows_ = 0, columns_ = 0;
+  bool symmetric_ = true;
+  std::string dtype_;
+  std::vector<Input> points_;  // A, B, A, B, ... ; an absent B repeats A
+  std::vector<bool> paired_;   // whether B was given
+  std::vector<Input> factors_;
+  std::unique_ptr<Plan<float>> single_;
+  std::unique_ptr<Plan<double>> twice_;
+};
+
+BoundPlan::BoundPlan(nb::list statistics, nb::list left, nb::list right, nb::list code, const std::string& isa)
+    : isa_(isa_named(isa)) {
+  if (statistics.size() == 0) throw wrong_value("a plan needs at least one statistic");
+  if (statistics.size() > size_t(max_registers))
+    throw wrong_value("a plan has at most " + std::to_string(max_registers) + " statistics, got " +
+                      std::to_string(statistics.size()));
+  std::vector<Kind> kinds;
+  for (nb::handle item : statistics) {
+    const std::string at = "statistics[" + std::to_string(kinds.size()) + "]";
+    nb::tuple t;
+    std::string kind;
+    if (!nb::try_cast(item, t, false) || t.size() != 3 || !nb::try_cast(t[0], kind))
+      throw wrong_type(at + " must be a tuple (kind: str, A: array, B: array or None)");
+    kinds.push_back(kind_named(kind));
+    const Input A = checked_array<Input>(t[1], at + ".A", 2, dtype_);
+    if (dtype_.empty()) dtype_ = dtype_name(A);
+    const bool paired = !t[2].is_none();
+    const Input B = paired ? checked_array<Input>(t[2], at + ".B", 2, dtype_) : A;
+    if (A.shape(1) == 0)
+      throw wrong_value(at + ": points must have at least one dimension, got shape " + shape_text(A));
+    if (kinds.size() == 1) {
+      rows_ = int64_t(A.shape(0));
+      columns_ = int64_t(B.shape(0));
+    }
+    expect_shape(A, at + ".A", {rows_, int64_t(A.shape(1))});
+    expect_shape(B, at + ".B", {columns_, int64_t(A.shape(1))});
+    symmetric_ = symmetric_ && !paired;
+    paired_.push_back(paired);
+    points_.push_back(A);
+    points_.push_back(B);
+  }
+  const auto take = [&](nb::list list, const char* side, int64_t count) {
+    size_t i = 0;
+    for (nb::handle item : list) {
+      const std::string name = std::string(side) + "[" + std::to_string(i++) + "]";
+      factors_.push_back(checked_array<Input>(item, name, 1, dtype_));
+      expect_shape(factors_.back(), name, {count});
+    }
+  };
+  take(left, "left", rows_);
+  take(right, "right", columns_);
+  std::vector<Instruction> program = read_code(code, int(kinds.size()), left.size(), right.size());
+  if (dtype_ == "float32") single_ = build<float>(kinds, std::move(program), left.size());
+  else twice_ = build<double>(kinds, std::move(program), left.size());
+  factors_.clear();  // the plan has its own copies
+}
+
+template <class T>
+std::unique_ptr<Plan<T>> BoundPlan::build(const std::vector<Kind>& kinds, std::vector<Instruction> code, size_t lefts) {
+  std::vector<Points<T>> points;
+  for (size_t q = 0; q < kinds.size(); ++q)
+    points.push_back({kinds[q], Index(points_[2 * q].shape(1)), static_cast<const T*>(points_[2 * q].data()),
+                      static_cast<const T*>(points_[2 * q + 1].data()), !paired_[q]});
+  std::vector<const T*> left, right;
+  for (size_t i = 0; i < factors_.size(); ++i)
+    (i < lefts ? left : right).push_back(static_cast<const T*>(factors_[i].data()));
+  const nb::gil_scoped_release released;
+  return std::make_unique<Plan<T>>(isa_, Index(rows_), Index(columns_), points, left, right, std::move(code));
+}
+
+}  // namespace
+}  // namespace mercer
+
+NB_MODULE(_native, m) {
+  using namespace mercer;
+  using namespace nb::literals;
+  m.doc() = "Lazy Gram matrices: kernel values are computed tile by tile in cache and used on the spot.";
+  m.def("isas", [] {
+    std::vector<std::string> names;
+    for (const Isa* const* isa = available_isas(); *isa; ++isa) names.push_back((*isa)->name);
+    return names;
+  }, "Instruction sets this processor can run, best first.");
+  nb::class_<BoundPlan>(m, "Plan", "A Gram matrix given by statistics of pairs of points and a program on them.")
+      .def(nb::init<nb::list, nb::list, nb::list, nb::list, const std::string&>(), "statistics"_a, "left"_a, "right"_a,
+           "code"_a, "isa"_a = "")
+      .def_prop_ro("shape", &BoundPlan::shape)
+      .def_prop_ro("isa", &BoundPlan::isa)
+      .def_prop_ro("dtype", &BoundPlan::dtype)
+      .def_prop_ro("symmetric", &BoundPlan::symmetric)
+      .def_prop_ro("row_block", [](const BoundPlan&) { return row_block; })
+      .def("product", &BoundPlan::product, "V"_a, "out"_a, "row_start"_a, "row_stop"_a, "threads"_a,
+           "out[row_start:row_stop] = K[row_start:row_stop] @ V")
+      .def("symmetric_product", &BoundPlan::symmetric_product, "V"_a, "out"_a, "row_start"_a, "row_stop"_a, "threads"_a,
+           "Adds to out what the tiles of these rows on and above the diagonal contribute to K @ V.")
+      .def("dense", &BoundPlan::dense, "out"_a, "rows"_a, "col_start"_a, "col_stop"_a, "threads"_a,
+           "out[a, :] = K[rows[a], col_start:col_stop]")
+      .def("symmetric_dense", &BoundPlan::symmetric_dense, "out"_a, "threads"_a, "out[:] = K, each tile evaluated once")
+      .def("workspace", &BoundPlan::workspace, "r"_a, "threads"_a, "Bytes of scratch that a product allocates.");
+  m.def("_stop_threads", [] {
+    const nb::gil_scoped_release released;
+    stop_threads();
+  });
+  nb::module_::import_("atexit").attr("register")(m.attr("_stop_threads"));
+}

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows
+from mercer.kernels.evaluation import check_overflow
 from mercer.kernels.expression import Expression
 
 from .backend import Backend
@@ -111,6 +112,7 @@ class Gram:
         result = self._backend.product(V, self._budget)
         if result is None:
             result = self._tiled_product(V)
+        check_overflow(result, repr(self.kernel), self.dtype)
         result = result.astype(np.result_type(self.dtype, V.dtype), copy=False)
         return result[:, 0] if single else result
 

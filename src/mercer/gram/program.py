@@ -226,6 +226,8 @@ def _fold(node: Call, value: float) -> float:
             return math.exp(value)
         case "log":
             return math.log(value)
+        case "log1p":
+            return math.log1p(value)
         case "tanh":
             return math.tanh(value)
         case "sqrt":

@@ -113,14 +113,16 @@ def finish(values: np.ndarray, dtype: Any, name: str) -> np.ndarray:
     return result
 
 
-def check_overflow(result: np.ndarray, name: str) -> None:
-    """Raise if a result holds infinities or NaN, which finite data gives only by overflow."""
-    if np.isfinite(result).all():
+def check_overflow(result: np.ndarray, name: str, dtype: Any = None) -> None:
+    """Raise if a result holds infinities or NaN, which finite data gives only by overflow of ``dtype`` (its own)."""
+    with np.errstate(all="ignore"):
+        # Row sums are finite only if all entries are, and cost a fraction of looking at each.
+        sums = result @ np.ones(result.shape[-1], dtype=result.dtype)
+    if np.isfinite(sums).all() or np.isfinite(result).all():
         return
-    remedy = "pass float64 data" if result.dtype == np.float32 else "scale the data down"
-    raise OverflowError(
-        f"{name} overflows {result.dtype} on this data; {remedy}, for example with sklearn.preprocessing.StandardScaler"
-    )
+    kind = np.dtype(result.dtype if dtype is None else dtype)
+    remedy = "pass float64 data, or scale it" if kind == np.float32 else "scale the data"
+    raise OverflowError(f"{name} overflows {kind} on this data; {remedy}, for example with StandardScaler")
 
 
 def _no_statistic(statistic: Statistic) -> np.ndarray:

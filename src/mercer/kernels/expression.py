@@ -169,6 +169,7 @@ _UFUNCS: dict[np.ufunc, Callable[..., Expression]] = {
     np.reciprocal: reciprocal,
     np.exp: _unary("exp"),
     np.log: _unary("log"),
+    np.log1p: _unary("log1p"),
     np.sqrt: _unary("sqrt"),
     np.tanh: _unary("tanh"),
 }
@@ -193,6 +194,7 @@ _VALUES: dict[str, Callable[..., np.ndarray]] = {
     "mul": np.multiply,
     "exp": np.exp,
     "log": np.log,
+    "log1p": np.log1p,
     "tanh": np.tanh,
     "sqrt": lambda a: np.sqrt(np.maximum(a, 0)),
     "recip": _reciprocal_values,
@@ -225,7 +227,9 @@ def evaluate(
         return known[node]
 
     with np.errstate(all="ignore"):  # overflow and its kin are reported once, on the result, in words
-        return cast("np.ndarray | float", value(expression))
+        result = value(expression)
+    known.clear()  # the function above refers to itself, so that only a garbage collection would free its memory
+    return cast("np.ndarray | float", result)
 
 
 def nodes(expression: Expression) -> Iterator[Expression]:
@@ -296,6 +300,8 @@ def _outer_derivative(node: Call) -> Expression:
             return node
         case "log":
             return reciprocal(a)
+        case "log1p":
+            return reciprocal(1.0 + a)
         case "tanh":
             return 1.0 - power(node, 2)
         case "sqrt":  # 0 at 0, where every statistic under a root is flat

@@ -170,7 +170,7 @@ class RationalQuadratic(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """exp(−α log(1 + s/2α)) of the squared distance s."""
         alpha = pair.param("alpha")
-        return np.exp(-alpha * np.log(1.0 + pair.squared_distance() / (2.0 * alpha)))
+        return np.exp(-alpha * np.log1p(pair.squared_distance() / (2.0 * alpha)))
 
     def theorem(self) -> Theorem:
         """A mixture of Gaussians."""

@@ -65,7 +65,8 @@ class VectorStatistic(Statistic):
 
     native: ClassVar[str | None] = None
     takes_sparse: ClassVar[bool] = False
-    centred: ClassVar[bool] = False
+    centred: ClassVar[bool] = False  # whether only differences of points matter
+    direct: ClassVar[bool] = False  # whether these differences are formed first, so that a shift gains no digits
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Select, check, centre (where only differences matter) and transform both collections."""
@@ -80,7 +81,7 @@ class VectorStatistic(Statistic):
             self.check(B)
         if sparse.issparse(A) or sparse.issparse(B):
             A, B = sparse.csr_array(A), sparse.csr_array(A if Z is X else B)
-        elif self.centred:
+        elif self.centred and (not self.direct or dtype == np.float32):
             # Differences do not notice a shift, but their rounding errors do.  Quartiles of some rows, unlike means,
             # stay with the bulk of the data when there are outliers; of the values between them the one nearest to 0
             # costs the fewest digits of points that are closer to 0 than the shift is.
@@ -208,6 +209,7 @@ class AbsoluteDistance(CoordinateSum, Scaled):
 
     native = "absdist"
     centred = True
+    direct = True
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """|a − b|."""

@@ -24,6 +24,7 @@ class AngleSwing(CoordinateSum):
     frequency: float = 1.0
     weights: tuple[float, ...] = ()
     centred = True
+    direct = True
 
     def transform(self, A: Any) -> Any:
         """Every coordinate times the frequency."""
@@ -112,6 +113,7 @@ class SincSum(CoordinateSum):
     """Σ_d sin(2π(x_d − z_d))/(x_d − z_d), 2π where the coordinates agree."""
 
     centred = True
+    direct = True
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """2π sinc(2(a − b))."""

@@ -1,0 +1,30 @@
+// Which of the compiled instruction sets may be used on the processor we happen to run on.
+#include "kernels.hpp"
+
+namespace mercer {
+
+extern const Isa isa_baseline;
+#ifdef MERCER_X86_ISAS
+extern const Isa isa_avx2;
+extern const Isa isa_avx512;
+#endif
+
+const Isa* const* available_isas() {
+  static const Isa* const* const list = [] {
+    static const Isa* found[4] = {};
+    int count = 0;
+#ifdef MERCER_X86_ISAS
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("fma"))
+      found[count++] = &isa_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found[count++] = &isa_avx2;
+#endif
+    found[count++] = &isa_baseline;
+    return found;
+  }();
+  return list;
+}
+
+}  // namespace mercer

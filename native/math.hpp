@@ -1,0 +1,118 @@
+// exp and log for vectors, accurate to an ulp or two.
+//
+// Both take the number apart as 2^n times something near one.  For exp the rest is |r| <= ln(2)/2 and a
+// polynomial 1 + r + r^2 q(r) does it, where q interpolates the series at Chebyshev points; for log the
+// rest is m in [sqrt(1/2), sqrt(2)) and log m = 2 atanh(s) with s = (m-1)/(m+1), whose series is short.
+#pragma once
+
+#include "vec.hpp"
+
+namespace mercer {
+namespace {
+
+template <class T>
+struct Constants;
+
+template <>
+struct Constants<float> {
+  // Adding 1.5 * 2^mantissa rounds to an integer and leaves that integer in the low bits.
+  static constexpr float rounder = 12582912.0f;
+  static constexpr float log2e = 1.44269504088896341f;
+  static constexpr float ln2_high = 0.693359375f;  // few bits: n * ln2_high is exact
+  static constexpr float ln2_low = -2.12194440e-4f;
+  static constexpr float largest = 88.722839f, smallest = -87.33654f;  // exp is finite and normal between
+  static constexpr float vanished = -104.0f, overflowed = 89.0f;
+  static constexpr float tiny = 1.17549435e-38f;
+  static constexpr int mantissa = 23, bias = 127;
+  static constexpr int32_t root_half = 0x3f3504f3;
+  static constexpr int terms = 5, atanh_terms = 5;
+  static constexpr float q[terms] = {0.5f, 0.16666576305560638f, 0.041666553762567636f,
+                                     0.008363292753030603f, 0.0013926325618133463f};
+};
+
+template <>
+struct Constants<double> {
+  static constexpr double rounder = 6755399441055744.0;
+  static constexpr double log2e = 1.44269504088896340736;
+  static constexpr double ln2_high = 0x1.62e42fee00000p-1;
+  static constexpr double ln2_low = 1.9082149292705877e-10;
+  static constexpr double largest = 709.782712893384, smallest = -708.3964185322641;
+  static constexpr double vanished = -746.0, overflowed = 710.0;
+  static constexpr double tiny = 2.2250738585072014e-308;
+  static constexpr int mantissa = 52, bias = 1023;
+  static constexpr int64_t root_half = 0x3fe6a09e667f3bcd;
+  static constexpr int terms = 10, atanh_terms = 11;
+  static constexpr double q[terms] = {
+      0.5, 0.16666666666666669, 0.04166666666662348, 0.008333333333330011, 0.0013888888917538296,
+      0.00019841269863303223, 2.4801520792572694e-05, 2.75572680728901e-06, 2.762032742826824e-07,
+      2.5100569275813683e-08};
+};
+
+template <class T>
+MERCER_INLINE Vec<T> exponential(Vec<T> x) {
+  typedef Constants<T> C;
+#if defined(__AVX512F__)
+  // The scaling instruction overflows and underflows by itself; clamping keeps infinities out of r.
+  x = maximum(splat<T>(C::vanished), minimum(splat<T>(C::overflowed), x));
+#endif
+  const Vec<T> shifted = x * splat<T>(C::log2e) + splat<T>(C::rounder);
+  const Vec<T> n = shifted - splat<T>(C::rounder);
+  Vec<T> r = x - n * splat<T>(C::ln2_high);
+  r = r - n * splat<T>(C::ln2_low);
+  Vec<T> p = splat<T>(C::q[C::terms - 1]);
+  MERCER_UNROLL for (int i = C::terms - 2; i >= 0; --i) p = p * r + splat<T>(C::q[i]);
+  p = p * r + splat<T>(T(1));
+  p = p * r + splat<T>(T(1));
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) return (Vec<T>)_mm512_scalef_ps((__m512)p, (__m512)n);
+  else return (Vec<T>)_mm512_scalef_pd((__m512d)p, (__m512d)n);
+#else
+  // Adding n to the exponent field is right wherever the result is a normal number.
+  Vec<T> y = from_bits<T>(bits<T>(p) + (bits<T>(shifted) << C::mantissa));
+  y = select<T>(x < splat<T>(C::smallest), Vec<T>{}, y);
+  y = select<T>(x > splat<T>(C::largest), splat<T>(T(HUGE_VAL)), y);
+  return select<T>(x == x, y, x);
+#endif
+}
+
+template <class T>
+MERCER_INLINE Vec<T> logarithm(Vec<T> x) {
+  typedef Constants<T> C;
+  const Vec<T> zero{}, one = splat<T>(T(1)), two = splat<T>(T(2));
+  const T lift = sizeof(T) == 4 ? T(16777216.0) : T(18014398509481984.0);
+  const T lifted_by = sizeof(T) == 4 ? T(24) : T(54);
+  const IntVec<T> subnormal = x < splat<T>(C::tiny);
+  const Vec<T> lifted = select<T>(subnormal, x * splat<T>(lift), x);
+  const IntVec<T> word = bits<T>(lifted);
+  const IntVec<T> exponent = (word - splat_int<T>(C::root_half)) >> C::mantissa;
+  const Vec<T> m = from_bits<T>(word - (exponent << C::mantissa));
+  // Integer to floating point by the rounding trick backwards: exact for |n| < 2^(mantissa - 1).
+  const IntVec<T> anchor = bits<T>(splat<T>(C::rounder));
+  const Vec<T> n = from_bits<T>(exponent + anchor) - splat<T>(C::rounder) -
+                   select<T>(subnormal, splat<T>(lifted_by), zero);
+  const Vec<T> f = m - one;
+  const Vec<T> s = f / (two + f), z = s * s;
+  Vec<T> tail = splat<T>(T(2) / T(2 * C::atanh_terms + 1));
+  MERCER_UNROLL for (int i = C::atanh_terms - 1; i >= 1; --i) tail = tail * z + splat<T>(T(2) / T(2 * i + 1));
+  tail = tail * z;
+  // 2 s = f - s f, so log m = f - (h - s (h + tail)) with h = f^2 / 2: the leading term f is exact.
+  const Vec<T> h = f * f * splat<T>(T(0.5));
+  Vec<T> y = n * splat<T>(C::ln2_high) + (f - (h - (s * (h + tail) + n * splat<T>(C::ln2_low))));
+  y = select<T>(x < zero, splat<T>(T(NAN)), y);
+  y = select<T>(x == zero, splat<T>(T(-HUGE_VAL)), y);
+  y = select<T>(x == splat<T>(T(HUGE_VAL)), x, y);
+  return select<T>(x == x, y, x);
+}
+
+// log(1 + x) for x > -1.  1 + x is rounded, and what the logarithm misses by that is a relative error of
+// (u - 1) against x, which is known exactly.
+template <class T>
+MERCER_INLINE Vec<T> logarithm_plus_one(Vec<T> x) {
+  const Vec<T> one = splat<T>(T(1)), u = one + x, rounded = u - one;
+  const Vec<T> y = logarithm<T>(u);
+  const Vec<T> corrected = select<T>(rounded == Vec<T>{}, x, y * (x / rounded));
+  return select<T>(y == splat<T>(T(HUGE_VAL)), y, corrected);
+}
+
+}  // namespace
+}  // namespace mercer

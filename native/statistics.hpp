@@ -1,0 +1,137 @@
+// Statistics of pairs of points: sums over dimensions of something simple in a_k and b_k.
+//
+// The micro-kernel holds strip_rows x panel_vectors sums in registers and walks the dimensions once,
+// broadcasting a coordinate of each row against a panel of columns; nothing but the panel is loaded
+// twice.  A squared distance in many dimensions costs half as much through the dot product,
+// |a|^2 + |b|^2 - 2 a.b, at the price of cancellation for near neighbours: those lanes are found by
+// comparing with the norms, and computed again by differences.
+#pragma once
+
+#include "vec.hpp"
+
+namespace mercer {
+namespace {
+
+template <class T>
+using Tile = Vec<T>[strip_rows][panel_vectors];
+
+template <Kind kind, class T>
+MERCER_INLINE void accumulate(Vec<T>& sum, Vec<T> a, Vec<T> b) {
+  if constexpr (kind == Kind::dot) {
+    sum = a * b + sum;
+  } else if constexpr (kind == Kind::sqdist) {
+    const Vec<T> t = a - b;
+    sum = t * t + sum;
+  } else if constexpr (kind == Kind::absdist) {
+    sum = sum + absolute<T>(a - b);
+  } else if constexpr (kind == Kind::chi2) {
+    const Vec<T> t = a - b, total = a + b;
+    sum = sum + select<T>(total == Vec<T>{}, Vec<T>{}, t * t / total);
+  } else if constexpr (kind == Kind::min) {
+    sum = sum + minimum(a, b);
+  } else {
+    sum = sum + select<T>(a == b, splat<T>(T(1)), Vec<T>{});
+  }
+}
+
+template <Kind kind, class T>
+MERCER_INLINE void micro_kernel(const T* a, Index a_step, const T* b, Index dimension, Tile<T>& sum) {
+  MERCER_UNROLL for (int i = 0; i < strip_rows; ++i)
+    MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) sum[i][v] = Vec<T>{};
+  for (Index k = 0; k < dimension; ++k) {
+    Vec<T> column[panel_vectors];
+    MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) column[v] = load(b + v * width<T>);
+    MERCER_UNROLL for (int i = 0; i < strip_rows; ++i) {
+      const Vec<T> row = splat<T>(a[i]);
+      MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) accumulate<kind, T>(sum[i][v], row, column[v]);
+    }
+    a += a_step;
+    b += panel_width<T>;
+  }
+}
+
+template <Kind kind, class T>
+void plain_statistic(const StatisticView<T>& s, Index first_panel, Index panels, T* out, Index step) {
+  const Index panel_size = s.dimension * panel_width<T>;
+  for (Index p = 0; p < panels; ++p) {
+    Tile<T> sum;
+    micro_kernel<kind, T>(s.rows, s.row_step, s.columns + (first_panel + p) * panel_size, s.dimension, sum);
+    T* to = out + p * panel_width<T>;
+    MERCER_UNROLL for (int i = 0; i < strip_rows; ++i)
+      MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) store(to + i * step + v * width<T>, sum[i][v]);
+  }
+}
+
+// A squared distance below this part of |a|^2 + |b|^2 has lost too many bits to cancellation.
+template <class T>
+constexpr T cancelled = T(1) / T(64);
+
+// Rare, so out of line.  A lane is replaced exactly when it fails the test, never because of its
+// neighbours: an entry depends on its two points alone, whichever tile it is computed in.
+template <class T>
+MERCER_NOINLINE void repair(const StatisticView<T>& s, const T* b, const T* norms, T* to, Index step) {
+  Flags<T> bad[strip_rows][panel_vectors];
+  int failures = 0;
+  for (int i = 0; i < strip_rows; ++i)
+    for (int v = 0; v < panel_vectors; ++v) {
+      const Vec<T> total = splat<T>(s.row_norms[i]) + load(norms + v * width<T>);
+      bad[i][v] = not_at_least(load(to + i * step + v * width<T>), total * splat<T>(cancelled<T>));
+      failures += any(bad[i][v]);
+    }
+  Tile<T> direct;
+  const bool many = failures > strip_rows;
+  if (many) micro_kernel<Kind::sqdist, T>(s.rows, s.row_step, b, s.dimension, direct);
+  for (int i = 0; i < strip_rows; ++i)
+    for (int v = 0; v < panel_vectors; ++v) {
+      if (!any(bad[i][v])) continue;
+      if (!many) {
+        Vec<T> sum{};
+        for (Index k = 0; k < s.dimension; ++k)
+          accumulate<Kind::sqdist, T>(sum, splat<T>(s.rows[k * s.row_step + i]),
+                                      load(b + k * panel_width<T> + v * width<T>));
+        direct[i][v] = sum;
+      }
+      T* place = to + i * step + v * width<T>;
+      store(place, where(bad[i][v], direct[i][v], load(place)));
+    }
+}
+
+template <class T>
+void expanded_sqdist(const StatisticView<T>& s, Index first_panel, Index panels, T* out, Index step) {
+  const Index panel_size = s.dimension * panel_width<T>;
+  for (Index p = 0; p < panels; ++p) {
+    const T* b = s.columns + (first_panel + p) * panel_size;
+    const T* norms = s.column_norms + (first_panel + p) * panel_width<T>;
+    T* to = out + p * panel_width<T>;
+    Tile<T> dot;
+    micro_kernel<Kind::dot, T>(s.rows, s.row_step, b, s.dimension, dot);
+    Flags<T> bad{};
+    MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) {
+      const Vec<T> column_norm = load(norms + v * width<T>);
+      MERCER_UNROLL for (int i = 0; i < strip_rows; ++i) {
+        const Vec<T> total = splat<T>(s.row_norms[i]) + column_norm;
+        const Vec<T> distance = total - splat<T>(T(2)) * dot[i][v];
+        bad = bad | not_at_least(distance, total * splat<T>(cancelled<T>));
+        store(to + i * step + v * width<T>, distance);
+      }
+    }
+    if (any(bad)) repair<T>(s, b, norms, to, step);
+  }
+}
+
+template <class T>
+void statistic(const StatisticView<T>& s, Index first_panel, Index panels, T* out, Index step) {
+  switch (s.kind) {
+    case Kind::dot: return plain_statistic<Kind::dot, T>(s, first_panel, panels, out, step);
+    case Kind::sqdist:
+      if (s.expanded) return expanded_sqdist<T>(s, first_panel, panels, out, step);
+      return plain_statistic<Kind::sqdist, T>(s, first_panel, panels, out, step);
+    case Kind::absdist: return plain_statistic<Kind::absdist, T>(s, first_panel, panels, out, step);
+    case Kind::chi2: return plain_statistic<Kind::chi2, T>(s, first_panel, panels, out, step);
+    case Kind::min: return plain_statistic<Kind::min, T>(s, first_panel, panels, out, step);
+    case Kind::match: return plain_statistic<Kind::match, T>(s, first_panel, panels, out, step);
+  }
+}
+
+}  // namespace
+}  // namespace mercer

@@ -1,0 +1,225 @@
+// A vector of W numbers that fits one machine register, and the few operations on it that the compiler's
+// vector extension does not spell: broadcast, minimum, "is any lane bad", scaling by a power of two.
+//
+// Everything here lives in an anonymous namespace: this header is compiled once per instruction set, and
+// two versions of one function must never share a name the linker can see.
+#pragma once
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels.hpp"
+
+// The shape of the micro-kernel: rows of a strip, vectors of a panel, and right-hand sides contracted
+// together, chosen so that all sums fit the registers (32 of them with AVX-512, else 16).
+#if defined(__AVX512F__)
+#define MERCER_VECTOR_BYTES 64
+#define MERCER_STRIP 8
+#define MERCER_PANEL_VECTORS 3
+#define MERCER_SIDES 2
+#elif defined(__AVX2__)
+#define MERCER_VECTOR_BYTES 32
+#define MERCER_STRIP 4
+#define MERCER_PANEL_VECTORS 3
+#define MERCER_SIDES 1
+#else
+#define MERCER_VECTOR_BYTES 16
+#define MERCER_STRIP 4
+#define MERCER_PANEL_VECTORS 2
+#define MERCER_SIDES 1
+#endif
+
+// Intrinsics differ between the x86 instruction sets only in their prefix and types.
+#if defined(__SSE2__) && defined(__GNUC__)
+#include <immintrin.h>
+#if defined(__AVX512F__)
+#define MERCER_X86(name) _mm512_##name
+typedef __m512 X86Float;
+typedef __m512d X86Double;
+#elif defined(__AVX2__)
+#define MERCER_X86(name) _mm256_##name
+typedef __m256 X86Float;
+typedef __m256d X86Double;
+#else
+#define MERCER_X86(name) _mm_##name
+typedef __m128 X86Float;
+typedef __m128d X86Double;
+#endif
+#endif
+
+#if defined(__GNUC__)
+#define MERCER_INLINE inline __attribute__((always_inline))
+#define MERCER_NOINLINE __attribute__((noinline))
+#define MERCER_LAMBDA __attribute__((always_inline))
+#if defined(__clang__)
+#define MERCER_UNROLL _Pragma("unroll")
+#else
+#define MERCER_UNROLL _Pragma("GCC unroll 16")
+#endif
+#else
+#define MERCER_INLINE inline
+#define MERCER_NOINLINE
+#define MERCER_LAMBDA
+#define MERCER_UNROLL
+#include "vec_plain.hpp"
+#endif
+
+namespace mercer {
+namespace {
+
+template <class T>
+struct Lanes;
+
+#if defined(__GNUC__)
+template <>
+struct Lanes<float> {
+  typedef float V __attribute__((vector_size(MERCER_VECTOR_BYTES), may_alias));
+  typedef int32_t I __attribute__((vector_size(MERCER_VECTOR_BYTES), may_alias));
+  typedef int32_t Int;
+};
+template <>
+struct Lanes<double> {
+  typedef double V __attribute__((vector_size(MERCER_VECTOR_BYTES), may_alias));
+  typedef int64_t I __attribute__((vector_size(MERCER_VECTOR_BYTES), may_alias));
+  typedef int64_t Int;
+};
+#else
+template <>
+struct Lanes<float> {
+  typedef PlainVector<float, MERCER_VECTOR_BYTES / 4> V;
+  typedef PlainVector<int32_t, MERCER_VECTOR_BYTES / 4> I;
+  typedef int32_t Int;
+};
+template <>
+struct Lanes<double> {
+  typedef PlainVector<double, MERCER_VECTOR_BYTES / 8> V;
+  typedef PlainVector<int64_t, MERCER_VECTOR_BYTES / 8> I;
+  typedef int64_t Int;
+};
+#endif
+
+template <class T>
+using Vec = typename Lanes<T>::V;
+template <class T>
+using IntVec = typename Lanes<T>::I;
+
+template <class T>
+constexpr int width = MERCER_VECTOR_BYTES / int(sizeof(T));
+constexpr int strip_rows = MERCER_STRIP;
+constexpr int panel_vectors = MERCER_PANEL_VECTORS;
+template <class T>
+constexpr int panel_width = panel_vectors * width<T>;
+
+// Addresses are aligned to a vector by construction.
+template <class T>
+MERCER_INLINE Vec<T> load(const T* p) { return *reinterpret_cast<const Vec<T>*>(p); }
+template <class T>
+MERCER_INLINE void store(T* p, const Vec<T>& v) { *reinterpret_cast<Vec<T>*>(p) = v; }
+// x - 0 is x for every x including -0, which lets the compiler reduce this to a broadcast.
+template <class T>
+MERCER_INLINE Vec<T> splat(T x) { return x - Vec<T>{}; }
+template <class T>
+MERCER_INLINE IntVec<T> splat_int(typename Lanes<T>::Int x) { return x - IntVec<T>{}; }
+
+#if defined(__GNUC__)
+template <class T>
+MERCER_INLINE IntVec<T> bits(Vec<T> x) { return (IntVec<T>)x; }
+template <class T>
+MERCER_INLINE Vec<T> from_bits(IntVec<T> x) { return (Vec<T>)x; }
+template <class T>
+MERCER_INLINE Vec<T> select(IntVec<T> mask, Vec<T> yes, Vec<T> no) { return mask ? yes : no; }
+#else
+template <class T>
+inline IntVec<T> bits(Vec<T> x) { IntVec<T> r; memcpy(&r, &x, sizeof r); return r; }
+template <class T>
+inline Vec<T> from_bits(IntVec<T> x) { Vec<T> r; memcpy(&r, &x, sizeof r); return r; }
+template <class T>
+inline Vec<T> select(IntVec<T> mask, Vec<T> yes, Vec<T> no) { return choose(mask, yes, no); }
+#endif
+
+template <class T>
+MERCER_INLINE Vec<T> absolute(Vec<T> x) {
+  return from_bits<T>(bits<T>(x) & splat_int<T>(~(typename Lanes<T>::Int(1) << (8 * sizeof(T) - 1))));
+}
+
+// minimum(a, b) and maximum(a, b) give b where either is NaN, as the x86 instructions do.
+#if defined(MERCER_X86)
+MERCER_INLINE Vec<float> minimum(Vec<float> a, Vec<float> b) {
+  return (Vec<float>)MERCER_X86(min_ps)((X86Float)a, (X86Float)b);
+}
+MERCER_INLINE Vec<double> minimum(Vec<double> a, Vec<double> b) {
+  return (Vec<double>)MERCER_X86(min_pd)((X86Double)a, (X86Double)b);
+}
+MERCER_INLINE Vec<float> maximum(Vec<float> a, Vec<float> b) {
+  return (Vec<float>)MERCER_X86(max_ps)((X86Float)a, (X86Float)b);
+}
+MERCER_INLINE Vec<double> maximum(Vec<double> a, Vec<double> b) {
+  return (Vec<double>)MERCER_X86(max_pd)((X86Double)a, (X86Double)b);
+}
+#else
+MERCER_INLINE Vec<float> minimum(Vec<float> a, Vec<float> b) { return select<float>(a < b, a, b); }
+MERCER_INLINE Vec<double> minimum(Vec<double> a, Vec<double> b) { return select<double>(a < b, a, b); }
+MERCER_INLINE Vec<float> maximum(Vec<float> a, Vec<float> b) { return select<float>(a > b, a, b); }
+MERCER_INLINE Vec<double> maximum(Vec<double> a, Vec<double> b) { return select<double>(a > b, a, b); }
+#endif
+
+// Lanes where a >= b fails, NaN included.  AVX-512 keeps one bit a lane in a mask register; spelling that
+// out matters because this test stands in the epilogue of the busiest micro-kernel.
+#if defined(__AVX512F__)
+template <class T>
+using Flags = unsigned;
+MERCER_INLINE unsigned not_at_least(Vec<float> a, Vec<float> b) {
+  return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_NGE_UQ);
+}
+MERCER_INLINE unsigned not_at_least(Vec<double> a, Vec<double> b) {
+  return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_NGE_UQ);
+}
+MERCER_INLINE bool any(unsigned flags) { return flags != 0; }
+MERCER_INLINE Vec<float> where(unsigned flags, Vec<float> yes, Vec<float> no) {
+  return (Vec<float>)_mm512_mask_blend_ps(__mmask16(flags), (__m512)no, (__m512)yes);
+}
+MERCER_INLINE Vec<double> where(unsigned flags, Vec<double> yes, Vec<double> no) {
+  return (Vec<double>)_mm512_mask_blend_pd(__mmask8(flags), (__m512d)no, (__m512d)yes);
+}
+#else
+template <class T>
+using Flags = IntVec<T>;
+template <class V>
+MERCER_INLINE auto not_at_least(V a, V b) { return ~(a >= b); }
+template <class I>
+MERCER_INLINE bool any(I flags) {
+#if defined(__AVX2__)
+  return _mm256_movemask_epi8((__m256i)flags) != 0;
+#elif defined(MERCER_X86)
+  return _mm_movemask_epi8((__m128i)flags) != 0;
+#else
+  bool found = false;
+  for (unsigned i = 0; i < sizeof(I) / sizeof(flags[0]); ++i) found |= flags[i] != 0;
+  return found;
+#endif
+}
+MERCER_INLINE Vec<float> where(IntVec<float> flags, Vec<float> yes, Vec<float> no) {
+  return select<float>(flags, yes, no);
+}
+MERCER_INLINE Vec<double> where(IntVec<double> flags, Vec<double> yes, Vec<double> no) {
+  return select<double>(flags, yes, no);
+}
+#endif
+
+// The sum of the lanes, by halves: the order is fixed, so results do not depend on anything but the data.
+template <class T>
+MERCER_INLINE T lane_sum(Vec<T> x) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) return _mm512_reduce_add_ps((__m512)x);
+  else return _mm512_reduce_add_pd((__m512d)x);
+#else
+  T lane[width<T>];
+  memcpy(lane, &x, sizeof x);
+  MERCER_UNROLL for (int half = width<T> / 2; half > 0; half /= 2)
+    MERCER_UNROLL for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
+  return lane[0];
+#endif
+}
+
+}  // namespace
+}  // namespace mercer
