@@ -121,7 +121,7 @@ def check_overflow(result: np.ndarray, name: str, dtype: Any = None) -> None:
     if np.isfinite(sums).all() or np.isfinite(result).all():
         return
     kind = np.dtype(result.dtype if dtype is None else dtype)
-    remedy = "pass float64 data, or scale it" if kind == np.float32 else "scale the data"
+    remedy = "pass float64 data, or scale it" if kind == np.float32 else "scale the data down"
     raise OverflowError(f"{name} overflows {kind} on this data; {remedy}, for example with StandardScaler")
 
 

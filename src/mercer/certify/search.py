@@ -1,0 +1,222 @@
+"""Is this a kernel?  First a proof, then a search for a violation, and an honest Unknown when both fail."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from mercer.kernels.base import Domain, Kernel
+from mercer.kernels.custom import Precomputed
+from mercer.kernels.data import Rows, length
+
+from .domain import domain_of, likely_dims, row_numbers
+from .points import PointSet, point_sets
+from .precomputed import judge_matrix
+from .refute import Examiner, count
+from .rules import prove, telling_spacings
+from .values import FunctionValues, KernelValues, OutOfRangeError, Values, pick
+from .verdict import Refuted, Unknown, Verdict
+
+SECONDS = 1.0  # for the search in one call; small functions finish long before
+SAMPLE_FUNCTION, SAMPLE_KERNEL = 200, 500  # objects of a sample that are looked at
+
+
+def certify(function: Any, dim: int = 2, sample: Rows | None = None) -> Verdict:
+    """Decide whether a function of two points is a positive semi-definite kernel.
+
+    A kernel gives Σ aᵢaⱼ k(xᵢ, xⱼ) ≥ 0 for all points x₁ … xₙ and numbers a₁ … aₙ.
+
+    Parameters
+    ----------
+    function : callable or Kernel
+        ``function(x, z)`` returns a number.  Without a sample the points are vectors: arrays of length ``dim``
+        (or plain numbers if ``dim`` is 1 and the function does not take arrays).
+    dim : int, default=2
+        Number of features of the points, if no sample is given.
+    sample : collection of objects, optional
+        The only objects to look at, of any type the function takes.
+
+    Returns
+    -------
+    Verdict
+        :class:`Proved` (kernels only), :class:`Refuted` with points anyone can check, or :class:`Unknown`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> print(mercer.certify(lambda x, z: (x @ z - 1) ** 2))
+    Refuted: the function is not a kernel.
+    ...
+    The value was checked in exact rational arithmetic: it is exactly −1, with no rounding error at all.
+    >>> mercer.certify(lambda a, b: len(set(a) & set(b)), sample=["kernel", "ridge", "eigen"])
+    <Unknown: whether the function is a kernel (1 thing tried)>
+    """
+    if isinstance(function, Kernel):
+        return certify_kernel(function, dim=dim if sample is None else None, sample=sample)
+    if not callable(function):
+        raise TypeError(f"certify takes a function of two points or a Kernel, got {function!r}")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # Overflow far from the origin is expected; what matters of it is said in words.
+        warnings.simplefilter("ignore")
+        if sample is not None:
+            values = FunctionValues(function, strict=True)
+            found, tried = search_sample(values, _checked_sample(sample, SAMPLE_FUNCTION))
+        else:
+            dim = _checked_dim(dim)
+            values = FunctionValues(function, scalars=dim == 1 and _wants_scalars(function))
+            found, tried = search_vectors(values, dim)
+    return found or Unknown((tried,), values.name)
+
+
+def certify_kernel(kernel: Kernel, dim: int | None = None, sample: Rows | None = None) -> Verdict:
+    """Decide whether a kernel is positive semi-definite; this is ``kernel.certificate``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    dim : int, optional
+        Number of features; without it proofs hold for every number, and violations are looked for in few.
+    sample : collection, optional
+        The only objects to look for a violation at.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> k = 3.0 * Gaussian(1.0) - Gaussian(2.0)
+    >>> k.certificate(dim=1)
+    <Proved: 3.0 * Gaussian(length_scale=1.0) - Gaussian(length_scale=2.0) is a kernel on points with 1 feature>
+    >>> k.certificate(dim=2).value < 0
+    True
+    """
+    if dim is not None and sample is not None:
+        raise ValueError(f"certificate takes dim or sample, not both; got dim={dim!r} and a sample")
+    dim = None if dim is None else _checked_dim(dim)
+    if isinstance(kernel, Precomputed) and sample is None:
+        return judge_matrix(np.asarray(kernel.matrix), repr(kernel))
+    proof = prove(kernel, dim)
+    if proof is not None:
+        return proof
+    found, tried = refute_kernel(kernel, dim, sample)
+    if found is not None:
+        return found
+    rules = "proof by composition: no rule or theorem we know covers the whole expression"
+    if dim is None and sample is None:
+        rules += "; with dim= given, a proof for that number of features may exist"
+    return Unknown((rules, *tried), repr(kernel))
+
+
+def refute_kernel(
+    kernel: Kernel, dim: int | None = None, sample: Rows | None = None
+) -> tuple[Refuted | None, list[str]]:
+    """Search for a violation only, proofs aside; return it (or None) and what was tried."""
+    values = KernelValues(kernel)
+    domain = domain_of(kernel)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        if sample is not None:
+            found, line = search_sample(values, _checked_sample(sample, SAMPLE_KERNEL))
+            return found, [line]
+        if domain == "indices":
+            found, line = search_sample(values, row_numbers(kernel))
+            return found, [line]
+        tried: list[str] = []
+        dims = likely_dims(kernel) if dim is None else [dim]
+        refusals: list[Exception] = []
+        for d in dims:
+            try:
+                found, line = search_vectors(values, d, domain, telling_spacings(kernel, d), SECONDS / len(dims))
+            except (ValueError, TypeError, IndexError) as error:  # not a dimension for this kernel
+                refusals.append(error)
+                continue
+            tried.append(line)
+            if found is not None:
+                return found, tried
+    if not tried and dim is not None and domain != "objects":
+        raise ValueError(f"{values.name} cannot be looked at on points with {dim} features: {refusals[0]}")
+    if not tried:
+        tried.append(
+            f"search for a violation: the kernel does not take numeric vectors ({refusals[0]}); pass objects it takes, "
+            "k.certificate(sample=[…])"
+        )
+    return None, tried
+
+
+def search_vectors(
+    values: Values,
+    dim: int,
+    domain: Domain = "real",
+    spacings: Iterable[float] = (),
+    seconds: float = SECONDS,
+) -> tuple[Refuted | None, str]:
+    """Search for a violation at vectors of ``dim`` features; return it (or None) and what was tried."""
+    return _search(values, point_sets(dim, domain, tuple(spacings)), seconds, f"with {dim} feature{'s' * (dim != 1)}")
+
+
+def search_sample(values: Values, sample: Rows) -> tuple[Refuted | None, str]:
+    """Search for a violation at given objects: at few of them first, then at more."""
+    n = length(sample)
+    sizes = sorted({min(n, size) for size in (6, 16, 40, 100, 200, n)})
+    sets = (PointSet("objects of the sample", pick(sample, np.arange(size) * n // size)) for size in sizes)
+    return _search(values, sets, 2 * SECONDS, "of the sample")
+
+
+def _search(values: Values, sets: Iterable[PointSet], seconds: float, where: str) -> tuple[Refuted | None, str]:
+    start = time.perf_counter()
+    examiner = Examiner(values)
+    shapes: Counter[str] = Counter()
+    pairs = largest = skipped = 0
+    for position, candidate in enumerate(sets):
+        cost = count(candidate.points)
+        spent = time.perf_counter() - start
+        if position > 0 and spent * (1 + cost / max(pairs, 1)) > seconds:
+            skipped += 1
+            continue
+        try:
+            found = examiner.examine(candidate.points, ordered=position < 2 or isinstance(values, KernelValues))
+        except OutOfRangeError:
+            continue
+        if found is not None:
+            return found, ""
+        pairs += cost
+        largest = max(largest, length(candidate.points))
+        shapes[candidate.shape] += 1
+    line = (
+        f"search for a violation at points {where}: none beyond rounding in {shapes.total()} "
+        f"set{'s' * (shapes.total() != 1)} of up to {largest} points ({', '.join(shapes)})"
+    )
+    return None, line + (f"; {skipped} larger sets would have taken too long" if skipped else "")
+
+
+def _wants_scalars(function: Callable[[Any, Any], Any]) -> bool:
+    """Whether a function of one feature takes plain numbers but not arrays, as ``math.exp`` does."""
+    try:
+        function(np.array([0.5]), np.array([1.0]))
+    except Exception:
+        try:
+            function(0.5, 1.0)
+        except Exception:
+            return False
+        return True
+    return False
+
+
+def _checked_dim(dim: Any) -> int:
+    if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
+        raise ValueError(f"certify: dim is the number of features of a point, a whole number from 1 up; got {dim!r}")
+    return int(dim)
+
+
+def _checked_sample(sample: Rows, most: int) -> Rows:
+    if isinstance(sample, str | bytes) or not hasattr(sample, "__len__"):
+        raise TypeError(f"certify: sample must be a collection of objects such as a list, got {type(sample).__name__}")
+    n = length(sample)
+    if n == 0:
+        raise ValueError("certify: sample is empty; give at least one object")
+    return sample if n <= most else pick(sample, np.arange(most) * n // most)

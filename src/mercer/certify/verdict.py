@@ -1,0 +1,190 @@
+"""The three answers to "is this a kernel?": Proved, Refuted and Unknown.
+
+A proof is a tree of theorems, a refutation is a handful of points anyone can check, and everything else is Unknown: a
+sample on which nothing went wrong is never called a proof.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.kernels.theorem import Theorem
+
+from .layout import number, point, proof_lines, table
+
+WIDTH = 100
+SMALL = 8  # Gram matrices up to this size are printed
+
+
+class Verdict:
+    """An answer with its reasons; ``explain()`` gives them in words."""
+
+    def explain(self) -> str:
+        """Return the reasons as text for a person to read."""
+        raise NotImplementedError
+
+    def headline(self) -> str:
+        """Return the verdict in one line."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def __repr__(self) -> str:
+        return f"<{self.headline()}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Proved(Verdict):
+    """The function is a kernel, and this is why.
+
+    Parameters
+    ----------
+    proof : Theorem
+        The conclusion, resting on closure rules and named theorems.
+    dim : int, optional
+        The number of features the proof holds for; None means every number.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> print(Linear().certificate())
+    Proved: this is a kernel.
+    <BLANKLINE>
+      Linear()
+        because Σ aᵢaⱼ xᵢᵀxⱼ = ‖Σ aᵢxᵢ‖² ≥ 0
+    """
+
+    proof: Theorem
+    dim: int | None = None
+
+    def headline(self) -> str:
+        """Return what is proved, and where."""
+        return f"Proved: {self.proof.claim} is a kernel{self._where()}"
+
+    def _where(self) -> str:
+        return "" if self.dim is None else f" on {_space(self.dim)}"
+
+    def explain(self) -> str:
+        """Return the proof, the conclusion first and everything it rests on below it."""
+        lines = [f"Proved: this is a kernel{self._where()}.", "", *("  " + line for line in proof_lines(self.proof))]
+        if self.dim is not None:
+            lines += ["", f"The proof is for {_space(self.dim)} only; in other dimensions the answer may differ."]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Refuted(Verdict):
+    """The function is not a kernel: at some points Σ aᵢaⱼ k(xᵢ, xⱼ) is negative.
+
+    Parameters
+    ----------
+    points : array of shape (n, d) or sequence of objects
+        The points x₁ … xₙ.
+    coefficients : array of shape (n,)
+        The numbers a₁ … aₙ.
+    value : float
+        Σ aᵢaⱼ k(xᵢ, xⱼ), below 0 by more than ``error_bound``; −|k(x, z) − k(z, x)| for an asymmetric function.
+    error_bound : float
+        What rounding can have contributed to the value; 0 for exact arithmetic.
+    reason : str
+        What is wrong, in a sentence.
+    check : str
+        How the value was computed a second time.
+    gram : array of shape (n, n)
+        The values k(xᵢ, xⱼ).
+    name : str
+        The function.
+    symmetric : bool
+        False if it was refuted because k(x, z) ≠ k(z, x); then the coefficients mean nothing.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> verdict = mercer.certify(lambda x, z: (x - z) @ (x - z))
+    >>> verdict.coefficients
+    array([ 1., -1.])
+    >>> verdict.value
+    -2.0
+    """
+
+    points: Any
+    coefficients: np.ndarray
+    value: float
+    error_bound: float
+    reason: str
+    check: str
+    gram: np.ndarray
+    name: str = "the function"
+    symmetric: bool = True
+
+    def headline(self) -> str:
+        """Return what is wrong, and by how much."""
+        n = len(self.coefficients)
+        return f"Refuted: {self.name} is not a kernel ({n} point{'s' * (n > 1)}, value {number(self.value)})"
+
+    def explain(self) -> str:
+        """Return the points, the coefficients and how sure the value is."""
+        n = len(self.coefficients)
+        points = _each(self.points)
+        columns = [["", *(f"x{subscript(i + 1)}" for i in range(n))], ["xᵢ", *map(point, points)]]
+        if self.symmetric:
+            columns.insert(1, ["aᵢ", *map(number, self.coefficients)])
+        rows = list(zip(*columns, strict=True))
+        lines = [f"Refuted: {self.name} is not a kernel.", "", *textwrap.wrap(self.reason, WIDTH), ""]
+        lines += ["  " + line for line in table(rows)]
+        if 1 < n <= SMALL:
+            lines += ["", "The Gram matrix k(xᵢ, xⱼ):", ""]
+            lines += ["  " + line for line in table([[number(v) for v in row] for row in self.gram], right=True)]
+        elif n > SMALL:
+            lines += ["", f"The Gram matrix k(xᵢ, xⱼ) has shape {n} × {n}; it is in the attribute gram."]
+        return "\n".join([*lines, "", *textwrap.wrap(self.check, WIDTH)])
+
+
+@dataclass(frozen=True, repr=False)
+class Unknown(Verdict):
+    """Neither a proof nor a violation was found.
+
+    Parameters
+    ----------
+    tried : tuple of str
+        What was tried, in order.
+    name : str
+        The function.
+    """
+
+    tried: tuple[str, ...]
+    name: str = "the function"
+
+    def headline(self) -> str:
+        """Return the verdict with how much was tried."""
+        return f"Unknown: whether {self.name} is a kernel ({len(self.tried)} thing{'s' * (len(self.tried) != 1)} tried)"
+
+    def explain(self) -> str:
+        """Return what was tried and what it does not mean."""
+        lines = [f"Unknown: neither a proof nor a violation was found for {self.name}.", "", "Tried:"]
+        for item in self.tried:
+            lines += textwrap.wrap(item, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+        lines += ["", "A sample without a violation is not a proof: the function may or may not be a kernel."]
+        return "\n".join(lines)
+
+
+def subscript(n: int) -> str:
+    """Return a whole number in subscript digits."""
+    return str(n).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def _space(dim: int) -> str:
+    return f"points with {dim} feature{'s' * (dim != 1)}"
+
+
+def _each(points: Any) -> list[Any]:
+    if hasattr(points, "iloc") or hasattr(points, "iter_rows"):
+        return [tuple(row) for row in points.to_numpy()]
+    if hasattr(points, "tocsr"):
+        return list(points.toarray())
+    return list(points)

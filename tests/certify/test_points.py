@@ -1,0 +1,46 @@
+"""Point sets have the features, the domain and the readable coordinates they should."""
+
+import numpy as np
+import pytest
+
+from mercer.certify.domain import domain_of, likely_dims, row_numbers
+from mercer.certify.points import point_sets
+from mercer.kernels import Chi2, Gaussian, Intersection, Linear, Overlap, Precomputed
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+@pytest.mark.parametrize("domain", ["real", "nonnegative", "categories"])
+def test_point_sets_lie_in_their_domain(dim, domain):
+    sets = list(point_sets(dim, domain))
+    assert len(sets) >= 3
+    for candidate in sets:
+        assert candidate.points.shape[1] == dim
+        assert len(np.unique(candidate.points, axis=0)) == len(candidate.points) <= 64
+        if domain != "real":
+            assert candidate.points.min() >= 0
+        if domain == "categories":
+            assert len(np.unique(candidate.points)) <= 5
+
+
+def test_point_sets_are_the_same_every_time():
+    for a, b in zip(point_sets(2), point_sets(2), strict=True):
+        np.testing.assert_array_equal(a.points, b.points)
+
+
+def test_suggested_spacings_come_first():
+    grids = [s.points for s in point_sets(1, spacings=(0.123,)) if s.shape == "grids"]
+    assert np.diff(grids[0][:, 0]) == pytest.approx(0.123)
+
+
+def test_the_most_demanding_kernel_inside_decides_the_domain():
+    assert domain_of(Gaussian() + Linear()) == "real"
+    assert domain_of(Gaussian() * Chi2()) == "nonnegative"
+    assert domain_of(Overlap().on([0]) + Intersection().on([1])) == "categories"
+    assert domain_of(Intersection().after(np.abs)) == "real"
+    assert domain_of(2.0 * Precomputed([[1.0]])) == "indices"
+    assert row_numbers(Precomputed(np.eye(3)) * Precomputed(np.eye(5))).tolist() == [0, 1, 2]
+
+
+def test_dimensions_follow_columns_and_length_scales():
+    assert likely_dims(Linear().on([5])) == [1, 2, 3, 6]
+    assert likely_dims(Gaussian([1.0] * 4) - Linear()) == [1, 2, 3, 4]

@@ -1,0 +1,104 @@
+"""Proofs by closure rules, by multiplying out, and by lemmas inside a composition."""
+
+import numpy as np
+import pytest
+
+from mercer.certify.expand import expand, monomial_text
+from mercer.certify.rules import prove, telling_spacings, tidy
+from mercer.kernels import Constant, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid, exp
+
+
+def test_what_the_kernels_prove_themselves_is_taken_over():
+    kernel = (exp(Linear()) * Laplacian(2.0) + 3.0).normalize()
+    assert prove(kernel).proof.claim == repr(kernel)
+    assert prove(kernel).dim is None
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        (Linear() + 1.0) ** 2 - 1.0,
+        3.0 * Linear() - Linear(),
+        Polynomial(2, 1.0) - 2.0 * Linear(),
+        (-1.0 * Linear()) * (-2.0 * Gaussian()),
+        (Linear() - 1.0) ** 2 + 2.0 * Linear(),
+        Linear() - Linear(),
+        exp((Linear() + 1.0) ** 2 - 1.0).normalize(),
+    ],
+    ids=repr,
+)
+def test_differences_that_cancel_are_proved_by_multiplying_out(kernel):
+    assert prove(kernel) is not None
+
+
+@pytest.mark.parametrize(
+    "kernel", [(Linear() - 1.0) ** 2, Linear() - 0.5, Sigmoid(), Gaussian(1.0) - 0.1, Linear() - Gaussian()], ids=repr
+)
+def test_what_is_no_kernel_is_not_proved(kernel):
+    assert prove(kernel) is None
+    assert prove(kernel, dim=1) is None
+
+
+def test_weights_are_added_exactly():
+    # 0.1 + 0.2 > 0.3 in floating point: what remains is not what was written, so the sign is decided exactly.
+    assert prove(0.1 * Linear() + 0.2 * Linear() - 0.3 * Linear()) is not None
+    assert prove(0.3 * Linear() - 0.1 * Linear() - 0.2 * Linear()) is None
+
+
+def test_a_spectral_lemma_serves_inside_a_composition():
+    difference = 3.0 * Gaussian(1.0) - Gaussian(2.0)
+    assert prove(difference * Linear() + 2.0, dim=1).dim == 1
+    assert prove(difference * Linear() + 2.0) is None
+    assert prove(exp(difference) + Linear(), dim=1) is not None
+    assert prove(difference + Linear(), dim=1) is not None
+
+
+def test_columns_fix_the_dimension_of_what_looks_at_them():
+    verdict = prove((3.0 * Gaussian(1.0) - Gaussian(2.0)).on([3]) * Linear())
+    assert verdict is not None
+    assert verdict.dim is None
+
+
+def test_a_matrix_serves_inside_a_composition():
+    assert prove(2.0 * Precomputed([[1.0, 2.0], [2.0, 4.0]]) + 1.0) is not None
+    assert prove(2.0 * Precomputed([[0.0, 1.0], [1.0, 0.0]]) + 1.0) is None
+
+
+def test_nested_sums_and_multiples_become_one_step():
+    parts = tidy((Linear() + 2.0 * Gaussian() + (Laplacian() + 1.0)).theorem()).parts
+    assert [part.claim for part in parts] == [
+        "Linear()", "Gaussian(length_scale=1.0)", "Laplacian(length_scale=1.0)", "Constant(value=1.0)",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_kernel_multiplied_out_has_the_same_values(seed):
+    rng = np.random.default_rng(seed)
+    atoms = [Linear(), Gaussian(), Constant(0.5), Polynomial(2, 0.5), Laplacian()]
+
+    def tree(depth):
+        if depth == 0:
+            return atoms[rng.integers(len(atoms))]
+        a, b = tree(depth - 1), tree(depth - 1)
+        return [a + b, a - b, a * b, a**2, -2.0 * a][rng.integers(5)]
+
+    kernel, X = tree(3), rng.normal(size=(5, 2))
+    terms = expand(kernel)
+    if terms is None:
+        return
+    total = np.zeros((5, 5))
+    for monomial, weight in terms.items():
+        total += float(weight) * np.prod([atom(X) ** power for atom, power in monomial] or [np.ones((5, 5))], axis=0)
+    np.testing.assert_allclose(kernel(X), total, rtol=1e-9, atol=1e-9 * np.abs(total).max())
+
+
+def test_a_polynomial_too_long_to_read_is_not_multiplied_out():
+    many = sum((Gaussian(float(i)) for i in range(1, 9)), Linear())
+    assert expand(many**6) is None
+    assert monomial_text(()) == ""
+
+
+def test_spacings_are_suggested_where_the_spectrum_is_negative():
+    assert telling_spacings(3.0 * Gaussian(1.0) - Gaussian(2.0), 2)
+    assert telling_spacings(3.0 * Gaussian(1.0) - Gaussian(2.0), 1) == ()
+    assert telling_spacings(Linear(), 2) == ()
