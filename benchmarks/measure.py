@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,22 +35,24 @@ def race(calls: Sequence[Callable[[], object]], repeat: int = 5) -> list[float]:
     return best
 
 
-def peak_memory(call: Callable[[], object]) -> int | None:
-    """Bytes by which the resident memory of the process rose during the call, None where it cannot be read."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-        before = _status("VmRSS")
-        call()
-        return _status("VmHWM") - before
-    except OSError:
-        return None
+def peak_memory(setup: str, call: str) -> int | None:
+    """Bytes by which memory rises during a call, in a fresh process whose allocator has nothing to reuse.
 
-
-def _status(field: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024
-    raise OSError(f"no {field} in /proc/self/status")
+    None where the system does not tell.
+    """
+    code = f"""
+from pathlib import Path
+def status(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
+{setup}
+before = status("VmRSS")
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+{call}
+print(status("VmHWM") - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return int(done.stdout) if done.returncode == 0 else None
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -28,13 +28,13 @@ def proofs() -> None:
 
 
 def digits() -> tuple[Expansion, np.ndarray, np.ndarray]:
-    heading("3. Handwritten digits: argmin Σ (y − f(x))² + ‖f‖², one linear system in the Gram matrix")
+    heading("3. Handwritten digits: argmin Σ (y − f(x))² + α‖f‖², one linear system in the Gram matrix")
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X / 16.0, y, test_size=0.25, random_state=0, stratify=y)
     kernel = Gaussian(length_scale=1.5)
     K = Gram(kernel, X_train)
-    targets = np.eye(10)[y_train]
-    coefficients = solve(K.dense() + 1e-2 * np.eye(len(X_train)), targets, assume_a="pos")
+    targets, alpha = np.eye(10)[y_train], 1e-2
+    coefficients = solve(K.dense() + alpha * np.eye(len(X_train)), targets, assume_a="pos")
     f = Expansion(kernel, X_train, coefficients)
     wrong = f(X_test).argmax(axis=1) != y_test
     print(f"{K}\n{f}")

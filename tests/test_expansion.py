@@ -92,7 +92,7 @@ def test_a_small_budget_gives_the_same_values():
 
 
 def test_expansions_of_different_kernels_do_not_mix():
-    with pytest.raises(ValueError, match="different spaces.*Gaussian.*Linear"):
+    with pytest.raises(ValueError, match=r"different spaces.*Gaussian.*Linear"):
         Expansion(Gaussian(), X, np.ones(7)) + Expansion(Linear(), X, np.ones(7))
     with pytest.raises(ValueError, match="different outputs"):
         Expansion(Gaussian(), X, np.ones(7)).inner(Expansion(Gaussian(), X, np.ones((7, 2))))

@@ -2,8 +2,9 @@
 A circle that becomes a plane
 =============================
 
-No straight line separates the inside of a circle from its outside.  The kernel :math:`(x^\\top z)^2` is an inner product
-of the features :math:`(x_1^2, \\sqrt 2 x_1 x_2, x_2^2)`, and there the circle :math:`x_1^2 + x_2^2 = 1` is a plane.
+No straight line separates the inside of a circle from its outside.  The kernel :math:`(x^\\top z)^2` is an inner
+product of the features :math:`(x_1^2, \\sqrt 2 x_1 x_2, x_2^2)`, and there the circle
+:math:`x_1^2 + x_2^2 = 1` is a plane.
 """
 
 import matplotlib.pyplot as plt

@@ -8,8 +8,9 @@ import pytest
 from mercer.certify.evidence import confirm, confirm_asymmetry, granted_error, quadratic_form
 from mercer.certify.exact import exact_gram
 from mercer.certify.refute import Examiner, least_eigenvector, readable, reduced
-from mercer.certify.values import FunctionValues, KernelValues, MatrixValues, OutOfRangeError, pick, shaken
+from mercer.certify.values import FunctionValues, KernelValues, MatrixValues, OutOfRangeError, shaken
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+from mercer.kernels.data import pick
 
 
 def test_a_negative_sum_within_rounding_is_no_evidence():

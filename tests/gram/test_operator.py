@@ -83,7 +83,7 @@ def test_what_the_native_backend_cannot_do_runs_on_numpy_and_says_why(kernel):
     assert "native backend cannot" in gram.why
     check_gram(kernel, X)
     check_gram(kernel, X, Z)
-    with pytest.raises(ValueError, match="native backend cannot evaluate.*use backend='auto'"):
+    with pytest.raises(ValueError, match=r"native backend cannot evaluate.*use backend='auto'"):
         Gram(kernel, X, backend="native")
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.kernels.data import Rows, length
+from mercer.kernels.data import Rows, length, pick
 
 from .evidence import ULPS, confirm, confirm_asymmetry, granted_error
-from .values import Values, pick
+from .values import Values
 from .verdict import Refuted
 
 SUSPICIOUS = 1e-10  # of the unit diagonal: smaller negative eigenvalues are surely rounding

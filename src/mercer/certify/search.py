@@ -12,14 +12,14 @@ import numpy as np
 
 from mercer.kernels.base import Domain, Kernel
 from mercer.kernels.custom import Precomputed
-from mercer.kernels.data import Rows, length
+from mercer.kernels.data import Rows, length, pick
 
 from .domain import domain_of, likely_dims, row_numbers
 from .points import PointSet, point_sets
 from .precomputed import judge_matrix
 from .refute import Examiner, count
 from .rules import prove, telling_spacings
-from .values import FunctionValues, KernelValues, OutOfRangeError, Values, pick
+from .values import FunctionValues, KernelValues, OutOfRangeError, Values
 from .verdict import Refuted, Unknown, Verdict
 
 SECONDS = 1.0  # for the search in one call; small functions finish long before

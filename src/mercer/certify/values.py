@@ -8,7 +8,7 @@ function allows it, the values are computed again in exact rational arithmetic o
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -228,16 +228,6 @@ class MatrixValues:
     def extended(self, points: Rows) -> np.ndarray | None:
         """Return None: the exact values are better."""
         return None
-
-
-def pick(points: Rows, positions: Sequence[int] | np.ndarray) -> Rows:
-    """Some of the points, in a collection of the same kind."""
-    positions = np.asarray(positions, dtype=int)
-    if hasattr(points, "iloc"):
-        return points.iloc[positions]
-    if hasattr(points, "shape"):
-        return points[positions]
-    return [points[int(i)] for i in positions]
 
 
 def shaken(points: Rows, factors: np.random.Generator, amplitude: float) -> tuple[Rows, Rows] | None:

@@ -61,15 +61,6 @@ def checked_objects(estimator: Any, X: Rows, kernel: Kernel, *, reset: bool) -> 
     return X
 
 
-def rows(X: Rows, indices: np.ndarray) -> Any:
-    """Return some objects of any collection, in the order given."""
-    if hasattr(X, "iloc"):
-        return X.iloc[indices]
-    if hasattr(X, "shape"):
-        return X[indices]
-    return [X[i] for i in indices]
-
-
 def _table(X: Rows) -> Rows:
     """Rows of numbers given as plain lists become an array, so that their length is known; objects stay objects."""
     try:

@@ -11,11 +11,11 @@ from sklearn.utils import Tags
 
 from mercer.kernels import Constant, Cosine, Fourier, FromFeatures, Kernel, Linear, Polynomial, Sinc
 from mercer.kernels.algebra import After, Normalized, On, Power, Product, Scaled, Sum
-from mercer.kernels.data import Columns, Mapped, Rows, is_frame
+from mercer.kernels.data import Columns, Mapped, Rows, is_frame, pick
 from mercer.kernels.trigonometric import SINC_NODES
 
 from ._params import KernelParams, check_kernel
-from ._validate import checked_objects, rows, takes_sparse
+from ._validate import checked_objects, takes_sparse
 from .base import FeatureMap
 from .composition import (
     AllProducts,
@@ -110,7 +110,7 @@ class ExplicitMap(KernelParams, FeatureMap):
 
     def _learn(self, X: Any) -> None:
         self._build(getattr(self, "n_features_in_", 1), X)  # lists of objects have no columns
-        self.features_(rows(X, np.arange(1)))  # data the map cannot take is refused here rather than later
+        self.features_(pick(X, np.arange(1)))  # data the map cannot take is refused here rather than later
 
     def _build(self, d: int, X: Rows | None) -> None:
         self.kernel_ = self._kernel()

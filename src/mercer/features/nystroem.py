@@ -11,11 +11,11 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Gaussian, Kernel
-from mercer.kernels.data import Rows, length
+from mercer.kernels.data import Rows, length, pick
 from mercer.kernels.evaluation import Evaluation
 
 from ._params import KernelParams, check_kernel
-from ._validate import checked_objects, rows, takes_sparse
+from ._validate import checked_objects, takes_sparse
 from .base import FeatureMap, check_count, numbered
 from .pivoting import randomly_pivoted_cholesky
 
@@ -107,9 +107,9 @@ class Nystroem(KernelParams, FeatureMap):
             self.__dict__.pop("residual_trace_", None)
         else:
             indices, self.residual_trace_ = self._pivots(X, min(wanted, n), rng)
-        kept, self.cholesky_ = independent(self.kernel_(rows(X, indices)))
+        kept, self.cholesky_ = independent(self.kernel_(pick(X, indices)))
         self.component_indices_ = indices[kept]
-        self.centers_ = rows(X, self.component_indices_)
+        self.centers_ = pick(X, self.component_indices_)
 
     def _pivots(self, X: Rows, rank: int, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
         gram = Evaluation(self.kernel_.traced(), X, None, repr(self.kernel_))  # prepares the data once for all columns
@@ -119,7 +119,7 @@ class Nystroem(KernelParams, FeatureMap):
             gram.diag(),
             rank,
             rng,
-            entries=lambda indices: self.kernel_(rows(X, indices)),
+            entries=lambda indices: self.kernel_(pick(X, indices)),
         )
         if len(pivots) == 0:
             raise ValueError(f"Nystroem: {self.kernel_!r} is 0 on all of the data, so it has no features to learn")

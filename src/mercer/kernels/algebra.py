@@ -21,7 +21,7 @@ from .theorem import Theorem, pull_back
 
 
 def plus(a: object, b: object) -> Kernel:
-    """A + b for kernels and numbers; a number stands for the constant kernel."""
+    """Return a + b for kernels and numbers; a number stands for the constant kernel."""
     if isinstance(a, numbers.Real) and a == 0 and isinstance(b, Kernel):
         return b  # so that sum(kernels) works
     if isinstance(b, numbers.Real) and b == 0 and isinstance(a, Kernel):
@@ -33,7 +33,7 @@ def plus(a: object, b: object) -> Kernel:
 
 
 def times(a: object, b: object) -> Kernel:
-    """A · b for kernels and numbers."""
+    """Return a · b for kernels and numbers."""
     for number, kernel in ((a, b), (b, a)):
         if isinstance(number, numbers.Real) and isinstance(kernel, Kernel):
             inner, weight = (kernel.kernel, kernel.weight) if isinstance(kernel, Scaled) else (kernel, 1.0)

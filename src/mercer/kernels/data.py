@@ -64,6 +64,14 @@ def take(X: Rows, start: int, stop: int) -> Rows:
     return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
 
 
+def pick(X: Rows, positions: Any) -> Rows:
+    """Objects of any collection at some positions, in the order given, in a collection of the same kind."""
+    positions = np.asarray(positions, dtype=np.intp)
+    if hasattr(X, "iloc"):
+        return X.iloc[positions]
+    return X[positions] if hasattr(X, "shape") else [X[i] for i in positions]
+
+
 def same_columns(X: Rows, Z: Rows) -> None:
     """Refuse two frames whose columns have other names or another order."""
     if is_frame(X) and is_frame(Z) and list(X.columns) != list(Z.columns):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .data import Rows, length, result_dtype, same_columns
+from .data import Rows, length, pick, result_dtype, same_columns
 from .expression import Diagonal, Expression, Stat, evaluate, nodes
 from .statistics import Prepared, Statistic
 
@@ -60,7 +60,7 @@ class Evaluation:
 
         def statistic(stat: Statistic) -> np.ndarray:
             A, B = self._prepare(stat)
-            return stat.block(_pick(A, rows), B[columns])
+            return stat.block(A[rows] if isinstance(rows, slice) else pick(A, rows), B[columns])
 
         def diagonal(node: Diagonal) -> np.ndarray:
             values = self.diagonal(node)
@@ -127,9 +127,3 @@ def check_overflow(result: np.ndarray, name: str, dtype: Any = None) -> None:
 
 def _no_statistic(statistic: Statistic) -> np.ndarray:
     raise ValueError(f"{statistic} depends on both points")
-
-
-def _pick(A: Prepared, rows: Any) -> Prepared:
-    if isinstance(rows, slice) or hasattr(A, "shape"):
-        return A[rows]
-    return [A[i] for i in rows]

@@ -105,7 +105,7 @@ def wrap(value: object) -> Expression:
 
 
 def add(a: Expression, b: Expression) -> Expression:
-    """A + b."""
+    """Return a + b."""
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value + b.value)
     if isinstance(a, Const) and a.value == 0:
@@ -116,7 +116,7 @@ def add(a: Expression, b: Expression) -> Expression:
 
 
 def multiply(a: Expression, b: Expression) -> Expression:
-    """A · b."""
+    """Return a · b."""
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value * b.value)
     for one, other in ((a, b), (b, a)):

@@ -23,11 +23,6 @@ class Theorem:
     because: str
     parts: tuple[Theorem, ...] = ()
 
-    def lines(self, depth: int = 0) -> list[str]:
-        """Return the proof as indented lines, the conclusion first."""
-        own = [f"{'  ' * depth}{self.claim}", f"{'  ' * depth}  because {self.because}"]
-        return own + [line for part in self.parts for line in part.lines(depth + 1)]
-
 
 SQUARED_DISTANCE = Theorem(
     "‖x−z‖² is conditionally negative definite",

@@ -15,6 +15,10 @@ from .statistics import CoordinateSum, Dot, Prepared, Scaled, SquaredDistance, V
 from .theorem import SQUARED_DISTANCE, Theorem, pull_back, schoenberg
 
 UNIT = Param("period", 1.0)
+ADDITION = Theorem(
+    "Σ_d cos θ(x_d − z_d) for every frequency θ",
+    "cos θ(x−z) = cos θx cos θz + sin θx sin θz is an inner product of features",
+)
 
 
 @dataclass(frozen=True)
@@ -188,7 +192,7 @@ class Cosine(Kernel):
 
     def theorem(self) -> Theorem:
         """The addition theorem of the cosine."""
-        return Theorem(repr(self), "cos θ(x−z) = cos θx cos θz + sin θx sin θz is an inner product of features")
+        return Theorem(repr(self), ADDITION.because)
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each input."""
@@ -228,7 +232,7 @@ class Fourier(Kernel):
 
     def theorem(self) -> Theorem:
         """A sum of trigonometric kernels."""
-        return Theorem(repr(self), "conical sum: one cosine kernel for each frequency", (Cosine().theorem(),))
+        return Theorem(repr(self), "conical sum: one cosine kernel for each frequency", (ADDITION,))
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each frequency and input."""
@@ -260,7 +264,7 @@ class Sinc(Kernel):
         return Theorem(
             repr(self),
             "limit: sin(2πt)/t = ∫₀^{2π} cos(ut) du is a limit of conical sums of cosine kernels",
-            (Cosine().theorem(),),
+            (ADDITION,),
         )
 
     def feature_dim(self, d: int) -> float:
