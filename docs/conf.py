@@ -1,6 +1,11 @@
 """Sphinx configuration."""
 
+import sys
+from pathlib import Path
+
 import mercer
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "mercer"
 author = "The mercer developers"
@@ -10,14 +15,14 @@ release = version = mercer.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "examples"]
+exclude_patterns = ["_build", "_ext", "examples"]
 templates_path = []
 
 autosummary_generate = True
@@ -31,9 +36,11 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
     "show_memory": False,
+    "capture_repr": (),
     "write_computation_times": False,
 }
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}

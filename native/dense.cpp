@@ -52,15 +52,15 @@ void Plan<T>::dense(T* out, const int64_t* rows, Index count, Index column_start
 }
 
 template <class T>
-void Plan<T>::symmetric_dense(T* out, int threads) const {
-  const Index n = rows_, blocks = (n + row_block - 1) / row_block;
+void Plan<T>::symmetric_dense(T* out, Index row_start, Index row_stop, int threads) const {
+  const Index n = rows_;
   struct Piece {
     Index i, j;
   };
   std::vector<Piece> pieces;
-  for (Index i = 0; i < blocks; ++i)
-    for (Index j = i * row_block; j < n; j += group_width) pieces.push_back({i * row_block, j});
-  threads = useful_threads(threads, Index(pieces.size()), double(n) * double(n) / 2);
+  for (Index i = row_start; i < row_stop; i += row_block)
+    for (Index j = i; j < n; j += group_width) pieces.push_back({i, j});
+  threads = useful_threads(threads, Index(pieces.size()), double(row_stop - row_start) * double(n - row_start) / 2);
   const auto write = double(n) * double(n) * sizeof(T) > streamed_bytes ? kernels_.stream : copy<T>;
   std::vector<Worker> workers;
   for (int i = 0; i < threads; ++i) workers.emplace_back(*this, row_block);
@@ -92,7 +92,7 @@ void Plan<T>::symmetric_dense(T* out, int threads) const {
 
 template void Plan<float>::dense(float*, const int64_t*, Index, Index, Index, int) const;
 template void Plan<double>::dense(double*, const int64_t*, Index, Index, Index, int) const;
-template void Plan<float>::symmetric_dense(float*, int) const;
-template void Plan<double>::symmetric_dense(double*, int) const;
+template void Plan<float>::symmetric_dense(float*, Index, Index, int) const;
+template void Plan<double>::symmetric_dense(double*, Index, Index, int) const;
 
 }  // namespace mercer

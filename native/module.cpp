@@ -42,11 +42,7 @@ class BoundPlan {
 
   void symmetric_product(nb::handle V, nb::handle out, int64_t row_start, int64_t row_stop, int threads) const {
     require_symmetric("symmetric_product");
-    check_rows(row_start, row_stop);
-    for (int64_t row : {row_start, row_stop})
-      if (row % row_block && row != rows_)
-        throw wrong_value("row_start and row_stop must be multiples of row_block = " + std::to_string(row_block) +
-                          " or the number of rows, got " + std::to_string(row));
+    check_blocks(row_start, row_stop);
     multiply(V, out, threads, [=](auto& plan, auto* v, Index r, double* o) {
       plan.symmetric_product(v, r, o, Index(row_start), Index(row_stop), threads);
     });
@@ -71,12 +67,15 @@ class BoundPlan {
     });
   }
 
-  void symmetric_dense(nb::handle out, int threads) const {
+  void symmetric_dense(nb::handle out, int64_t row_start, int64_t row_stop, int threads) const {
     require_symmetric("symmetric_dense");
+    check_blocks(row_start, row_stop);
     check_threads(threads);
     const Output to = checked_array<Output>(out, "out", 2, dtype_);
     expect_shape(to, "out", {rows_, rows_});
-    visit([&](auto& plan, auto type) { plan.symmetric_dense(static_cast<decltype(type)*>(to.data()), threads); });
+    visit([&](auto& plan, auto type) {
+      plan.symmetric_dense(static_cast<decltype(type)*>(to.data()), Index(row_start), Index(row_stop), threads);
+    });
   }
 
   int64_t workspace(int64_t r, int threads) const {
@@ -117,6 +116,13 @@ class BoundPlan {
     if (start < 0 || stop < start || stop > rows_)
       throw wrong_value("need 0 <= row_start <= row_stop <= " + std::to_string(rows_) + ", got " +
                         std::to_string(start) + " and " + std::to_string(stop));
+  }
+  void check_blocks(int64_t start, int64_t stop) const {
+    check_rows(start, stop);
+    for (int64_t row : {start, stop})
+      if (row % row_block && row != rows_)
+        throw wrong_value("row_start and row_stop must be multiples of row_block = " + std::to_string(row_block) +
+                          " or the number of rows, got " + std::to_string(row));
   }
   void require_symmetric(const char* what) const {
     if (!symmetric_) throw wrong_value(std::string(what) + " needs a plan whose statistics all have B = None");
@@ -219,7 +225,8 @@ NB_MODULE(_native, m) {
            "Adds to out what the tiles of these rows on and above the diagonal contribute to K @ V.")
       .def("dense", &BoundPlan::dense, "out"_a, "rows"_a, "col_start"_a, "col_stop"_a, "threads"_a,
            "out[a, :] = K[rows[a], col_start:col_stop]")
-      .def("symmetric_dense", &BoundPlan::symmetric_dense, "out"_a, "threads"_a, "out[:] = K, each tile evaluated once")
+      .def("symmetric_dense", &BoundPlan::symmetric_dense, "out"_a, "row_start"_a, "row_stop"_a, "threads"_a,
+           "out[i, j] = out[j, i] = K[i, j] for the rows i of the range and all j >= i, each tile evaluated once")
       .def("workspace", &BoundPlan::workspace, "r"_a, "threads"_a, "Bytes of scratch that a product allocates.");
   m.def("_stop_threads", [] {
     const nb::gil_scoped_release released;

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mercer import kernels
 from mercer.kernels import Custom, Gaussian, Kernel, Linear, ObjectKernel, Sigmoid
 from mercer.testing import check_gram, check_kernel
 
@@ -45,6 +46,23 @@ class Mutable(Kernel):
 
 
 Mutable.__setattr__ = object.__setattr__
+
+SHIPPED = {
+    "Chi2": (kernels.Chi2(0.5), np.abs(X)),
+    "Custom": (Custom(lambda x, z: float(np.exp(-abs(x - z).sum()))), X),
+    "FromFeatures": (kernels.FromFeatures(lambda A: A**3), X),
+    "Intersection": (kernels.Intersection(), np.abs(X)),
+    "Overlap": (kernels.Overlap(), [["a", 1], ["a", 2], ["b", 1], ["c", 3]]),
+    "Precomputed": (kernels.Precomputed([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]]), [0, 2, 1]),
+    "Sigmoid": (Sigmoid(), X),
+    "exp": (kernels.exp(Gaussian()), X),
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(kernels.__all__) - {"Kernel", "ObjectKernel"}))
+def test_every_shipped_kernel_conforms(name):
+    kernel, sample = SHIPPED[name] if name in SHIPPED else (getattr(kernels, name)(), X)
+    check_kernel(kernel, sample, psd=name != "Sigmoid")
 
 
 def test_good_kernels_pass():

@@ -70,7 +70,9 @@ def symmetric_product(plan, V, threads=2):
 
 def symmetric_dense(plan, threads=2):
     out = np.full(plan.shape, np.nan, plan.dtype)
-    plan.symmetric_dense(out, threads)
+    middle = len(out) // 2 // plan.row_block * plan.row_block  # in two ranges, in any order
+    plan.symmetric_dense(out, middle, len(out), threads)
+    plan.symmetric_dense(out, 0, middle, threads)
     return out
 
 
@@ -542,7 +544,7 @@ def test_arguments_of_products_and_dense_pieces_are_checked():
         (lambda: plan.dense(np.zeros((3, 4)), rows + 198, 0, 4, 1), ValueError, "0..199, got 200"),
         (lambda: plan.dense(np.zeros((3, 4)), rows.astype("i4"), 0, 4, 1), TypeError, "int64, got int32"),
         (lambda: plan.dense(np.zeros((3, 4)), rows, 198, 202, 1), ValueError, "col_stop <= 200"),
-        (lambda: plan.symmetric_dense(np.zeros((200, 199)), 1), ValueError, r"\(200, 200\)"),
+        (lambda: plan.symmetric_dense(np.zeros((200, 199)), 0, 200, 1), ValueError, r"\(200, 200\)"),
         (lambda: plan.workspace(-1, 1), ValueError, "negative"),
     ]
     for call, error, message in cases:
@@ -552,4 +554,4 @@ def test_arguments_of_products_and_dense_pieces_are_checked():
     with pytest.raises(ValueError, match="B = None"):
         rectangular.symmetric_product(V, out, 0, 200, 1)
     with pytest.raises(ValueError, match="B = None"):
-        rectangular.symmetric_dense(np.zeros((200, 200)), 1)
+        rectangular.symmetric_dense(np.zeros((200, 200)), 0, 200, 1)

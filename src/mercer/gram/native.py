@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from mercer.kernels.expression import Expression
 from .program import UnsupportedError, lower
 
 FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
-CALL_WORK = 4e8  # entries (weighted by features) of one native call: about half a second, between which Ctrl-C works
+CALL_WORK = 2e8  # entries (weighted by features) of one native call and thread: about half a second
 
 
 class NativeBackend:
@@ -68,29 +69,36 @@ class NativeBackend:
         """Multiply without ever storing the matrix, a few right-hand sides at a time."""
         if V.shape[1] > FUSED_COLUMNS or self._plan.workspace(V.shape[1], self._threads) > budget:
             return None
-        n, m = self.shape
         V = np.ascontiguousarray(V, dtype=self.dtype)
-        out = np.zeros((n, V.shape[1]))
+        out = np.zeros((self.shape[0], V.shape[1]))
         multiply = self._plan.symmetric_product if self.symmetric else self._plan.product
-        start = 0
-        while start < n:
-            stop = min(n, start + self._rows_per_call(m - start if self.symmetric else m))
+        for start, stop in self._calls():
             multiply(V, out, start, stop, self._threads)
-            start = stop
         return out
 
     def fill(self, out: np.ndarray) -> bool:
         """Compute each tile of a symmetric matrix once."""
         if not (self.symmetric and out.dtype == self.dtype and out.flags.c_contiguous):
             return False
-        self._plan.symmetric_dense(out, self._threads)
+        for start, stop in self._calls():
+            self._plan.symmetric_dense(out, start, stop, self._threads)
         check_overflow(out, self._owner)
         return True
 
+    def _calls(self) -> Iterator[tuple[int, int]]:
+        """Ranges of rows for one native call each; between calls Python looks for Ctrl-C."""
+        n, m = self.shape
+        start = 0
+        while start < n:
+            stop = min(n, start + self._rows_per_call(m - start if self.symmetric else m))
+            yield start, stop
+            start = stop
+
     def _rows_per_call(self, columns: int) -> int:
-        rows = int(CALL_WORK / (max(columns, 1) * (1 + self._features / 16)))
+        rows = int(CALL_WORK * self._threads / (max(columns, 1) * (1 + self._features / 16)))
         block: int = self._plan.row_block
-        return max(1, rows // block) * block
+        # Blocks of rows are what threads share out between them, so that a call needs some for each.
+        return max(2 * self._threads, rows // block) * block
 
 
 def default_threads() -> int:
