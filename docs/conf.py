@@ -46,3 +46,4 @@ html_title = "mercer"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
 html_show_sourcelink = False
 html_static_path = ["_static"]
+html_css_files = ["wide.css"]

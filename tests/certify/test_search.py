@@ -233,7 +233,7 @@ def random_tree(rng, depth, columns=2):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_search_alone_never_refutes_a_composition_of_proved_kernels(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):

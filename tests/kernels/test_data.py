@@ -8,7 +8,6 @@ from scipy import sparse
 
 from mercer.kernels.data import (
     Columns,
-    Mapped,
     View,
     as_matrix,
     as_objects,
@@ -20,6 +19,7 @@ from mercer.kernels.data import (
     short,
     take,
 )
+from mercer.kernels.mapping import Mapped
 
 ARRAY = np.arange(6.0).reshape(3, 2)
 COLLECTIONS = {

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mercer.kernels.algebra import After, On
 from mercer.kernels.base import Domain, Kernel
 from mercer.kernels.custom import Precomputed
 from mercer.kernels.parameters import is_vector
+from mercer.kernels.pullback import After, On
 
 _DEMANDING: tuple[Domain, ...] = ("objects", "indices", "categories", "nonnegative", "real")
 

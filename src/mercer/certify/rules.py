@@ -12,9 +12,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from mercer.kernels.algebra import After, On
 from mercer.kernels.base import Kernel
 from mercer.kernels.custom import Precomputed
+from mercer.kernels.pullback import After, On
 from mercer.kernels.theorem import Theorem
 
 from .expand import Terms, expand, monomial_text

@@ -9,9 +9,9 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from mercer.kernels import FromFeatures, Kernel
-from mercer.kernels.algebra import After, On
 from mercer.kernels.data import Rows
 from mercer.kernels.expression import Stat, nodes
+from mercer.kernels.pullback import After, On
 
 
 def takes_vectors(kernel: Kernel) -> bool:

@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.utils import Tags
 
 from mercer.kernels import Constant, Cosine, Fourier, FromFeatures, Kernel, Linear, Polynomial, Sinc
-from mercer.kernels.algebra import After, Normalized, On, Power, Product, Scaled, Sum
-from mercer.kernels.data import Columns, Mapped, Rows, is_frame, pick
+from mercer.kernels.algebra import Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.data import Columns, Rows, is_frame, pick
+from mercer.kernels.mapping import Mapped
+from mercer.kernels.pullback import After, On
 from mercer.kernels.trigonometric import SINC_NODES
 
 from ._params import KernelParams, check_kernel

@@ -1,4 +1,4 @@
-"""The algebra: sums, multiples, products, powers, exponentials, normalisation and pull-backs of kernels.
+"""The algebra: sums, multiples, products, powers, exponentials and normalisation of kernels.
 
 Each is a small kernel that wraps others.  Its formula is the arithmetic itself, and its theorem the closure rule
 that keeps positive semi-definiteness, so that the certificate of a composition is derived and never guessed.
@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from .base import ATOM, Kernel, Pair
-from .data import Columns, Mapped
+from .base import ATOM, Kernel
 from .expression import Expression
+from .pair import Pair
 from .parameters import check_finite, check_integer, check_positive, show
-from .theorem import Theorem, pull_back
+from .theorem import Theorem
 
 
 def plus(a: object, b: object) -> Kernel:
@@ -75,14 +74,15 @@ def _as_kernel(value: object) -> Kernel | None:
     return None
 
 
-def _check_kernels(kernel: Kernel, *names: str) -> None:
+def check_kernels(kernel: Kernel, *names: str) -> None:
+    """Raise unless the parameters named are kernels."""
     for name in names:
         value = getattr(kernel, name)
         if not isinstance(value, Kernel):
             raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {value!r}")
 
 
-def _inside(kernel: Kernel, precedence: int) -> str:
+def inside(kernel: Kernel, precedence: int) -> str:
     """Text of an operand, in parentheses if it binds less tightly than ``precedence``."""
     text = kernel.expression()
     return f"({text})" if kernel.precedence < precedence else text
@@ -128,7 +128,7 @@ class Sum(Kernel):
     precedence = 1
 
     def __post_init__(self) -> None:
-        _check_kernels(self, "k1", "k2")
+        check_kernels(self, "k1", "k2")
 
     def formula(self, pair: Pair) -> Expression:
         """Add both formulas."""
@@ -157,10 +157,10 @@ class Sum(Kernel):
 
     def expression(self) -> str:
         """``k1 + k2``, or ``k1 - k2`` for a negative multiple."""
-        left = _inside(self.k1, 1)
+        left = inside(self.k1, 1)
         if isinstance(self.k2, Scaled) and self.k2.weight < 0:
-            return f"{left} - {_inside(self.k2.flipped(), 2)}"
-        return f"{left} + {_inside(self.k2, 2)}"
+            return f"{left} - {inside(self.k2.flipped(), 2)}"
+        return f"{left} + {inside(self.k2, 2)}"
 
 
 class Scaled(Kernel):
@@ -171,7 +171,7 @@ class Scaled(Kernel):
     precedence = 2
 
     def __post_init__(self) -> None:
-        _check_kernels(self, "kernel")
+        check_kernels(self, "kernel")
         check_finite(self, "weight")
 
     def formula(self, pair: Pair) -> Expression:
@@ -194,7 +194,7 @@ class Scaled(Kernel):
 
     def expression(self) -> str:
         """``weight * k``."""
-        return f"{show(float(self.weight))} * {_inside(self.kernel, 3)}"
+        return f"{show(float(self.weight))} * {inside(self.kernel, 3)}"
 
 
 class Product(Kernel):
@@ -205,7 +205,7 @@ class Product(Kernel):
     precedence = 2
 
     def __post_init__(self) -> None:
-        _check_kernels(self, "k1", "k2")
+        check_kernels(self, "k1", "k2")
 
     def formula(self, pair: Pair) -> Expression:
         """Multiply both formulas."""
@@ -224,7 +224,7 @@ class Product(Kernel):
 
     def expression(self) -> str:
         """``k1 * k2``."""
-        return f"{_inside(self.k1, 2)} * {_inside(self.k2, 3)}"
+        return f"{inside(self.k1, 2)} * {inside(self.k2, 3)}"
 
 
 class Power(Kernel):
@@ -235,7 +235,7 @@ class Power(Kernel):
     precedence = 3
 
     def __post_init__(self) -> None:
-        _check_kernels(self, "kernel")
+        check_kernels(self, "kernel")
         check_integer(self, "exponent", 1)
 
     def formula(self, pair: Pair) -> Expression:
@@ -253,7 +253,7 @@ class Power(Kernel):
 
     def expression(self) -> str:
         """``k ** exponent``."""
-        return f"{_inside(self.kernel, ATOM)} ** {int(self.exponent)}"
+        return f"{inside(self.kernel, ATOM)} ** {int(self.exponent)}"
 
 
 class Exp(Kernel):
@@ -262,7 +262,7 @@ class Exp(Kernel):
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        _check_kernels(self, "kernel")
+        check_kernels(self, "kernel")
 
     def formula(self, pair: Pair) -> Expression:
         """Exponentiate."""
@@ -291,7 +291,7 @@ class Normalized(Kernel):
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        _check_kernels(self, "kernel")
+        check_kernels(self, "kernel")
 
     def formula(self, pair: Pair) -> Expression:
         """Divide by the norms of the features."""
@@ -311,88 +311,4 @@ class Normalized(Kernel):
 
     def expression(self) -> str:
         """``k.normalize()``."""
-        return f"{_inside(self.kernel, ATOM)}.normalize()"
-
-
-class On(Kernel):
-    """A kernel that looks at some columns only, written ``k.on(columns)``."""
-
-    kernel: Kernel
-    columns: Any
-
-    def __post_init__(self) -> None:
-        _check_kernels(self, "kernel")
-        try:
-            chosen = self.chosen()
-        except TypeError:
-            chosen = ()
-        wrong = [c for c in chosen if isinstance(c, bool) or not isinstance(c, numbers.Integral | str)]
-        if wrong or not chosen:
-            raise TypeError(
-                f"on: columns must be positions or names, got {self.columns!r}; for example k.on([0, 3]), k.on('age') "
-                "or k.on(slice(0, 3)), whose start and end are not negative"
-            )
-        repeated = sorted({str(c) for c in chosen if chosen.count(c) > 1})
-        if repeated:
-            raise ValueError(f"on: column {repeated[0]} is given more than once in {self.columns!r}; name it once")
-
-    def chosen(self) -> tuple[Any, ...]:
-        """Return the columns as a tuple (of slices resolved only as far as their end is known)."""
-        if isinstance(self.columns, slice):
-            if self.columns.stop < 0 or (self.columns.start or 0) < 0:
-                return ()
-            return tuple(range(self.columns.stop)[self.columns])
-        if isinstance(self.columns, str | numbers.Integral):
-            return (self.columns,)
-        return tuple(c.item() if isinstance(c, np.generic) else c for c in self.columns)
-
-    def formula(self, pair: Pair) -> Expression:
-        """Look at the columns."""
-        return pair.of("kernel", Columns(self.chosen(), repr(self)))
-
-    def theorem(self) -> Theorem | None:
-        """Pull-back by the projection."""
-        proved = self.kernel.theorem()
-        return None if proved is None else pull_back(self, proved, f"the choice of columns {show(self.columns)}")
-
-    def feature_dim(self, d: int) -> float:
-        """Features of as many inputs as there are columns."""
-        return self.kernel.feature_dim(len(self.chosen()))
-
-    def expression(self) -> str:
-        """``k.on(columns)``."""
-        return f"{_inside(self.kernel, ATOM)}.on({show(self.columns)})"
-
-
-class After(Kernel):
-    """The pull-back k(g(x), g(z)), written ``k.after(g)``.
-
-    ``map`` is a fitted transformer, a function of one object, or a function of a whole array that treats its rows
-    independently; which of the two is found out by calling it.
-    """
-
-    kernel: Kernel
-    map: Any
-
-    def __post_init__(self) -> None:
-        _check_kernels(self, "kernel")
-        if not (callable(self.map) or hasattr(self.map, "transform")):
-            raise TypeError(f"after: expected a function or a fitted transformer, got {self.map!r}")
-
-    def formula(self, pair: Pair) -> Expression:
-        """Apply the map first."""
-        return pair.of("kernel", Mapped(self.map, repr(self)))
-
-    def theorem(self) -> Theorem | None:
-        """Pull-back."""
-        proved = self.kernel.theorem()
-        return None if proved is None else pull_back(self, proved, show(self.map))
-
-    def feature_dim(self, d: int) -> float:
-        """Features of the images, if the map works on d numbers."""
-        images = Mapped(self.map, repr(self)).apply(np.zeros((2, d)))
-        return self.kernel.feature_dim(images.shape[1]) if hasattr(images, "shape") else math.inf
-
-    def expression(self) -> str:
-        """``k.after(map)``."""
-        return f"{_inside(self.kernel, ATOM)}.after({show(self.map)})"
+        return f"{inside(self.kernel, ATOM)}.normalize()"

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, dataclass_transform
 
 import numpy as np
 
-from .data import Rows, Step, View, as_objects
-from .expression import Diagonal, Expression, Param, Stat, log_derivative, parameters
-from .parameters import canonical, is_vector, show
-from .statistics import AbsoluteDistance, Block, Dot, Prepared, Scaled, SquaredDistance, Statistic
+from .data import Rows, as_objects
+from .expression import Expression, log_derivative, parameters
+from .pair import Pair
+from .parameters import canonical, show
+from .statistics import Block, Prepared
 from .theorem import Theorem
 
 if TYPE_CHECKING:
@@ -27,66 +28,7 @@ if TYPE_CHECKING:
     from mercer.features.base import FeatureMap
 
 Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
-WHOLE = View()  # the data as the user gave it
 ATOM = 4  # precedence of an expression that never needs parentheses
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The two points of k(x, z), as a kernel sees them while it writes its formula."""
-
-    kernel: Kernel
-    view: View = WHOLE
-    path: str = ""
-
-    def of(self, name: str, step: Step | None = None) -> Expression:
-        """Return the formula of the kernel in parameter ``name``, on the same points or after one more step."""
-        child = cast(Kernel, getattr(self.kernel, name))
-        view = self.view if step is None else self.view.then(step)
-        return child.formula(Pair(child, view, f"{self.path}{name}__"))
-
-    def param(self, name: str) -> Param:
-        """Return a scalar hyperparameter by name."""
-        return Param(self.path + name, float(getattr(self.kernel, name)))
-
-    def params(self, name: str) -> tuple[Param, ...]:
-        """Return a hyperparameter that holds one number for each feature."""
-        values = getattr(self.kernel, name)
-        return tuple(Param(f"{self.path}{name}[{i}]", float(value)) for i, value in enumerate(values))
-
-    def statistic(self, kind: Callable[..., Statistic], *args: Any) -> Expression:
-        """Return the matrix of any statistic of the two points."""
-        return Stat(kind(self.view, repr(self.kernel), *args))
-
-    def dot(self) -> Expression:
-        """xᵀz."""
-        return self.statistic(Dot)
-
-    def squared_distance(self, length_scale: str = "length_scale") -> Expression:
-        """‖x − z‖², every coordinate divided by the length scale in the parameter of that name."""
-        return self.distance(SquaredDistance, length_scale)
-
-    def absolute_distance(self, length_scale: str = "length_scale") -> Expression:
-        """‖x − z‖₁, every coordinate divided by the length scale in the parameter of that name."""
-        return self.distance(AbsoluteDistance, length_scale)
-
-    def distance(self, kind: type[Scaled], length_scale: str, *args: Any) -> Expression:
-        """Return a distance of any kind in units of a length scale.
-
-        A single length scale divides the statistic rather than the data, so that kernels which differ only in
-        their length scale share one statistic.
-        """
-        if is_vector(getattr(self.kernel, length_scale)):
-            return self.statistic(kind, self.params(length_scale), None, *args)
-        return self.statistic(kind, (), None, *args) * self.param(length_scale) ** -kind.order
-
-    def left(self, inner: Expression) -> Expression:
-        """Return the value of an expression at (x, x)."""
-        return Diagonal("left", inner)
-
-    def right(self, inner: Expression) -> Expression:
-        """Return the value of an expression at (z, z)."""
-        return Diagonal("right", inner)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
@@ -254,13 +196,13 @@ class Kernel:
 
     def on(self, columns: Any) -> Kernel:
         """Return the kernel that only looks at some columns, given by position, name, slice or a list of them."""
-        from .algebra import On
+        from .pullback import On
 
         return On(self, columns)
 
     def after(self, map: Any) -> Kernel:  # noqa: A002  (the word of the lecture)
         """Return k(g(x), g(z)) for a function or fitted transformer g."""
-        from .algebra import After
+        from .pullback import After
 
         return After(self, map)
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .base import Kernel, Pair
+from .base import Kernel
 from .data import Rows, is_frame
 from .expression import Expression
+from .pair import Pair
 from .statistics import CoordinateSum, Prepared
 from .theorem import Theorem
 

@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from .base import Domain, Kernel, ObjectKernel, Pair
-from .data import Mapped, Rows, as_objects, short
+from .base import Domain, Kernel, ObjectKernel
+from .data import Rows, as_objects, short
 from .expression import Expression
+from .mapping import Mapped
+from .pair import Pair
 from .statistics import Dot, Prepared
 from .theorem import Theorem
 

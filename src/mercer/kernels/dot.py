@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from .base import Kernel, Pair
+from .base import Kernel
 from .expression import Expression
+from .pair import Pair
 from .parameters import check_finite, check_integer, check_positive
 from .theorem import Theorem
 

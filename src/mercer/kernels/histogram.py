@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .base import Kernel, Pair
+from .base import Kernel
 from .expression import Expression
+from .pair import Pair
 from .parameters import check_positive
 from .statistics import CoordinateSum
 from .theorem import Theorem, schoenberg

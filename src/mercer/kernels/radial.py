@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from .base import Kernel, Pair
+from .base import Kernel
 from .expression import Expression, scaled_bessel
+from .pair import Pair
 from .parameters import check_length_scale, check_positive
 from .theorem import SQUARED_DISTANCE, Theorem, schoenberg
 

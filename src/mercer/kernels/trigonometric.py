@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .base import Kernel, Pair
+from .base import Kernel
 from .expression import Const, Expression, Param, Stat
+from .pair import Pair
 from .parameters import check_integer, check_length_scale, check_positive
 from .statistics import CoordinateSum, Dot, Prepared, Scaled, SquaredDistance, VectorStatistic
 from .theorem import SQUARED_DISTANCE, Theorem, pull_back, schoenberg

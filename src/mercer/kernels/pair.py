@@ -1,0 +1,75 @@
+"""The two points of k(x, z), in whose statistics a kernel writes its formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from .data import Step, View
+from .expression import Diagonal, Expression, Param, Stat
+from .parameters import is_vector
+from .statistics import AbsoluteDistance, Dot, Scaled, SquaredDistance, Statistic
+
+if TYPE_CHECKING:
+    from .base import Kernel
+
+WHOLE = View()  # the data as the user gave it
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two points of k(x, z), as a kernel sees them while it writes its formula."""
+
+    kernel: Kernel
+    view: View = WHOLE
+    path: str = ""
+
+    def of(self, name: str, step: Step | None = None) -> Expression:
+        """Return the formula of the kernel in parameter ``name``, on the same points or after one more step."""
+        child = cast("Kernel", getattr(self.kernel, name))
+        view = self.view if step is None else self.view.then(step)
+        return child.formula(Pair(child, view, f"{self.path}{name}__"))
+
+    def param(self, name: str) -> Param:
+        """Return a scalar hyperparameter by name."""
+        return Param(self.path + name, float(getattr(self.kernel, name)))
+
+    def params(self, name: str) -> tuple[Param, ...]:
+        """Return a hyperparameter that holds one number for each feature."""
+        values = getattr(self.kernel, name)
+        return tuple(Param(f"{self.path}{name}[{i}]", float(value)) for i, value in enumerate(values))
+
+    def statistic(self, kind: Callable[..., Statistic], *args: Any) -> Expression:
+        """Return the matrix of any statistic of the two points."""
+        return Stat(kind(self.view, repr(self.kernel), *args))
+
+    def dot(self) -> Expression:
+        """xᵀz."""
+        return self.statistic(Dot)
+
+    def squared_distance(self, length_scale: str = "length_scale") -> Expression:
+        """‖x − z‖², every coordinate divided by the length scale in the parameter of that name."""
+        return self.distance(SquaredDistance, length_scale)
+
+    def absolute_distance(self, length_scale: str = "length_scale") -> Expression:
+        """‖x − z‖₁, every coordinate divided by the length scale in the parameter of that name."""
+        return self.distance(AbsoluteDistance, length_scale)
+
+    def distance(self, kind: type[Scaled], length_scale: str, *args: Any) -> Expression:
+        """Return a distance of any kind in units of a length scale.
+
+        A single length scale divides the statistic rather than the data, so that kernels which differ only in
+        their length scale share one statistic.
+        """
+        if is_vector(getattr(self.kernel, length_scale)):
+            return self.statistic(kind, self.params(length_scale), None, *args)
+        return self.statistic(kind, (), None, *args) * self.param(length_scale) ** -kind.order
+
+    def left(self, inner: Expression) -> Expression:
+        """Return the value of an expression at (x, x)."""
+        return Diagonal("left", inner)
+
+    def right(self, inner: Expression) -> Expression:
+        """Return the value of an expression at (z, z)."""
+        return Diagonal("right", inner)
