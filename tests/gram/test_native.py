@@ -17,8 +17,8 @@ from mercer import Gram
 from mercer.kernels import Gaussian
 
 gram = Gram(Gaussian(), np.zeros((1_000_000, 30), dtype=np.float32))
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     gram @ np.ones(1_000_000, dtype=np.float32)
 except KeyboardInterrupt:
     print("interrupted")
