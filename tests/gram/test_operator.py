@@ -157,6 +157,20 @@ def test_single_precision_in_gives_single_precision_out():
     assert Gram(Gaussian(), X).dense("float32").dtype == np.float32
 
 
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_the_precision_of_the_values_can_be_chosen(backend):
+    exact = Gaussian()(X, Z)
+    single = Gram(Gaussian(), X, Z, backend=backend, dtype=np.float32)
+    assert single.dense().dtype == np.float32
+    assert single.T.dtype == np.float32
+    np.testing.assert_allclose(single.dense(), exact, rtol=1e-5)
+    double = Gram(Gaussian(), X.astype(np.float32), Z.astype(np.float32), backend=backend, dtype=np.float64)
+    expected = Gaussian()(X.astype(np.float32).astype(float), Z.astype(np.float32).astype(float))
+    np.testing.assert_allclose(double.dense(), expected, rtol=1e-12)
+    with pytest.raises(TypeError, match="float32 or float64"):
+        Gram(Gaussian(), X, dtype=int)
+
+
 def test_sums_over_many_single_precision_values_do_not_drift():
     points = np.zeros((100_000, 1), dtype=np.float32)
     ones = np.full(100_000, 0.1, dtype=np.float32)

@@ -25,17 +25,18 @@ class NativeBackend:
     name = "native"
 
     def __init__(
-        self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str, threads: int | None = None
+        self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str, dtype: Any = None
     ) -> None:
         from mercer import _native
 
         program = lower(expression)
         self.why = why
         self._owner = owner
-        self._threads = threads or default_threads()
+        self._threads = default_threads()
         # The reference evaluation knows shapes and types, and computes the vectors that depend on one point only.
         reference = Evaluation(expression, X, Z, owner)
-        self.shape, self.symmetric, self.dtype = reference.shape, reference.symmetric, reference.dtype
+        self.shape, self.symmetric = reference.shape, reference.symmetric
+        self.dtype: np.dtype[Any] = reference.dtype if dtype is None else np.dtype(dtype)
         statistics = []
         for statistic in program.statistics:
             A, B = statistic.prepare(X, X if Z is None else Z, self.dtype)

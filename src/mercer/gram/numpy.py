@@ -18,8 +18,12 @@ class NumpyBackend:
 
     name = "numpy"
 
-    def __init__(self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str) -> None:
+    def __init__(
+        self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str, dtype: Any = None
+    ) -> None:
         self._evaluation = Evaluation(expression, X, Z, owner)
+        if dtype is not None:
+            self._evaluation.dtype = np.dtype(dtype)
         self.why = why
         self.shape = self._evaluation.shape
         self.symmetric = self._evaluation.symmetric

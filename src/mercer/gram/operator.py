@@ -39,6 +39,8 @@ class Gram:
         the NumPy reference for everything else; ``backend_name`` and ``why`` say which and why.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    dtype : {float32, float64}, optional
+        Precision of the kernel values; by default float32 if all data is float32, and float64 otherwise.
 
     Examples
     --------
@@ -63,14 +65,17 @@ class Gram:
         Z: Rows | None = None,
         backend: BackendName = "auto",
         memory: float | str | None = None,
+        dtype: Any = None,
     ) -> None:
+        if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
+            raise TypeError(f"Gram: dtype must be float32 or float64, got {np.dtype(dtype)}")
         if not isinstance(kernel, Kernel):
             raise TypeError(f"Gram needs a mercer kernel, got {kernel!r}; wrap a function as Custom(function)")
         self.kernel = kernel
         self.memory = parse_memory(memory)
         self._X, self._Z = X, (None if Z is X else Z)
         self._choice: BackendName = backend
-        self._backend = choose_backend(kernel.traced(), X, self._Z, repr(kernel), backend)
+        self._backend = choose_backend(kernel.traced(), X, self._Z, repr(kernel), backend, dtype)
         self.shape = self._backend.shape
         self.dtype = self._backend.dtype
         require(
@@ -100,7 +105,7 @@ class Gram:
         """The transposed matrix."""
         if self.symmetric:
             return self
-        return Gram(self.kernel, self._Z, self._X, backend=self._choice, memory=self.memory)
+        return Gram(self.kernel, self._Z, self._X, backend=self._choice, memory=self.memory, dtype=self.dtype)
 
     def __repr__(self) -> str:
         n, m = self.shape
@@ -203,19 +208,24 @@ class Gram:
 
 
 def choose_backend(
-    expression: Expression, X: Rows, Z: Rows | None, owner: str, backend: BackendName = "auto"
+    expression: Expression,
+    X: Rows,
+    Z: Rows | None,
+    owner: str,
+    backend: BackendName = "auto",
+    dtype: Any = None,
 ) -> Backend:
     """Return the backend for an expression on data: the native one wherever it can."""
     if backend not in ("auto", "numpy", "native"):
         raise ValueError(f"backend must be 'auto', 'numpy' or 'native', got {backend!r}")
     if backend == "numpy":
-        return NumpyBackend(expression, X, Z, owner, "the NumPy backend was asked for")
+        return NumpyBackend(expression, X, Z, owner, "the NumPy backend was asked for", dtype)
     try:
-        return NativeBackend(expression, X, Z, owner, "every statistic of the kernel has a native form")
+        return NativeBackend(expression, X, Z, owner, "every statistic of the kernel has a native form", dtype)
     except UnsupportedError as reason:
         if backend == "native":
             raise ValueError(f"the native backend cannot evaluate {owner}: {reason}; use backend='auto'") from None
-        return NumpyBackend(expression, X, Z, owner, f"the native backend cannot evaluate it: {reason}")
+        return NumpyBackend(expression, X, Z, owner, f"the native backend cannot evaluate it: {reason}", dtype)
 
 
 def _accurate_product(tile: np.ndarray, V: np.ndarray) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Solvers: one algorithm a file, prepare once and solve for many penalties, each with its certificate."""
