@@ -29,7 +29,7 @@ def test_sparse_data_and_names():
     ("params", "message"),
     [
         ({"degree": 0}, "degree must be a whole number of at least 1"),
-        ({"offset": -1.0}, "offset must be a zero or more finite number"),
+        ({"offset": -1.0}, "offset must be a finite number that is not negative"),
         ({"n_components": 0}, "n_components must be a whole number of at least 1"),
     ],
 )

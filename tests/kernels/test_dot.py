@@ -62,7 +62,7 @@ def test_the_degree_is_a_whole_number(degree):
 
 @pytest.mark.parametrize("offset", [-1e-9, -1, math.nan, math.inf, "1", None], ids=repr)
 def test_the_offset_is_not_negative(offset):
-    with pytest.raises(ValueError, match="Polynomial: offset must be a zero or more finite number, got"):
+    with pytest.raises(ValueError, match="Polynomial: offset must be a finite number that is not negative, got"):
         Polynomial(offset=offset)
 
 

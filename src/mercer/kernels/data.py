@@ -15,6 +15,8 @@ from typing import Any, Protocol, cast
 import numpy as np
 from scipy import sparse
 
+from .parameters import show
+
 Rows = Any  # any ordered collection of objects with a length: array, frame, sparse matrix, list
 
 
@@ -149,7 +151,7 @@ def _as_float64(array: np.ndarray, X: Rows, owner: str) -> np.ndarray:
         )
         name = f"{X.columns[column]!r}" if is_frame(X) else str(column)
         raise TypeError(
-            f"{owner} needs numbers, but row {row}, column {name} is {value!r}. Pick the numeric columns "
+            f"{owner} needs numbers, but row {row}, column {name} is {show(value)}. Pick the numeric columns "
             "with k.on(columns), use Overlap().on(columns) for categories, or a kernel that takes objects."
         ) from None
 

@@ -14,9 +14,9 @@ SMALLEST_SCALE = 1e-150  # squares of smaller length scales vanish in float64
 def check_positive(kernel: object, name: str, *, allow_zero: bool = False) -> None:
     """Raise unless a parameter is a finite positive (or non-negative) number."""
     value = getattr(kernel, name)
-    bound = "zero or more" if allow_zero else "positive"
+    bound = "finite number that is not negative" if allow_zero else "positive finite number"
     if not _is_real(value) or not math.isfinite(value) or value < 0 or (value == 0 and not allow_zero):
-        raise ValueError(f"{type(kernel).__name__}: {name} must be a {bound} finite number, got {value!r}")
+        raise ValueError(f"{type(kernel).__name__}: {name} must be a {bound}, got {value!r}")
 
 
 def check_finite(kernel: object, name: str) -> None:
