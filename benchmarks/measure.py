@@ -78,3 +78,18 @@ def uci(name: str) -> np.ndarray | None:
         X = np.loadtxt(file, delimiter=",")[:, :-1]
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+def regression_split(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+    """Training and test part of the first split, both standardised on the training part, or None without data."""
+    folder = os.environ.get("MERCER_DATA")
+    if not folder:
+        return None
+    place = Path(folder) / "uci" / name
+    with gzip.open(place / "data.csv.gz", "rt") as file:
+        data = np.loadtxt(file, delimiter=",")
+    with gzip.open(place / "test_mask.csv.gz", "rt") as file:
+        test = np.loadtxt(file, delimiter=",", usecols=0).astype(bool)
+    centre, spread = data[~test].mean(axis=0), data[~test].std(axis=0)
+    data = (data - centre) / np.where(spread > 0, spread, 1.0)
+    return data[~test, :-1], data[~test, -1], data[test, :-1], data[test, -1]
