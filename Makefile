@@ -18,7 +18,7 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto  # one worker a core, one thread a worker
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

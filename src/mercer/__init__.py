@@ -1,9 +1,36 @@
-"""Kernel methods: kernels as an algebra with proofs, lazy Gram matrices, and expansions."""
+"""Kernel methods: kernels as an algebra with proofs, lazy Gram matrices, expansions, and estimators built on them."""
+
+from typing import TYPE_CHECKING, Any
 
 from . import kernels
 from .certify.search import certify
 from .expansion import Expansion
 from .gram import Gram, MemoryBudgetError
 
+if TYPE_CHECKING:
+    from .models import KernelRidge, KernelRidgeClassifier, KernelRidgeCV
+    from .solvers.plan import plan
+
 __version__ = "0.1.0"
-__all__ = ["Expansion", "Gram", "MemoryBudgetError", "certify", "kernels"]
+__all__ = [
+    "Expansion",
+    "Gram",
+    "KernelRidge",
+    "KernelRidgeCV",
+    "KernelRidgeClassifier",
+    "MemoryBudgetError",
+    "certify",
+    "kernels",
+    "plan",
+]
+
+# Estimators need scikit-learn, whose import takes longer than that of everything above together.
+_LATER = {"plan": "solvers", "KernelRidge": "models", "KernelRidgeCV": "models", "KernelRidgeClassifier": "models"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"mercer.{_LATER[name]}"), name)

@@ -1,0 +1,177 @@
+"""Kernel ridge regression against scikit-learn: exact fits, the path, the primal, Nyström, tuning, and growth."""
+
+import time
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_approximation import Nystroem as SklearnNystroem
+from sklearn.kernel_ridge import KernelRidge as SklearnKernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from mercer.gram import Gram
+from mercer.kernels import Gaussian, Polynomial
+from mercer.models import KernelRidge, KernelRidgeCV
+from mercer.solvers import Spectral
+from mercer.solvers.base import Problem
+
+from .measure import peak_memory, regression_split, table, verdict
+
+
+def timed(call):
+    start = time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - start
+
+
+def relative_residual(model, X, y, alpha):
+    """‖y − (K + αI)c‖ / ‖y‖, with K in float64."""
+    gram = Gram(model.kernel_, X, dtype=np.float64)
+    c = np.asarray(model.dual_coef_, dtype=float)
+    return float(np.linalg.norm(y - gram @ c - alpha * c) / np.linalg.norm(y))
+
+
+def exact_rows() -> list[list[str]]:
+    rows = []
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(15_000, 18))
+    synthetic = (X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=15_000))
+    sets = [("normal 15,000 × 18", synthetic, 0.1, 4.0)]
+    pol = regression_split("pol")
+    if pol is not None:
+        sets.append(("pol 13,500 × 26", (pol[0], pol[1]), 0.1, 4.0))
+    for name, (X, y), alpha, length in sets:
+        kernel = Gaussian(length)
+        ours, seconds = timed(lambda X=X, y=y, a=alpha, k=kernel: KernelRidge(a, kernel=k).fit(X, y))
+        gamma = 0.5 / length**2
+        _, theirs = timed(
+            lambda X=X, y=y, a=alpha, g=gamma: SklearnKernelRidge(alpha=a, kernel="rbf", gamma=g).fit(X, y)
+        )
+        setup = f"import numpy as np; X = np.random.default_rng(0).normal(size={X.shape}); y = X[:, 0]"
+        memory = [
+            peak_memory(
+                setup + "\nfrom mercer.models import KernelRidge\nfrom mercer.kernels import Gaussian",
+                f"KernelRidge({alpha}, kernel=Gaussian({length})).fit(X, y)",
+            ),
+            peak_memory(
+                setup + "\nfrom sklearn.kernel_ridge import KernelRidge",
+                f"KernelRidge(alpha={alpha}, kernel='rbf', gamma={gamma}).fit(X, y)",
+            ),
+        ]
+        rows.append(
+            [
+                name,
+                ours.plan_.solver,
+                f"{seconds:.2f} s",
+                f"{theirs:.2f} s",
+                verdict(theirs / seconds, 6.0),
+                f"{relative_residual(ours, X, y, alpha):.0e}",
+                " / ".join("?" if peak is None else f"{peak / 1e9:.2f}" for peak in memory) + " GB",
+            ]
+        )
+    return rows
+
+
+def kin40k_row() -> None:
+    data = regression_split("kin40k")
+    if data is None:
+        print("kin40k: skipped, because MERCER_DATA does not name the data folder")
+        return
+    X, y, X_test, y_test = data
+    model, seconds = timed(lambda: KernelRidge(1e-3, kernel=Gaussian(2.0)).fit(X, y))
+    error = np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2))
+    print(f"\nkin40k, exact fit of {len(X):,} rows, alpha 1e-3, length scale 2: {seconds:.0f} s (limit 120), ", end="")
+    print(f"test RMSE {error:.4f} (.091), residual {model.residual_:.0e}, {model.plan_.solver}")
+    nystroem, seconds = timed(lambda: KernelRidge(1e-3, kernel=Gaussian(2.0), solver="nystroem").fit(X, y))
+    ours = np.sqrt(np.mean((nystroem.predict(X_test) - y_test) ** 2))
+    centers = len(nystroem.expansion_.coef)
+    peer = make_pipeline(SklearnNystroem(gamma=0.125, n_components=centers, random_state=0), Ridge(1e-3))
+    peer, peer_seconds = timed(lambda: peer.fit(X, y))
+    theirs = np.sqrt(np.mean((peer.predict(X_test) - y_test) ** 2))
+    print(f"kin40k, Nyström with {centers:,} centres: {verdict(peer_seconds / seconds, 3.0)} scikit-learn's ", end="")
+    print(f"({seconds:.1f} s and {peer_seconds:.1f} s), test RMSE {ours:.4f} and {theirs:.4f}")
+
+
+def path_row() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 8))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=5000)
+    alphas, scales = np.logspace(-3, 2, 20), np.logspace(0, 1, 10)
+
+    def ours():
+        for scale in scales:
+            prepared = Spectral().prepare(Problem(Gaussian(scale), X, y[:, None]))
+            for alpha in alphas:
+                prepared.solve(np.array([alpha]), loo=True)
+
+    def theirs():  # a tenth of the fits
+        grid = {"alpha": alphas[::2], "gamma": 0.5 / scales[::5] ** 2}
+        GridSearchCV(SklearnKernelRidge(kernel="rbf"), grid, cv=5, refit=False).fit(X, y)
+
+    _, seconds = timed(ours)
+    _, tenth = timed(theirs)
+    print(f"\npath of 20 alphas × 10 length scales with LOO, n = 5,000: {verdict(10 * tenth / seconds, 15.0)} ", end="")
+    print(f"GridSearchCV ({seconds:.1f} s, and ten times {tenth:.1f} s)")
+
+
+def primal_row() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200_000, 20))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=200_000)
+    model, seconds = timed(lambda: KernelRidge(1.0, kernel=Polynomial(2, 1.0)).fit(X, y))
+    peak = peak_memory(
+        "import numpy as np; from mercer.models import KernelRidge; from mercer.kernels import Polynomial\n"
+        "X = np.random.default_rng(0).normal(size=(200_000, 20)); y = X[:, 0]",
+        "KernelRidge(1.0, kernel=Polynomial(2, 1.0)).fit(X, y)",
+    )
+    print(f"\npolynomial of degree 2, 200,000 × 20: {model.plan_.solver}, {seconds:.1f} s (limit 5), ", end="")
+    print("peak unknown" if peak is None else f"peak {peak / 1e6:.0f} MB (limit 500)")
+
+
+def tuning_rows() -> list[list[str]]:
+    rows = []
+    for name in ("concrete", "energy", "airfoil", "pol", "kin40k"):
+        data = regression_split(name)
+        if data is None:
+            print(f"{name}: skipped, because MERCER_DATA does not name the data folder")
+            continue
+        X, y, X_test, y_test = data
+        model, seconds = timed(lambda X=X, y=y: KernelRidgeCV(random_state=0).fit(X, y))
+        ours = np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2))
+        theirs = ""
+        if len(X) < 2000:
+            grid = {"alpha": np.logspace(-4, 1, 11), "gamma": np.logspace(-3, 1, 13)}
+            peer = GridSearchCV(SklearnKernelRidge(kernel="rbf"), grid, cv=5).fit(X, y)
+            theirs = f"{np.sqrt(np.mean((peer.predict(X_test) - y_test) ** 2)):.4f}"
+        limit = {"pol": ".073", "kin40k": ".075"}.get(name, "")
+        rows.append([name, len(X), f"{ours:.4f}", limit, theirs, f"{seconds:.0f} s", type(model.kernel_).__name__])
+    return rows
+
+
+def growth_rows() -> list[list[str]]:
+    rows = []
+    for solver, sizes in {"spectral": (1000, 2000, 4000), "cholesky": (4000, 8000), "cg": (4000, 8000, 16000)}.items():
+        times = []
+        for n in sizes:
+            rng = np.random.default_rng(0)
+            X = rng.normal(size=(n, 8))
+            y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=n)
+            _, seconds = timed(lambda X=X, y=y, s=solver: KernelRidge(0.1, kernel=Gaussian(3.0), solver=s).fit(X, y))
+            times.append(seconds)
+        slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+        rows.append([solver, ", ".join(map(str, sizes)), ", ".join(f"{t:.2f}" for t in times), f"{slope:.1f}"])
+    return rows
+
+
+def main() -> None:
+    warnings.simplefilter("always", ConvergenceWarning)
+    header = ["data", "solver", "mercer", "scikit-learn", "ratio", "residual", "peak memory, ours / theirs"]
+    table("Exact kernel ridge", header, exact_rows())
+    kin40k_row()
+    path_row()
+    primal_row()
+    header = ["data", "rows", "RMSE", "limit", "tuned scikit-learn", "time", "kernel"]
+    table("KernelRidgeCV() without arguments, first split, standardised", header, tuning_rows())
+    table("Growth with n", ["solver", "n", "seconds", "slope"], growth_rows())

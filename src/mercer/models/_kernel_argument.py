@@ -1,0 +1,272 @@
+"""What a ridge estimator is given, checked.
+
+Above all the ``kernel`` argument: a kernel, one of scikit-learn's names, a function, or "precomputed".
+"""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.validation import check_array, validate_data
+
+from mercer.certify.verdict import Refuted, Verdict
+from mercer.features._validate import checked_objects, takes_sparse, takes_vectors
+from mercer.kernels import Chi2, Constant, Custom, Gaussian, Kernel, Laplacian, Linear, ObjectKernel, Sigmoid
+from mercer.kernels.data import Rows, length, pick
+
+NAMES = ("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
+SAMPLE = 50  # objects a kernel on objects is examined at
+
+
+class PairwiseKernel(ObjectKernel):
+    """One of scikit-learn's kernels that has no formula here, computed by scikit-learn itself.
+
+    Parameters
+    ----------
+    metric : str or callable
+        Its name in ``sklearn.metrics.pairwise``, or a function of two rows of a sparse matrix.
+    gamma : float, optional
+        As there.
+    degree : float
+        As there.
+    coef0 : float
+        As there.
+    """
+
+    metric: Any
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1
+
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+        """Keep arrays and sparse matrices as they are."""
+        A = _Sliced(X)
+        return A, A if Z is X else _Sliced(Z)
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Call scikit-learn."""
+        options = (
+            {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0} if isinstance(self.metric, str) else {}
+        )
+        values = pairwise_kernels(A.rows, B.rows, metric=self.metric, filter_params=True, **options)
+        return np.asarray(values, dtype=float)
+
+
+class _Sliced:
+    """Rows of an array or a sparse matrix, which has no length, as a statistic wants them."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.rows.shape)
+
+    def __getitem__(self, index: Any) -> _Sliced:
+        return _Sliced(self.rows[index])
+
+
+def resolve_kernel(
+    owner: object,
+    kernel: Any,
+    X: Rows,
+    *,
+    gamma: float | None = None,
+    degree: float = 3,
+    coef0: float = 1,
+    kernel_params: Mapping[str, Any] | None = None,
+) -> Kernel:
+    """Return the kernel an argument stands for, with scikit-learn's meaning of names and defaults.
+
+    Parameters
+    ----------
+    owner : estimator
+        Whose argument it is, for messages.
+    kernel : Kernel, str or callable
+        What was given; "precomputed" is not for this function.
+    X : checked data
+        Its number of columns is the default of ``gamma``.
+    gamma, degree, coef0 : float
+        Parameters of the names that have them.
+    kernel_params : dict, optional
+        Keyword arguments of a function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.zeros((3, 2))
+    >>> resolve_kernel(None, "rbf", X)
+    Gaussian(length_scale=1.0)
+    >>> resolve_kernel(None, "poly", X, degree=2)
+    (0.5 * Linear() + Constant(value=1.0)) ** 2
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        function = partial(kernel, **kernel_params) if kernel_params else kernel
+        return PairwiseKernel(function) if sparse.issparse(X) else Custom(function)
+    if not isinstance(kernel, str) or kernel not in NAMES:
+        raise ValueError(
+            f"{type(owner).__name__}: kernel must be a mercer kernel such as Gaussian(), a function of two rows, "
+            f"'precomputed', or one of {', '.join(map(repr, NAMES))}; got {kernel!r}"
+        )
+    for name, value, least in (("gamma", gamma, 0.0), ("degree", degree, 0.0), ("coef0", coef0, -sys.float_info.max)):
+        _check_number(owner, name, value, least)
+    default = 1.0 if kernel == "chi2" else 1.0 / X.shape[1]
+    scale = default if gamma is None else float(gamma)
+    found = _formula(kernel, scale, float(degree), float(coef0))
+    if found is None or (sparse.issparse(X) and not takes_sparse(found)):
+        return PairwiseKernel(kernel, scale, degree, coef0)
+    return found
+
+
+def _check_number(owner: object, name: str, value: Any, least: float) -> None:
+    if value is None and name == "gamma":
+        return
+    if not isinstance(value, numbers.Real) or not least <= float(value) < np.inf:
+        kind = "a finite number" if least < 0 else "a finite number that is not negative"
+        raise ValueError(f"{type(owner).__name__}: {name} must be {kind}, got {value!r}")
+
+
+def _formula(name: str, gamma: float, degree: float, coef0: float) -> Kernel | None:
+    """Return a name as a kernel of ours, or None where it cannot be expressed."""
+    if name == "linear":
+        return Linear()
+    if name == "cosine":
+        return Linear().normalize()
+    if name == "sigmoid":
+        return Sigmoid(scale=gamma, offset=coef0)
+    if name in ("poly", "polynomial"):
+        whole = degree == int(degree) and degree >= 1
+        return (gamma * Linear() + coef0) ** int(degree) if whole and coef0 >= 0 else None
+    if name == "additive_chi2":
+        return None
+    if gamma == 0:
+        return Constant(1.0)
+    if name == "rbf":
+        return Gaussian.from_gamma(gamma)
+    return Laplacian(1.0 / gamma) if name == "laplacian" else Chi2(gamma)
+
+
+def is_precomputed(kernel: object) -> bool:
+    """Whether an argument says that X is the Gram matrix itself."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def accepts_sparse(kernel: object) -> bool:
+    """Whether an estimator with this argument takes sparse data: kernels do where their formula can, others do."""
+    return takes_sparse(kernel) if isinstance(kernel, Kernel) else True
+
+
+def checked_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any:
+    """Return the data as its kernel can take it; names and functions get rows of numbers, as in scikit-learn."""
+    if isinstance(kernel, Kernel):
+        return checked_objects(estimator, X, kernel, reset=reset)
+    return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def cross_kernel(model: Any, X: Any) -> Any:
+    """Return the kernel between new points and all training points of a model, given as such."""
+    n = length(model.X_fit_)
+    shape = getattr(X, "shape", None) or np.shape(X)
+    if len(shape) == 2 and shape[1] != n:
+        raise ValueError(
+            f"{type(model).__name__}: with kernel='precomputed' predict takes the kernel between the new points and "
+            f"all {n} training points, shape (points, {n}); got shape {tuple(shape)}"
+        )
+    return checked_rows(model, X, model.kernel, reset=False)
+
+
+def check_psd(owner: object, kernel: Kernel, X: Rows) -> None:
+    """Raise if there are points at which the kernel is not positive semi-definite.
+
+    Kernels with a theorem pass at once.  Others are searched at vectors as long as those of X, or at some objects of X.
+    """
+    if kernel.theorem() is not None:
+        return
+    if takes_vectors(kernel):
+        verdict = _certificate(kernel, X.shape[1])
+    else:
+        n = length(X)
+        verdict = kernel.certificate(sample=pick(X, np.unique(np.arange(SAMPLE) * n // SAMPLE)) if n > SAMPLE else X)
+    if isinstance(verdict, Refuted):
+        raise ValueError(
+            f"{type(owner).__name__} needs a positive semi-definite kernel. {verdict.explain()}\nUse another kernel, "
+            "or pass assume_psd=True to go on all the same."
+        )
+
+
+@lru_cache(maxsize=256)
+def _certificate(kernel: Kernel, d: int) -> Verdict:
+    return kernel.certificate(dim=d)
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Undo every change to an estimator if the block fails or is interrupted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+# -- targets, weights and penalties -------------------------------------------------------------------------------
+
+
+def checked_targets(owner: object, y: Any, n: int) -> np.ndarray:
+    """Return the targets as finite numbers of shape (n,) or (n, targets)."""
+    if y is None:
+        raise ValueError(f"{type(owner).__name__} requires y to be passed, but the target y is None.")
+    if isinstance(y, numbers.Number | str):
+        raise ValueError(f"{type(owner).__name__}: y must hold one target for each of the {n} points, got {y!r}")
+    values = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=owner)
+    if len(values) != n or values.ndim > 2 or values.size == 0:
+        raise ValueError(
+            f"{type(owner).__name__}: X has {n} points, so y must have shape ({n},) or ({n}, targets); "
+            f"got shape {values.shape}"
+        )
+    return np.asarray(values)
+
+
+def checked_weights(owner: object, sample_weight: Any, n: int) -> np.ndarray | None:
+    """Return the weights as n numbers of which none is negative and one is positive, or None if there are none."""
+    if sample_weight is None:
+        return None
+    name = type(owner).__name__
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = np.full(n, float(weights)) if weights.ndim == 0 else weights
+    if weights.shape != (n,):
+        raise ValueError(f"{name}: sample_weight must be one number or have shape ({n},), got shape {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        bad = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+        raise ValueError(f"{name}: weights must be finite and not negative, but sample_weight[{bad}] is {weights[bad]}")
+    if not weights.any():
+        raise ValueError(f"{name}: all sample weights are zero, so there is nothing to fit; give some points a weight")
+    return weights
+
+
+def checked_alpha(owner: object, alpha: Any, targets: int) -> np.ndarray:
+    """Return the penalty of each target."""
+    name = type(owner).__name__
+    try:
+        values = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: alpha must be a number or one number for each target, got {alpha!r}") from None
+    if values.ndim > 1 or (values.ndim == 1 and values.size not in (1, targets)):
+        raise ValueError(
+            f"{name}: alpha must be one number or one for each of the {targets} targets; got shape {values.shape}"
+        )
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(f"{name}: alpha must be finite and not negative, got {alpha!r}; use a positive penalty")
+    return np.broadcast_to(values.ravel(), (targets,)).copy()

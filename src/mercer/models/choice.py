@@ -1,0 +1,204 @@
+"""Choose a kernel and a penalty: every penalty of a path for every kernel, by leave-one-out or by folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.model_selection import check_cv
+
+from mercer.expansion import Expansion
+from mercer.kernels import Kernel
+from mercer.kernels.data import pick
+from mercer.solvers.base import Problem
+from mercer.solvers.spectral import Spectral
+
+GRID = np.logspace(-9.0, 3.0, 25)  # penalties, relative to the mean of k(x, x)
+FINER = 11  # penalties between the neighbours of the best
+Score = Callable[[np.ndarray, np.ndarray, "np.ndarray | None"], float]  # of targets, predictions and weights
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]  # positions to fit and to predict
+Curve = Callable[[np.ndarray], np.ndarray]  # scores of many penalties
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The best kernel and penalty, and all that they were compared with.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    alpha : float
+        The penalty.
+    score : float
+        Their score; larger is better.
+    alphas : array of shape (p,)
+        The penalties tried for every kernel.
+    scores : array of shape (m, p)
+        The score of each kernel at each of them.
+    """
+
+    kernel: Kernel
+    alpha: float
+    score: float
+    alphas: np.ndarray
+    scores: np.ndarray
+
+
+def choose(
+    problem: Problem,
+    kernels: Sequence[Kernel],
+    alphas: np.ndarray | None = None,
+    *,
+    score: Score | None = None,
+    folds: Folds | None = None,
+) -> Choice:
+    """Score every penalty with every kernel, and return the best; an eigendecomposition serves all penalties.
+
+    Parameters
+    ----------
+    problem : Problem
+        Data and targets; its kernel does not matter.
+    kernels : sequence of Kernel
+        The kernels.
+    alphas : array, optional
+        The penalties; by default twelve decades around the size of the kernel, with the best refined between its
+        neighbours.
+    score : callable, optional
+        Of targets, predictions and weights, larger is better; minus the mean squared error by default.
+    folds : sequence of pairs of positions, optional
+        Points to fit and to predict; by default each point is left out once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.models.choice import choose
+    >>> from mercer.solvers.base import Problem
+    >>> X = np.linspace(0.0, 6.0, 40).reshape(-1, 1)
+    >>> found = choose(Problem(Gaussian(), X, np.sin(X)), [Gaussian(0.01), Gaussian(2.0)])
+    >>> found.kernel, found.scores.shape
+    (Gaussian(length_scale=2.0), (2, 25))
+    """
+    some = pick(problem.X, np.arange(min(problem.n, 500)))
+    level = float(np.mean([np.mean(kernel.diag(some)) for kernel in kernels]))
+    grid = GRID * (level if level > 0 else 1.0) if alphas is None else alphas
+    best, rows, curve_of_best = -np.inf, [], None
+    kernel = kernels[0]
+    for candidate in kernels:
+        case = replace(problem, kernel=candidate)
+        curve = loo_curve(case, score or minus_squared_error)
+        if folds is not None:
+            curve = fold_curve(case, score or minus_squared_error, folds)
+        rows.append(curve(grid))
+        if curve_of_best is None or np.max(rows[-1]) > best:
+            kernel, best, curve_of_best = candidate, float(np.max(rows[-1])), curve
+        del curve  # at most two eigendecompositions are in memory at any time
+    assert curve_of_best is not None
+    scores = np.array(rows)
+    column = int(np.argmax(scores.max(axis=0)))
+    alpha = float(grid[column])
+    if alphas is None and 0 < column < len(grid) - 1:
+        finer = np.geomspace(grid[column - 1], grid[column + 1], FINER)
+        refined = curve_of_best(finer)
+        if refined.max() > best:
+            alpha, best = float(finer[np.argmax(refined)]), float(refined.max())
+    return Choice(kernel, alpha, best, grid, scores)
+
+
+def minus_squared_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None) -> float:
+    """Return minus the weighted mean of squared errors over points and outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> minus_squared_error(np.array([[1.0], [2.0]]), np.array([[1.0], [4.0]]), None)
+    -2.0
+    """
+    return -float(np.average(np.mean((y - predictions) ** 2, axis=1), weights=weights))
+
+
+def loo_curve(problem: Problem, score: Score) -> Curve:
+    """Return the function from penalties to scores of leave-one-out predictions."""
+    prepared = Spectral().prepare(problem)
+
+    def curve(alphas: np.ndarray) -> np.ndarray:
+        left_out = problem.y - prepared.loo(alphas)
+        return _scores(score, problem.y, left_out, problem.weights)
+
+    return curve
+
+
+def fold_curve(problem: Problem, score: Score, folds: Folds) -> Curve:
+    """Return the function from penalties to the mean score over folds."""
+    cases = [(Spectral().prepare(part(problem, fit)), part(problem, held)) for fit, held in folds]
+
+    def curve(alphas: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(alphas))
+        for prepared, held in cases:
+            solutions = prepared.path(alphas)
+            coef = np.concatenate([solution.coef for solution in solutions], axis=1)
+            intercepts = np.concatenate([solution.intercept for solution in solutions])
+            values = Expansion(problem.kernel, prepared.problem.X, coef, intercepts)(held.X, memory=problem.memory)
+            predictions = values.reshape(held.n, len(alphas), -1).swapaxes(0, 1)
+            total += _scores(score, held.y, predictions, held.weights)
+        return total / len(cases)
+
+    return curve
+
+
+def folds_among(cv: Any, n: int, kept: np.ndarray) -> Folds | None:
+    """Return scikit-learn's folds of n points as positions among those kept; None for leaving out each point once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> folds_among(2, 6, np.array([0, 1, 4]))
+    [(array([2]), array([0, 1])), (array([0, 1]), array([2]))]
+    """
+    if cv is None:
+        return None
+    where = np.full(n, -1)
+    where[kept] = np.arange(len(kept))
+    pairs = [(where[fit], where[held]) for fit, held in check_cv(cv).split(np.zeros((n, 1)))]
+    folds = [(fit[fit >= 0], held[held >= 0]) for fit, held in pairs]
+    return [(fit, held) for fit, held in folds if len(fit) and len(held)]
+
+
+def part(problem: Problem, positions: np.ndarray) -> Problem:
+    """Return the problem of some of the points."""
+    weights = None if problem.weights is None else problem.weights[positions]
+    return replace(problem, X=pick(problem.X, positions), y=problem.y[positions], weights=weights)
+
+
+def _scores(score: Score, y: np.ndarray, predictions: Iterable[np.ndarray], weights: np.ndarray | None) -> np.ndarray:
+    """Score each set of predictions; what cannot be predicted or scored never wins."""
+    found = [score(y, values, weights) if np.isfinite(values).all() else -np.inf for values in predictions]
+    return np.nan_to_num(np.array(found), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+
+
+class Answers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator whose predictions are known, for scikit-learn's scorers."""
+
+    def __init__(self, predictions: Any = None) -> None:
+        self.predictions = predictions
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predictions, whatever X is."""
+        return np.asarray(self.predictions)
+
+
+def as_score(scorer: Any, shift: np.ndarray, scale: np.ndarray, flat: bool) -> Score:
+    """Return a scikit-learn scorer as a score of normalised targets, which it sees in their own units."""
+
+    def score(y: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None) -> float:
+        truth, answers = y * scale + shift, predictions * scale + shift
+        if flat:
+            truth, answers = truth[:, 0], answers[:, 0]
+        options = {} if weights is None else {"sample_weight": weights}
+        return float(scorer(Answers(answers), np.zeros((len(y), 1)), truth, **options))
+
+    return score

@@ -1,0 +1,216 @@
+"""Leave-one-out predictions and the intervals made of them, without refitting."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer.gram import Gram
+from mercer.gram.budget import require
+from mercer.kernels.data import Rows, length, take
+from mercer.solvers.base import Problem, Solution
+from mercer.solvers.plan import make_solver, plan
+from mercer.solvers.primal import PrimalSolution
+
+from ._kernel_argument import checked_rows, cross_kernel, is_precomputed
+
+if TYPE_CHECKING:
+    from .ridge import KernelRidge
+
+BLOCK_BYTES = 2**26  # of leave-one-out predictions at a time
+
+
+def leave_one_out(model: KernelRidge) -> np.ndarray:
+    """Return f₋ᵢ(xᵢ) for every training point of a fitted model, in the shape of its targets."""
+    problem: Problem = model._problem
+    name = model.plan_.solver
+    if name == "cg":
+        # Iterations give no diagonal of the inverse: a factor of the matrix has to fit.
+        name = "cholesky"
+        plan(problem.kernel, problem.n, None, loo=True, memory=problem.memory, solver=name)
+    residuals = make_solver(name, model.random_state).prepare(problem).solve(model._penalty, loo=True).loo
+    assert residuals is not None  # it was asked for
+    predictions = problem.y - residuals
+    if model._kept is not None:
+        everywhere = np.asarray(fitted_values(model)).reshape(len(model._targets), -1).copy()
+        everywhere[model._kept] = predictions
+        predictions = everywhere
+    return predictions.reshape(model._targets.shape)
+
+
+def fitted_values(model: KernelRidge) -> np.ndarray:
+    """Return the predictions at the training points."""
+    points = np.arange(length(model.X_fit_)) if is_precomputed(model.kernel) else model.X_fit_
+    return model.expansion_(points, memory=model.memory)
+
+
+def jackknife_plus(model: KernelRidge, X: Rows, coverage: Any) -> np.ndarray:
+    """Return the ends of the jackknife+ intervals, shape (m, 2)."""
+    if not isinstance(coverage, numbers.Real) or not 0 < float(coverage) < 1:
+        raise ValueError(f"predict_interval: coverage must lie between 0 and 1, for example 0.9; got {coverage!r}")
+    share = float(coverage)
+    jackknife = Jackknife(model)
+    n = len(jackknife.errors)
+    # A whisker keeps (1 − 0.9)·10 = 0.999… from being rounded down.
+    below, above = math.floor((1 - share) * (n + 1) + 1e-9), math.ceil(share * (n + 1) - 1e-9)
+    ends = []
+    for values in jackknife.blocks(X):
+        lower, upper = values - jackknife.radii, values + jackknife.radii
+        ends.append(np.column_stack([_smallest(lower, below), _smallest(upper, above)]))
+    return np.concatenate(ends)
+
+
+def _smallest(values: np.ndarray, rank: int) -> np.ndarray:
+    """Return the rank-th smallest of each row; beyond either end it is infinite."""
+    if not 1 <= rank <= values.shape[1]:
+        return np.full(len(values), -np.inf if rank < 1 else np.inf)
+    return np.asarray(np.partition(values, rank - 1, axis=1)[:, rank - 1])
+
+
+class Jackknife:
+    """The n models without one point each, of one that was fitted to all.
+
+    Leaving point i out changes the coefficients by −eᵢ G_{·i} and the intercept by −eᵢ ηᵢ/1ᵀη, where eᵢ = cᵢ/Gᵢᵢ is the
+    leave-one-out residual, so that f₋ᵢ(x) = f(x) − eᵢ ((G k_x)ᵢ + ηᵢ/1ᵀη); without an intercept the last term is
+    missing and G is A⁻¹ itself.  On explicit features φ it is f(x) − eᵢ wᵢ φ(x)ᵀM⁻¹φ(xᵢ) with M = ΦᵀWΦ + αI, the
+    intercept being one more feature without a penalty.
+
+    Parameters
+    ----------
+    model : KernelRidge
+        A fitted model with one target.
+
+    Attributes
+    ----------
+    errors : array of shape (n,)
+        yᵢ − f₋ᵢ(xᵢ).
+    radii : array of shape (n,)
+        Their absolute values.
+    """
+
+    def __init__(self, model: KernelRidge) -> None:
+        self.model = model
+        self.problem: Problem = model._problem
+        alpha = self._checked_alpha()
+        if model._explicit is None:
+            self._prepare(alpha)
+        else:
+            self._prepare_explicit(alpha, model._explicit)
+        self.radii = np.abs(self.errors)
+
+    def blocks(self, X: Rows) -> Iterator[np.ndarray]:
+        """Yield f₋ᵢ(x), shape (points, n), for blocks of new points."""
+        if is_precomputed(self.model.kernel):
+            X = cross_kernel(self.model, X)
+        else:
+            X = checked_rows(self.model, X, self.model.kernel, reset=False)
+        step = max(1, BLOCK_BYTES // (8 * 4 * self.problem.n))
+        for start in range(0, length(X), step):
+            values = self._values(take(X, start, min(start + step, length(X))))
+            whole = values @ self._coef + self._intercept
+            yield whole[:, None] - self.errors * (values @ self._influence + self._shift)
+
+    def _checked_alpha(self) -> float:
+        targets, alpha = self.problem.y.shape[1], float(self.model._penalty[0])
+        if targets != 1:
+            raise ValueError(
+                f"predict_interval works for one target, but the model has {targets}; fit one model for each"
+            )
+        if self.problem.n < 2:
+            raise ValueError("predict_interval needs a model of at least two points, got one")
+        if alpha == 0:
+            raise ValueError("predict_interval needs a positive alpha, got 0: nothing bounds the fits without a point")
+        if self.model.plan_.solver == "nystroem":
+            raise ValueError(
+                "predict_interval needs coefficients for every training point, but the model has Nyström centres; "
+                "use another solver, or fit fewer points"
+            )
+        return alpha
+
+    def _prepare(self, alpha: float) -> None:
+        problem, n = self.problem, self.problem.n
+        self._require(32.0 * n * n, f"the inverse of a {n} × {n} matrix")
+        A = problem.gram(dtype=np.float64).dense()
+        A[np.diag_indices(n)] += alpha * problem.noise
+        # LU takes indefinite matrices too, and starts no threads for small ones as the symmetric inverse does.
+        inverse, self._shift = np.linalg.inv(A), np.zeros(n)
+        if problem.fit_intercept:
+            eta = inverse.sum(axis=1)
+            self._shift = eta / eta.sum()
+            inverse -= np.outer(eta, self._shift)
+        self._influence = inverse
+        self._coef = inverse @ problem.y[:, 0]
+        self._intercept = float(self._shift @ problem.y[:, 0])
+        self.errors = self._coef / np.diagonal(inverse)
+
+    def _prepare_explicit(self, alpha: float, explicit: ExplicitFunction) -> None:
+        problem, n = self.problem, self.problem.n
+        D = len(explicit.w)
+        self._require(24.0 * n * (D + 1), f"{D} features of {n} points")
+        phi = np.column_stack([explicit.features(problem.X), np.full(n, float(problem.fit_intercept))])
+        weighted = phi if problem.weights is None else phi * problem.weights[:, None]
+        M = weighted.T @ phi
+        M[np.diag_indices(D)] += alpha
+        M[D, D] += not problem.fit_intercept  # a feature that is always 0
+        influence = np.linalg.solve(M, weighted.T)
+        leverage = np.einsum("ij,ji->i", phi, influence)
+        self._influence, self._shift = influence[:D], influence[D] * problem.fit_intercept
+        self._coef, self._intercept = explicit.w.reshape(D), float(np.ravel(explicit.intercept)[0])
+        fitted = phi[:, :D] @ self._coef + self._intercept
+        self.errors = (problem.y[:, 0] - fitted) / (1.0 - leverage)
+
+    def _values(self, X: Rows) -> np.ndarray:
+        """Return what coefficients multiply: the kernel with all training points in the problem, or the features."""
+        if self.model._explicit is not None:
+            return self.model._explicit.features(X)
+        if is_precomputed(self.model.kernel):
+            K = X.toarray() if sparse.issparse(X) else X
+            return np.asarray(K if self.model._kept is None else K[:, self.model._kept])
+        return Gram(self.problem.kernel, X, self.problem.X, memory=self.problem.memory, dtype=np.float64).dense()
+
+    def _require(self, needed: float, what: str) -> None:
+        remedy = "give more memory, or fit fewer points"
+        require(needed + BLOCK_BYTES, self.problem.memory, f"{what}, from which intervals are made,", remedy)
+
+
+class ExplicitFunction:
+    """f(x) = φ(x)ᵀw + b, for models that were solved in the space of explicit features.
+
+    Parameters
+    ----------
+    feature_map : FeatureMap
+        φ.
+    w : array of shape (D,) or (D, targets)
+        Weights.
+    intercept : float or array of shape (targets,)
+        b.
+    """
+
+    def __init__(self, feature_map: Any, w: np.ndarray, intercept: Any) -> None:
+        self.feature_map = feature_map
+        self.w = w
+        self.intercept = intercept
+
+    @classmethod
+    def of(cls, solution: Solution, columns: Any) -> ExplicitFunction | None:
+        """Return the function of a solution, or None if it has no explicit features."""
+        if not isinstance(solution, PrimalSolution) or solution.w is None:
+            return None
+        intercept = solution.intercept if columns == slice(None) else solution.intercept[0]
+        return cls(solution.feature_map, solution.w[columns], intercept)
+
+    def features(self, X: Rows) -> np.ndarray:
+        """Return φ(x) for all x."""
+        phi = self.feature_map.transform(X)
+        return np.asarray(phi.toarray() if sparse.issparse(phi) else phi, dtype=np.float64)
+
+    def __call__(self, X: Rows) -> np.ndarray:
+        """Return f(x) for all x, in blocks of rows."""
+        n, step = length(X), max(1, BLOCK_BYTES // (16 * len(self.w)))
+        parts = [self.features(take(X, i, min(i + step, n))) @ self.w for i in range(0, n, step)]
+        return np.asarray(np.concatenate(parts) + self.intercept)

@@ -1,0 +1,297 @@
+"""Kernel ridge regression."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.expansion import Expansion
+from mercer.features._params import KernelParams
+from mercer.gram.budget import parse_memory
+from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.data import Rows, length, pick
+from mercer.solvers.base import Problem, Solution
+from mercer.solvers.plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
+
+from ._kernel_argument import (
+    accepts_sparse,
+    all_or_nothing,
+    check_psd,
+    checked_alpha,
+    checked_rows,
+    checked_targets,
+    checked_weights,
+    cross_kernel,
+    is_precomputed,
+    resolve_kernel,
+)
+from .diagnose import Diagnosis, diagnose
+from .interval import ExplicitFunction, jackknife_plus, leave_one_out
+
+
+class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Kernel ridge regression: least squares in the space of a kernel, with a penalty on the norm.
+
+    f and b minimise Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + α‖f‖².  By the representer theorem f = Σᵢ cᵢ k(xᵢ, ·), and without an
+    intercept c = (K + αW⁻¹)⁻¹y.  Parameters, defaults and meaning are scikit-learn's where it has them.
+
+    Parameters
+    ----------
+    alpha : float or sequence of floats, default=1
+        The penalty α ≥ 0, or one for each target.
+    kernel : Kernel, str or callable, default="linear"
+        A mercer kernel; a name of ``sklearn.metrics.pairwise``; a function of two rows that returns a number; or
+        "precomputed", and then X is the Gram matrix: (n, n) to fit, (m, n) to predict.
+    gamma : float, optional
+        Of the kernels "rbf", "laplacian", "poly", "sigmoid" (one over the number of features if not given) and "chi2"
+        (1 if not given).
+    degree : float, default=3
+        Of the kernel "poly".
+    coef0 : float, default=1
+        Of the kernels "poly" and "sigmoid".
+    kernel_params : dict, optional
+        Keyword arguments for a function given as kernel.
+    fit_intercept : bool, default=False
+        Whether to fit a constant b, which the penalty leaves alone.
+    scaling : {"sum", "mean"}, default="sum"
+        Whether errors are summed, as above, or averaged: (1/Σw) Σ wᵢ(…)² + λ‖f‖² is the same with α = λΣw.
+    solver : {"auto", "primal", "spectral", "cholesky", "cg", "nystroem"}, default="auto"
+        The algorithm; "auto" chooses by size, memory and kernel, and ``plan_`` says which and why.
+    memory : int or str, optional
+        Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    random_state : int, RandomState or None, default=None
+        The seed of solvers that choose at random.
+    assume_psd : bool, default=False
+        Whether to use a mercer kernel even if it is refuted, that is, not positive semi-definite.
+
+    Attributes
+    ----------
+    expansion_ : Expansion
+        The fitted function.
+    kernel_ : Kernel
+        The kernel used.
+    plan_ : Plan
+        The solver, the reason for it and the expected cost.
+    dual_coef_ : array of shape (n,) or (n, targets)
+        The coefficients c; with Nyström centres there are as many as those.
+    intercept_ : float or array of shape (targets,)
+        b.
+    X_fit_ : data
+        The training data (the Gram matrix if it was precomputed).
+    residual_ : float
+        The relative residual ‖y − b − (K + αW⁻¹)c‖ / ‖αW⁻¹c‖ reached (of the normal equations, if primal).
+    n_iter_ : int
+        Iterations, 0 for direct solvers; ``converged_`` says whether the residual is as small as was asked.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number and names of the columns, if the data has columns and they have names.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Constant, Linear
+    >>> from mercer.models.ridge import KernelRidge
+    >>> X, y = [[1.0], [4.0], [6.0], [9.0]], [0.8, 4.1, 6.2, 8.5]
+    >>> model = KernelRidge(alpha=1.0, kernel=Linear() + Constant(1.0)).fit(X, y)
+    >>> model.predict([[0.0], [1.0]]).round(4)
+    array([0.1018, 1.0564])
+    >>> model.leave_one_out().round(3)
+    array([1.203, 3.875, 5.69 , 9.058])
+    """
+
+    def __init__(
+        self,
+        alpha: Any = 1,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        fit_intercept: bool = False,
+        scaling: Literal["sum", "mean"] = "sum",
+        solver: str = "auto",
+        memory: float | str | None = None,
+        random_state: Any = None,
+        assume_psd: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.fit_intercept = fit_intercept
+        self.scaling = scaling
+        self.solver = solver
+        self.memory = memory
+        self.random_state = random_state
+        self.assume_psd = assume_psd
+
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the function to data; a fit that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernel takes.
+        y : array of shape (n,) or (n, targets)
+            The targets.
+        sample_weight : float or array of shape (n,), optional
+            Weights that are not negative; a weight of 0 is as good as leaving the point out.
+        """
+        with all_or_nothing(self):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return f(x) + b for all points.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points; with a precomputed kernel its values between them and all training points, shape (m, n).
+
+        Returns
+        -------
+        array of shape (m,) or (m, targets)
+        """
+        check_is_fitted(self)
+        if is_precomputed(self.kernel):
+            return np.asarray(cross_kernel(self, X) @ self.dual_coef_ + self.intercept_)
+        X = checked_rows(self, X, self.kernel, reset=False)
+        return self.expansion_(X, memory=self.memory) if self._explicit is None else self._explicit(X)
+
+    def leave_one_out(self) -> np.ndarray:
+        """Return what the model would predict at each training point had it been fitted without that point.
+
+        Exactly, without refitting, with the same α: yᵢ − cᵢ/Gᵢᵢ.  Points of weight 0 were left out anyway.
+
+        Returns
+        -------
+        array of shape (n,) or (n, targets), NaN if nothing is left to fit an intercept to
+        """
+        check_is_fitted(self)
+        return leave_one_out(self)
+
+    def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
+        """Return intervals that hold new targets with a probability of about ``coverage``: the jackknife+.
+
+        With the leave-one-out errors Rᵢ, the ends are quantiles of f₋ᵢ(x) − Rᵢ and f₋ᵢ(x) + Rᵢ over all i.  If points
+        are exchangeable the probability is at least 2·coverage − 1 whatever the distribution, and close to
+        ``coverage`` in practice.  Ends are infinite where there are too few points for the coverage.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points, as in :meth:`predict`.
+        coverage : float, default=0.9
+            Between 0 and 1.
+
+        Returns
+        -------
+        array of shape (m, 2)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.kernels import Gaussian
+        >>> from mercer.models.ridge import KernelRidge
+        >>> X = np.linspace(0.0, 6.0, 40).reshape(-1, 1)
+        >>> y = np.sin(X[:, 0]) + 0.1 * np.cos(37.0 * X[:, 0])
+        >>> KernelRidge(alpha=0.1, kernel=Gaussian()).fit(X, y).predict_interval([[1.5]]).round(2)
+        array([[0.91, 1.11]])
+        """
+        check_is_fitted(self)
+        return jackknife_plus(self, X, coverage)
+
+    def diagnose(self) -> Diagnosis:
+        """Return how the fit is doing: spectrum, degrees of freedom, leave-one-out error, and a sentence of advice."""
+        check_is_fitted(self)
+        return diagnose(self)
+
+    # -- the steps of a fit -----------------------------------------------------------------------------------------
+
+    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
+        if self.scaling not in ("sum", "mean"):
+            raise ValueError(f"{type(self).__name__}: scaling must be 'sum' or 'mean', got {self.scaling!r}")
+        X = checked_rows(self, X, self.kernel, reset=True)
+        targets = checked_targets(self, y, length(X))
+        weights = checked_weights(self, sample_weight, length(X))
+        kernel, points = self._kernel_and_points(X)
+        problem, kept = self._problem_of(kernel, points, targets, weights)
+        penalty = checked_alpha(self, self.alpha, problem.y.shape[1])
+        if self.scaling == "mean":
+            penalty = penalty * (problem.n if problem.weights is None else problem.weights.sum())
+        chosen, solution = self._solve(problem, penalty)
+        places = solution.centers if isinstance(kernel, Precomputed) else kept
+        coef = solution.coef
+        if places is not None and length(solution.centers) == len(places):
+            coef = np.zeros((length(X), coef.shape[1]))
+            coef[places] = solution.coef
+        columns: Any = (slice(None), 0) if targets.ndim == 1 else slice(None)
+        intercept = solution.intercept[0] if targets.ndim == 1 else solution.intercept
+        self.expansion_ = Expansion(kernel, solution.centers, solution.coef[columns], intercept)
+        self.kernel_, self.plan_, self.X_fit_ = kernel, chosen, X
+        self.dual_coef_, self.intercept_ = coef[columns], intercept
+        self.residual_, self.n_iter_, self.converged_ = solution.residual, solution.n_iter, solution.converged
+        self._problem, self._penalty, self._kept, self._targets = problem, penalty, kept, targets
+        self._explicit = ExplicitFunction.of(solution, columns)
+
+    def _kernel_and_points(self, X: Any) -> tuple[Kernel, Any]:
+        if is_precomputed(self.kernel):
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"{type(self).__name__}: with kernel='precomputed' X is the kernel between all pairs of training "
+                    f"points, a square matrix; got shape {X.shape}"
+                )
+            return Precomputed(X.toarray() if sparse.issparse(X) else X), np.arange(X.shape[0])
+        options = ("gamma", "degree", "coef0", "kernel_params")
+        kernel = resolve_kernel(self, self.kernel, X, **{name: getattr(self, name) for name in options})
+        if isinstance(self.kernel, Kernel) and not self.assume_psd:
+            check_psd(self, kernel, X)
+        return kernel, X
+
+    def _problem_of(
+        self, kernel: Kernel, X: Rows, y: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[Problem, np.ndarray | None]:
+        """Return the problem, and which points are in it if some have no weight."""
+        y, kept = y.reshape(len(y), -1), None
+        if weights is not None and (weights == 0).any():
+            kept = np.flatnonzero(weights)
+            X, y, weights = pick(X, kept), y[kept], weights[kept]
+        return Problem(kernel, X, y, weights, bool(self.fit_intercept), parse_memory(self.memory)), kept
+
+    def _solve(self, problem: Problem, alpha: np.ndarray) -> tuple[Plan, Solution]:
+        chosen, prepared = plan_problem(problem, alpha, self.solver), None
+        try:
+            prepared = make_solver(chosen.solver, self.random_state).prepare(problem)
+            solution = prepared.solve(alpha)
+        except np.linalg.LinAlgError:
+            if self.solver != "auto" or chosen.solver == "spectral" or problem.n > SPECTRAL_LIMIT:
+                raise
+            prepared = None  # before memory is needed again
+            reason = f"{chosen.solver} found the matrix singular or not positive definite, and eigenvalues take any"
+            chosen = replace(plan_problem(problem, alpha, "spectral"), reason=reason)
+            prepared = make_solver("spectral").prepare(problem)
+            solution = prepared.solve(alpha)
+        zeros = int(np.sum(getattr(prepared, "eigenvalues", 1.0) == 0.0))
+        if self.solver == "auto" and (alpha == 0).any() and zeros:
+            warnings.warn(
+                f"{type(self).__name__}: alpha=0 and the kernel matrix is singular (rank {problem.n - zeros} of "
+                f"{problem.n}), so this is the least-squares fit of smallest norm; give a positive alpha, or say "
+                "solver='spectral' to accept it without this warning",
+                stacklevel=4,
+            )
+        return chosen, solution
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = accepts_sparse(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags

@@ -1,0 +1,300 @@
+"""Kernel ridge regression that finds its own kernel and penalty."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.metrics import check_scoring, r2_score
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from mercer.features._params import KernelParams
+from mercer.gram.budget import parse_memory
+from mercer.kernels import Gaussian, Kernel, Matern, Precomputed
+from mercer.kernels.data import Rows, length, pick
+from mercer.solvers.base import Problem
+
+from ._kernel_argument import (
+    accepts_sparse,
+    all_or_nothing,
+    check_psd,
+    checked_rows,
+    checked_targets,
+    checked_weights,
+    is_precomputed,
+    resolve_kernel,
+)
+from .choice import as_score, choose, folds_among, part
+from .ridge import KernelRidge
+from .tuning import Objective, OnStep, families, length_scale_of, per_feature, race, with_length_scale
+
+PATH_LIMIT = 5000  # points up to which the path is computed from all of them
+PATH_SAMPLE = 3000  # points it is computed from otherwise
+SUBSET = 1500  # points of a tuning step
+STEPS = 120  # of the tuning
+PATH_BYTES, STEP_BYTES = 40, 64  # for each pair of points: of the path, and of a tuning step
+SERIAL = 500  # points up to which one thread is enough
+OF_THE_FIT = ("expansion_", "plan_", "dual_coef_", "intercept_", "residual_", "n_iter_", "converged_")
+
+
+class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Kernel ridge regression with kernel, length scales and penalty chosen by the exact leave-one-out error.
+
+    Without arguments: a Gaussian or Matérn kernel with one length scale for each feature, tuned by the gradient of the
+    leave-one-out error on random subsets of at most 1,500 points; the penalty α from a path; an intercept; and one fit
+    of all points.  Data is used in the units it comes in: length scales start from the spread of each feature.
+
+    Parameters
+    ----------
+    alphas : sequence of floats, optional
+        Positive penalties to choose from.  If not given, 25 over twelve decades, and the best of them refined.
+    kernel : Kernel, str, callable or sequence of Kernels, optional
+        As in :class:`~mercer.models.ridge.KernelRidge`, used as it is unless ``length_scales`` says otherwise, or
+        several kernels to choose from.  Gaussian and Matérn kernels (ν = 3⁄2 and 5⁄2) if not given.
+    length_scales : "auto" or sequence, optional
+        Length scales to try, each a number or one number for each feature, in every place of the kernel that has one;
+        or "auto" to tune those of the kernel from where they are, one for each feature.  If not given, a kernel that
+        was given keeps its own, and "auto" is used otherwise.
+    cv : int, splitter or iterable, optional
+        Folds to choose by, instead of leaving out one point at a time; the tuning leaves out one in any case.
+    scoring : str or callable, optional
+        What to choose by, as in scikit-learn; the mean squared error if not given.
+    fit_intercept : bool, default=True
+        Whether to fit a constant, which the penalty leaves alone.
+    solver : str, default="auto"
+        Of the last fit, as in :class:`~mercer.models.ridge.KernelRidge`.
+    memory : int or str, optional
+        Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    random_state : int, RandomState or None, default=None
+        The seed of subsets, and of solvers that choose at random.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty.
+    kernel_ : Kernel
+        The kernel, with its length scales.
+    best_score_ : float
+        The score that ``alpha_`` and ``kernel_`` reached, larger is better: minus the mean squared leave-one-out
+        error, or ``scoring``.  Several targets are divided by their deviation first, unless there is a ``scoring``.
+    path_ : dict
+        ``"alphas"`` (p,); ``"kernels"``, the m kernels compared; ``"length_scales"``, the first length scale parameter
+        of each (None where there is none); ``"errors"`` (m, p), minus their scores; and ``"tuning"``, the mean squared
+        leave-one-out error at each step of the tuning.
+    ridge_ : KernelRidge
+        The model fitted to all points with ``alpha_`` and ``kernel_``.
+    loo_predictions_, loo_score_
+        Its leave-one-out predictions, and their R²; computed when asked for.
+    expansion_, plan_, dual_coef_, intercept_, residual_, n_iter_, converged_
+        As in that model.
+    n_features_in_, feature_names_in_
+        Number and names of columns, if there are any.
+
+    Notes
+    -----
+    The path uses all points up to 5,000 and a random 3,000 beyond: in the sum form Σ(…)² + α‖f‖² the best penalty does
+    not grow with their number.  Each step of the tuning is a task for ``sklearn.callback``, such as its ProgressBar.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.models.ridge_cv import KernelRidgeCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3.0, 3.0, size=(150, 2))
+    >>> y = np.sin(2.0 * X[:, 0]) + 0.05 * rng.normal(size=150)  # the second feature is noise
+    >>> model = KernelRidgeCV(random_state=0).fit(X, y)
+    >>> bool(model.loo_score_ > 0.98), bool(np.divide(*model.kernel_.length_scale) < 0.1)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        alphas: Any = None,
+        kernel: Any = None,
+        length_scales: Any = None,
+        cv: Any = None,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        memory: float | str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.alphas = alphas
+        self.kernel = kernel
+        self.length_scales = length_scales
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.memory = memory
+        self.random_state = random_state
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+        """Choose kernel and penalty, and fit; a fit that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, rows of numbers unless a kernel for other objects was given.
+        y : array of shape (n,) or (n, targets)
+            The targets; several share one kernel and one penalty.
+        sample_weight : float or array of shape (n,), optional
+            Weights that are not negative.
+        """
+        context = self._init_callback_context(max_subtasks=None)
+        # Threads that wait for each other cost more than they gain on small matrices, above all on a busy machine.
+        few = X is not None and hasattr(X, "__len__") and length(X) <= SERIAL
+        with all_or_nothing(self), threadpool_limits(1 if few else None, user_api="blas"):
+            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            self._loo: np.ndarray | None = None
+            self._fit(X, y, sample_weight, context)
+            context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return f(x) + b for all points, of shape (m,) or (m, targets)."""
+        check_is_fitted(self)
+        return self.ridge_.predict(self._rows(X, reset=False))
+
+    def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
+        """Return jackknife+ intervals, as :meth:`mercer.models.ridge.KernelRidge.predict_interval` does."""
+        check_is_fitted(self)
+        return self.ridge_.predict_interval(self._rows(X, reset=False), coverage)
+
+    @property
+    def loo_predictions_(self) -> np.ndarray:
+        """What the model would predict at each training point had it been fitted without it, exactly.
+
+        Computed when first asked for; beyond 5,000 points that takes longer than the fit.
+        """
+        check_is_fitted(self)
+        if self._loo is None:
+            self._loo = self.ridge_.leave_one_out()
+        return np.asarray(self._loo)
+
+    @property
+    def loo_score_(self) -> float:
+        """R² of the leave-one-out predictions, weighted, the mean over targets."""
+        return float(r2_score(self._targets, self.loo_predictions_, sample_weight=self._weights))
+
+    # -- the steps of a fit -----------------------------------------------------------------------------------------
+
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
+        X = self._rows(X, reset=True)
+        n = length(X)
+        targets, weights = checked_targets(self, y, n), checked_weights(self, sample_weight, n)
+        kept = np.arange(n) if weights is None else np.flatnonzero(weights)
+        if len(kept) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 points with a weight, one to leave out and one to fit; "
+                f"got n_samples = {len(kept)}"
+            )
+        points = np.arange(n) if is_precomputed(self.kernel) else X  # a precomputed kernel takes positions
+        columns = targets.reshape(n, -1)[kept]
+        shift = columns.mean(axis=0) * bool(self.fit_intercept)
+        scale = np.sqrt(np.mean((columns - shift) ** 2, axis=0))
+        scale[~(scale > 0)] = 1.0
+        present = None if weights is None else weights[kept]
+        options = (present, bool(self.fit_intercept), parse_memory(self.memory))
+        data = Problem(Gaussian(), pick(points, kept), (columns - shift) / scale, *options)
+        alphas = self._alphas()
+        score = None
+        if self.scoring is not None:
+            score = as_score(check_scoring(self, self.scoring), shift, scale, targets.ndim == 1)
+        rng = check_random_state(self.random_state)
+        kernels, trace = self._candidates(X, data, rng, context)
+        room = int((data.memory / PATH_BYTES) ** 0.5)
+        if data.n > min(PATH_LIMIT, room):
+            chosen = rng.permutation(data.n)[: max(2, min(PATH_SAMPLE, room))]
+            data, kept = part(data, chosen), kept[chosen]
+        found = choose(data, kernels, alphas, score=score, folds=folds_among(self.cv, n, kept))
+        unit = float(scale[0] ** 2) if score is None and targets.ndim == 1 else 1.0
+        self.kernel_, self.alpha_, self.best_score_ = found.kernel, found.alpha, unit * found.score
+        self.path_ = {
+            "alphas": found.alphas,
+            "kernels": kernels,
+            "length_scales": [length_scale_of(kernel) for kernel in kernels],
+            "errors": -unit * found.scores,
+            "tuning": unit * np.array(trace),
+        }
+        self.ridge_ = KernelRidge(
+            self.alpha_, kernel="precomputed" if is_precomputed(self.kernel) else self.kernel_,
+            fit_intercept=self.fit_intercept, solver=self.solver, memory=self.memory, random_state=self.random_state,
+            assume_psd=True,
+        ).fit(X, targets, weights)  # fmt: skip
+        for name in OF_THE_FIT:
+            setattr(self, name, getattr(self.ridge_, name))
+        self._targets, self._weights = targets, weights
+
+    def _candidates(
+        self, X: Any, data: Problem, rng: np.random.RandomState, context: Any
+    ) -> tuple[list[Kernel], list[float]]:
+        """Return the kernels to choose from, tuned where that was asked for, and the errors seen in tuning."""
+        kernels = self._given(X)
+        wish = self.length_scales
+        if wish is None and self.kernel is not None:
+            return kernels, []
+        if wish is None or (isinstance(wish, str) and wish == "auto"):
+            starts = families(data.X) if self.kernel is None else [per_feature(k, data.X.shape[1]) for k in kernels]
+            steps = int(min(STEPS, 10 + data.n // 4))
+            objective = Objective(data.X, data.y, data.weights, data.fit_intercept)
+            size = max(2, min(SUBSET, int((data.memory / STEP_BYTES) ** 0.5)))
+            tuned = race(starts, objective, rng, size=size, steps=steps, on_step=_reporter(self, context))
+            return [tuned.kernel], tuned.trace
+        if isinstance(wish, str | numbers.Number) or len(wish) == 0:
+            example = "'auto', or a list of length scales to try such as [0.5, 1.0, 2.0]"
+            raise ValueError(f"{type(self).__name__}: length_scales must be {example}; got {wish!r}")
+        return [with_length_scale(kernel, value) for kernel in kernels for value in wish], []
+
+    def _given(self, X: Any) -> list[Kernel]:
+        if self.kernel is None:
+            return [Matern(1.5), Matern(2.5), Gaussian()]
+        if is_precomputed(self.kernel):
+            return [Precomputed(X)]
+        given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
+        kernels = [resolve_kernel(self, kernel, X) for kernel in given]
+        for kernel in kernels:
+            check_psd(self, kernel, X)
+        return kernels
+
+    def _alphas(self) -> np.ndarray | None:
+        if self.alphas is None:
+            return None
+        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
+        if alphas.ndim != 1 or alphas.size == 0 or not (np.isfinite(alphas).all() and (alphas > 0).all()):
+            raise ValueError(
+                f"{type(self).__name__}: alphas must be a list of positive penalties such as [0.01, 0.1, 1.0], "
+                f"got {self.alphas!r}"
+            )
+        return alphas
+
+    def _rows(self, X: Rows, *, reset: bool) -> Any:
+        if self.kernel is None:
+            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+        several = isinstance(self.kernel, list | tuple)
+        if several and not all(isinstance(kernel, Kernel) for kernel in self.kernel):
+            raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {self.kernel!r}")
+        return checked_rows(self, X, sum(self.kernel[1:], self.kernel[0]) if several else self.kernel, reset=reset)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel is not None and accepts_sparse(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+
+def _reporter(estimator: Any, context: Any) -> OnStep:
+    """Return the function that tells scikit-learn's callbacks of each step."""
+
+    def on_step(step: int, error: float) -> bool:
+        task = context.subcontext(task_name="step")
+        task.call_on_fit_task_begin(estimator=estimator)
+        return bool(task.call_on_fit_task_end(estimator=estimator))
+
+    return on_step

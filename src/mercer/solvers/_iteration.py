@@ -1,0 +1,184 @@
+"""The recurrence of conjugate gradients for several right-hand sides, each with its own penalty."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ._products import Products
+from .preconditioner import Preconditioner
+
+DROP = 1e-3  # by which the updated residual falls before it is compared with the true one
+STALLS = 3  # certificates without progress before rounding is blamed
+
+
+class Iteration:
+    """Solve (K + α_j W⁻¹) c_j = y_j − b_j for all columns j; one product with all unfinished columns is one step.
+
+    A column rests when its updated residual says that it is done, or has fallen so far that float32 kernel values may
+    no longer be trusted.  When all rest, :meth:`certify` recomputes the residuals in float64 and puts them in place of
+    the updated ones, keeping the search directions (β is that of Polak and Ribière, which forgives the exchange).
+    With an intercept all of this happens in the subspace 1ᵀc = 0, with the preconditioner projected onto it.
+    """
+
+    def __init__(
+        self,
+        products: Products,
+        preconditioner: Preconditioner,
+        y: np.ndarray,
+        noise: np.ndarray,
+        alpha: np.ndarray,
+        fit_intercept: bool,
+        tolerance: float,
+    ) -> None:
+        self._K, self._P, self._y, self._noise = products, preconditioner, y, noise[:, None]
+        self.alpha, self._centred, self._tolerance = alpha, fit_intercept, tolerance
+        self.coef = np.zeros_like(y)
+        self.intercept = y.mean(axis=0) if fit_intercept else np.zeros(y.shape[1])
+        self.n_iter = self.since_start = 0
+        self.indefinite = self.stalled = False
+        self._R = self._centre(y.copy())
+        # A residual that is only rounding of y, as that of constant targets, is as good as none.
+        self._floor = 8 * np.finfo(np.float64).eps * norms(y)
+        self._true = norms(self._R)
+        self._updated = self._true.copy()
+        self._drop = np.full(len(alpha), DROP if products.single else 0.0)
+        self._best, self._failures = math.inf, 0
+        self._done = self._true <= self._floor
+        self._size = np.zeros(len(alpha))
+        self._resting = self._done.copy()
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the search directions, because the preconditioner has changed."""
+        self._direction: np.ndarray = np.zeros_like(self._R)
+        self._before = np.zeros_like(self._R)
+        self._slope = np.full(len(self.alpha), math.inf)
+        self.since_start = 0
+        self._norm_at_start = self._updated.copy()
+        self._ones = None
+        if self._centred:
+            columns, index = np.unique(self.alpha, return_inverse=True)
+            self._ones = self._P.solve(np.ones((len(self._y), len(columns))), columns)[:, index]
+
+    @property
+    def active(self) -> bool:
+        """Whether any column has not come to rest."""
+        return not self._resting.all()
+
+    @property
+    def converged(self) -> bool:
+        """Whether every column is certified."""
+        return bool(self._done.all())
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to do, or nothing that helps."""
+        return self.converged or self.stalled or self.indefinite
+
+    @property
+    def residual(self) -> float:
+        """The largest relative residual as of the last certificate."""
+        relevant = self._true > self._floor
+        if not relevant.any():
+            return 0.0
+        with np.errstate(divide="ignore"):  # coefficients of 0 that do not solve the problem are infinitely wrong
+            return float((self._true[relevant] / self._size[relevant]).max())
+
+    def remaining(self) -> float:
+        """How many more iterations the slowest column needs at the rate of convergence since the start."""
+        columns = np.flatnonzero(~self._resting)
+        goal = self._tolerance * np.maximum(self._size[columns], np.finfo(np.float64).tiny)
+        gained = np.log(self._norm_at_start[columns] / self._updated[columns])
+        needed = np.log(np.maximum(self._updated[columns] / goal, 1.0))
+        rates = np.maximum(gained / self.since_start, 1e-3)
+        return float((needed / rates).max()) if len(columns) else 0.0
+
+    def step(self) -> float:
+        """Do one iteration of all columns that are not at rest; return their largest relative residual, as updated."""
+        live = np.flatnonzero(~self._resting)
+        alpha, R, P = self.alpha[live], self._R[:, live], self._direction[:, live]
+        Z = self._precondition(R, live)
+        slope = dots(Z, R)
+        P *= np.maximum((slope - dots(Z, self._before[:, live])) / self._slope[live], 0.0)
+        P += Z
+        product = self._K.fast(P)
+        product += alpha * self._noise * P
+        curvature = dots(P, product)
+        bad = ~(curvature > 0)
+        if bad.any():
+            if self._K.single:  # float32 values may be indefinite where float64 ones are not
+                self._exact_from_now()
+                return float("inf")
+            self.indefinite = True
+        lengths = np.where(bad, 0.0, dots(P, R) / np.where(bad, 1.0, curvature))
+        self._before[:, live] = R
+        self._slope[live] = slope
+        self._direction[:, live] = P
+        self.coef[:, live] += lengths * P
+        R = self._centre(R - lengths * product)
+        self._R[:, live] = R
+        self._updated[live] = norms(R)
+        self._size[live] = norms(alpha * self._noise * self.coef[:, live])
+        goal = np.maximum(0.5 * self._tolerance * self._size[live], self._drop[live] * self._true[live])
+        self._resting[live] = (self._updated[live] <= np.maximum(goal, self._floor[live])) | bad
+        self.n_iter += 1
+        self.since_start += 1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float((self._updated[live] / self._size[live]).max())
+
+    def certify(self) -> None:
+        """Recompute the residuals of all columns that are not done in float64, and go on from them."""
+        live = np.flatnonzero(~self._done)
+        coef = self.coef[:, live]
+        size = self.alpha[live] * self._noise * coef
+        R = self._y[:, live] - self._K.exact(coef) - size
+        if self._centred:
+            self.intercept[live] = R.mean(axis=0)
+            R -= self.intercept[live]
+        drift = norms(R - self._R[:, live])
+        start = self._true[live]
+        self._R[:, live] = R
+        self._true[live] = self._updated[live] = norms(R)
+        self._size[live] = norms(size)
+        self._done[live] = self._true[live] <= np.maximum(self._tolerance * self._size[live], self._floor[live])
+        self._resting = self._done.copy()
+        if self.converged:
+            return
+        if self._K.single:
+            self._drop[live] = np.clip(2 * drift / start, DROP, 0.5)
+            if (drift > 0.3 * start).any():
+                self._exact_from_now()
+            return
+        worst = self.residual
+        self._failures = self._failures + 1 if worst > 0.5 * self._best else 0
+        self._best = min(worst, self._best)
+        self.stalled = self._failures >= STALLS
+
+    def _exact_from_now(self) -> None:
+        self._K.give_up_single()
+        self._drop[:] = 0.0
+        self.restart()
+
+    def _centre(self, R: np.ndarray) -> np.ndarray:
+        if self._centred:
+            R -= R.mean(axis=0)
+        return R
+
+    def _precondition(self, R: np.ndarray, live: np.ndarray) -> np.ndarray:
+        Z = self._P.solve(R, self.alpha[live])
+        if self._ones is not None:
+            ones = self._ones[:, live]
+            Z -= (Z.sum(axis=0) / ones.sum(axis=0)) * ones
+        return Z
+
+
+def norms(V: np.ndarray) -> np.ndarray:
+    """Return the length of each column."""
+    return np.asarray(np.linalg.norm(V, axis=0))
+
+
+def dots(U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return the inner product of each column of U with the same of V."""
+    return np.einsum("ij,ij->j", U, V)

@@ -1,0 +1,158 @@
+"""Refinement: conjugate gradients on the true matrix in float64, with a factor of it as the preconditioner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .residuals import ROUNDING, Product
+
+
+@dataclass
+class Refined:
+    """What refinement has reached: c, b, the true relative residual of each column, products used and success."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    residuals: np.ndarray
+    n_iter: int
+    met: bool
+
+
+@dataclass(frozen=True)
+class System:
+    """The equations (K + diag(shift))c + b = y, with 1ᵀc = 0 if there is a b.
+
+    Parameters
+    ----------
+    gram : Gram or array
+        K, in float64.
+    shift : array of shape (n, 1)
+        The diagonal αW⁻¹.
+    constant : bool
+        Whether there is a b.
+    trace : float
+        The trace of K, the scale of rounding.
+    """
+
+    gram: Product
+    shift: np.ndarray
+    constant: bool
+    trace: float
+
+    def apply(self, V: np.ndarray) -> np.ndarray:
+        """Return (K + diag(shift))V."""
+        return self.gram @ V + self.shift * V
+
+    def centred(self, r: np.ndarray) -> np.ndarray:
+        """Return r without what b can take up."""
+        return r - r.mean(axis=0) if self.constant else r
+
+    def relative(self, r: np.ndarray, coef: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return ‖r‖/‖αW⁻¹c‖ of each column, 0 where r is nothing but the rounding of y."""
+        norm = np.linalg.norm(r, axis=0)
+        scale = np.maximum(np.linalg.norm(self.shift * coef, axis=0), np.finfo(np.float64).tiny)
+        return np.where(norm <= ROUNDING * np.linalg.norm(y, axis=0), 0.0, norm / scale)
+
+    def is_rounding(self, r: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Whether ‖r‖ ≤ ε tr(K)‖c‖ for each column: then c is exact for a matrix that differs from K by rounding."""
+        floor = np.finfo(np.float64).eps * self.trace * np.linalg.norm(coef, axis=0)
+        return np.asarray(np.linalg.norm(r, axis=0) <= floor)
+
+
+def refine(
+    system: System,
+    y: np.ndarray,
+    solve: Callable[[np.ndarray], np.ndarray],
+    tolerance: float = 1e-8,
+    patience: int = 8,
+    max_iter: int = 60,
+) -> Refined:
+    """Solve a system for all columns of y at once, given an approximate inverse ``solve``.
+
+    With an unpenalised b the iteration stays in the space 1ᵀc = 0, preconditioned by M⁻¹ − ηηᵀ/1ᵀη with η = M⁻¹1: that
+    is the inverse of the bordered matrix, so that a constant needs no solution of its own.
+
+    Parameters
+    ----------
+    system : System
+        The equations.
+    y : array of shape (n, q)
+        Right-hand sides.
+    solve : callable
+        An approximate inverse of K + diag(shift), applied to arrays of shape (n, r).
+    tolerance : float
+        The residual to reach, relative to ‖αW⁻¹c‖.  What float64 cannot improve is accepted in the end as well.
+    patience : int
+        Stop if the residual has not halved in so many iterations.
+    max_iter : int
+        Stop after so many iterations.
+
+    Returns
+    -------
+    Refined
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.refinement import System, refine
+    >>> K, y = np.array([[4.0, 2.0], [2.0, 3.0]]), np.array([[8.0], [8.0]])
+    >>> found = refine(System(K, np.ones((2, 1)), False, 7.0), y, lambda r: r / 5.0)
+    >>> found.met, found.coef.round(6).ravel().tolist()
+    (True, [1.0, 1.5])
+    """
+    eta = solve(np.ones((len(y), 1))) if system.constant else None
+
+    def precondition(r: np.ndarray) -> np.ndarray:
+        z = solve(r)
+        return z if eta is None else z - eta * (z.sum(axis=0) / eta.sum())
+
+    coef = precondition(system.centred(y))
+    left = y - system.apply(coef)  # the true residual, before b: this one is reported
+    residual = system.centred(left)
+    relative = system.relative(residual, coef, y)
+    small = relative <= tolerance
+    best, best_coef, mark = relative.copy(), coef.copy(), relative.copy()
+    n_iter, waiting, exact = 1, 0, True
+    direction, previous = np.zeros_like(coef), residual.copy()
+    rho = np.full(y.shape[1], np.inf)  # so that the first direction is the preconditioned residual itself
+    while not small.all() and n_iter < max_iter and waiting < patience:
+        open_ = np.flatnonzero(~small)
+        r = residual[:, open_]
+        z = precondition(r)
+        # β by Polak and Ribière: the factor rounds, so that it is not the same linear map at every step.
+        beta = np.maximum((z * (r - previous[:, open_])).sum(axis=0) / rho[open_], 0.0)
+        p = z + beta * direction[:, open_]
+        image = system.apply(p)
+        curvature = (p * image).sum(axis=0)
+        if not (curvature > 0).all():
+            break
+        step = (p * r).sum(axis=0) / curvature
+        coef[:, open_] += step * p
+        rho[open_] = (z * r).sum(axis=0)
+        direction[:, open_], previous[:, open_] = p, r
+        residual[:, open_] = system.centred(r - step * image)
+        n_iter, exact = n_iter + 1, False
+        relative = system.relative(residual, coef, y)
+        small = relative <= tolerance
+        if small.all():
+            # So far the residual was updated; what counts is the one of the coefficients themselves.
+            left, exact = y - system.apply(coef), True
+            residual = system.centred(left)
+            relative = system.relative(residual, coef, y)
+            small = relative <= tolerance
+            rho[:] = np.inf
+        better = relative < best
+        best[better], best_coef[:, better] = relative[better], coef[:, better]
+        waiting += 1
+        if (best[~small] <= 0.5 * mark[~small]).all():
+            waiting, mark = 0, best.copy()
+    if not (exact and small.all()):
+        coef = best_coef
+        left = y - system.apply(coef)
+    intercept = left.mean(axis=0) if system.constant else np.zeros(y.shape[1])
+    relative = system.relative(left - intercept, coef, y)
+    small = (relative <= tolerance) | system.is_rounding(left - intercept, coef)
+    return Refined(coef, intercept, relative, n_iter, bool(small.all()))

@@ -1,0 +1,281 @@
+"""KernelRidgeCV finds a good kernel and penalty, does what it is told, and says what it did."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.kernels import Custom, Gaussian, Linear, Matern, Sigmoid
+from mercer.models import ridge_cv
+from mercer.models.ridge import KernelRidge
+from mercer.models.ridge_cv import KernelRidgeCV
+
+ALPHAS = [1e-3, 1e-2, 1e-1, 1.0]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(160, 4)) * [1.0, 10.0, 1.0, 1.0]
+    y = 5.0 + np.sin(2.0 * X[:, 0]) + 0.05 * X[:, 1] + 0.1 * rng.normal(size=160)
+    return X[:110], y[:110], X[110:], y[110:]
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return KernelRidgeCV(random_state=0).fit(*data[:2])
+
+
+def expected_failures(estimator):
+    if estimator.kernel is not None:
+        return {}
+    reason = "the tuning leaves out one point at a time, and the twin of a repeated point stays"
+    return {"check_sample_weight_equivalence_on_dense_data": reason}
+
+
+@parametrize_with_checks(
+    [KernelRidgeCV(random_state=0), KernelRidgeCV(kernel=Gaussian(), alphas=[0.1, 1.0])],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_accepts_the_estimator(estimator, check):
+    check(estimator)
+
+
+def test_defaults_beat_kernel_ridge_with_its_defaults_and_with_a_tuned_isotropic_kernel(data, fitted):
+    X, y, X_test, y_test = data
+    score = fitted.score(X_test, y_test)
+    assert score > 0.9
+    isotropic = KernelRidgeCV(kernel=Gaussian(), length_scales=np.logspace(-1, 2, 13)).fit(X, y)
+    assert score > isotropic.score(X_test, y_test)
+    assert score > KernelRidge(kernel="rbf").fit(X, y).score(X_test, y_test)
+
+
+def test_features_that_do_not_matter_get_long_length_scales(fitted):
+    scales = np.array(fitted.kernel_.length_scale) / [1.0, 10.0, 1.0, 1.0]
+    assert scales[2:].min() > 3 * scales[0]
+
+
+def test_leave_one_out_predictions_are_those_of_refits(data, fitted):
+    X, y = data[:2]
+    model = KernelRidge(fitted.alpha_, kernel=fitted.kernel_, fit_intercept=True)
+    expected = cross_val_predict(model, X, y, cv=len(y))
+    np.testing.assert_allclose(fitted.loo_predictions_, expected, atol=1e-6)
+    assert fitted.loo_score_ == pytest.approx(r2_score(y, expected), abs=1e-6)
+    assert fitted.best_score_ == pytest.approx(-np.mean((y - expected) ** 2), rel=1e-5)
+
+
+def test_a_grid_is_decided_by_brute_force_leave_one_out(data):
+    X, y = data[0][:20], data[1][:20]
+    scales = [0.5, 2.0, 8.0]
+    model = KernelRidgeCV(alphas=ALPHAS, kernel=Matern(2.5), length_scales=scales).fit(X, y)
+    errors = [
+        [
+            np.mean(
+                (y - cross_val_predict(KernelRidge(a, kernel=Matern(2.5, s), fit_intercept=True), X, y, cv=20)) ** 2
+            )
+            for a in ALPHAS
+        ]
+        for s in scales
+    ]
+    np.testing.assert_allclose(model.path_["errors"], errors, rtol=1e-6)
+    row, column = np.unravel_index(np.argmin(errors), (3, 4))
+    assert (model.kernel_, model.alpha_) == (Matern(2.5, scales[row]), ALPHAS[column])
+    assert model.path_["length_scales"] == scales
+    np.testing.assert_array_equal(model.path_["alphas"], ALPHAS)
+
+
+def test_folds_and_scoring_are_what_grid_search_would_compute(data):
+    X, y = data[:2]
+    folds = KFold(4, shuffle=True, random_state=0)
+    model = KernelRidgeCV(ALPHAS, Gaussian(3.0), cv=folds, scoring="neg_mean_absolute_error").fit(X, y)
+    expected = []
+    for alpha in ALPHAS:
+        errors = []
+        for fit, held in folds.split(X):
+            inner = KernelRidge(alpha, kernel=Gaussian(3.0), fit_intercept=True).fit(X[fit], y[fit])
+            errors.append(np.mean(np.abs(inner.predict(X[held]) - y[held])))
+        expected.append(np.mean(errors))
+    np.testing.assert_allclose(model.path_["errors"][0], expected, rtol=1e-6)
+    assert model.alpha_ == ALPHAS[int(np.argmin(expected))]
+
+
+def test_a_kernel_that_was_given_is_used_as_it_is(data):
+    kernel = Gaussian(3.0) + 0.5 * Linear()
+    model = KernelRidgeCV(kernel=kernel).fit(*data[:2])
+    assert model.kernel_ is kernel
+    assert len(model.path_["tuning"]) == 0
+
+
+def test_the_length_scales_of_a_given_kernel_are_tuned_on_request(data):
+    X, y = data[:2]
+    kernel = 2.0 * Gaussian(3.0) + Linear()
+    model = KernelRidgeCV(kernel=kernel, length_scales="auto", random_state=0).fit(X, y)
+    assert len(model.kernel_.k1.kernel.length_scale) == 4
+    assert kernel == 2.0 * Gaussian(3.0) + Linear()
+    assert model.loo_score_ > KernelRidgeCV(kernel=kernel).fit(X, y).loo_score_
+
+
+def test_the_best_of_several_kernels_wins(data):
+    X, y = data[:2]
+    model = KernelRidgeCV(kernel=[Linear(), Gaussian([1.0, 20.0, 9.0, 9.0])]).fit(X, y)
+    assert isinstance(model.kernel_, Gaussian)
+    assert model.path_["errors"].shape == (2, 25)
+
+
+def test_the_penalty_is_refined_between_the_penalties_of_the_path(data):
+    model = KernelRidgeCV(kernel=Gaussian(3.0)).fit(*data[:2])
+    assert model.best_score_ >= -model.path_["errors"].min()
+    assert model.alpha_ not in model.path_["alphas"]
+
+
+def test_several_targets_share_a_kernel_and_their_units_do_not_matter(data):
+    X, y = data[:2]
+    both = np.c_[y, 1e6 * np.cos(X[:, 2])]
+    model = KernelRidgeCV(random_state=0).fit(X, both)
+    assert model.predict(X[:5]).shape == (5, 2)
+    assert model.loo_predictions_.shape == both.shape
+    assert r2_score(both, model.loo_predictions_, multioutput="raw_values").min() > 0.7
+
+
+def test_weights_of_zero_are_as_good_as_leaving_points_out(data):
+    X, y, X_test, _ = data
+    weights = np.where(np.arange(len(y)) < 80, 1.0, 0.0)
+    options = {"alphas": ALPHAS, "kernel": Gaussian(3.0)}
+    weighted = KernelRidgeCV(**options).fit(X, y, sample_weight=weights)
+    fewer = KernelRidgeCV(**options).fit(X[:80], y[:80])
+    assert weighted.alpha_ == fewer.alpha_
+    np.testing.assert_allclose(weighted.predict(X_test), fewer.predict(X_test), atol=1e-8)
+
+
+def test_constant_targets_and_constant_columns_have_a_defined_answer():
+    X = np.c_[np.ones(20), np.arange(20.0)]
+    np.testing.assert_allclose(KernelRidgeCV(random_state=0).fit(X, np.full(20, 3.0)).predict(X), 3.0)
+    np.testing.assert_allclose(KernelRidgeCV(random_state=0).fit(X[:, :1], np.arange(20.0)).predict(X[:2, :1]), 9.5)
+
+
+def test_more_points_than_the_path_takes_are_sampled(data, monkeypatch):
+    monkeypatch.setattr(ridge_cv, "PATH_LIMIT", 60)
+    monkeypatch.setattr(ridge_cv, "PATH_SAMPLE", 50)
+    model = KernelRidgeCV(kernel=Gaussian(3.0), random_state=0).fit(*data[:2])
+    assert model.loo_predictions_.shape == (110,)
+    assert len(model.dual_coef_) == 110
+
+
+def test_a_small_memory_budget_makes_subsets_smaller(data):
+    model = KernelRidgeCV(memory="300KB", random_state=0).fit(*data[:2])
+    assert model.score(*data[2:]) > 0.8
+    assert len(model.dual_coef_) == 110
+
+
+def test_precomputed_kernels_and_objects_work(data):
+    X, y, X_test, _ = data
+    kernel = Gaussian(3.0)
+    model = KernelRidgeCV(kernel="precomputed", alphas=ALPHAS).fit(kernel(X), y)
+    direct = KernelRidgeCV(kernel=kernel, alphas=ALPHAS).fit(X, y)
+    assert model.alpha_ == direct.alpha_
+    np.testing.assert_allclose(model.predict(kernel(X_test, X)), direct.predict(X_test), atol=1e-8)
+    words = ["a", "bb", "ccc", "dddd", "eeeee"]
+    on_words = KernelRidgeCV(kernel=Custom(lambda a, b: float(len(a) * len(b)))).fit(words, np.arange(5.0))
+    np.testing.assert_allclose(on_words.predict(["ffffff"]), 5.0, atol=1e-3)
+
+
+def test_frames_pickles_and_clones_behave(data, fitted):
+    X, y, X_test, _ = data
+    names = [f"column {i}" for i in range(4)]
+    framed = KernelRidgeCV(random_state=0).fit(pd.DataFrame(X, columns=names), y)
+    assert framed.feature_names_in_.tolist() == names
+    np.testing.assert_array_equal(framed.predict(pd.DataFrame(X_test, columns=names)), fitted.predict(X_test))
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(X_test), fitted.predict(X_test))
+    assert clone(fitted).get_params() == fitted.get_params()
+
+
+def test_intervals_hold_most_new_targets(data, fitted):
+    low, high = fitted.predict_interval(data[2], coverage=0.9).T
+    assert np.mean((low <= data[3]) & (data[3] <= high)) > 0.75
+
+
+class Recorder:
+    """A callback that counts steps, and may interrupt."""
+
+    def __init__(self, interrupt_at=None):
+        self.steps, self.closed, self.interrupt_at = 0, False, interrupt_at
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **kwargs):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **kwargs):
+        self.steps += context.task_name == "step"
+        if self.steps == self.interrupt_at:
+            raise KeyboardInterrupt
+        return False
+
+    def teardown(self, estimator, context):
+        self.closed = True
+
+
+def test_callbacks_are_told_of_every_step(data):
+    recorder = Recorder()
+    model = KernelRidgeCV(random_state=0).set_callbacks(recorder).fit(*data[:2])
+    assert recorder.closed
+    assert recorder.steps >= len(model.path_["tuning"]) > 0
+
+
+def test_an_interrupted_fit_leaves_the_object_unfitted_and_closes_callbacks(data):
+    recorder = Recorder(interrupt_at=3)
+    model = KernelRidgeCV(random_state=0).set_callbacks(recorder)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*data[:2])
+    assert recorder.closed
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    with pytest.raises(NotFittedError):
+        _ = model.loo_predictions_
+
+
+def test_a_failed_fit_keeps_what_was_fitted_before(data):
+    X, y, X_test, _ = data
+    model = KernelRidgeCV(kernel=Gaussian(3.0)).fit(X, y)
+    before = model.predict(X_test)
+    with pytest.raises(ValueError, match="y must have shape"):
+        model.fit(X, y[:3])
+    np.testing.assert_array_equal(model.predict(X_test), before)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alphas": [1.0, 0.0]}, "positive penalties"),
+        ({"alphas": []}, "positive penalties"),
+        ({"length_scales": 2.0}, "list of length scales"),
+        ({"length_scales": "best"}, "list of length scales"),
+        ({"kernel": Linear(), "length_scales": [1.0]}, "no length scale"),
+        ({"kernel": "gaussian"}, "kernel must be"),
+        ({"kernel": Sigmoid(scale=-1.0)}, "positive semi-definite"),
+        ({"solver": "magic"}, "solver must be"),
+    ],
+    ids=str,
+)
+def test_bad_options_are_named_and_leave_the_object_unfitted(data, options, message):
+    model = KernelRidgeCV(**options)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*data[:2])
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+
+
+def test_one_point_is_too_few():
+    with pytest.raises(ValueError, match="at least 2 points"):
+        KernelRidgeCV(kernel=Gaussian()).fit([[1.0]], [1.0])

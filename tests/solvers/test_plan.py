@@ -1,0 +1,105 @@
+"""The plan: which solver, why, and at what cost."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from mercer import MemoryBudgetError
+from mercer.kernels import Custom, FromFeatures, Gaussian, Linear, Polynomial, Precomputed
+from mercer.solvers.base import Problem
+from mercer.solvers.plan import SOLVERS, make_solver, plan, plan_problem
+
+MODULE = import_module("mercer.solvers.plan")  # the package has a function of that name
+
+
+@pytest.mark.parametrize(
+    ("kernel", "n", "options", "solver"),
+    [
+        (Polynomial(2), 200_000, {}, "primal"),
+        (Linear(), 10, {}, "cholesky"),  # as many features as points: nothing is gained
+        (Gaussian(), 5_000, {"loo": True}, "spectral"),
+        (Gaussian(), 5_000, {"alphas": 20}, "spectral"),
+        (Gaussian(), 5_001, {"alphas": 20}, "cholesky"),
+        (Gaussian(), 5_000, {}, "cholesky"),
+        (Gaussian(), 20_000, {}, "cholesky"),
+        (Gaussian(), 60_000, {}, "cg"),
+        (Gaussian(), 60_000, {"loo": True}, "nystroem"),
+        (Gaussian(), 10_000_000, {}, "nystroem"),
+        (Polynomial(4), 200_000, {"memory": "8GB"}, "cg"),  # 10,626 features are too many
+    ],
+)
+def test_the_ladder_goes_by_features_path_memory_and_time(monkeypatch, kernel, n, options, solver):
+    monkeypatch.setattr(MODULE, "_cores", lambda: 8)
+    d = 20 if isinstance(kernel, Polynomial) else 10
+    chosen = plan(kernel, n, d, **{"memory": "4GB", **options})
+    assert chosen.solver == solver
+    assert 0 < chosen.memory <= 8e9
+    assert chosen.flops > 0
+    assert chosen.seconds > 0
+
+
+def test_every_choice_fits_its_budget():
+    for n in (10, 1_000, 30_000, 1_000_000):
+        for memory in (10**8, 10**9, 10**10):
+            for loo in (False, True):
+                assert plan(Gaussian(), n, 5, memory=memory, loo=loo).memory <= memory
+
+
+def test_a_plan_reads_as_a_sentence():
+    text = str(plan(Gaussian(), 20_000, 8, memory="4GB"))
+    assert text.startswith("cholesky, because the 20000 × 20000 matrix in float32 fits into the budget of 4.0 GB")
+    assert "1.7 GB" in text
+
+
+def test_objects_without_columns_are_never_primal():
+    assert plan(FromFeatures(lambda x: [1.0, len(x)]), 100, None).solver == "cholesky"
+    assert plan(Custom(max), 100, None).solver == "cholesky"
+
+
+def test_a_solver_that_is_asked_for_is_taken():
+    for solver in SOLVERS:
+        assert plan(Linear(), 100, 3, solver=solver).solver == solver
+
+
+def test_a_solver_that_does_not_fit_is_refused_with_what_would():
+    with pytest.raises(MemoryBudgetError, match=r"needs 60\.0 GB.*budget is 500\.0 MB; solver='cg' would fit.*points"):
+        plan(Gaussian(), 50_000, 20, memory="500MB", solver="spectral")
+    with pytest.raises(MemoryBudgetError, match=r"solver='cholesky' for 50000 points needs"):
+        plan(Gaussian(), 50_000, 20, memory="500MB", solver="cholesky")
+
+
+def test_a_budget_too_small_for_anything_is_refused_with_the_number_needed():
+    with pytest.raises(MemoryBudgetError, match=r"a fit of 50000 points needs at least .* budget is 1\.0 MB"):
+        plan(Gaussian(), 50_000, 20, memory="1MB")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 0}, "n must be a whole number"),
+        ({"n": 2.5}, "n must be a whole number"),
+        ({"d": 0}, "d must be a whole number"),
+        ({"alphas": 0}, "alphas must be"),
+        ({"solver": "magic"}, "solver must be 'auto' or one of"),
+        ({"solver": "primal"}, "finitely many explicit features"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        plan(Gaussian(), **{"n": 100, "d": 3, **arguments})
+
+
+def test_a_problem_without_a_penalty_or_a_proof_is_decomposed():
+    X = np.arange(12.0).reshape(6, 2)
+    y, one = np.ones((6, 1)), np.ones(1)
+    assert plan_problem(Problem(Gaussian(), X, y), one).solver == "cholesky"
+    assert "singular" in plan_problem(Problem(Gaussian(), X, y), 0 * one).reason
+    assert "not proved" in plan_problem(Problem(Custom(np.dot), X, y), one).reason
+    assert plan_problem(Problem(Linear(), X, y), 0 * one, "cholesky").solver == "cholesky"
+    assert plan_problem(Problem(Precomputed(np.eye(6)), np.arange(6), y), one).solver == "cholesky"
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_name_makes_its_solver(name):
+    assert make_solver(name, random_state=0).name == name
