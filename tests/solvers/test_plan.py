@@ -103,3 +103,15 @@ def test_a_problem_without_a_penalty_or_a_proof_is_decomposed():
 @pytest.mark.parametrize("name", SOLVERS)
 def test_every_name_makes_its_solver(name):
     assert make_solver(name, random_state=0).name == name
+
+
+def test_many_points_with_a_large_penalty_are_left_to_conjugate_gradients():
+    X, y = np.zeros((9000, 2)), np.zeros((9000, 1))
+    problem = Problem(4.0 * Gaussian(), X, y)
+    assert plan_problem(problem, np.array([1.0])).solver == "cg"
+    assert plan_problem(problem, np.array([0.01])).solver == "cholesky"
+    assert plan_problem(problem, np.array([1.0]), loo=True).solver == "cholesky"
+    assert plan_problem(problem, np.array([1.0]), "cholesky").solver == "cholesky"
+    weighted = Problem(4.0 * Gaussian(), X, y, weights=np.full(9000, 100.0))
+    assert plan_problem(weighted, np.array([1.0])).solver == "cholesky"
+    assert plan_problem(Problem(Custom(np.dot), X, y), np.array([1.0])).solver == "cholesky"
