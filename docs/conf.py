@@ -40,6 +40,9 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
+# Estimators inherit docstrings of scikit-learn that refer to its own pages.
+suppress_warnings = ["ref.ref"]
+
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
