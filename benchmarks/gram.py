@@ -1,12 +1,12 @@
 """The lazy Gram matrix against plain chunked NumPy and against scikit-learn, on two cores or however many there are."""
 
-import os
 from collections.abc import Callable
 
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 from mercer import Gram, _native
+from mercer.gram.native import default_threads
 from mercer.kernels import Gaussian, Kernel, Linear, Polynomial
 
 from .measure import best_time, peak_memory, race, table, uci, verdict
@@ -109,7 +109,7 @@ def dense_row(dtype: type, d: int) -> list[str]:
 
 
 def main() -> None:
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    threads = default_threads()
     print(f"\n{threads} cores, instruction sets {', '.join(_native.isas())}; entries per second are n² / time")
     rows = []
     for d, target in TARGETS.items():

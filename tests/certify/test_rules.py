@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mercer.certify import Proved
 from mercer.certify.expand import expand, monomial_text
 from mercer.certify.rules import prove, telling_spacings, tidy
 from mercer.kernels import Constant, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid, exp
@@ -55,8 +56,9 @@ def test_a_spectral_lemma_serves_inside_a_composition():
 
 def test_columns_fix_the_dimension_of_what_looks_at_them():
     verdict = prove((3.0 * Gaussian(1.0) - Gaussian(2.0)).on([3]) * Linear())
-    assert verdict is not None
+    assert isinstance(verdict, Proved)
     assert verdict.dim is None
+    assert verdict.proof.parts
 
 
 def test_a_matrix_serves_inside_a_composition():

@@ -30,7 +30,7 @@ MODULE = import_module("mercer.solvers.plan")  # the package has a function of t
     ],
 )
 def test_the_ladder_goes_by_features_path_memory_and_time(monkeypatch, kernel, n, options, solver):
-    monkeypatch.setattr(MODULE, "_cores", lambda: 8)
+    monkeypatch.setattr(MODULE, "default_threads", lambda: 8)
     d = 20 if isinstance(kernel, Polynomial) else 10
     chosen = plan(kernel, n, d, **{"memory": "4GB", **options})
     assert chosen.solver == solver

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import os
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.gram.budget import MemoryBudgetError, parse_memory, show_bytes
+from mercer.gram.native import default_threads
 from mercer.gram.program import UnsupportedError, lower
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.data import take
@@ -218,7 +218,7 @@ class _Estimates:
         return n * self.centers * (self.centers + entry) + self.alphas * self.centers**3
 
     def seconds(self, solver: str) -> float:
-        return self.flops(solver) / (RATE[solver] * _cores())
+        return self.flops(solver) / (RATE[solver] * default_threads())
 
     def plan(self, solver: str, reason: str) -> Plan:
         return Plan(solver, reason, int(self.memory(solver)), self.flops(solver), self.seconds(solver))
@@ -300,10 +300,6 @@ def _features(kernel: Kernel, d: int | None) -> float:
 def _check_count(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
         raise ValueError(f"plan: {name} must be a whole number of at least 1, got {value!r}")
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _show_seconds(seconds: float) -> str:
