@@ -109,12 +109,3 @@ class Solver(Protocol):
 
     def prepare(self, problem: Problem) -> Prepared:
         """Do what does not depend on α."""
-
-
-def with_intercept(solved: np.ndarray, ones: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (c, b) of the problem with an intercept from A⁻¹y and η = A⁻¹1 (one column for all outputs, or each).
-
-    b = 1ᵀA⁻¹y / 1ᵀη and c = A⁻¹y − bη.
-    """
-    b = solved.sum(axis=0) / ones.sum(axis=0)
-    return solved - b * ones.reshape(len(ones), -1), b
