@@ -11,15 +11,19 @@ from mercer.kernels.data import pick
 
 from .base import Problem
 
-BLOCK_BYTES = 2**26  # of features at a time
+BLOCK_BYTES = 2**28  # of features at a time, with copies
 FEW = 4  # values of α for which Cholesky factors are cheaper than one eigendecomposition
+REFINEMENTS = 4  # corrections of a solution by its true residual
+REFINED = 1e-7  # the relative residual at which they stop
 
 
 class RestrictedRidge:
     """min Σ wᵢ(yᵢ − φᵢᵀβ − b)² + α‖β‖² with φᵢ = L⁻¹(k(z₁, xᵢ), …, k(z_m, xᵢ)) and K_mm = LLᵀ.
 
-    Rows pass by in blocks, once to sum up H = Σ wᵢφᵢφᵢᵀ and once more for leave-one-out residuals.  Features and sums
-    are float64: L⁻¹ enlarges rounding of the kernel values by its condition number, which leaves no room for float32.
+    Rows pass by in blocks, once to sum up H = Σ wᵢφᵢφᵢᵀ and once more for leave-one-out residuals, all in float64.
+    Where kernel values are quick to compute again, H is first taken as L⁻¹(Σ wᵢkᵢkᵢᵀ)L⁻ᵀ, half the work of summing up
+    the features themselves but with rounding enlarged by the condition number of K_mm.  Solutions are corrected by
+    their true residual, and if they do not reach a small one that way, the features are summed up after all.
 
     Parameters
     ----------
@@ -43,7 +47,8 @@ class RestrictedRidge:
         self._target_mean = np.zeros(self._y.shape[1])
         if problem.fit_intercept:
             self._target_mean = self._weights @ self._y / self._total
-        self._sum_up()
+        self._reverse = self._gram.T if self._gram.backend_name == "native" else None
+        self._sum_up(raw=self._reverse is not None)
 
     @property
     def rank(self) -> int:
@@ -52,11 +57,11 @@ class RestrictedRidge:
 
     def solve(self, alpha: np.ndarray) -> tuple[np.ndarray, float]:
         """Return β for one α per output, and the largest ‖g − (H + αI)β‖ / ‖αβ‖."""
-        beta = self._inverse(alpha, self._right)
-        beta += self._inverse(alpha, self._left_over(alpha, beta))
-        left, size = np.linalg.norm(self._left_over(alpha, beta), axis=0), np.linalg.norm(alpha * beta, axis=0)
-        relative = np.divide(left, size, out=np.zeros_like(left), where=size > 0)
-        return beta, float(relative.max())
+        beta, relative = self._refined(alpha)
+        if self._raw and relative > REFINED:
+            self._sum_up(raw=False)
+            beta, relative = self._refined(alpha)
+        return beta, relative
 
     def coefficients(self, beta: np.ndarray) -> np.ndarray:
         """Return c = L⁻ᵀβ."""
@@ -83,33 +88,65 @@ class RestrictedRidge:
             out[part] = (self._y[chosen] - fitted) / np.maximum(1.0 - leverage, np.finfo(np.float64).eps)
         return out
 
-    def _sum_up(self) -> None:
-        m = self.rank
-        inner, right, total = np.zeros((m, m)), np.zeros((m, self._y.shape[1])), np.zeros(m)
-        rows = np.arange(self._problem.n)
-        for part, features in self._blocks(rows):
-            roots = np.sqrt(self._weights[part])
-            features *= roots
-            inner += features @ features.T
-            right += features @ (roots[:, None] * (self._y[part] - self._target_mean))
-            total += features @ roots
+    def _refined(self, alpha: np.ndarray) -> tuple[np.ndarray, float]:
+        beta, best = np.zeros_like(self._right), np.inf
+        step = self._inverse(alpha, self._right)
+        for _ in range(REFINEMENTS):
+            left = self._left_over(alpha, beta + step)
+            size = np.linalg.norm(alpha * (beta + step), axis=0)
+            each = np.divide(np.linalg.norm(left, axis=0), size, out=np.zeros_like(size), where=size > 0)
+            relative = float(each.max())
+            if not relative < best:  # no more digits to gain
+                break
+            beta, best = beta + step, relative
+            if best <= REFINED:
+                break
+            step = self._inverse(alpha, left)
+        return beta, best
+
+    def _sum_up(self, raw: bool) -> None:
+        from scipy.linalg import blas, solve_triangular
+
+        m, rows = self.rank, np.arange(self._problem.n)
+        inner = np.zeros((m, m), order="F")  # its lower triangle
+        right, total = np.zeros((m, self._y.shape[1])), np.zeros(m)
+        for part, features in self._kernel_blocks(rows) if raw else self._blocks(rows):
+            weights = self._weights[part]
+            right += features @ (weights[:, None] * (self._y[part] - self._target_mean))
+            total += features @ weights
+            if self._problem.weights is not None:
+                features *= np.sqrt(weights)
+            inner = blas.dsyrk(1.0, features, beta=1.0, c=inner, lower=1, overwrite_c=1)
+        inner = np.tril(inner) + np.tril(inner, -1).T
+        if raw:
+            half = solve_triangular(self._triangle, inner, lower=True, overwrite_b=True, check_finite=False)
+            inner = solve_triangular(self._triangle, half.T, lower=True, check_finite=False)
+            inner = (inner + inner.T) / 2
+            right = solve_triangular(self._triangle, right, lower=True, check_finite=False)
+            total = solve_triangular(self._triangle, total, lower=True, check_finite=False)
         self._mean = np.zeros(m)
         if self._problem.fit_intercept:
             self._mean = total / self._total
             # Σ w(φ − φ̄)(φ − φ̄)ᵀ; the targets are centred already, so that the right-hand side stays as it is.
             inner -= np.outer(total, self._mean)
-        self._inner, self._right = inner, right
+        self._inner, self._right, self._raw = inner, right, raw
+        self._triangles.clear()
+        self._decomposed = None
 
     def _blocks(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Positions in ``rows`` and the features of these rows, one column each."""
         from scipy.linalg import solve_triangular
 
+        for part, values in self._kernel_blocks(rows):
+            yield part, solve_triangular(self._triangle, values, lower=True, overwrite_b=True, check_finite=False)
+
+    def _kernel_blocks(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Positions in ``rows`` and k(z, x) of these rows x, one column each, in Fortran order."""
         budget = min(BLOCK_BYTES, self._problem.memory // 4)
         step = max(1, budget // (24 * self.rank))
         for start in range(0, len(rows), step):
             part = slice(start, min(start + step, len(rows)))
-            values = self._gram.rows(rows[part]).T  # Fortran order, so that it is solved in place
-            yield part, solve_triangular(self._triangle, values, lower=True, overwrite_b=True, check_finite=False)
+            yield part, self._gram.rows(rows[part]).T
 
     def _factorise(self, alpha: np.ndarray) -> None:
         """Make H + αI ready to be inverted: by Cholesky for a few α, by eigenvalues once for all others."""
@@ -159,4 +196,12 @@ class RestrictedRidge:
         return out
 
     def _left_over(self, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
-        return np.asarray(self._right - self._inner @ beta - alpha * beta)
+        """What β leaves of the right-hand side: from H, or from the data where H may have lost digits."""
+        if self._reverse is None:
+            return np.asarray(self._right - self._inner @ beta - alpha * beta)
+        from scipy.linalg import solve_triangular
+
+        fitted = self._gram @ self.coefficients(beta) + self.intercept(beta)
+        errors = self._weights[:, None] * (self._y - fitted)
+        image = solve_triangular(self._triangle, self._reverse @ errors, lower=True, check_finite=False)
+        return np.asarray(image - np.outer(self._mean, errors.sum(axis=0)) - alpha * beta)

@@ -20,7 +20,7 @@ from ._restricted import RestrictedRidge
 from .base import Problem, Solution
 
 FIRST = 256  # centres to begin with
-POINTS_PER_CENTRE = 8  # among which pivoting looks for centres, so that it costs less than the fit
+POINTS_PER_CENTRE = 4  # among which pivoting looks for centres, so that it costs less than the fit
 JUDGES = 5000  # rows whose leave-one-out errors decide whether more centres pay
 IMPROVEMENT = 0.01
 TOLERANCE = 1e-6
