@@ -14,7 +14,8 @@ from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.data import pick
 from mercer.solvers.base import Problem
-from mercer.solvers.spectral import Spectral
+from mercer.solvers.spectral import Spectral, SpectralPrepared
+from mercer.solvers.tridiagonal import Tridiagonal, TridiagonalPrepared
 
 GRID = np.logspace(-9.0, 3.0, 25)  # penalties, relative to the mean of k(x, x)
 FINER = 11  # penalties between the neighbours of the best
@@ -123,10 +124,15 @@ def minus_squared_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndar
 
 def loo_curve(problem: Problem, score: Score) -> Curve:
     """Return the function from penalties to scores of leave-one-out predictions."""
-    prepared = Spectral().prepare(problem)
+    prepared: TridiagonalPrepared | SpectralPrepared = Tridiagonal().prepare(problem)
 
     def curve(alphas: np.ndarray) -> np.ndarray:
-        left_out = problem.y - prepared.loo(alphas)
+        nonlocal prepared
+        try:
+            left_out = problem.y - prepared.loo(alphas)
+        except np.linalg.LinAlgError:  # an α of 0, or one that only eigenvalues can tell from it
+            prepared = Spectral().prepare(problem)
+            left_out = problem.y - prepared.loo(alphas)
         return _scores(score, problem.y, left_out, problem.weights)
 
     return curve

@@ -7,6 +7,7 @@ from .nystroem import Nystroem
 from .plan import Plan, plan
 from .primal import Primal
 from .spectral import Spectral
+from .tridiagonal import Tridiagonal
 
 __all__ = [
     "Cholesky",
@@ -19,5 +20,6 @@ __all__ = [
     "Solution",
     "Solver",
     "Spectral",
+    "Tridiagonal",
     "plan",
 ]

@@ -1,6 +1,7 @@
 """The dual problem all support vector machines share, and the certificate that it is solved.
 
-Every machine is min ½βᵀKβ − tᵀβ + ε‖β‖₁ over a box l ≤ β ≤ u with Σβ fixed in each of one or two groups; f = Σ βᵢk(xᵢ, ·).
+Every machine is min ½βᵀKβ − tᵀβ + ε‖β‖₁ over a box l ≤ β ≤ u with Σβ fixed in each of one or two groups, and
+f = Σ βᵢk(xᵢ, ·).
 
 ========== ======== ======== =========================== ======= ==================================
 machine    t        ε        box                         groups  Σβ
@@ -13,8 +14,8 @@ one-class  0        0        0 ≤ β ≤ 1                   one     νn
 ========== ======== ======== =========================== ======= ==================================
 
 The primal is ½‖f‖² + Σ φᵢ(tᵢ − f(xᵢ) − b) + Σβ·b with φᵢ(r) = max of βr − ε|β| over the box, b one number per group:
-the hinge, the ε-insensitive loss and their kin.  Primal minus dual value is the duality gap, never negative, and a bound
-on how far the objective is from its minimum.
+the hinge, the ε-insensitive loss and their kin.  Primal minus dual value is the duality gap, never negative, and a
+bound on how far the objective is from its minimum.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class DualProblem:
     def scores(self, beta: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how fast the dual grows when a coefficient rises, and what it loses when it falls.
 
-        −∞ where β may not rise, +∞ where it may not fall.  β is optimal in a group when no rise is worth more than a fall.
+        −∞ where β may not rise, +∞ where it may not fall.  β is optimal in a group when no rise is worth more than any
+        fall.
         """
         slope = self.target - values
         rise = slope - np.where(beta >= 0, self.epsilon, -self.epsilon)

@@ -50,27 +50,33 @@ class Spectral:
 
     def prepare(self, problem: Problem) -> SpectralPrepared:
         """Decompose the matrix."""
-        n = problem.n
-        require(
-            MATRICES * n * n * 8,
-            problem.memory,
-            f"the eigendecomposition of a {n} × {n} matrix",
-            "give more memory, or use the Cholesky or the conjugate gradient solver",
-        )
-        gram = problem.gram(dtype=np.float64)
-        K = gram.dense()
-        # Residuals are computed from K itself, which the decomposition destroys: keep it only if it is slow to compute.
-        keep = gram.backend_name != "native" and (MATRICES + 1) * n * n * 8 <= problem.memory
-        product: Product = K.copy() if keep else gram
-        roots = np.ones(n) if problem.weights is None else np.sqrt(np.asarray(problem.weights, dtype=np.float64))
-        if problem.weights is not None:
-            K *= roots
-            K *= roots[:, None]
+        K, roots, product = scaled_matrix(problem, MATRICES, "eigendecomposition")
         trace = float(np.abs(np.diagonal(K)).sum())
         # The transposed view of a symmetric matrix is in LAPACK's order, so that nothing is copied.
         values, Q = linalg.eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
         values[np.abs(values) <= 8 * np.finfo(np.float64).eps * trace] = 0.0
         return SpectralPrepared(problem, values, Q, roots, product)
+
+
+def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarray, np.ndarray, Product]:
+    """Return W^½KW^½ to be overwritten, the diagonal of W^½, and K for products, where ``matrices`` fit the budget."""
+    n = problem.n
+    require(
+        matrices * n * n * 8,
+        problem.memory,
+        f"the {work} of a {n} × {n} matrix",
+        "give more memory, or use the Cholesky or the conjugate gradient solver",
+    )
+    gram = problem.gram(dtype=np.float64)
+    K = gram.dense()
+    # Residuals are computed from K itself, which the decomposition destroys: keep it only if it is slow to compute.
+    keep = gram.backend_name != "native" and (matrices + 1) * n * n * 8 <= problem.memory
+    product: Product = K.copy() if keep else gram
+    roots = np.ones(n) if problem.weights is None else np.sqrt(np.asarray(problem.weights, dtype=np.float64))
+    if problem.weights is not None:
+        K *= roots
+        K *= roots[:, None]
+    return K, roots, product
 
 
 class SpectralPrepared:
