@@ -8,6 +8,8 @@
 
 #include <string>
 
+#include "kernels.hpp"
+
 namespace mercer {
 
 namespace nb = nanobind;
@@ -79,6 +81,31 @@ void expect_shape(const A& a, const std::string& name, std::initializer_list<int
   }
   expected += shape.size() == 1 ? ",)" : ")";
   if (!same) throw wrong_value(name + " must have shape " + expected + ", got " + shape_text(a));
+}
+
+// Row numbers, each of which must lie in [0, limit).
+inline const int64_t* checked_index(const Input& index, int64_t limit) {
+  const int64_t* row = static_cast<const int64_t*>(index.data());
+  for (size_t i = 0; i < index.shape(0); ++i)
+    if (row[i] < 0 || row[i] >= limit)
+      throw wrong_value("rows must lie in 0.." + std::to_string(limit - 1) + ", got " + std::to_string(row[i]));
+  return row;
+}
+
+constexpr int most_threads = 1024;
+
+inline void check_threads(int threads) {
+  if (threads < 1 || threads > most_threads)
+    throw wrong_value("threads must lie in 1.." + std::to_string(most_threads) + ", got " + std::to_string(threads));
+}
+
+inline const Isa& isa_named(const std::string& name) {
+  std::string known;
+  for (const Isa* const* isa = available_isas(); *isa; ++isa) {
+    if (name.empty() || name == (*isa)->name) return **isa;
+    known += (known.empty() ? "" : ", ") + std::string((*isa)->name);
+  }
+  throw wrong_value("instruction set '" + name + "' is not available here; available are " + known);
 }
 
 }  // namespace mercer

@@ -55,6 +55,24 @@ void contract(const ContractArguments<T>& c) {
   for (; side < c.right_hand_sides; ++side) contract_rows<scatter, strip_rows, 1, T>(c, side, 0);
 }
 
+// The column sums alone: scattered[j] += sum_i K[i, j] v_rows[i] for each right-hand side.
+template <class T>
+void scatter(const ContractArguments<T>& c) {
+  for (Index side = 0; side < c.right_hand_sides; ++side) {
+    Vec<T> weight[strip_rows];
+    MERCER_UNROLL for (int i = 0; i < strip_rows; ++i) weight[i] = splat<T>(c.v_rows[side * c.v_step + i]);
+    T* scattered = c.scattered + side * c.scattered_step;
+    for (Index j = 0; j < c.columns; j += width<T>) {
+      Vec<T> even = load(scattered + j), odd = Vec<T>{};
+      MERCER_UNROLL for (int i = 0; i < strip_rows; i += 2) {
+        even = load(c.K + i * c.K_step + j) * weight[i] + even;
+        odd = load(c.K + (i + 1) * c.K_step + j) * weight[i + 1] + odd;
+      }
+      store(scattered + j, even + odd);
+    }
+  }
+}
+
 template <class T>
 void widen_add(const T* from, double* to, Index count) {
   for (Index j = 0; j < count; ++j) to[j] += double(from[j]);

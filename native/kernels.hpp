@@ -76,6 +76,24 @@ struct ContractArguments {
   Index scattered_step;
 };
 
+// A dual problem on a stored matrix K, rows K_step apart; see smo.hpp.  Variables [0, second) and [second, n)
+// are two groups, the second often empty.  rise and fall are scratch of n numbers.
+template <class T>
+struct SmoArguments {
+  Index n, second;
+  const T* K;
+  Index K_step;
+  const double *diagonal, *lower, *upper;
+  double epsilon, tolerance;
+  Index max_iter;
+  double *beta, *slope, *rise, *fall;
+};
+
+struct SmoResult {
+  Index count;
+  double violation;
+};
+
 template <class T>
 struct Kernels {
   int strip;  // rows of a strip
@@ -85,6 +103,9 @@ struct Kernels {
   void (*gather_scatter)(const ContractArguments<T>&);
   void (*widen_add)(const T* from, double* to, Index count);
   void (*stream)(const T* from, T* to, Index count);  // a copy past the caches; fence afterwards
+  void (*scatter)(const ContractArguments<T>&);       // only the column sums
+  SmoResult (*smo)(const SmoArguments<T>&);
+  void (*weigh_rows)(const T* const* rows, const double* weights, Index count, double* sums, Index from, Index to);
 };
 
 struct Isa {

@@ -8,20 +8,10 @@
 #include "code.hpp"
 #include "plan.hpp"
 #include "pool.hpp"
+#include "smo_module.hpp"
 
 namespace mercer {
 namespace {
-
-constexpr int most_threads = 1024;
-
-const Isa& isa_named(const std::string& name) {
-  std::string known;
-  for (const Isa* const* isa = available_isas(); *isa; ++isa) {
-    if (name.empty() || name == (*isa)->name) return **isa;
-    known += (known.empty() ? "" : ", ") + std::string((*isa)->name);
-  }
-  throw wrong_value("instruction set '" + name + "' is not available here; available are " + known);
-}
 
 // The Python object: one of two plans by element type, and references to the arrays the plan reads.
 class BoundPlan {
@@ -57,13 +47,25 @@ class BoundPlan {
     const Output to = checked_array<Output>(out, "out", 2, dtype_);
     const int64_t count = int64_t(index.shape(0));
     expect_shape(to, "out", {count, column_stop - column_start});
-    const int64_t* row = static_cast<const int64_t*>(index.data());
-    for (int64_t i = 0; i < count; ++i)
-      if (row[i] < 0 || row[i] >= rows_)
-        throw wrong_value("rows must lie in 0.." + std::to_string(rows_ - 1) + ", got " + std::to_string(row[i]));
+    const int64_t* row = checked_index(index, rows_);
     visit([&](auto& plan, auto type) {
       plan.dense(static_cast<decltype(type)*>(to.data()), row, Index(count), Index(column_start), Index(column_stop),
                  threads);
+    });
+  }
+
+  void add_rows(nb::handle rows, nb::handle V, nb::handle out, int threads) const {
+    check_threads(threads);
+    const Input index = checked_array<Input>(rows, "rows", 1, "int64");
+    const int64_t count = int64_t(index.shape(0));
+    const Input v = checked_array<Input>(V, "V", 1, dtype_);
+    expect_shape(v, "V", {count});
+    const Output to = checked_array<Output>(out, "out", 1, "float64");
+    expect_shape(to, "out", {columns_});
+    const int64_t* row = checked_index(index, rows_);
+    visit([&](auto& plan, auto type) {
+      plan.add_rows(row, Index(count), static_cast<const decltype(type)*>(v.data()), static_cast<double*>(to.data()),
+                    threads);
     });
   }
 
@@ -108,10 +110,6 @@ class BoundPlan {
     });
   }
 
-  static void check_threads(int threads) {
-    if (threads < 1 || threads > most_threads)
-      throw wrong_value("threads must lie in 1.." + std::to_string(most_threads) + ", got " + std::to_string(threads));
-  }
   void check_rows(int64_t start, int64_t stop) const {
     if (start < 0 || stop < start || stop > rows_)
       throw wrong_value("need 0 <= row_start <= row_stop <= " + std::to_string(rows_) + ", got " +
@@ -225,9 +223,12 @@ NB_MODULE(_native, m) {
            "Adds to out what the tiles of these rows on and above the diagonal contribute to K @ V.")
       .def("dense", &BoundPlan::dense, "out"_a, "rows"_a, "col_start"_a, "col_stop"_a, "threads"_a,
            "out[a, :] = K[rows[a], col_start:col_stop]")
+      .def("add_rows", &BoundPlan::add_rows, "rows"_a, "V"_a, "out"_a, "threads"_a,
+           "out[j] += sum over a of V[a] K[rows[a], j]")
       .def("symmetric_dense", &BoundPlan::symmetric_dense, "out"_a, "row_start"_a, "row_stop"_a, "threads"_a,
            "out[i, j] = out[j, i] = K[i, j] for the rows i of the range and all j >= i, each tile evaluated once")
       .def("workspace", &BoundPlan::workspace, "r"_a, "threads"_a, "Bytes of scratch that a product allocates.");
+  bind_smo(m);
   m.def("_stop_threads", [] {
     const nb::gil_scoped_release released;
     stop_threads();

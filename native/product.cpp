@@ -62,6 +62,43 @@ void Plan<T>::product(const T* V, Index r, double* out, Index row_start, Index r
     for (Index i = 0; i < rows * r; ++i) target[i] += partial.get()[group * rows * r + i];
 }
 
+// Tasks are groups of columns.  The sums of a row block are formed in T, as everywhere, and added up in
+// double.
+template <class T>
+void Plan<T>::add_rows(const int64_t* rows, Index count, const T* V, double* out, int threads) const {
+  if (count == 0) return;
+  const Index groups = (columns_ + scatter_width - 1) / scatter_width;
+  threads = useful_threads(threads, groups, double(count) * double(columns_));
+  struct Scratch {
+    Worker worker;
+    Buffer<T> tile, weights;
+  };
+  std::vector<Scratch> scratch;
+  for (int i = 0; i < threads; ++i)
+    scratch.push_back({Worker(*this, 0), Buffer<T>(column_block_ + kernels_.panel), Buffer<T>(row_block)});
+
+  share_tasks(groups, threads, [&](int w, Index task) {
+    Scratch& s = scratch[std::size_t(w)];
+    const Index from = task * scatter_width, to = std::min(columns_, from + scatter_width);
+    for (Index first = 0; first < count; first += row_block) {
+      const Index some = std::min(row_block, count - first);
+      s.worker.load_rows(rows + first, 0, some);
+      std::fill(s.weights.get(), s.weights.get() + row_block, T(0));
+      std::copy(V + first, V + first + some, s.weights.get());
+      for (Index j = from; j < to; j += column_block_) {
+        const Index width = std::min(column_block_, to - j), padded = s.worker.padded(width);
+        std::fill(s.tile.get(), s.tile.get() + padded, T(0));
+        for (Index strip = 0; strip < s.worker.strips(); ++strip) {
+          const T* K = s.worker.evaluate(strip, j, width);
+          kernels_.scatter({K, s.worker.step(), padded, 1, nullptr, s.weights.get() + strip * kernels_.strip, 0,
+                            nullptr, s.tile.get(), 0});
+        }
+        kernels_.widen_add(s.tile.get(), out + j, width);
+      }
+    }
+  });
+}
+
 // An upper bound over all row ranges, for both kinds of product.
 template <class T>
 Index Plan<T>::workspace(Index r, int threads) const {
@@ -83,6 +120,8 @@ template Index Plan<float>::workspace(Index, int) const;
 template Index Plan<double>::workspace(Index, int) const;
 template Index Plan<float>::product_groups(Index) const;
 template Index Plan<double>::product_groups(Index) const;
+template void Plan<float>::add_rows(const int64_t*, Index, const float*, double*, int) const;
+template void Plan<double>::add_rows(const int64_t*, Index, const double*, double*, int) const;
 template void Plan<float>::product(const float*, Index, double*, Index, Index, int) const;
 template void Plan<double>::product(const double*, Index, double*, Index, Index, int) const;
 

@@ -2,6 +2,7 @@
 // evaluated -- statistics, then program -- and contracted while it is in cache.
 #include "contract.hpp"
 #include "program.hpp"
+#include "smo.hpp"
 #include "statistics.hpp"
 #include "stream.hpp"
 
@@ -27,7 +28,8 @@ void evaluate(const StripArguments<T>& s) {
 
 template <class T>
 constexpr Kernels<T> kernels() {
-  return {strip_rows, panel_width<T>, evaluate<T>, contract<false, T>, contract<true, T>, widen_add<T>, stream<T>};
+  return {strip_rows, panel_width<T>, evaluate<T>, contract<false, T>, contract<true, T>, widen_add<T>, stream<T>,
+          scatter<T>, smo<T>, weigh_rows<T>};
 }
 
 static_assert(row_block % panel_width<float> == 0 && row_block % panel_width<double> == 0, "aligned tiles");

@@ -24,5 +24,11 @@ class Backend(Protocol):
     def product(self, V: np.ndarray, budget: int) -> np.ndarray | None:
         """Return K @ V in float64 within ``budget`` bytes, or None where tiles are the better way."""
 
+    def add_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> bool:
+        """Add weights @ K[index] to ``out`` if there is a faster way than tiles, and say whether it was done."""
+
+    def corner(self, index: np.ndarray, out: np.ndarray) -> bool:
+        """Write K[index][:, index] to ``out`` if there is a faster way than tiles, and say whether it was done."""
+
     def fill(self, out: np.ndarray) -> bool:
         """Write the whole matrix to ``out`` if there is a faster way than tiles, and say whether it was done."""

@@ -48,6 +48,7 @@ class NativeBackend:
         left = [np.ascontiguousarray(reference.one_sided(node, 0), dtype=self.dtype) for node in program.left]
         right = [np.ascontiguousarray(reference.one_sided(node, 1), dtype=self.dtype) for node in program.right]
         code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in program.code]
+        self._parts = statistics, left, right, code
         self._plan = _native.Plan(statistics, left, right, code)
         self._features = sum(A.shape[1] for _, A, _ in statistics)
         self.held = sum(2 * A.nbytes if B is None else A.nbytes + 2 * B.nbytes for _, A, B in statistics)
@@ -84,6 +85,31 @@ class NativeBackend:
         for start, stop in self._calls():
             self._plan.symmetric_dense(out, start, stop, self._threads)
         check_overflow(out, self._owner)
+        return True
+
+    def add_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> bool:
+        """Add weighted rows without ever storing them."""
+        step = self._rows_per_call(self.shape[1])
+        weights = weights.astype(self.dtype, copy=False)
+        for first in range(0, len(index), step):
+            part = slice(first, first + step)
+            self._plan.add_rows(index[part], weights[part], out, self._threads)
+        return True
+
+    def corner(self, index: np.ndarray, out: np.ndarray) -> bool:
+        """Compute where some rows and the same columns meet, each tile once."""
+        if not (self.symmetric and out.dtype == self.dtype and out.flags.c_contiguous):
+            return False
+        from mercer import _native
+
+        statistics, left, right, code = self._parts
+        plan = _native.Plan(
+            [(kind, A[index], None) for kind, A, _ in statistics],
+            [values[index] for values in left],
+            [values[index] for values in right],
+            code,
+        )
+        plan.symmetric_dense(out, 0, len(index), self._threads)
         return True
 
     def _calls(self) -> Iterator[tuple[int, int]]:

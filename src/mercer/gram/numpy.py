@@ -40,6 +40,14 @@ class NumpyBackend:
         """Tiles are the only way here."""
         return None
 
+    def add_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> bool:
+        """Tiles are the only way here."""
+        return False
+
+    def corner(self, index: np.ndarray, out: np.ndarray) -> bool:
+        """Tiles are the only way here."""
+        return False
+
     def fill(self, out: np.ndarray) -> bool:
         """Tiles are the only way here."""
         return False

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows
+from mercer.kernels.data import Rows, pick
 from mercer.kernels.evaluation import check_overflow
 from mercer.kernels.expression import Expression
 
@@ -141,6 +141,37 @@ class Gram:
         )
         block = self._backend.tile(count, slice(0, m))
         return block[0] if np.ndim(positions) == 0 else block
+
+    def add_rows(self, index: Any, weights: Any, out: np.ndarray) -> None:
+        """Add the weighted sum of some rows, weights @ K[index], to a vector of length m in float64, in place."""
+        n, m = self.shape
+        positions = np.ascontiguousarray(np.arange(n)[index], dtype=np.int64)
+        factors = np.ascontiguousarray(weights, dtype=np.float64)
+        if factors.shape != positions.shape or out.shape != (m,) or out.dtype != np.float64:
+            raise ValueError(
+                f"add_rows of a Gram matrix of shape {self.shape} takes one weight for each row and a float64 vector "
+                f"of length {m}; got {len(positions)} rows, {factors.shape} weights, {out.dtype} of shape {out.shape}"
+            )
+        if self._backend.add_rows(positions, factors, out):
+            return
+        step = max(1, min(self._budget, TILE_BYTES) // (m * (self._backend.entry_bytes + 8)))
+        for start in range(0, len(positions), step):
+            part = slice(start, start + step)
+            out += factors[part] @ self._backend.tile(positions[part], slice(0, m))
+
+    def corner(self, index: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """Return K[index][:, index] of a symmetric matrix, written to ``out`` if given."""
+        if not self.symmetric:
+            raise ValueError(f"a corner needs Z = X, but this Gram matrix is between two collections {self.shape}")
+        positions = np.ascontiguousarray(np.arange(self.shape[0])[index], dtype=np.int64)
+        count = len(positions)
+        if out is None:
+            require(count**2 * self.dtype.itemsize, self._budget, f"a corner of {count} rows", "ask for fewer rows")
+            out = np.empty((count, count), dtype=self.dtype)
+        if not self._backend.corner(positions, out):
+            part = pick(self._X, positions)
+            out[:] = Gram(self.kernel, part, backend=self._choice, memory=self.memory, dtype=self.dtype).dense()
+        return out
 
     def diag(self) -> np.ndarray:
         """Return k(x, x) for all x; the matrix must be square, with Z = X."""

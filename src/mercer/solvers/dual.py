@@ -51,6 +51,10 @@ class DualProblem:
     epsilon: float = 0.0
     second: int | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("target", "lower", "upper", "start"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+
     @property
     def n(self) -> int:
         """The number of variables."""

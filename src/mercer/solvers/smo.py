@@ -1,55 +1,311 @@
-"""Sequential minimal optimisation."""
+"""Sequential minimal optimisation: every support vector machine, by working sets.
+
+A round picks the variables that violate optimality most, keeps some of the round before, solves the problem of these
+alone to a tenth of the violation (pairs of variables, second order, in compiled code on a matrix that fits the cache),
+and adds what changed to Kβ.  Kernel values are float32 where their rounding is small beside the tolerance, sums and
+coefficients float64; Kβ is recomputed before the solution is believed.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from mercer.kernels import Kernel
-from mercer.kernels.data import Rows
 from mercer.gram import Gram
+from mercer.gram.budget import parse_memory
+from mercer.gram.native import default_threads
+from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.data import Rows, length, pick
 
+from ._products import width
+from ._rows import CHEAP, DenseRows, FusedRows, KeptRows, RowSource, TwiceRows
 from .dual import DualProblem, DualSolution
+
+LEAST, MOST = 1024, 2048  # variables of a working set
+INNER = 0.1  # share of the violation down to which a working set is solved
+SAFETY = 0.25  # share of the tolerance that rounding of kernel values may take
+STEPS = 200_000  # of a working set before Python looks around
+RESTARTS = 3  # recomputations of Kβ that may find the violation too large before float64 takes over
+
+Progress = Callable[[int, float], None]
 
 
 @dataclass(frozen=True)
 class SMO:
+    """Solve the dual problem of a support vector machine.
+
+    Parameters
+    ----------
+    tol : float
+        The violation of the optimality conditions at which to stop, as LIBSVM measures it.
+    max_iter : int
+        Steps, each of which moves weight between two variables; no limit if negative.
+    max_time : float, optional
+        Seconds; no limit if not given.
+    memory : int or str, optional
+        Budget in bytes; 60 % of what is free if not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.dual import DualProblem
+    >>> from mercer.solvers.smo import SMO
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [3.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> problem = DualProblem(y, np.minimum(0, 10 * y), np.maximum(0, 10 * y), np.zeros(4))
+    >>> found = SMO().solve(Linear(), X, problem)
+    >>> found.beta.round(6).tolist(), found.intercepts.round(6).tolist(), found.converged
+    ([0.0, -0.5, 0.5, 0.0], [0.0], True)
+    """
+
     tol: float = 1e-3
     max_iter: int = -1
     max_time: float | None = None
-    memory: int | None = None
+    memory: float | str | None = None
 
-    def solve(self, kernel: Kernel, X: Rows, problem: DualProblem, progress=None) -> DualSolution:
-        """X has problem.n rows, or half as many when every row stands for two variables (ν-SVR)."""
-        K = Gram(kernel, X).dense(np.float64)
-        if len(K) != problem.n:
-            K = np.tile(K, (2, 2))
-        beta, values = problem.start.copy(), K @ problem.start
-        diagonal, steps = K.diagonal(), 0
-        while self.max_iter < 0 or steps < self.max_iter:
-            rise, fall = problem.scores(beta, values)
-            pairs = [(rise[g].max() - fall[g].min(), g) for g in problem.groups]
-            gap, g = max(pairs, key=lambda pair: pair[0])
-            if gap <= self.tol:
+    def solve(self, kernel: Kernel, X: Rows, problem: DualProblem, progress: Progress | None = None) -> DualSolution:
+        """Solve one problem; X has a point for each variable, or for each two with the second half like the first."""
+        source = _Source(kernel, X, parse_memory(self.memory), problem.n)
+        return _Run(self, source.rows, source.largest, problem, progress).solution()
+
+    def solve_many(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        parts: Iterable[tuple[np.ndarray, DualProblem]],
+        progress: Progress | None = None,
+    ) -> list[DualSolution]:
+        """Solve several problems, each on some points of X given by their positions.
+
+        Small problems are solved side by side, one thread each; large ones one after the other with all threads.
+        """
+        parts = list(parts)
+        memory, threads = parse_memory(self.memory), default_threads()
+        deadline = None if self.max_time is None else time.monotonic() + self.max_time
+        corners = _Corners(kernel, X, memory // (2 * threads))
+        small = [i for i, (index, problem) in enumerate(parts) if len(index) == problem.n <= corners.most]
+
+        def one(i: int) -> DualSolution:
+            index, problem = parts[i]
+            left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+            limited = replace(self, max_time=left)
+            if i in places:
+                return _Run(limited, partial(corners.rows, index), corners.largest, problem, progress).solution()
+            source = _Source(kernel, pick(X, index), memory, problem.n)
+            return _Run(limited, source.rows, source.largest, problem, progress).solution()
+
+        places = set(small)
+        found: dict[int, DualSolution] = {}
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                found = dict(zip(small, pool.map(one, small), strict=True))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        return [found[i] if i in places else one(i) for i in range(len(parts))]
+
+
+class _Source:
+    """All rows of one problem's kernel matrix."""
+
+    def __init__(self, kernel: Kernel, X: Rows, memory: int, variables: int) -> None:
+        self._kernel, self._X, self._memory, self._variables = kernel, X, memory, variables
+        self.largest = float(np.abs(kernel.diag(X)).max(initial=0.0))
+
+    def rows(self, dtype: type) -> RowSource:
+        """Return the rows with values of some precision."""
+        n, threads = length(self._X), default_threads()
+        if isinstance(self._kernel, Precomputed):
+            rows: RowSource = DenseRows(self._kernel(self._X), threads)
+        else:
+            gram = Gram(self._kernel, self._X, memory=self._memory, dtype=dtype)
+            cheap = gram.backend_name == "native" and width(self._X) <= CHEAP
+            rows = FusedRows(gram) if cheap else KeptRows(gram, self._memory // 2, threads)
+        return rows if n == self._variables else TwiceRows(rows, n)
+
+
+class _Corners:
+    """Small pieces of one kernel matrix, each computed as a whole."""
+
+    def __init__(self, kernel: Kernel, X: Rows, memory: int) -> None:
+        self._kernel, self._X, self._memory = kernel, X, memory
+        self.largest = float(np.abs(kernel.diag(X)).max(initial=0.0))
+        self.most = min(MOST, int((memory / 8) ** 0.5))
+        self._grams: dict[type, Gram] = {}
+        self._own = threading.local()  # memory that one problem after the other uses
+
+    def rows(self, index: np.ndarray, dtype: type) -> RowSource:
+        """Return the matrix of some points."""
+        gram = self._grams.get(dtype)
+        if gram is None:
+            gram = self._grams.setdefault(dtype, Gram(self._kernel, self._X, dtype=dtype))
+        size = len(index) ** 2
+        buffer: np.ndarray = getattr(self._own, dtype.__name__, np.empty(0, dtype=dtype))
+        if buffer.size < size:
+            buffer = np.empty(size, dtype=dtype)
+            setattr(self._own, dtype.__name__, buffer)
+        return DenseRows(gram.corner(index, buffer[:size].reshape(len(index), len(index))), 1)
+
+
+class _Run:
+    """One problem on its way to a solution."""
+
+    def __init__(
+        self,
+        solver: SMO,
+        rows: Callable[[type], RowSource],
+        largest: float,
+        problem: DualProblem,
+        progress: Progress | None,
+    ) -> None:
+        self.solver, self.problem, self.progress = solver, problem, progress
+        self._source, self._largest = rows, largest
+        self._start = time.monotonic()
+        self.beta = np.array(problem.start, dtype=np.float64)
+        self.n_iter = 0
+        reach = max(float(-problem.lower.min()), float(problem.upper.max()))
+        single = self._rounding(np.float32, reach * min(problem.n, 1000) ** 0.5) <= SAFETY * solver.tol
+        self._take(np.float32 if single else np.float64)
+
+    # -- kernel values ----------------------------------------------------------------------------------------------
+
+    def _rounding(self, dtype: type, size: float) -> float:
+        """Return how far rounding of kernel values may move Kβ, for ‖β‖ of a given size."""
+        return 2 * float(np.finfo(dtype).eps) * self._largest * size
+
+    def _take(self, dtype: type) -> None:
+        self._dtype = dtype
+        self._rows = self._source(dtype)
+        self._buffer: np.ndarray = np.empty(0, dtype=dtype)
+        self._complete = False  # whether the buffer holds the matrix of all variables
+        self._recompute()
+
+    def _recompute(self) -> None:
+        """Compute Kβ afresh."""
+        support = np.flatnonzero(self.beta)
+        values = np.zeros(self.problem.n)
+        if len(support):
+            self._rows.add(support, self.beta[support], values)
+        self.slope = self.problem.target - values
+
+    # -- rounds -------------------------------------------------------------------------------------------------------
+
+    def solution(self) -> DualSolution:
+        """Go on until the optimality conditions hold for a recomputed Kβ, or a limit is reached."""
+        restarts, violation = 0, self._rounds()
+        while violation <= self.solver.tol:
+            exact = self._rounding(self._dtype, float(np.linalg.norm(self.beta))) <= SAFETY * self.solver.tol
+            if exact or self._dtype is np.float64:
+                self._recompute()
+            else:
+                self._take(np.float64)
+            violation = self._violation()
+            if violation <= self.solver.tol:
                 break
-            i = g.start + int(rise[g].argmax())
-            curve = np.maximum(diagonal[i] + diagonal[g] - 2 * K[i, g], 1e-12)
-            gain = np.maximum(rise[i] - fall[g], 0.0)
-            j = g.start + int((gain**2 / curve).argmax())
-            step = min(gain[j - g.start] / curve[j - g.start], problem.upper[i] - beta[i], beta[j] - problem.lower[j])
-            if beta[i] < 0:
-                step = min(step, -beta[i])
-            if beta[j] > 0:
-                step = min(step, beta[j])
-            beta[i] += step
-            beta[j] -= step
-            values += step * (K[i] - K[j])
-            steps += 1
-        return DualSolution(problem, beta, K @ beta, steps, problem.violation(beta, values) <= self.tol)
+            restarts += 1
+            if restarts >= RESTARTS and self._dtype is np.float32:
+                self._take(np.float64)
+            if restarts >= 2 * RESTARTS:  # rounding in float64 allows no more
+                break
+            violation = self._rounds()
+        else:
+            self._recompute()
+            violation = self._violation()
+        values = self.problem.target - self.slope
+        return DualSolution(self.problem, self.beta, values, self.n_iter, violation <= self.solver.tol)
 
-    def solve_many(self, kernel: Kernel, X: Rows, parts, progress=None) -> list[DualSolution]:
-        """Solve several problems, each on some rows of X: parts is a sequence of (indices, DualProblem)."""
-        from mercer.kernels.data import pick
+    def _violation(self) -> float:
+        return self.problem.violation(self.beta, self.problem.target - self.slope)
 
-        return [self.solve(kernel, pick(X, indices), problem) for indices, problem in parts]
+    def _rounds(self) -> float:
+        """Do rounds until the updated Kβ satisfies the conditions; return the violation."""
+        problem, solver = self.problem, self.solver
+        kept = np.empty(0, dtype=np.int64)
+        while True:
+            rise, fall = problem.scores(self.beta, problem.target - self.slope)
+            violation = max(float(rise[g].max() - fall[g].min()) for g in problem.groups)
+            left = STEPS if solver.max_iter < 0 else min(STEPS, solver.max_iter - self.n_iter)
+            late = solver.max_time is not None and time.monotonic() - self._start > solver.max_time
+            if violation <= solver.tol or left <= 0 or late:
+                return violation
+            if self.progress is not None and self.n_iter:
+                self.progress(self.n_iter, violation)
+            kept = self._select(rise, fall, kept)
+            goal = 0.95 * solver.tol if len(kept) == problem.n else max(0.5 * solver.tol, INNER * violation)
+            if self._round(kept, goal, left) == 0:
+                return violation
+
+    def _round(self, chosen: np.ndarray, tolerance: float, most: int) -> int:
+        """Solve the problem of the chosen variables and carry the change to all slopes; return the steps it took."""
+        from mercer import _native
+
+        problem, count = self.problem, len(chosen)
+        K = self._matrix(chosen)
+        beta, slope = self.beta[chosen], self.slope[chosen]
+        second = count if problem.second is None else int(np.count_nonzero(chosen < problem.second))
+        steps, _ = _native.smo(
+            K, problem.lower[chosen], problem.upper[chosen], beta, slope, problem.epsilon, second, tolerance, most
+        )
+        change = beta - self.beta[chosen]
+        moved = np.flatnonzero(change)
+        if count == problem.n:
+            self.slope[chosen] = slope
+        else:
+            self._rows.add(chosen[moved], -change[moved], self.slope)
+        self.beta[chosen] = beta
+        self.n_iter += steps
+        return int(steps)
+
+    def _matrix(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the kernel matrix of the chosen variables, in memory that is used again in the next round."""
+        count, all_of_them = len(chosen), len(chosen) == self.problem.n
+        if isinstance(self._rows, DenseRows) and all_of_them:
+            return self._rows.matrix
+        if self._buffer.size < count * count:
+            self._buffer = np.empty(count * count, dtype=self._dtype)
+        K = self._buffer[: count * count].reshape(count, count)
+        if not (all_of_them and self._complete):
+            K = self._rows.corner(chosen, K)
+        self._complete = all_of_them
+        return K
+
+    def _select(self, rise: np.ndarray, fall: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Return the variables of the next round, group by group: the worst violators, and some of the last round."""
+        problem = self.problem
+        if problem.n <= MOST:
+            return np.arange(problem.n)
+        inside = int(np.count_nonzero((self.beta > problem.lower) & (self.beta < problem.upper) & (self.beta != 0)))
+        size = min(MOST, max(LEAST, 1 << max(inside - 1, 1).bit_length()))
+        wanted = size if len(before) == 0 else max(size - len(before) // 2, size // 2)
+        new = [
+            part
+            for group in problem.groups
+            for part in _worst(rise[group], fall[group], group.start, before, wanted // (2 * len(problem.groups)))
+        ]
+        fresh = np.unique(np.concatenate(new))
+        # Of the last round free variables stay first, and those that came last: they are the ones that go on moving.
+        free = (self.beta[before] > problem.lower[before]) & (self.beta[before] < problem.upper[before])
+        order = np.argsort(~free, kind="stable")
+        chosen = np.concatenate([fresh, before[order][: size - len(fresh)]])
+        return chosen if problem.second is None else chosen[np.argsort(chosen >= problem.second, kind="stable")]
+
+
+def _worst(rise: np.ndarray, fall: np.ndarray, start: int, before: np.ndarray, count: int) -> list[np.ndarray]:
+    """Return which variables gain most by rising and give up least by falling, among those not in ``before``."""
+    old = before[(before >= start) & (before < start + len(rise))] - start
+    top, bottom = rise.max(), fall.min()
+    found = []
+    for gain, limit in ((rise, bottom), (-fall, -top)):
+        gain = gain.copy()
+        gain[old] = -np.inf
+        best = (
+            np.argpartition(gain, len(gain) - count)[len(gain) - count :] if count < len(gain) else np.arange(len(gain))
+        )
+        found.append(best[gain[best] > limit] + start)
+    return found

@@ -32,7 +32,7 @@ class Tridiagonal:
     >>> X, y = np.array([[1.0], [4.0], [6.0], [9.0]]), np.array([[0.8], [4.1], [6.2], [8.5]])
     >>> prepared = Tridiagonal().prepare(Problem(Linear() + Constant(1.0), X, y))
     >>> prepared.loo([1.0, 10.0]).round(2).tolist()
-    [[[-0.4], [0.23], [0.51], [-0.56]], [[-0.23], [0.37], [0.79], [0.07]]]
+    [[[-0.4], [0.23], [0.51], [-0.56]], [[-0.24], [0.47], [0.97], [0.81]]]
     """
 
     name = "tridiagonal"
