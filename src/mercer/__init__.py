@@ -8,24 +8,30 @@ from .expansion import Expansion
 from .gram import Gram, MemoryBudgetError
 
 if TYPE_CHECKING:
-    from .models import KernelRidge, KernelRidgeClassifier, KernelRidgeCV
+    from .models import SVC, SVR, KernelRidge, KernelRidgeClassifier, KernelRidgeCV, NuSVC, NuSVR, OneClassSVM
     from .solvers.plan import plan
 
 __version__ = "0.1.0"
 __all__ = [
+    "SVC",
+    "SVR",
     "Expansion",
     "Gram",
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifier",
     "MemoryBudgetError",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "certify",
     "kernels",
     "plan",
 ]
 
 # Estimators need scikit-learn, whose import takes longer than that of everything above together.
-_LATER = {"plan": "solvers", "KernelRidge": "models", "KernelRidgeCV": "models", "KernelRidgeClassifier": "models"}
+_MODELS = ("KernelRidge", "KernelRidgeCV", "KernelRidgeClassifier", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR")
+_LATER = {"plan": "solvers"} | dict.fromkeys(_MODELS, "models")
 
 
 def __getattr__(name: str) -> Any:

@@ -59,6 +59,10 @@ class PairwiseKernel(ObjectKernel):
         values = pairwise_kernels(A.rows, B.rows, metric=self.metric, filter_params=True, **options)
         return np.asarray(values, dtype=float)
 
+    def block_diag(self, A: Any) -> np.ndarray:
+        """Take the diagonals of blocks."""
+        return np.concatenate([self.block(A[s : s + 256], A[s : s + 256]).diagonal() for s in range(0, len(A), 256)])
+
 
 class _Sliced:
     """Rows of an array or a sparse matrix, which has no length, as a statistic wants them."""
@@ -69,6 +73,9 @@ class _Sliced:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.rows.shape)
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
 
     def __getitem__(self, index: Any) -> _Sliced:
         return _Sliced(self.rows[index])
@@ -154,6 +161,14 @@ def _formula(name: str, gamma: float, degree: float, coef0: float) -> Kernel | N
     if name == "rbf":
         return Gaussian.from_gamma(gamma)
     return Laplacian(1.0 / gamma) if name == "laplacian" else Chi2(gamma)
+
+
+def variance(X: Any, weights: np.ndarray | None) -> float:
+    """Return the variance of all entries."""
+    mean = float(np.average(np.asarray(X.mean(axis=1)).ravel(), weights=weights))
+    squares = X.multiply(X) if sparse.issparse(X) else (X - mean) ** 2
+    of_rows = np.asarray(squares.mean(axis=1)).ravel()
+    return float(np.average(of_rows, weights=weights)) - (mean**2 if sparse.issparse(X) else 0.0)
 
 
 def is_precomputed(kernel: object) -> bool:

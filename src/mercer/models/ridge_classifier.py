@@ -26,6 +26,7 @@ from ._kernel_argument import (
     checked_weights,
     is_precomputed,
     resolve_kernel,
+    variance,
 )
 from .ridge import KernelRidge
 
@@ -223,7 +224,7 @@ class KernelRidgeClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # ty
                 raise ValueError(f"{type(self).__name__}: a precomputed X must be square, got shape {X.shape}")
             return Precomputed(X.toarray() if sparse.issparse(X) else X)
         if self.kernel is None:
-            spread = X.shape[1] * _variance(X, weights)
+            spread = X.shape[1] * variance(X, weights)
             return Gaussian.from_gamma(1.0 / spread) if spread > 0 else Gaussian()
         kernel = resolve_kernel(self, self.kernel, X)
         if isinstance(self.kernel, Kernel) and not self.assume_psd:
@@ -283,14 +284,6 @@ class KernelRidgeClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # ty
         tags.input_tags.sparse = self.kernel is None or accepts_sparse(self.kernel)
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
-
-
-def _variance(X: Any, weights: np.ndarray | None) -> float:
-    """Return the variance of all entries."""
-    mean = float(np.average(np.asarray(X.mean(axis=1)).ravel(), weights=weights))
-    squares = X.multiply(X) if sparse.issparse(X) else (X - mean) ** 2
-    of_rows = np.asarray(squares.mean(axis=1)).ravel()
-    return float(np.average(of_rows, weights=weights)) - (mean**2 if sparse.issparse(X) else 0.0)
 
 
 def _winner(values: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -30,7 +31,8 @@ from .dual import DualProblem, DualSolution
 LEAST, MOST = 1024, 2048  # variables of a working set
 INNER = 0.1  # share of the violation down to which a working set is solved
 SAFETY = 0.25  # share of the tolerance that rounding of kernel values may take
-STEPS = 200_000  # of a working set before Python looks around
+STEPS = 100_000  # of a working set before Python looks around
+MOST_STEPS = 10_000_000  # of a problem without a limit of its own
 RESTARTS = 3  # recomputations of Kβ that may find the violation too large before float64 takes over
 
 Progress = Callable[[int, float], None]
@@ -45,7 +47,8 @@ class SMO:
     tol : float
         The violation of the optimality conditions at which to stop, as LIBSVM measures it.
     max_iter : int
-        Steps, each of which moves weight between two variables; no limit if negative.
+        Steps, each of which moves weight between two variables; if negative, ten million or a thousand for each
+        variable, whichever is more, so that no problem runs for ever.
     max_time : float, optional
         Seconds; no limit if not given.
     memory : int or str, optional
@@ -84,6 +87,7 @@ class SMO:
         """Solve several problems, each on some points of X given by their positions.
 
         Small problems are solved side by side, one thread each; large ones one after the other with all threads.
+        ``progress`` hears of all steps so far and the largest violation left whenever a problem is solved.
         """
         parts = list(parts)
         memory, threads = parse_memory(self.memory), default_threads()
@@ -96,19 +100,28 @@ class SMO:
             left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
             limited = replace(self, max_time=left)
             if i in places:
-                return _Run(limited, partial(corners.rows, index), corners.largest, problem, progress).solution()
+                return _Run(limited, partial(corners.rows, index), corners.largest, problem, watch).solution()
             source = _Source(kernel, pick(X, index), memory, problem.n)
-            return _Run(limited, source.rows, source.largest, problem, progress).solution()
+            return _Run(limited, source.rows, source.largest, problem, watch).solution()
 
-        places = set(small)
+        def watch(n_iter: int, violation: float) -> None:
+            if stopped.is_set():
+                raise KeyboardInterrupt
+
+        places, stopped = set(small), threading.Event()
         found: dict[int, DualSolution] = {}
         with ThreadPoolExecutor(threads) as pool:
             try:
-                found = dict(zip(small, pool.map(one, small), strict=True))
+                order = small + [i for i in range(len(parts)) if i not in places]
+                for i, solution in zip(order, chain(pool.map(one, small), map(one, order[len(small) :])), strict=True):
+                    found[i] = solution
+                    if progress is not None:
+                        progress(sum(s.n_iter for s in found.values()), max(s.violation for s in found.values()))
             except BaseException:
+                stopped.set()
                 pool.shutdown(cancel_futures=True)
                 raise
-        return [found[i] if i in places else one(i) for i in range(len(parts))]
+        return [found[i] for i in range(len(parts))]
 
 
 class _Source:
@@ -230,7 +243,8 @@ class _Run:
         while True:
             rise, fall = problem.scores(self.beta, problem.target - self.slope)
             violation = max(float(rise[g].max() - fall[g].min()) for g in problem.groups)
-            left = STEPS if solver.max_iter < 0 else min(STEPS, solver.max_iter - self.n_iter)
+            most = solver.max_iter if solver.max_iter >= 0 else max(MOST_STEPS, 1000 * problem.n)
+            left = min(STEPS, most - self.n_iter)
             late = solver.max_time is not None and time.monotonic() - self._start > solver.max_time
             if violation <= solver.tol or left <= 0 or late:
                 return violation

@@ -1,0 +1,177 @@
+"""What both support vector classifiers share: labels, pairs of classes, votes, and where probabilities come from."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, NoReturn, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils import assert_all_finite, compute_class_weight
+from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer.kernels.data import Rows
+from mercer.solvers.dual import DualProblem
+
+from ._svm_base import Part, SupportVectorMachine
+from ._svm_pairs import members, packed, pairs_of, winners
+
+POINTER = (
+    "{name} fits no probabilities. Calibrate its decision function, for example with "
+    "sklearn.calibration.CalibratedClassifierCV({name}(), ensemble=False), or use KernelLogisticRegression, whose "
+    "predict_proba is the model itself."
+)
+
+
+def checked_labels(owner: object, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of n points as given, and their classes in order; they must be of two classes at least."""
+    name = type(owner).__name__
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y", estimator_name=name)
+    check_classification_targets(labels)
+    if len(labels) != n:
+        raise ValueError(f"{name}: X has {n} points, so y must have {n} labels; got {len(labels)}")
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{name}: The number of classes has to be greater than one; got {len(classes)} class, "
+            f"{classes.tolist()}. Use OneClassSVM for points of one kind."
+        )
+    return labels, classes
+
+
+class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: ignore[misc]
+    """A machine for each pair of classes; subclasses say which problem it solves."""
+
+    _one_machine: ClassVar[bool] = False
+    _no_second_class: ClassVar[str] = "leave the others out of the data"
+
+    decision_function_shape: Literal["ovr", "ovo"]
+    break_ties: bool
+    probability: Any
+    class_weight: Any
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to labelled points; a fit that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernel takes; the matrix of the kernel if it is precomputed.
+        y : array of shape (n,)
+            Their labels, numbers or texts, of at least two classes.
+        sample_weight : array of shape (n,), optional
+            Factors of the bound on each coefficient.  A point whose weight is 0 or less takes no part.
+        """
+        self._run(X, y, sample_weight)
+        return self
+
+    def decision_function(self, X: Rows) -> np.ndarray:
+        """Return how far on which side of the boundaries points are.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points; with a precomputed kernel its values between them and all training points, shape (m, n).
+
+        Returns
+        -------
+        array of shape (m,), (m, classes) or (m, pairs)
+            f(x) + b, positive for the second of two classes.  Of more than two: votes with the sums of f(x) + b to
+            break ties ("ovr"), or the values of each pair, positive for its first class ("ovo").
+        """
+        values = self._values(X)
+        count = len(self.classes_)
+        if count == 2:
+            return values[:, 0]
+        if self.decision_function_shape == "ovr":
+            return np.asarray(_ovr_decision_function(values < 0, -values, count))
+        return values
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return the class of all points: the one that wins most pairs, and the first of those that win equally many.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points, as in :meth:`decision_function`.
+
+        Returns
+        -------
+        array of shape (m,)
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'; choose decision_function_shape='ovr' "
+                "to break ties by its values"
+            )
+        count = len(self.classes_)
+        if count == 2:
+            chosen = (self._values(X)[:, 0] >= 0).astype(np.intp)
+        elif self.break_ties:
+            chosen = self.decision_function(X).argmax(axis=1)
+        else:
+            chosen = winners(self._values(X), count)
+        return np.asarray(self.classes_[chosen])
+
+    @property
+    def predict_proba(self) -> NoReturn:
+        """Not available, and absent for ``hasattr``; the error says where probabilities come from."""
+        raise AttributeError(POINTER.format(name=type(self).__name__))
+
+    @property
+    def predict_log_proba(self) -> NoReturn:
+        """Not available, as ``predict_proba``."""
+        raise AttributeError(POINTER.format(name=type(self).__name__))
+
+    # -- the steps of a fit -----------------------------------------------------------------------------------------
+
+    def _problem(self, signs: np.ndarray, weights: np.ndarray, factors: np.ndarray, C: float) -> DualProblem:
+        """Return the problem of a pair, from labels of ±1 and the weights of points and of their classes."""
+        raise NotImplementedError
+
+    def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
+        name = type(self).__name__
+        if self.probability not in (False, "deprecated"):
+            raise ValueError(f"probability={self.probability!r}: {POINTER.format(name=name)}")
+        if self.decision_function_shape not in ("ovr", "ovo"):
+            raise ValueError(
+                f"{name}: decision_function_shape must be 'ovr' or 'ovo', got {self.decision_function_shape!r}"
+            )
+        labels, classes = checked_labels(self, y, n)
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
+        if not (np.isfinite(self.class_weight_).all() and (self.class_weight_ >= 0).all()):
+            raise ValueError(f"{name}: class weights must be finite and not negative, got {self.class_weight!r}")
+        codes = np.searchsorted(classes, labels)
+        present = np.unique(codes[weights > 0])
+        if len(present) < len(classes):
+            absent = [label for code, label in enumerate(classes.tolist()) if code not in present]
+            what = "all samples with positive weights belong to the same class"
+            what = what if len(present) == 1 else "some classes have no samples with positive weights"
+            raise ValueError(
+                f"{name}: Invalid input - {what}; none is left of {absent}. Give some of them a positive weight, or "
+                f"{self._no_second_class}."
+            )
+        self.classes_ = classes
+        return codes
+
+    def _parts(self, y: np.ndarray, weights: np.ndarray, C: float) -> list[Part]:
+        count, kept, parts = len(self.classes_), np.flatnonzero(weights), []
+        for pair in pairs_of(count):
+            indices, signs = members(y, kept, pair, count)
+            factors = self.class_weight_[y[indices]]
+            parts.append((indices, self._problem(signs, weights[indices], factors, C)))
+        return parts
+
+    def _order(self, y: np.ndarray) -> np.ndarray:
+        return np.argsort(y, kind="stable")
+
+    def _keep_layout(self, y: np.ndarray) -> None:
+        codes, count = y[self.support_], len(self.classes_)
+        self.n_support_ = np.bincount(codes, minlength=count).astype(np.int32)
+        self.dual_coef_ = self._dual_coef(packed(self._coef, codes, count))

@@ -1,0 +1,150 @@
+"""The one-class support vector machine."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.callback import with_callbacks
+
+from mercer.kernels.data import Rows
+
+from ._svm_base import Part, SupportVectorMachine
+from ._svm_problem import one_class
+
+
+class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
+    """Novelty detection: the region that holds most points, as the set where a function of the kernel is large.
+
+    f = Σᵢ βᵢ k(xᵢ, ·) where β minimises ½βᵀKβ with 0 ≤ βᵢ ≤ wᵢ and Σβᵢ = νΣw.  Points with f(x) < ρ are outliers: at
+    most a share ν of all weight, and at least that share is on support vectors.  Parameters, defaults and attributes
+    are scikit-learn's where it has them.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol
+        As for :class:`~mercer.models.svm.SVC`.
+    nu : float, default=0.5
+        ν, above 0 and at most 1.
+    shrinking, cache_size, verbose, max_iter, max_time, memory, assume_psd
+        As for :class:`~mercer.models.svm.SVC`.
+
+    Attributes
+    ----------
+    offset_ : array of shape (1,)
+        ρ: the decision function is ``score_samples`` minus this.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_
+        As for :class:`~mercer.models.svr.SVR`; the intercept is −ρ.
+    expansion_, kernel_, plan_, duality_gap_, violation_, converged_, fit_status_
+        As for :class:`~mercer.models.svm.SVC`.
+    shape_fit_, n_features_in_, feature_names_in_
+        The shape of the training data, and number and names of its columns.
+
+    Examples
+    --------
+    >>> from mercer.models.one_class import OneClassSVM
+    >>> model = OneClassSVM(gamma="auto", nu=0.5).fit([[0.0], [0.44], [0.45], [0.46], [1.0]])
+    >>> model.predict([[0.45], [3.0]])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        memory: float | str | None = None,
+        assume_psd: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.memory = memory
+        self.assume_psd = assume_psd
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to points; a fit that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernel takes; the matrix of the kernel if it is precomputed.
+        y : object, optional
+            Not used.
+        sample_weight : array of shape (n,), optional
+            Bounds on each coefficient.  A point whose weight is 0 or less takes no part.
+        """
+        self._run(X, y, sample_weight)
+        return self
+
+    def decision_function(self, X: Rows) -> np.ndarray:
+        """Return f(x) − ρ, positive inside the region.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points; with a precomputed kernel its values between them and all training points, shape (m, n).
+
+        Returns
+        -------
+        array of shape (m,)
+        """
+        return self._values(X)[:, 0]
+
+    def score_samples(self, X: Rows) -> np.ndarray:
+        """Return f(x).
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points, as in :meth:`decision_function`.
+
+        Returns
+        -------
+        array of shape (m,)
+        """
+        return np.asarray(self.decision_function(X) + self.offset_)
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return 1 for points inside the region and −1 for others.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points, as in :meth:`decision_function`.
+
+        Returns
+        -------
+        array of int, shape (m,)
+        """
+        return np.where(self.decision_function(X) > 0, 1, -1).astype(np.intp)
+
+    def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
+        return np.ones(n)
+
+    def _parts(self, y: np.ndarray, weights: np.ndarray, C: float) -> list[Part]:
+        kept = np.flatnonzero(weights)
+        return [(kept, one_class(weights[kept], float(self.nu)))]
+
+    def _keep_layout(self, y: np.ndarray) -> None:
+        super()._keep_layout(y)
+        self.offset_ = -self.intercept_

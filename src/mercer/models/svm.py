@@ -1,0 +1,266 @@
+"""Support vector classification."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+
+from mercer.solvers.dual import DualProblem, DualSolution
+
+from ._svm_classifier import SupportVectorClassifier
+from ._svm_problem import c_svc, largest_nu, nu_svc
+
+
+class SVC(SupportVectorClassifier):
+    """Support vector classification: the widest margin, with a price on points inside it.
+
+    For two classes yᵢ = ±1, f and b minimise ½‖f‖² + Σᵢ Cᵢ max(0, 1 − yᵢ(f(xᵢ) + b)).  By the representer theorem
+    f = Σᵢ βᵢ k(xᵢ, ·), and β maximises the dual Σ yᵢβᵢ − ½βᵀKβ with 0 ≤ yᵢβᵢ ≤ Cᵢ and Σβᵢ = 0.  More classes have one
+    such machine for each pair, and votes.  Parameters, defaults and attributes are scikit-learn's where it has them.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price C > 0 of a unit of error; Cᵢ is C times the weights of the class and of the point.  C = 1/(2λm) gives
+        the mean form (1/m)Σ max(0, …) + λ‖f‖².  Infinity asks for a hard margin.
+    kernel : Kernel, str or callable, default="rbf"
+        A mercer kernel; a name, "linear", "poly", "rbf", "sigmoid" or another of ``sklearn.metrics.pairwise``; a
+        function of two collections that returns the matrix of their values, called once for all data; or
+        "precomputed", and then X is that matrix.
+    degree : int, default=3
+        Of the kernel "poly".
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of the kernels "rbf", "poly" and "sigmoid": "scale" is 1 / (d·Var(X)) and "auto" is 1/d for d features.
+    coef0 : float, default=0.0
+        Of the kernels "poly" and "sigmoid".
+    shrinking : bool, default=True
+        Accepted, and left to the solver: it does not change the solution.
+    probability : bool, default="deprecated"
+        True is refused with a pointer to calibration and to models of probabilities.
+    tol : float, default=1e-3
+        The largest violation of the optimality conditions to stop at.
+    cache_size : float, default=200
+        Accepted without effect: ``memory`` is the budget for kernel values.
+    class_weight : dict or "balanced", optional
+        Factors of C for each class; "balanced" counts all classes as equally large.
+    verbose : bool, default=False
+        Whether to print a line about the solution.  Progress is told to ``sklearn.callback``.
+    max_iter : int, default=-1
+        Steps at most for each pair of classes, -1 for no limit.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether values are those of classes or of pairs, if there are more than two classes.
+    break_ties : bool, default=False
+        Whether ``predict`` decides equal votes by the decision function.
+    random_state : int, RandomState or None, default=None
+        Accepted without effect: nothing is random.
+    max_time : float, optional
+        Seconds at most.
+    memory : int or str, optional
+        Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    assume_psd : bool, default=False
+        Whether to use a mercer kernel or a matrix even if it is refuted, that is, not positive semi-definite.  The
+        problem is then not convex: what is found is a local optimum, and the gap is no bound.
+
+    Attributes
+    ----------
+    support_ : array of int, shape (vectors,)
+        Positions of the support vectors, class by class.
+    support_vectors_ : data
+        The support vectors; empty if the kernel is precomputed.
+    n_support_ : array of int, shape (classes,)
+        How many there are of each class.
+    dual_coef_ : array of shape (classes − 1, vectors)
+        β.  A vector of class i has its coefficient against class j in row j, or j − 1 if j > i.
+    intercept_ : array of shape (pairs,)
+        b.
+    coef_ : array of shape (pairs, d)
+        The weights of the features, if the kernel is linear.
+    classes_, class_weight_ : array of shape (classes,)
+        The labels, and their factors of C.
+    expansion_ : Expansion
+        f + b for two classes; ``expansions_`` is a list of one for each pair otherwise.
+    kernel_ : Kernel
+        The kernel used.
+    duality_gap_ : DualityGap
+        ``absolute`` and ``relative``: how far the objective may be from its minimum, the largest over pairs.
+    violation_, converged_, fit_status_
+        The largest violation of the optimality conditions, whether it is at most ``tol``, and 0 if so and 1 otherwise.
+    n_iter_ : array of int, shape (pairs,)
+        Steps, each of which moves two coefficients.
+    plan_ : str
+        What ran and why.
+    shape_fit_, n_features_in_, feature_names_in_
+        The shape of the training data, and number and names of its columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.models.svm import SVC
+    >>> X = np.array([[-2, -1], [-1, -1], [-1, -2], [1, 1], [1, 2], [2, 1]])
+    >>> model = SVC(kernel="linear").fit(X, ["left"] * 3 + ["right"] * 3)
+    >>> model.dual_coef_, model.support_, model.coef_
+    (array([[-0.25,  0.25]]), array([1, 3], dtype=int32), array([[0.5, 0.5]]))
+    >>> model.predict([[-0.8, -1.0]]), model.duality_gap_.absolute
+    (array(['left'], dtype='<U5'), 0.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: Any = "deprecated",
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        max_time: float | None = None,
+        memory: float | str | None = None,
+        assume_psd: bool = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.max_time = max_time
+        self.memory = memory
+        self.assume_psd = assume_psd
+
+    def _problem(self, signs: np.ndarray, weights: np.ndarray, factors: np.ndarray, C: float) -> DualProblem:
+        return c_svc(signs, C * factors * weights)
+
+
+class NuSVC(SupportVectorClassifier):
+    """Support vector classification with a bound ν on the share of errors instead of a price.
+
+    β minimises ½βᵀKβ with 0 ≤ yᵢβᵢ ≤ wᵢ and Σβ = ±½νΣw over each class; at most a share ν of all weight is inside the
+    margin, and at least that share is on support vectors.  The margin ρ is found, and f, b and the coefficients are
+    divided by it, so that they solve :class:`SVC` with C = 1/ρ.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        ν, above 0 and at most 2·min(w₊, w₋)/(w₊ + w₋) for classes of weights w₊ and w₋, of each pair.
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size
+        As for :class:`SVC`.
+    class_weight : dict or "balanced", optional
+        Without effect, as in scikit-learn: give ``sample_weight`` instead.
+    verbose, max_iter, decision_function_shape, break_ties, random_state, max_time, memory, assume_psd
+        As for :class:`SVC`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, class_weight_
+        As for :class:`SVC`.
+    expansion_, expansions_, kernel_, plan_, shape_fit_, n_features_in_, feature_names_in_
+        As for :class:`SVC`.
+    duality_gap_, violation_, converged_, fit_status_, n_iter_
+        As for :class:`SVC`, of the problem before it is divided by the margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.models.svm import NuSVC
+    >>> X = np.array([[-1, -1], [-2, -1], [1, 1], [2, 1]])
+    >>> model = NuSVC(kernel="linear", nu=0.5).fit(X, [1, 1, 2, 2])
+    >>> model.predict([[-0.8, -1]])
+    array([1])
+    """
+
+    _no_second_class = "leave the others out of the data; for any pair without points the specified nu is infeasible"
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: Any = "deprecated",
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        max_time: float | None = None,
+        memory: float | str | None = None,
+        assume_psd: bool = False,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.max_time = max_time
+        self.memory = memory
+        self.assume_psd = assume_psd
+
+    def _problem(self, signs: np.ndarray, weights: np.ndarray, factors: np.ndarray, C: float) -> DualProblem:
+        largest = largest_nu(weights, signs)
+        if self.nu > largest:
+            counts = [float(weights[signs == sign].sum()) for sign in (signs[0], -signs[0])]
+            raise ValueError(
+                f"{type(self).__name__}: specified nu is infeasible: two classes of {counts[0]:g} and {counts[1]:g} "
+                f"points (or weight) allow 0 < nu <= {largest:.6g}; got nu={self.nu}. Lower nu, or give the smaller "
+                "class a larger sample_weight."
+            )
+        return nu_svc(signs, weights, self.nu)
+
+    def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
+        if self.class_weight is not None:
+            warnings.warn(
+                f"{type(self).__name__}: class_weight has no effect on the ν machine, as in scikit-learn; give weights "
+                "as sample_weight to fit instead",
+                stacklevel=6,
+            )
+        return super()._prepare(y, n, weights)
+
+    def _read(self, solution: DualSolution) -> tuple[np.ndarray, float]:
+        """Divide by the margin ρ: f = −b₊ on the margin of the positive class, and f = −b₋ on that of the other."""
+        positive = int(solution.problem.upper[0] <= 0)  # the group whose coefficients may be positive
+        plus, minus = solution.intercepts[positive], solution.intercepts[1 - positive]
+        margin = (minus - plus) / 2
+        if not margin > np.finfo(np.float64).eps * np.abs(solution.problem.start).sum():
+            early = "The solver stopped early: raise max_iter or max_time. "
+            raise ValueError(
+                f"{type(self).__name__}: the margin is {margin:.3g}, so that nothing separates two of the classes: "
+                f"their (weighted) means can be made equal with nu={self.nu}. {'' if solution.converged else early}"
+                "Lower nu or tol, or change the kernel."
+            )
+        return solution.beta / margin, float((plus + minus) / 2 / margin)

@@ -1,0 +1,227 @@
+"""Support vector regression."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import column_or_1d
+
+from mercer.kernels.data import Rows
+from mercer.solvers.dual import DualProblem, DualSolution
+
+from ._kernel_argument import checked_targets
+from ._svm_base import Part, SupportVectorMachine
+from ._svm_problem import epsilon_svr, nu_svr
+
+
+class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]
+    """What both regressions share; subclasses say which problem they solve."""
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to data; a fit that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernel takes; the matrix of the kernel if it is precomputed.
+        y : array of shape (n,)
+            The targets.
+        sample_weight : array of shape (n,), optional
+            Factors of C for each point.  A point whose weight is 0 or less takes no part.
+        """
+        self._run(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return f(x) + b for all points.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points; with a precomputed kernel its values between them and all training points, shape (m, n).
+
+        Returns
+        -------
+        array of shape (m,)
+        """
+        return self._values(X)[:, 0]
+
+    def _problem(self, y: np.ndarray, bounds: np.ndarray) -> DualProblem:
+        """Return the problem, from targets and C of each point."""
+        raise NotImplementedError
+
+    def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
+        return np.asarray(column_or_1d(checked_targets(self, y, n), warn=True))
+
+    def _parts(self, y: np.ndarray, weights: np.ndarray, C: float) -> list[Part]:
+        kept = np.flatnonzero(weights)
+        return [(kept, self._problem(y[kept], C * weights[kept]))]
+
+
+class SVR(SupportVectorRegressor):
+    """Support vector regression: errors up to ε cost nothing, larger ones in proportion.
+
+    f and b minimise ½‖f‖² + Σᵢ Cᵢ max(0, |yᵢ − f(xᵢ) − b| − ε).  By the representer theorem f = Σᵢ βᵢ k(xᵢ, ·), and β
+    maximises the dual Σ yᵢβᵢ − ε Σ|βᵢ| − ½βᵀKβ with |βᵢ| ≤ Cᵢ and Σβᵢ = 0.  Points inside the tube have βᵢ = 0.
+    Parameters, defaults and attributes are scikit-learn's where it has them.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol
+        As for :class:`~mercer.models.svm.SVC`.
+    C : float, default=1.0
+        The price C > 0 of a unit of error; Cᵢ is C times the weight of the point.
+    epsilon : float, default=0.1
+        ε, half of the width of the tube.
+    shrinking, cache_size, verbose, max_iter, max_time, memory, assume_psd
+        As for :class:`~mercer.models.svm.SVC`.
+
+    Attributes
+    ----------
+    support_, support_vectors_
+        Positions of the support vectors, and themselves (empty if the kernel is precomputed).
+    n_support_ : array of int, shape (1,)
+        Their number.
+    dual_coef_ : array of shape (1, vectors)
+        β.
+    intercept_ : array of shape (1,)
+        b.
+    coef_ : array of shape (1, d)
+        The weights of the features, if the kernel is linear.
+    n_iter_ : int
+        Steps, each of which moves two coefficients.
+    expansion_, kernel_, plan_, duality_gap_, violation_, converged_, fit_status_
+        As for :class:`~mercer.models.svm.SVC`.
+    shape_fit_, n_features_in_, feature_names_in_
+        The shape of the training data, and number and names of its columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.models.svr import SVR
+    >>> X = np.linspace(0.0, 6.0, 50).reshape(-1, 1)
+    >>> model = SVR(C=10.0, epsilon=0.1).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.11), model.n_support_.item() < 10
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        memory: float | str | None = None,
+        assume_psd: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.memory = memory
+        self.assume_psd = assume_psd
+
+    def _problem(self, y: np.ndarray, bounds: np.ndarray) -> DualProblem:
+        return epsilon_svr(y, bounds, float(self.epsilon))
+
+
+class NuSVR(SupportVectorRegressor):
+    """Support vector regression with a bound ν on the share of errors, from which the width of the tube follows.
+
+    f, b and ε minimise ½‖f‖² + Σᵢ Cᵢ (νε + max(0, |yᵢ − f(xᵢ) − b| − ε)).  At most a share ν of all weight is outside
+    the tube, and at least that share is on support vectors.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        ν, above 0 and at most 1.
+    C : float, default=1.0
+        The price C > 0 of a unit of error; Cᵢ is C times the weight of the point.
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, max_time, memory, assume_psd
+        As for :class:`~mercer.models.svm.SVC`.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        The ε found; :class:`SVR` with it has the same solution.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_
+        As for :class:`SVR`.
+    expansion_, kernel_, plan_, duality_gap_, violation_, converged_, fit_status_
+        As for :class:`~mercer.models.svm.SVC`.
+    shape_fit_, n_features_in_, feature_names_in_
+        The shape of the training data, and number and names of its columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.models.svr import NuSVR
+    >>> X = np.linspace(0.0, 6.0, 50).reshape(-1, 1)
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.cos(37.0 * X[:, 0])
+    >>> model = NuSVR(nu=0.2, C=10.0).fit(X, y)
+    >>> bool(np.mean(np.abs(y - model.predict(X)) > model.epsilon_ + model.tol) <= 0.2)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        max_time: float | None = None,
+        memory: float | str | None = None,
+        assume_psd: bool = False,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.memory = memory
+        self.assume_psd = assume_psd
+
+    def _problem(self, y: np.ndarray, bounds: np.ndarray) -> DualProblem:
+        return nu_svr(y, bounds, float(self.nu))
+
+    def _read(self, solution: DualSolution) -> tuple[np.ndarray, float]:
+        """Add the coefficients of both sides; the constants of the sides are b + ε and b − ε."""
+        n = solution.problem.n // 2
+        above, below = solution.intercepts
+        self.epsilon_ = float((above - below) / 2)
+        return solution.beta[:n] + solution.beta[n:], float((above + below) / 2)
