@@ -8,7 +8,22 @@ from .expansion import Expansion
 from .gram import Gram, MemoryBudgetError
 
 if TYPE_CHECKING:
-    from .models import SVC, SVR, KernelRidge, KernelRidgeClassifier, KernelRidgeCV, NuSVC, NuSVR, OneClassSVM
+    from .models import (
+        SVC,
+        SVR,
+        KernelNeighborsClassifier,
+        KernelNeighborsRegressor,
+        KernelPCA,
+        KernelRidge,
+        KernelRidgeClassifier,
+        KernelRidgeCV,
+        NuSVC,
+        NuSVR,
+        OneClassSVM,
+        ParzenClassifier,
+        ParzenDensity,
+        ParzenRegressor,
+    )
     from .solvers.plan import plan
 
 __version__ = "0.1.0"
@@ -17,6 +32,9 @@ __all__ = [
     "SVR",
     "Expansion",
     "Gram",
+    "KernelNeighborsClassifier",
+    "KernelNeighborsRegressor",
+    "KernelPCA",
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifier",
@@ -24,13 +42,31 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "ParzenClassifier",
+    "ParzenDensity",
+    "ParzenRegressor",
     "certify",
     "kernels",
     "plan",
 ]
 
 # Estimators need scikit-learn, whose import takes longer than that of everything above together.
-_MODELS = ("KernelRidge", "KernelRidgeCV", "KernelRidgeClassifier", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR")
+_MODELS = (
+    "KernelNeighborsClassifier",
+    "KernelNeighborsRegressor",
+    "KernelPCA",
+    "KernelRidge",
+    "KernelRidgeCV",
+    "KernelRidgeClassifier",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "ParzenClassifier",
+    "ParzenDensity",
+    "ParzenRegressor",
+    "SVC",
+    "SVR",
+)
 _LATER = {"plan": "solvers"} | dict.fromkeys(_MODELS, "models")
 
 

@@ -1,10 +1,29 @@
 """Estimators: validate, resolve the kernel, ask the plan for a solver, keep the expansion."""
 
+from .neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 from .one_class import OneClassSVM
+from .parzen import ParzenClassifier, ParzenRegressor
+from .parzen_density import ParzenDensity
+from .pca import KernelPCA
 from .ridge import KernelRidge
 from .ridge_classifier import KernelRidgeClassifier
 from .ridge_cv import KernelRidgeCV
 from .svm import SVC, NuSVC
 from .svr import SVR, NuSVR
 
-__all__ = ["SVC", "SVR", "KernelRidge", "KernelRidgeCV", "KernelRidgeClassifier", "NuSVC", "NuSVR", "OneClassSVM"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "KernelNeighborsClassifier",
+    "KernelNeighborsRegressor",
+    "KernelPCA",
+    "KernelRidge",
+    "KernelRidgeCV",
+    "KernelRidgeClassifier",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "ParzenClassifier",
+    "ParzenDensity",
+    "ParzenRegressor",
+]

@@ -194,7 +194,7 @@ def cross_kernel(model: Any, X: Any) -> Any:
     shape = getattr(X, "shape", None) or np.shape(X)
     if len(shape) == 2 and shape[1] != n:
         raise ValueError(
-            f"{type(model).__name__}: with kernel='precomputed' predict takes the kernel between the new points and "
+            f"{type(model).__name__}: with kernel='precomputed' new points are given as the kernel between them and "
             f"all {n} training points, shape (points, {n}); got shape {tuple(shape)}"
         )
     return checked_rows(model, X, model.kernel, reset=False)

@@ -1,0 +1,326 @@
+"""Nearest neighbours in the feature space of a kernel."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d
+
+from mercer.features._params import KernelParams
+from mercer.kernels.data import Rows, length, pick
+
+from ._kernel_argument import (
+    accepts_sparse,
+    all_or_nothing,
+    checked_rows,
+    checked_targets,
+    is_precomputed,
+    resolve_kernel,
+)
+from ._neighbors_search import nearest
+
+Weights = Literal["uniform", "distance"] | Callable[[np.ndarray], np.ndarray]
+
+
+class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
+    """What both estimators share: the points, and the search among them."""
+
+    def __init__(
+        self,
+        n_neighbors: int = 1,
+        *,
+        kernel: Any = "linear",
+        weights: Weights = "uniform",
+        memory: float | str | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.kernel = kernel
+        self.weights = weights
+        self.memory = memory
+
+    def fit(self, X: Rows, y: Any) -> Self:
+        """Keep the points; a fit that fails changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernel takes.
+        y : array of shape (n,) or (n, outputs)
+            Their labels or targets.
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            X = checked_rows(self, X, self.kernel, reset=True)
+            kernel = resolve_kernel(self, self.kernel, X)
+            self._keep(y, length(X))
+            kernel.diag(pick(X, [0]))  # so that objects the kernel cannot take are refused here
+            self.kernel_, self.X_fit_, self.n_samples_fit_ = kernel, X, length(X)
+        return self
+
+    def kneighbors(
+        self, X: Rows | None = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
+        """Return the nearest training points, nearest first.
+
+        Parameters
+        ----------
+        X : collection of m objects, optional
+            The queries; without them those are the training points, and no point is its own neighbour.
+        n_neighbors : int, optional
+            How many; as many as the estimator has been told if not given.
+        return_distance : bool, default=True
+            Whether to return distances too.
+
+        Returns
+        -------
+        distances : array of shape (m, n_neighbors)
+            √(k(x, x) + k(z, z) − 2k(x, z)), if asked for.
+        indices : array of shape (m, n_neighbors)
+            Positions among the training points; at equal distance the smaller position comes first.
+        """
+        check_is_fitted(self)
+        own = X is None
+        queries = self.X_fit_ if X is None else checked_rows(self, X, self.kernel, reset=False)
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = _checked_count(self, wanted, self.n_samples_fit_ - int(own))
+        found = nearest(self.kernel_, queries, self.X_fit_, k, exclude=own, memory=self.memory)
+        return found if return_distance else found[1]
+
+    def _voters(self, X: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """Return the neighbours of each query, and their weights, which add up to one."""
+        distances, indices = self.kneighbors(X)
+        weights = _weights(self, self.weights, distances)
+        total = weights.sum(axis=1, keepdims=True)
+        if not (total > 0).all():
+            bad = int(np.flatnonzero(~(total[:, 0] > 0))[0])
+            raise ValueError(
+                f"{type(self).__name__}: all neighbors of sample {bad} get zero weight, so that nothing can be "
+                "predicted there; use a function for weights that is positive at some of the distances it is given"
+            )
+        return indices, weights / total
+
+    def _keep(self, y: Any, n: int) -> None:
+        """Check and keep what belongs to the points."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        _checked_count(self, self.n_neighbors, None)
+        if not callable(self.weights) and self.weights not in ("uniform", "distance"):
+            raise ValueError(
+                f"{type(self).__name__}: weights must be 'uniform', 'distance' or a function of distances, got "
+                f"{self.weights!r}"
+            )
+        if is_precomputed(self.kernel):
+            raise ValueError(
+                f"{type(self).__name__}: kernel='precomputed' is not possible, because distances need k(x, x) of new "
+                "points; give a kernel, for example mercer.kernels.Precomputed(K) with positions as points"
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = accepts_sparse(self.kernel)
+        return tags
+
+
+class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ignore[misc]
+    """Classification by a vote of the nearest neighbours in the feature space of a kernel.
+
+    The distance of features needs nothing but the kernel: ‖φ(x) − φ(z)‖² = k(x, x) + k(z, z) − 2k(x, z).  With the
+    linear kernel this is scikit-learn's ``KNeighborsClassifier``; every decreasing function of ‖x − z‖, such as the
+    Gaussian, gives the same neighbours as the linear kernel, and different distances.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=1
+        How many neighbours vote.
+    kernel : Kernel, str or callable, default="linear"
+        A mercer kernel, on any objects; a name of ``sklearn.metrics.pairwise``; or a function of two rows.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        Whether all votes count the same or by one over the distance (neighbours at distance 0 then decide alone); or a
+        function from an array of distances to an array of weights.
+    memory : int or str, optional
+        Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        The labels, of each output.
+    kernel_ : Kernel
+        The kernel used.
+    X_fit_ : data
+        The training points.
+    n_samples_fit_ : int
+        How many they are.
+    outputs_2d_ : bool
+        Whether there is more than one output.
+
+    Notes
+    -----
+    Points at equal distance count in the order of their positions, and a tied vote goes to the first of the classes,
+    so that results are reproducible and do not depend on the memory budget.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Custom
+    >>> from mercer.models.neighbors import KernelNeighborsClassifier
+    >>> letters = Custom(lambda a, b: float(len(set(a) & set(b))))
+    >>> model = KernelNeighborsClassifier(kernel=letters).fit(["kernel", "eigen", "dog"], ["maths", "maths", "pet"])
+    >>> model.predict(["keel", "god"])
+    array(['maths', 'pet'], dtype='<U5')
+    """
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return the class with most votes for each point.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points.
+
+        Returns
+        -------
+        array of shape (m,) or (m, outputs)
+        """
+        shares = self.predict_proba(X)
+        if not self.outputs_2d_:
+            return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+        chosen = [labels[np.argmax(part, axis=1)] for labels, part in zip(self.classes_, shares, strict=True)]
+        return np.stack(chosen, axis=1)
+
+    def predict_proba(self, X: Rows) -> Any:
+        """Return the share of the votes for each class.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points.
+
+        Returns
+        -------
+        array of shape (m, classes), or a list of them, one for each output
+        """
+        check_is_fitted(self)
+        indices, weights = self._voters(X)
+        shares = []
+        for column, labels in enumerate(self.classes_ if self.outputs_2d_ else [self.classes_]):
+            places = self._codes[indices, column] + len(labels) * np.arange(len(indices))[:, None]
+            votes = np.bincount(places.ravel(), weights.ravel(), minlength=len(labels) * len(indices))
+            shares.append(votes.reshape(len(indices), len(labels)))
+        return shares if self.outputs_2d_ else shares[0]
+
+    def _keep(self, y: Any, n: int) -> None:
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        labels = np.asarray(_check_y(y, multi_output=True))
+        check_classification_targets(labels)
+        if len(labels) != n:
+            raise ValueError(f"{name}: X has {n} points, so y must have {n} labels; got {len(labels)}")
+        self.outputs_2d_ = labels.ndim == 2 and labels.shape[1] > 1
+        if labels.ndim == 2 and not self.outputs_2d_:
+            labels = column_or_1d(labels, warn=True)
+        found = [np.unique(column, return_inverse=True) for column in labels.reshape(n, -1).T]
+        self.classes_ = [classes for classes, _ in found] if self.outputs_2d_ else found[0][0]
+        self._codes = np.stack([codes for _, codes in found], axis=1)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _KernelNeighbors):  # type: ignore[misc]
+    """Regression by the mean of the nearest neighbours in the feature space of a kernel.
+
+    Distances are ‖φ(x) − φ(z)‖ with ‖φ(x) − φ(z)‖² = k(x, x) + k(z, z) − 2k(x, z); see
+    :class:`KernelNeighborsClassifier`.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=1
+        Over how many neighbours the mean goes.
+    kernel : Kernel, str or callable, default="linear"
+        A mercer kernel, on any objects; a name of ``sklearn.metrics.pairwise``; or a function of two rows.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        Weights of the mean, as for the classifier.
+    memory : int or str, optional
+        Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel used.
+    X_fit_ : data
+        The training points.
+    n_samples_fit_ : int
+        How many they are.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.models.neighbors import KernelNeighborsRegressor
+    >>> model = KernelNeighborsRegressor(2, kernel=Gaussian()).fit([[0.0], [1.0], [4.0]], [0.0, 2.0, 9.0])
+    >>> model.predict([[0.4], [100.0]])
+    array([1. , 5.5])
+    >>> model.kneighbors([[0.4]], 1)[1]
+    array([[0]])
+    """
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return the mean of the neighbours' targets.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points.
+
+        Returns
+        -------
+        array of shape (m,) or (m, outputs)
+        """
+        check_is_fitted(self)
+        indices, weights = self._voters(X)
+        return np.asarray(np.einsum("ij,ij...->i...", weights, self._targets[indices]))
+
+    def _keep(self, y: Any, n: int) -> None:
+        self._targets = checked_targets(self, y, n)
+
+
+def _checked_count(owner: object, count: Any, available: int | None) -> int:
+    """Return a number of neighbours, at most as many as there are points to choose from."""
+    name = type(owner).__name__
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral):
+        raise TypeError(f"{name}: n_neighbors must be a whole number, got {count!r}")
+    count = int(count)
+    if count < 1:
+        raise ValueError(f"{name}: n_neighbors must be at least 1, got {count}")
+    if available is not None and count > available:
+        raise ValueError(
+            f"{name}: Expected n_neighbors <= n_samples_fit, but n_neighbors = {count} and there are {available} "
+            "points to choose from; ask for fewer neighbours or give more points"
+        )
+    return count
+
+
+def _weights(owner: object, weights: Any, distances: np.ndarray) -> np.ndarray:
+    """Return the weight of each neighbour."""
+    if callable(weights):
+        values = np.asarray(weights(distances), dtype=np.float64)
+        if values.shape != distances.shape or not np.isfinite(values).all() or (values < 0).any():
+            raise ValueError(
+                f"{type(owner).__name__}: the function in weights must return finite numbers that are not negative, "
+                f"of the shape {distances.shape} of the distances it is given"
+            )
+        return values
+    if weights == "uniform":
+        return np.ones_like(distances)
+    nearest_first = distances[:, :1]  # dividing by it keeps the reciprocals of tiny distances finite
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(nearest_first > 0, nearest_first / distances, distances == 0)
