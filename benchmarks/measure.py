@@ -69,12 +69,18 @@ def verdict(ratio: float, target: float) -> str:
     return f"{ratio:.1f}× (target {target:g}×{'' if ratio >= target else ', missed'})"
 
 
+def data_folder() -> Path | None:
+    """The folder of real data, or None when MERCER_DATA does not name it."""
+    folder = os.environ.get("MERCER_DATA")
+    return Path(folder) if folder else None
+
+
 def uci(name: str) -> np.ndarray | None:
     """Standardised inputs of a real data set, or None when MERCER_DATA does not name the folder."""
-    folder = os.environ.get("MERCER_DATA")
-    if not folder:
+    folder = data_folder()
+    if folder is None:
         return None
-    with gzip.open(Path(folder) / "uci" / name / "data.csv.gz", "rt") as file:
+    with gzip.open(folder / "uci" / name / "data.csv.gz", "rt") as file:
         X = np.loadtxt(file, delimiter=",")[:, :-1]
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -82,10 +88,10 @@ def uci(name: str) -> np.ndarray | None:
 
 def regression_split(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
     """Training and test part of the first split, both standardised on the training part, or None without data."""
-    folder = os.environ.get("MERCER_DATA")
-    if not folder:
+    folder = data_folder()
+    if folder is None:
         return None
-    place = Path(folder) / "uci" / name
+    place = folder / "uci" / name
     with gzip.open(place / "data.csv.gz", "rt") as file:
         data = np.loadtxt(file, delimiter=",")
     with gzip.open(place / "test_mask.csv.gz", "rt") as file:

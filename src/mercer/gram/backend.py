@@ -27,8 +27,8 @@ class Backend(Protocol):
     def add_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> bool:
         """Add weights @ K[index] to ``out`` if there is a faster way than tiles, and say whether it was done."""
 
-    def corner(self, index: np.ndarray, out: np.ndarray) -> bool:
-        """Write K[index][:, index] to ``out`` if there is a faster way than tiles, and say whether it was done."""
+    def part(self, index: np.ndarray, threads: int | None = None) -> Backend | None:
+        """Return the backend of some of the points of a symmetric matrix, or None where it must be built anew."""
 
     def fill(self, out: np.ndarray) -> bool:
         """Write the whole matrix to ``out`` if there is a faster way than tiles, and say whether it was done."""

@@ -19,6 +19,9 @@ FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles
 CALL_WORK = 2e8  # entries (weighted by features) of one native call and thread: about half a second
 
 
+_Arrays = tuple[list[tuple[str, np.ndarray, np.ndarray | None]], list[np.ndarray], list[np.ndarray]]
+
+
 class NativeBackend:
     """Programs on tiles in the compiled core."""
 
@@ -47,9 +50,9 @@ class NativeBackend:
             statistics.append((statistic.native, A, None if self.symmetric else np.ascontiguousarray(B)))
         left = [np.ascontiguousarray(reference.one_sided(node, 0), dtype=self.dtype) for node in program.left]
         right = [np.ascontiguousarray(reference.one_sided(node, 1), dtype=self.dtype) for node in program.right]
-        code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in program.code]
-        self._parts = statistics, left, right, code
-        self._plan = _native.Plan(statistics, left, right, code)
+        self._arrays: _Arrays = statistics, left, right
+        self._code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in program.code]
+        self._plan = _native.Plan(*self._arrays, self._code)
         self._features = sum(A.shape[1] for _, A, _ in statistics)
         self.held = sum(2 * A.nbytes if B is None else A.nbytes + 2 * B.nbytes for _, A, B in statistics)
         self.entry_bytes = self.dtype.itemsize
@@ -96,21 +99,23 @@ class NativeBackend:
             self._plan.add_rows(index[part], weights[part], out, self._threads)
         return True
 
-    def corner(self, index: np.ndarray, out: np.ndarray) -> bool:
-        """Compute where some rows and the same columns meet, each tile once."""
-        if not (self.symmetric and out.dtype == self.dtype and out.flags.c_contiguous):
-            return False
+    def part(self, index: np.ndarray, threads: int | None = None) -> NativeBackend:
+        """Return the backend of some of the points, from what is prepared for all of them."""
         from mercer import _native
 
-        statistics, left, right, code = self._parts
-        plan = _native.Plan(
+        statistics, left, right = self._arrays
+        few = object.__new__(NativeBackend)
+        few.__dict__.update(self.__dict__)
+        few._arrays = (
             [(kind, A[index], None) for kind, A, _ in statistics],
             [values[index] for values in left],
             [values[index] for values in right],
-            code,
         )
-        plan.symmetric_dense(out, 0, len(index), self._threads)
-        return True
+        few._plan = _native.Plan(*few._arrays, self._code)
+        few.shape = len(index), len(index)
+        few.held = sum(2 * A.nbytes for _, A, _ in few._arrays[0])
+        few._threads = self._threads if threads is None else threads
+        return few
 
     def _calls(self) -> Iterator[tuple[int, int]]:
         """Ranges of rows for one native call each; between calls Python looks for Ctrl-C."""

@@ -44,9 +44,8 @@ class NumpyBackend:
         """Tiles are the only way here."""
         return False
 
-    def corner(self, index: np.ndarray, out: np.ndarray) -> bool:
-        """Tiles are the only way here."""
-        return False
+    def part(self, index: np.ndarray, threads: int | None = None) -> None:
+        """Nothing is prepared that would be worth keeping."""
 
     def fill(self, out: np.ndarray) -> bool:
         """Tiles are the only way here."""

@@ -159,19 +159,27 @@ class Gram:
             part = slice(start, start + step)
             out += factors[part] @ self._backend.tile(positions[part], slice(0, m))
 
-    def corner(self, index: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """Return K[index][:, index] of a symmetric matrix, written to ``out`` if given."""
+    def part(self, index: Any, threads: int | None = None) -> Gram:
+        """Return the Gram matrix of some of the points, K[index][:, index], as lazy as this one.
+
+        Parameters
+        ----------
+        index : slice or list of positions
+            Which points.
+        threads : int, optional
+            How many threads work on it; as many as on this one if not given.
+        """
         if not self.symmetric:
-            raise ValueError(f"a corner needs Z = X, but this Gram matrix is between two collections {self.shape}")
+            raise ValueError(f"a part needs Z = X, but this Gram matrix is between two collections {self.shape}")
         positions = np.ascontiguousarray(np.arange(self.shape[0])[index], dtype=np.int64)
-        count = len(positions)
-        if out is None:
-            require(count**2 * self.dtype.itemsize, self._budget, f"a corner of {count} rows", "ask for fewer rows")
-            out = np.empty((count, count), dtype=self.dtype)
-        if not self._backend.corner(positions, out):
-            part = pick(self._X, positions)
-            out[:] = Gram(self.kernel, part, backend=self._choice, memory=self.memory, dtype=self.dtype).dense()
-        return out
+        points = pick(self._X, positions)
+        backend = self._backend.part(positions, threads)
+        if backend is None:
+            return Gram(self.kernel, points, backend=self._choice, memory=self.memory, dtype=self.dtype)
+        few = object.__new__(Gram)
+        few.__dict__.update(self.__dict__)
+        few._X, few._backend, few.shape = points, backend, backend.shape
+        return few
 
     def diag(self) -> np.ndarray:
         """Return k(x, x) for all x; the matrix must be square, with Z = X."""
@@ -179,15 +187,18 @@ class Gram:
             raise ValueError(f"the diagonal needs Z = X, but this Gram matrix is between two collections {self.shape}")
         return self.kernel.diag(self._X)
 
-    def dense(self, dtype: Any = None) -> np.ndarray:
-        """Return the whole matrix as an array of the given type (the Gram's own by default)."""
-        kind = np.dtype(self.dtype if dtype is None else dtype)
+    def dense(self, dtype: Any = None, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the whole matrix as an array of the given type (the Gram's own by default), in ``out`` if given."""
+        kind = np.dtype(self.dtype if dtype is None else dtype) if out is None else out.dtype
         if kind not in (np.float32, np.float64):
             raise TypeError(f"dense: dtype must be float32 or float64, got {kind}")
         n, m = self.shape
-        needed = n * m * kind.itemsize
-        require(needed, self._budget, f"the dense {n} × {m} matrix", "use the Gram as an operator instead")
-        out = np.empty(self.shape, dtype=kind)
+        if out is None:
+            needed = n * m * kind.itemsize
+            require(needed, self._budget, f"the dense {n} × {m} matrix", "use the Gram as an operator instead")
+            out = np.empty(self.shape, dtype=kind)
+        elif out.shape != self.shape:
+            raise ValueError(f"dense: the Gram matrix has shape {self.shape}, but out has shape {out.shape}")
         if self._backend.fill(out):
             return out
         for rows, first in self._strips(reserved=out.nbytes):

@@ -34,7 +34,7 @@ class FusedRows:
 
     def corner(self, index: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write K[index][:, index] to ``out``."""
-        return self._gram.corner(index, out)
+        return self._gram.part(index).dense(out=out)
 
 
 class KeptRows:
@@ -78,7 +78,7 @@ class KeptRows:
         if (self._place[index] >= 0).all():
             np.take(self._kept[self._place[index]], index, axis=1, out=out, mode="clip")
             return out
-        return self._gram.corner(index, out)
+        return self._gram.part(index).dense(out=out)
 
     def _bring(self, index: np.ndarray) -> np.ndarray:
         """Return where the rows are kept, computing those that are not."""

@@ -74,8 +74,40 @@ class SMO:
 
     def solve(self, kernel: Kernel, X: Rows, problem: DualProblem, progress: Progress | None = None) -> DualSolution:
         """Solve one problem; X has a point for each variable, or for each two with the second half like the first."""
-        source = _Source(kernel, X, parse_memory(self.memory), problem.n)
-        return _Run(self, source.rows, source.largest, problem, progress).solution()
+        matrix = _Matrix(kernel, X, parse_memory(self.memory))
+        return _Run(self, partial(matrix.rows, None, problem.n), matrix.largest, problem, progress).solution()
+
+    def solve_on(
+        self,
+        rows: Callable[[type], RowSource],
+        largest: float,
+        problem: DualProblem,
+        progress: Progress | None = None,
+        *,
+        values: np.ndarray | None = None,
+        least: int = LEAST,
+        safety: float = SAFETY,
+    ) -> DualSolution:
+        """Solve one problem on rows of K that are there already.
+
+        Parameters
+        ----------
+        rows : callable
+            The rows, given float32 or float64.
+        largest : float
+            The largest k(x, x).
+        problem : DualProblem
+            What to solve, from its start.
+        progress : callable, optional
+            Told steps and violation after each round.
+        values : array of shape (n,), optional
+            Kβ at the start, if it is known.
+        least : int
+            Variables of a working set at least; fewer are better where rows are cheap.
+        safety : float
+            Share of the tolerance that rounding of kernel values may take before they are wanted in float64.
+        """
+        return _Run(self, rows, largest, problem, progress, values, least, safety).solution()
 
     def solve_many(
         self,
@@ -90,19 +122,16 @@ class SMO:
         ``progress`` hears of all steps so far and the largest violation left whenever a problem is solved.
         """
         parts = list(parts)
-        memory, threads = parse_memory(self.memory), default_threads()
+        matrix = _Matrix(kernel, X, parse_memory(self.memory))
         deadline = None if self.max_time is None else time.monotonic() + self.max_time
-        corners = _Corners(kernel, X, memory // (2 * threads))
-        small = [i for i, (index, problem) in enumerate(parts) if len(index) == problem.n <= corners.most]
+        small = [i for i, (index, problem) in enumerate(parts) if len(index) == problem.n <= matrix.small]
 
         def one(i: int) -> DualSolution:
             index, problem = parts[i]
             left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
             limited = replace(self, max_time=left)
-            if i in places:
-                return _Run(limited, partial(corners.rows, index), corners.largest, problem, watch).solution()
-            source = _Source(kernel, pick(X, index), memory, problem.n)
-            return _Run(limited, source.rows, source.largest, problem, watch).solution()
+            rows = partial(matrix.stored, index) if i in places else partial(matrix.rows, index, problem.n)
+            return _Run(limited, rows, matrix.largest, problem, watch).solution()
 
         def watch(n_iter: int, violation: float) -> None:
             if stopped.is_set():
@@ -110,7 +139,7 @@ class SMO:
 
         places, stopped = set(small), threading.Event()
         found: dict[int, DualSolution] = {}
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(default_threads()) as pool:
             try:
                 order = small + [i for i in range(len(parts)) if i not in places]
                 for i, solution in zip(order, chain(pool.map(one, small), map(one, order[len(small) :])), strict=True):
@@ -124,46 +153,44 @@ class SMO:
         return [found[i] for i in range(len(parts))]
 
 
-class _Source:
-    """All rows of one problem's kernel matrix."""
-
-    def __init__(self, kernel: Kernel, X: Rows, memory: int, variables: int) -> None:
-        self._kernel, self._X, self._memory, self._variables = kernel, X, memory, variables
-        self.largest = float(np.abs(kernel.diag(X)).max(initial=0.0))
-
-    def rows(self, dtype: type) -> RowSource:
-        """Return the rows with values of some precision."""
-        n, threads = length(self._X), default_threads()
-        if isinstance(self._kernel, Precomputed):
-            rows: RowSource = DenseRows(self._kernel(self._X), threads)
-        else:
-            gram = Gram(self._kernel, self._X, memory=self._memory, dtype=dtype)
-            cheap = gram.backend_name == "native" and width(self._X) <= CHEAP
-            rows = FusedRows(gram) if cheap else KeptRows(gram, self._memory // 2, threads)
-        return rows if n == self._variables else TwiceRows(rows, n)
-
-
-class _Corners:
-    """Small pieces of one kernel matrix, each computed as a whole."""
+class _Matrix:
+    """The kernel matrix of all points, and rows of it or of its parts as a problem wants them."""
 
     def __init__(self, kernel: Kernel, X: Rows, memory: int) -> None:
         self._kernel, self._X, self._memory = kernel, X, memory
         self.largest = float(np.abs(kernel.diag(X)).max(initial=0.0))
-        self.most = min(MOST, int((memory / 8) ** 0.5))
+        self.small = min(MOST, int((memory / default_threads() / 16) ** 0.5))  # points whose matrix is stored
         self._grams: dict[type, Gram] = {}
-        self._own = threading.local()  # memory that one problem after the other uses
+        self._one_at_a_time = threading.Lock()
+        self._own = threading.local()  # memory that one small problem after the other uses
 
-    def rows(self, index: np.ndarray, dtype: type) -> RowSource:
-        """Return the matrix of some points."""
-        gram = self._grams.get(dtype)
-        if gram is None:
-            gram = self._grams.setdefault(dtype, Gram(self._kernel, self._X, dtype=dtype))
+    def gram(self, dtype: type) -> Gram:
+        """Return the lazy matrix with values of some precision."""
+        with self._one_at_a_time:
+            if dtype not in self._grams:
+                self._grams[dtype] = Gram(self._kernel, self._X, memory=self._memory, dtype=dtype)
+            return self._grams[dtype]
+
+    def rows(self, index: np.ndarray | None, variables: int, dtype: type) -> RowSource:
+        """Return the rows of some points (all if None); twice if there are two variables a point."""
+        if isinstance(self._kernel, Precomputed):
+            rows: RowSource = DenseRows(self._kernel(self._X if index is None else pick(self._X, index)), 1)
+        else:
+            gram = self.gram(dtype) if index is None else self.gram(dtype).part(index)
+            cheap = gram.backend_name == "native" and width(self._X) <= CHEAP
+            rows = FusedRows(gram) if cheap else KeptRows(gram, self._memory // 2, default_threads())
+        points = length(self._X) if index is None else len(index)
+        return rows if points == variables else TwiceRows(rows, points)
+
+    def stored(self, index: np.ndarray, dtype: type) -> RowSource:
+        """Return the whole matrix of a few points, computed by one thread."""
         size = len(index) ** 2
         buffer: np.ndarray = getattr(self._own, dtype.__name__, np.empty(0, dtype=dtype))
         if buffer.size < size:
             buffer = np.empty(size, dtype=dtype)
             setattr(self._own, dtype.__name__, buffer)
-        return DenseRows(gram.corner(index, buffer[:size].reshape(len(index), len(index))), 1)
+        out = buffer[:size].reshape(len(index), len(index))
+        return DenseRows(self.gram(dtype).part(index, threads=1).dense(out=out), 1)
 
 
 class _Run:
@@ -176,15 +203,19 @@ class _Run:
         largest: float,
         problem: DualProblem,
         progress: Progress | None,
+        values: np.ndarray | None = None,
+        least: int = LEAST,
+        safety: float = SAFETY,
     ) -> None:
         self.solver, self.problem, self.progress = solver, problem, progress
+        self._least, self._safety = least, safety
         self._source, self._largest = rows, largest
         self._start = time.monotonic()
         self.beta = np.array(problem.start, dtype=np.float64)
         self.n_iter = 0
         reach = max(float(-problem.lower.min()), float(problem.upper.max()))
-        single = self._rounding(np.float32, reach * min(problem.n, 1000) ** 0.5) <= SAFETY * solver.tol
-        self._take(np.float32 if single else np.float64)
+        single = self._rounding(np.float32, reach * min(problem.n, 1000) ** 0.5) <= safety * solver.tol
+        self._take(np.float32 if single else np.float64, values)
 
     # -- kernel values ----------------------------------------------------------------------------------------------
 
@@ -192,12 +223,15 @@ class _Run:
         """Return how far rounding of kernel values may move Kβ, for ‖β‖ of a given size."""
         return 2 * float(np.finfo(dtype).eps) * self._largest * size
 
-    def _take(self, dtype: type) -> None:
+    def _take(self, dtype: type, values: np.ndarray | None = None) -> None:
         self._dtype = dtype
         self._rows = self._source(dtype)
         self._buffer: np.ndarray = np.empty(0, dtype=dtype)
         self._complete = False  # whether the buffer holds the matrix of all variables
-        self._recompute()
+        if values is None:
+            self._recompute()
+        else:
+            self.slope = self.problem.target - values
 
     def _recompute(self) -> None:
         """Compute Kβ afresh."""
@@ -213,7 +247,7 @@ class _Run:
         """Go on until the optimality conditions hold for a recomputed Kβ, or a limit is reached."""
         restarts, violation = 0, self._rounds()
         while violation <= self.solver.tol:
-            exact = self._rounding(self._dtype, float(np.linalg.norm(self.beta))) <= SAFETY * self.solver.tol
+            exact = self._rounding(self._dtype, float(np.linalg.norm(self.beta))) <= self._safety * self.solver.tol
             if exact or self._dtype is np.float64:
                 self._recompute()
             else:
@@ -239,7 +273,8 @@ class _Run:
     def _rounds(self) -> float:
         """Do rounds until the updated Kβ satisfies the conditions; return the violation."""
         problem, solver = self.problem, self.solver
-        kept = np.empty(0, dtype=np.int64)
+        # From a start that is not 0 the free variables are the ones that go on moving.
+        kept = np.flatnonzero((self.beta > problem.lower) & (self.beta < problem.upper) & (self.beta != 0))[:MOST]
         while True:
             rise, fall = problem.scores(self.beta, problem.target - self.slope)
             violation = max(float(rise[g].max() - fall[g].min()) for g in problem.groups)
@@ -295,7 +330,7 @@ class _Run:
         if problem.n <= MOST:
             return np.arange(problem.n)
         inside = int(np.count_nonzero((self.beta > problem.lower) & (self.beta < problem.upper) & (self.beta != 0)))
-        size = min(MOST, max(LEAST, 1 << max(inside - 1, 1).bit_length()))
+        size = min(MOST, max(self._least, 1 << max(inside - 1, 1).bit_length()))
         wanted = size if len(before) == 0 else max(size - len(before) // 2, size // 2)
         new = [
             part

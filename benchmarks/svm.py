@@ -1,0 +1,190 @@
+"""Support vector machines against scikit-learn and scikit-learn-intelex, at equal tolerance, with the gap of each."""
+
+import time
+import warnings
+
+import numpy as np
+from sklearn import svm as sklearn_svm
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+from mercer.gram import Gram
+from mercer.kernels import Gaussian
+from mercer.models import SVC, SVR
+from mercer.models.svm_cv import SVCCV
+from mercer.solvers.dual import DualProblem, DualSolution
+
+from .measure import data_folder, peak_memory, regression_split, table, verdict
+
+
+def intel():
+    """Return the machines of scikit-learn-intelex, or None where it is not installed."""
+    try:
+        from sklearnex import svm
+    except ImportError:
+        return None
+    return svm
+
+
+def timed(call):
+    start = time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - start
+
+
+def certificate(model, X, target, C, gamma, epsilon=0.0):
+    """Return the dual solution that a fitted machine stands for, with values in float64 of our own kernel."""
+    n = len(target)
+    beta = np.zeros(n)
+    beta[model.support_] = np.ravel(model.dual_coef_)
+    lower, upper = (np.minimum(0, C * target), np.maximum(0, C * target)) if epsilon == 0 else (-C, C)
+    problem = DualProblem(target, np.broadcast_to(lower, n), np.broadcast_to(upper, n), np.zeros(n), epsilon)
+    values = np.zeros(n)
+    Gram(Gaussian.from_gamma(gamma), X, dtype=np.float64).add_rows(model.support_, beta[model.support_], values)
+    return DualSolution(problem, beta, values, 0, True)
+
+
+def contest(name, ours, peers, X, y, target, C, gamma, goals, epsilon=0.0):
+    """Fit all machines; return a row for each, with the ratio of its time to ours."""
+    rows, seconds = [], {}
+    for who, machine in {"mercer": ours, **peers}.items():
+        model, seconds[who] = timed(lambda m=machine: m.fit(X, y))
+        found = certificate(model, X, target, C, gamma, epsilon)
+        ratio = "" if who == "mercer" else verdict(seconds[who] / seconds["mercer"], goals.get(who, 0.0))
+        gap = f"{found.duality_gap:.3g} ({found.relative_gap:.0e})"
+        rows.append([name, who, f"{seconds[who]:.2f} s", ratio, f"{found.dual:.3f}", gap, len(model.support_)])
+    return rows
+
+
+def peers_of(name, **options):
+    intelex = intel()
+    found = {"scikit-learn": getattr(sklearn_svm, name)(**options)}
+    if intelex is not None:
+        found["intelex"] = getattr(intelex, name)(**options)
+    return found
+
+
+def binary_rows():
+    rows = []
+    for name, goals in {
+        "kin40k": {"intelex": 3.0, "scikit-learn": 10.0},
+        "pol": {"intelex": 3.0, "scikit-learn": 3.0},
+    }.items():
+        data = regression_split(name)
+        if data is None:
+            print(f"{name}: skipped, because MERCER_DATA does not name the data folder")
+            continue
+        X, y = data[0], data[1]
+        labels = np.where(y > np.median(y), 1.0, -1.0)
+        options = {"C": 10.0, "gamma": 0.125}
+        rows += contest(f"{name} {len(X):,} × {X.shape[1]}", SVC(**options), peers_of("SVC", **options), X, labels,
+                        labels, 10.0, 0.125, goals)  # fmt: skip
+    return rows
+
+
+def regression_rows():
+    data = regression_split("kin40k")
+    if data is None:
+        return []
+    options = {"C": 10.0, "epsilon": 0.05, "gamma": 0.125}
+    X, y = data[0][:8000], data[1][:8000]
+    goals = {"intelex": 3.0, "scikit-learn": 10.0}
+    rows = contest("SVR 8,000", SVR(**options), peers_of("SVR", **options), X, y, y, 10.0, 0.125, goals, 0.05)
+    X, y = data[0], data[1]
+    return rows + contest("SVR 36,000 (≤ 60 s)", SVR(**options), {}, X, y, y, 10.0, 0.125, {}, 0.05)
+
+
+def letter():
+    folder = data_folder()
+    if folder is None:
+        return None
+    lines = [line.split(",") for line in (folder / "keel" / "letter.dat").read_text().splitlines() if line[:1] != "@"]
+    lines = [line for line in lines if len(line) > 1]
+    return np.array([line[:-1] for line in lines], dtype=float), np.array([line[-1].strip() for line in lines])
+
+
+def letter_rows():
+    data = letter()
+    if data is None:
+        return []
+    X, y = data
+    rows, seconds = [], {}
+    for who, machine in {"mercer": SVC(C=10.0), **peers_of("SVC", C=10.0)}.items():
+        model, seconds[who] = timed(lambda m=machine: m.fit(X[:16000], y[:16000]))
+        accuracy, predicting = timed(lambda m=model: m.score(X[16000:], y[16000:]))
+        rows.append([who, f"{seconds[who]:.2f} s", f"{accuracy:.4f}", f"{predicting:.2f} s"])
+    rows.append(["faster peer / mercer", verdict(min(list(seconds.values())[1:]) / seconds["mercer"], 3.0), "", ""])
+    return rows
+
+
+def digits(n=60_000, d=784, classes=10, seed=0):
+    """Points like digits: sparse prototypes, each point a noisy mixture of two of its class."""
+    rng = np.random.default_rng(seed)
+    prototypes = rng.random((classes, 12, d)) * (rng.random((classes, 12, d)) < 0.2)
+    y = rng.integers(classes, size=n)
+    pick, share = rng.integers(12, size=(n, 2)), rng.random((n, 1))
+    X = share * prototypes[y, pick[:, 0]] + (1 - share) * prototypes[y, pick[:, 1]]
+    X += 0.1 * rng.random((n, d)) * (rng.random((n, d)) < 0.2)
+    return X, y
+
+
+def wide_row():
+    X, y = digits()
+    options = {"C": 10.0, "gamma": 0.02}
+    ours, seconds = timed(lambda: SVC(**options).fit(X, y))
+    print(f"\n60,000 × 784, 10 classes: {seconds:.1f} s, {len(ours.support_)} support vectors, ", end="", flush=True)
+    intelex = intel()
+    if intelex is not None:
+        theirs, peer = timed(lambda: intelex.SVC(**options).fit(X, y))
+        print(f"intelex {peer:.1f} s, {len(theirs.support_)} support vectors: {verdict(peer / seconds, 1.5)}, ", end="")
+    peak = peak_memory(
+        "from benchmarks.svm import digits\nfrom mercer.models import SVC\nX, y = digits()",
+        "SVC(C=10.0, gamma=0.02).fit(X, y)",
+    )
+    print("peak unknown" if peak is None else f"peak {peak / 1e9:.1f} GB (limit 16)")
+
+
+def grid_row():
+    data = regression_split("kin40k")
+    if data is None:
+        return
+    X, y = data[0][:4000], data[1][:4000]
+    labels = y > np.median(y)
+    Cs, gammas = np.logspace(-1, 2.5, 8), np.logspace(-2.5, 0.5, 8)
+    ours, seconds = timed(lambda: SVCCV(Cs, np.sqrt(0.5 / gammas), cv=5).fit(X, labels))
+    print(
+        f"\ngrid of 8 C × 8 gamma, 5 folds, 4,000 rows of kin40k: {seconds:.1f} s, best {ours.best_score_:.4f}",
+        flush=True,
+    )
+    for who, machine in {"scikit-learn": sklearn_svm, "intelex": intel()}.items():
+        if machine is None:
+            continue
+        search = GridSearchCV(machine.SVC(), {"C": Cs, "gamma": gammas}, cv=5)
+        theirs, peer = timed(lambda s=search: s.fit(X, labels))
+        scores = {(p["C"], p["gamma"]): s for p, s in zip(theirs.cv_results_["params"],
+                  theirs.cv_results_["mean_test_score"], strict=True)}  # fmt: skip
+        mine = {(p["C"], p["length_scale"]): s for p, s in zip(ours.cv_results_["params"],
+                ours.cv_results_["mean_test_score"], strict=True)}  # fmt: skip
+        worst = max(abs(mine[C, np.sqrt(0.5 / g)] - score) for (C, g), score in scores.items())
+        ratio = verdict(peer / seconds, 10.0)
+        print(f"  GridSearchCV over {who}: {peer:.1f} s, {ratio}, largest difference of a score {worst:.4f}")
+
+
+def predict_row():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(10_000, 8)), rng.normal(size=(40_000, 8))
+    y = np.where(rng.random(10_000) < 0.5, -1.0, 1.0)
+    ours, theirs = (machine(C=1.0, gamma=2.0).fit(X, y) for machine in (SVC, sklearn_svm.SVC))
+    (mine, seconds), (other, peer) = (timed(lambda m=m: m.decision_function(new)) for m in (ours, theirs))
+    print(f"\npredict 40,000 rows against {len(ours.support_):,} support vectors: {seconds:.2f} s, ", end="")
+    print(f"scikit-learn {peer:.1f} s, {verdict(peer / seconds, 10.0)}, largest difference {np.abs(mine - other).max():.1e}")
+
+
+def main() -> None:
+    warnings.simplefilter("always", ConvergenceWarning)
+    header = ["data", "machine", "fit", "ratio to mercer", "dual objective", "duality gap (relative)", "vectors"]
+    table("Support vector machines, C = 10, gamma = 1/8, tol = 1e-3", header, binary_rows() + regression_rows())
+    table("letter, 26 classes, 16,000 × 16, C = 10", ["machine", "fit", "accuracy", "predict 4,000"], letter_rows())
+    predict_row()
+    grid_row()
+    wide_row()
