@@ -4,6 +4,7 @@ import time
 import warnings
 
 import numpy as np
+from mercer.models.svm_cv import SVCCV
 from sklearn import svm as sklearn_svm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -11,7 +12,6 @@ from sklearn.model_selection import GridSearchCV
 from mercer.gram import Gram
 from mercer.kernels import Gaussian
 from mercer.models import SVC, SVR
-from mercer.models.svm_cv import SVCCV
 from mercer.solvers.dual import DualProblem, DualSolution
 
 from .measure import data_folder, peak_memory, regression_split, table, verdict
@@ -177,7 +177,8 @@ def predict_row():
     ours, theirs = (machine(C=1.0, gamma=2.0).fit(X, y) for machine in (SVC, sklearn_svm.SVC))
     (mine, seconds), (other, peer) = (timed(lambda m=m: m.decision_function(new)) for m in (ours, theirs))
     print(f"\npredict 40,000 rows against {len(ours.support_):,} support vectors: {seconds:.2f} s, ", end="")
-    print(f"scikit-learn {peer:.1f} s, {verdict(peer / seconds, 10.0)}, largest difference {np.abs(mine - other).max():.1e}")
+    difference = np.abs(mine - other).max()
+    print(f"scikit-learn {peer:.1f} s, {verdict(peer / seconds, 10.0)}, largest difference {difference:.1e}")
 
 
 def main() -> None:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from .models import (
         SVC,
         SVR,
+        ImportVectorMachine,
+        KernelLogisticRegression,
+        KernelLogisticRegressionCV,
         KernelNeighborsClassifier,
         KernelNeighborsRegressor,
         KernelPCA,
@@ -32,6 +35,9 @@ __all__ = [
     "SVR",
     "Expansion",
     "Gram",
+    "ImportVectorMachine",
+    "KernelLogisticRegression",
+    "KernelLogisticRegressionCV",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
     "KernelPCA",
@@ -52,6 +58,9 @@ __all__ = [
 
 # Estimators need scikit-learn, whose import takes longer than that of everything above together.
 _MODELS = (
+    "ImportVectorMachine",
+    "KernelLogisticRegression",
+    "KernelLogisticRegressionCV",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
     "KernelPCA",

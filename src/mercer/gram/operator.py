@@ -74,6 +74,7 @@ class Gram:
         self.kernel = kernel
         self.memory = parse_memory(memory)
         self._X, self._Z = X, (None if Z is X else Z)
+        self._chosen: np.ndarray | None = None  # which rows of X, if not all
         self._choice: BackendName = backend
         self._backend = choose_backend(kernel.traced(), X, self._Z, repr(kernel), backend, dtype)
         self.shape = self._backend.shape
@@ -172,20 +173,21 @@ class Gram:
         if not self.symmetric:
             raise ValueError(f"a part needs Z = X, but this Gram matrix is between two collections {self.shape}")
         positions = np.ascontiguousarray(np.arange(self.shape[0])[index], dtype=np.int64)
-        points = pick(self._X, positions)
         backend = self._backend.part(positions, threads)
         if backend is None:
+            points = pick(self._points(), positions)
             return Gram(self.kernel, points, backend=self._choice, memory=self.memory, dtype=self.dtype)
         few = object.__new__(Gram)
         few.__dict__.update(self.__dict__)
-        few._X, few._backend, few.shape = points, backend, backend.shape
+        few._backend, few.shape = backend, backend.shape
+        few._chosen = positions if self._chosen is None else self._chosen[positions]
         return few
 
     def diag(self) -> np.ndarray:
         """Return k(x, x) for all x; the matrix must be square, with Z = X."""
         if not self.symmetric:
             raise ValueError(f"the diagonal needs Z = X, but this Gram matrix is between two collections {self.shape}")
-        return self.kernel.diag(self._X)
+        return self.kernel.diag(self._points())
 
     def dense(self, dtype: Any = None, out: np.ndarray | None = None) -> np.ndarray:
         """Return the whole matrix as an array of the given type (the Gram's own by default), in ``out`` if given."""
@@ -206,6 +208,9 @@ class Gram:
             if self.symmetric:
                 out[rows.stop :, rows] = out[rows, rows.stop :].T
         return out
+
+    def _points(self) -> Rows:
+        return self._X if self._chosen is None else pick(self._X, self._chosen)
 
     # -- tiles ------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,8 @@
 """Estimators: validate, resolve the kernel, ask the plan for a solver, keep the expansion."""
 
+from .import_vector import ImportVectorMachine
+from .logistic import KernelLogisticRegression
+from .logistic_cv import KernelLogisticRegressionCV
 from .neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 from .one_class import OneClassSVM
 from .parzen import ParzenClassifier, ParzenRegressor
@@ -14,6 +17,9 @@ from .svr import SVR, NuSVR
 __all__ = [
     "SVC",
     "SVR",
+    "ImportVectorMachine",
+    "KernelLogisticRegression",
+    "KernelLogisticRegressionCV",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
     "KernelPCA",

@@ -1,0 +1,153 @@
+"""Kernel logistic regression."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from mercer.kernels.data import Rows
+from mercer.solvers.logistic_plan import PreparedLogistic, plan_logistic
+from mercer.solvers.newton import warn_if_stuck
+
+from ._kernel_argument import all_or_nothing
+from ._probability import ProbabilityClassifier, checked_positive, checked_whole
+
+
+class KernelLogisticRegression(ProbabilityClassifier):
+    """Logistic regression in the space of a kernel: probabilities of classes, with a penalty on the norm.
+
+    For two classes, yᵢ = ±1, f and b minimise Σᵢ wᵢ ln(1 + exp(−yᵢ(f(xᵢ) + b))) + α‖f‖², and the probability of the
+    second class is 1/(1 + exp(−f(x) − b)).  For more, one f_q and b_q for each class minimise −Σᵢ wᵢ ln p(yᵢ | xᵢ) + α
+    Σ_q ‖f_q‖² together, with p the softmax of f_q(x) + b_q.  There is no ½ in front of the norm: with the linear kernel
+    this is scikit-learn's ``LogisticRegression`` at C = 1/(2α).
+
+    Parameters
+    ----------
+    alpha : float, default=0.1
+        The penalty α > 0.
+    kernel : Kernel, str or callable, optional
+        As for :class:`~mercer.models.ridge.KernelRidge`; if not given, the Gaussian with 2σ² = d·Var(X), which adapts
+        to the scale and the number d of the features.
+    fit_intercept : bool, default=True
+        Whether to fit constants b, which the penalty leaves alone.  Those of several classes sum to 0, as do the f_q.
+    scaling : {"sum", "mean"}, default="sum"
+        Whether losses are summed, as above, or averaged: (1/Σw) Σ wᵢ … + λ‖f‖² is the same with α = λΣw.
+    class_weight : dict or "balanced", optional
+        Weights of the classes, or as if all classes had equally many points.
+    solver : {"auto", "newton", "newton-cg", "nystroem"}, default="auto"
+        How a Newton step is computed: from factors of the n × n matrix, by conjugate gradients on products with it, or
+        in Nyström features.  "auto" chooses by size and memory, and ``plan_`` says which and why.
+    n_centers : int, optional
+        How many centres Nyström features have; "auto" uses them if this is given.  At most 2,000 if not given.
+    tol : float, default=1e-8
+        The duality gap to reach, relative to the objective.
+    max_iter : int, default=100
+        The most Newton steps.
+    memory : int or str, optional
+        Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    random_state : int, RandomState or None, default=None
+        The seed of centres and preconditioners.
+    assume_psd : bool, default=False
+        Whether to use a mercer kernel even if it is refuted, that is, not positive semi-definite.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels of points with a weight.
+    expansion_ : Expansion
+        The fitted functions: one output for two classes, otherwise one for each class.
+    expansions_ : list of Expansion
+        The same, one by one.
+    kernel_ : Kernel
+        The kernel used.
+    plan_ : Plan
+        The solver, the reason for it and the expected cost.
+    dual_coef_ : array of shape (n,) or (n, classes)
+        The coefficients c of f = Σ cᵢ k(xᵢ, ·), wᵢ(tᵢ − pᵢ)/2α at the minimum; with Nyström centres as many as those.
+    intercept_ : float or array of shape (classes,)
+        b.
+    objective_ : float
+        The minimum found, in the sum form.
+    duality_gap_ : float
+        How far above the true minimum it may be at most.
+    n_iter_ : int
+        Newton steps; ``converged_`` says whether the gap is as small as was asked.
+    X_fit_ : data
+        The training data (the Gram matrix if it was precomputed).
+    n_features_in_, feature_names_in_ : int, array of str
+        Number and names of the columns, if the data has columns and they have names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from mercer.models.logistic import KernelLogisticRegression
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = KernelLogisticRegression().fit(X, y)
+    >>> model.predict_proba([[0.0, 1.0], [0.5, 0.25], [1.0, -0.5]]).round(2)
+    array([[0.95, 0.05],
+           [0.58, 0.42],
+           [0.05, 0.95]])
+    >>> model.converged_, bool(model.duality_gap_ <= 1e-8 * model.objective_)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        *,
+        kernel: Any = None,
+        fit_intercept: bool = True,
+        scaling: Literal["sum", "mean"] = "sum",
+        class_weight: Any = None,
+        solver: str = "auto",
+        n_centers: int | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        memory: float | str | None = None,
+        random_state: Any = None,
+        assume_psd: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.scaling = scaling
+        self.class_weight = class_weight
+        self.solver = solver
+        self.n_centers = n_centers
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.random_state = random_state
+        self.assume_psd = assume_psd
+
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to labelled points; a fit that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernel takes.
+        y : array of shape (n,)
+            Their labels, numbers or texts, of at least two classes.
+        sample_weight : float or array of shape (n,), optional
+            Weights that are not negative; a weight of 0 is as good as leaving the point out.
+        """
+        with all_or_nothing(self):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
+        tol = checked_positive(self, "tol", self.tol)
+        max_iter = checked_whole(self, "max_iter", self.max_iter)
+        n_centers = checked_whole(self, "n_centers", self.n_centers, none=True)
+        data = self._labelled(X, y, sample_weight)
+        alpha = self._penalty(data)
+        kernel = self._resolved(self.kernel, data)
+        problem = self._problem(kernel, data)
+        plan = plan_logistic(problem, self.solver, n_centers)
+        prepared = PreparedLogistic(problem, data.loss, plan.solver, n_centers, self.random_state)
+        found = prepared.solve(alpha, tol, max_iter)
+        warn_if_stuck(type(self).__name__, found, tol, max_iter)
+        centers, places, coef = prepared.expansion(found.state)
+        self._keep(kernel, data, centers, places, coef, found.state.intercept)
+        self.plan_, self.objective_, self.duality_gap_ = plan, found.objective, found.gap
+        self.n_iter_, self.converged_ = found.n_iter, found.converged

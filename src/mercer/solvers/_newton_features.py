@@ -1,0 +1,207 @@
+"""The Newton step in explicit features: Nyström features of all points, held or computed a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from mercer.features.nystroem import independent
+from mercer.gram import Gram
+from mercer.gram.budget import require
+from mercer.kernels.data import Rows, pick, take
+
+from ._factor import GrowingFactor
+from ._newton_gram import conjugate_gradients
+from .base import Problem
+from .logistic_loss import Curvature
+
+BLOCK = 2**24  # entries of features in work at a time
+POINTS_PER_CENTRE = 8  # among which pivoting looks for centres
+JOINT = 3000  # unknowns up to which the classes' equations are solved together
+
+
+class FeatureBlocks(Protocol):
+    """Features of all points, a block of rows at a time."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points and features."""
+
+    def blocks(self) -> Iterable[tuple[slice, np.ndarray]]:
+        """Yield rows of the features, with their places."""
+
+
+class Features:
+    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)) with K_zz = LLᵀ, of all points.
+
+    Parameters
+    ----------
+    problem : Problem
+        Kernel, points and memory.
+    indices : array of shape (m,)
+        Which points the centres z are, linearly independent to rounding.
+    triangle : array of shape (m, m)
+        L.
+    """
+
+    def __init__(self, problem: Problem, indices: np.ndarray, triangle: np.ndarray) -> None:
+        self.problem, self.indices, self.triangle = problem, indices, triangle
+        self.centers: Rows = pick(problem.X, indices)
+        n, m = problem.n, len(indices)
+        self._step = max(1, min(n, BLOCK // m, problem.memory // (64 * m)))
+        self.stored: np.ndarray | None = None
+        if 4 * n * m <= problem.memory // 3:
+            double = 8 * n * m <= min(problem.memory // 3, 2**28)
+            stored = np.empty((n, m), dtype=np.float64 if double else np.float32)
+            for rows, block in self._computed():
+                stored[rows] = block
+            self.stored = stored
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points and features."""
+        return self.problem.n, len(self.indices)
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield rows of the features, with their places."""
+        if self.stored is None:
+            yield from self._computed()
+            return
+        for start in range(0, len(self.stored), self._step):
+            rows = slice(start, min(start + self._step, len(self.stored)))
+            yield rows, self.stored[rows]
+
+    def coefficients(self, weights: np.ndarray) -> np.ndarray:
+        """Return L⁻ᵀw, the coefficients of the function at the centres."""
+        return np.asarray(solve_triangular(self.triangle, weights, lower=True, trans=1, check_finite=False))
+
+    def _computed(self) -> Iterator[tuple[slice, np.ndarray]]:
+        problem = self.problem
+        for start in range(0, problem.n, self._step):
+            rows = slice(start, min(start + self._step, problem.n))
+            part = take(problem.X, rows.start, rows.stop)
+            values = Gram(problem.kernel, self.centers, part, memory=problem.memory, dtype=np.float64).dense()
+            yield rows, solve_triangular(self.triangle, values, lower=True, check_finite=False).T
+
+
+class FeatureSpace:
+    """f_q = w_qᵀφ in coordinates w of shape (m, Q), with Newton equations that are summed over blocks of points.
+
+    Parameters
+    ----------
+    features : FeatureBlocks
+        φ at all points.
+    outputs : int
+        Q.
+    """
+
+    def __init__(self, features: FeatureBlocks, outputs: int) -> None:
+        self.features, self.shape = features, (features.shape[1], outputs)
+
+    def values(self, weights: np.ndarray) -> np.ndarray:
+        """Return Φw."""
+        out = np.empty((self.features.shape[0], weights.shape[1]))
+        for rows, block in self.features.blocks():
+            out[rows] = block @ weights  # in float64, as a gradient must be
+        return out
+
+    def adjoint(self, R: np.ndarray) -> np.ndarray:
+        """Return ΦᵀR."""
+        total = np.zeros((self.shape[0], R.shape[1]))
+        for rows, block in self.features.blocks():
+            total += block.T @ R[rows]
+        return total
+
+    def residual(self, R: np.ndarray, coef: np.ndarray, values: np.ndarray, alpha: float) -> tuple[np.ndarray, float]:
+        """Return ΦᵀR − 2αw and its squared norm."""
+        residual = self.adjoint(R) - 2 * alpha * coef
+        return residual, float(np.vdot(residual, residual))
+
+    def step(
+        self, residual: np.ndarray, curvature: Curvature, alpha: float, accuracy: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Solve the Newton equations: by a factor while they are few, by conjugate gradients otherwise."""
+        m, q = self.shape
+        if q == 1 or m * q <= JOINT:
+            step = self._joint_step(residual, curvature, alpha)
+        else:
+            step = self._iterated_step(residual, curvature, alpha, accuracy)
+        return step, self.values(step)
+
+    def inner(self, first: np.ndarray, second: np.ndarray, values: np.ndarray) -> float:
+        """Return the sum of products of the coordinates."""
+        return float(np.vdot(first, second))
+
+    def hessian(self, W: np.ndarray) -> np.ndarray:
+        """Return ΦᵀWΦ for curvatures of shape (n,)."""
+        total = np.zeros((self.shape[0], self.shape[0]))
+        for rows, block in self.features.blocks():
+            total += block.T @ (block * W[rows, None].astype(block.dtype))
+        return total
+
+    def _joint_step(self, residual: np.ndarray, curvature: Curvature, alpha: float) -> np.ndarray:
+        m, q = self.shape
+        W = curvature.blocks()
+        H = np.empty((m * q, m * q))
+        for i in range(q):
+            for j in range(i + 1):
+                H[i::q, j::q] = self.hessian(W[:, i, j])
+                H[j::q, i::q] = H[i::q, j::q].T
+        U = curvature.constants
+        if U.shape[2]:
+            images = [self.adjoint(curvature.half(U[:, :, j])).ravel() for j in range(U.shape[2])]
+            taken = np.column_stack(images)
+            H -= taken @ taken.T
+        return np.asarray(cho_solve(_factor(H, alpha), residual.ravel(), check_finite=False)).reshape(m, q)
+
+    def _iterated_step(self, residual: np.ndarray, curvature: Curvature, alpha: float, accuracy: float) -> np.ndarray:
+        factors = [_factor(self.hessian(curvature.root[:, j] ** 2), alpha) for j in range(self.shape[1])]
+
+        def inverse(V: np.ndarray) -> np.ndarray:
+            return np.column_stack([cho_solve(f, v, check_finite=False) for f, v in zip(factors, V.T, strict=True)])
+
+        def apply(V: np.ndarray) -> np.ndarray:
+            bent = curvature.remove_constants(curvature.half_transposed(self.values(V)))
+            return 2 * alpha * V + self.adjoint(curvature.half(bent))
+
+        return conjugate_gradients(apply, inverse, residual, accuracy)[0]
+
+
+def _factor(H: np.ndarray, alpha: float) -> Any:
+    """Factorise H + 2αI; sums of float32 products may need a shift of their rounding to stay positive definite."""
+    shift = 0.0
+    for _ in range(8):
+        matrix = H.copy()
+        matrix.flat[:: len(H) + 1] += 2 * alpha + shift
+        try:
+            return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            shift = max(10 * shift, float(np.finfo(np.float32).eps) * np.trace(H) / len(H))
+    raise np.linalg.LinAlgError(
+        f"the Newton equations are not positive definite with alpha = {alpha:g}; give a larger alpha"
+    )
+
+
+def choose_features(problem: Problem, n_centers: int, rng: np.random.RandomState) -> Features:
+    """Return Nyström features of centres found by randomly pivoted Cholesky among 8 random points for each."""
+    count = min(n_centers, problem.n)
+    require(
+        40.0 * count**2,
+        problem.memory // 2,
+        f"a model of {count} centres",
+        f"ask for at most {int((problem.memory / 80) ** 0.5)} centres, or give more memory",
+    )
+    affordable = int(problem.memory / 4 / (8 * count))
+    some = rng.permutation(problem.n)[: max(count, min(max(POINTS_PER_CENTRE * count, 1000), affordable))]
+    points = pick(problem.X, some)
+    factor = GrowingFactor(Gram(problem.kernel, points, memory=problem.memory, dtype=np.float64), points, rng)
+    factor.grow(count)
+    indices = some[factor.pivots]
+    if len(indices) == 0:
+        raise ValueError(f"{problem.kernel!r} is 0 on all of the data, so that no centre explains anything")
+    K: Any = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
+    kept, triangle = independent(K)
+    return Features(problem, indices[kept], triangle)

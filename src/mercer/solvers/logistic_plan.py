@@ -1,0 +1,163 @@
+"""Which solver of a logistic problem, and why; and the problem made ready for it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mercer.gram.budget import MemoryBudgetError, show_bytes
+from mercer.gram.native import default_threads
+from mercer.kernels.data import Rows
+
+from ._newton_features import Features, FeatureSpace, choose_features
+from ._newton_gram import RANK, GramSpace
+from ._products import width
+from .base import Problem
+from .logistic_loss import LogisticLoss
+from .newton import Minimum, State, minimise
+from .plan import CENTERS, PATIENCE, RATE, Plan
+
+SOLVERS = ("newton", "newton-cg", "nystroem")
+DIRECT_LIMIT = 1500  # points times functions up to which factors are cheap
+STEPS, PRODUCTS = 8, 150  # of Newton, and of conjugate gradients in all of them, typically
+
+
+def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None = None) -> Plan:
+    """Choose how to solve a logistic problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        Kernel, points and memory; its targets have one column for each function.
+    solver : {"auto", "newton", "newton-cg", "nystroem"}
+        The choice, or "auto".
+    n_centers : int, optional
+        Centres of Nyström features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> problem = Problem(Gaussian(), np.zeros((20_000, 8)), np.zeros((20_000, 1)), memory=10**9)
+    >>> plan_logistic(problem).solver, plan_logistic(problem, n_centers=500).solver
+    ('newton-cg', 'nystroem')
+    """
+    if solver not in ("auto", *SOLVERS):
+        raise ValueError(f"solver must be 'auto' or one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
+    n, q = problem.n, problem.y.shape[1]
+    centers = centers_of(problem, n_centers)
+    entry = 2.0 * width(problem.X) + 20.0
+    memory = {
+        "newton": 4.0 * (q + 2) * n * n,
+        "newton-cg": 12.0 * n * min(RANK, n) + 120.0 * n * q,
+        "nystroem": 40.0 * (centers * min(q, 2)) ** 2 + 8.0 * 1000 * centers + 120.0 * n * q,
+    }
+    flops = {
+        "newton": STEPS * q * (n**3 / 3 + 4.0 * n * n),
+        "newton-cg": PRODUCTS * float(n) * n * (entry + 2 * q),
+        "nystroem": n * centers * (centers + entry) + STEPS * q * q * n * float(centers) ** 2,
+    }
+    rates = {"newton": RATE["cholesky"] / 2, "newton-cg": RATE["cg"], "nystroem": RATE["nystroem"]}
+
+    def plan(name: str, reason: str) -> Plan:
+        seconds = flops[name] / (rates[name] * default_threads())
+        return Plan(name, reason, int(memory[name]), flops[name], seconds)
+
+    def fits(name: str) -> bool:
+        return memory[name] <= problem.memory
+
+    if solver != "auto":
+        if not fits(solver):
+            raise MemoryBudgetError(
+                f"solver={solver!r} for {n} points needs {show_bytes(memory[solver])}, but the memory budget is "
+                f"{show_bytes(problem.memory)}; use solver='auto', fewer centres or points, or give more memory"
+            )
+        return plan(solver, "it was asked for")
+    if n_centers is not None and centers < n:
+        return plan("nystroem", f"{centers} centres were asked for")
+    if n * q <= DIRECT_LIMIT and 2 * memory["newton"] <= problem.memory:
+        return plan("newton", f"a factor of the {n} × {n} matrix is cheap")
+    slow = plan("newton-cg", "").seconds
+    if fits("newton-cg") and slow <= PATIENCE:
+        return plan("newton-cg", f"conjugate gradients need only products with the {n} × {n} matrix")
+    if not fits("nystroem"):
+        raise MemoryBudgetError(
+            f"a logistic fit of {n} points needs at least {show_bytes(min(memory.values()))}, but the memory budget is "
+            f"{show_bytes(problem.memory)}; give more memory or fewer points"
+        )
+    why = f"products with all pairs of {n} points would take long" if slow > PATIENCE else "more does not fit"
+    return plan("nystroem", f"{why}, so {centers} centres stand for all points")
+
+
+def centers_of(problem: Problem, n_centers: int | None) -> int:
+    """Return how many Nyström centres there are to be: those asked for, or as many as the budget allows up to 2,000."""
+    wanted = CENTERS if n_centers is None else n_centers
+    affordable = int(math.sqrt(problem.memory / 200)) if n_centers is None else problem.n
+    return max(1, min(wanted, problem.n, affordable))
+
+
+class PreparedLogistic:
+    """A logistic problem that can be solved for one penalty after another, each from where the last one ended.
+
+    Parameters
+    ----------
+    problem : Problem
+        Kernel, points and memory.
+    loss : LogisticLoss
+        The labels, and how they are weighed.
+    solver : {"newton", "newton-cg", "nystroem"}
+        How it is solved.
+    n_centers : int, optional
+        Centres of Nyström features.
+    random_state : int, RandomState or None
+        The seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.logistic_loss import make_loss
+    >>> loss = make_loss(np.array([0, 0, 1, 1]), 2, np.ones(4))
+    >>> problem = Problem(Linear(), np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.zeros((4, 1)), fit_intercept=True)
+    >>> prepared = PreparedLogistic(problem, loss, "newton")
+    >>> [round(prepared.solve(alpha).objective, 3) for alpha in (1.0, 0.1)]
+    [1.737, 0.683]
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        loss: LogisticLoss,
+        solver: str,
+        n_centers: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.problem, self.loss = problem, loss
+        rng = check_random_state(random_state)
+        self._last: State | None = None
+        self._features: Features | None = None
+        self.space: GramSpace | FeatureSpace
+        if solver == "nystroem":
+            self._features = choose_features(problem, centers_of(problem, n_centers), rng)
+            self.space = FeatureSpace(self._features, loss.outputs)
+        else:
+            self.space = GramSpace(problem, solver == "newton", rng)
+
+    def solve(self, alpha: float, tol: float = 1e-8, max_iter: int = 100) -> Minimum:
+        """Minimise for one penalty."""
+        found = minimise(
+            self.space, self.loss, alpha, fit_intercept=self.problem.fit_intercept, tol=tol, max_iter=max_iter,
+            start=self._last,
+        )  # fmt: skip
+        self._last = found.state
+        return found
+
+    def expansion(self, state: State) -> tuple[Rows, np.ndarray | None, np.ndarray]:
+        """Return the centres of a function, which of the points they are (None for all), and its coefficients."""
+        features = self._features
+        if features is None:
+            return self.problem.X, None, state.coef
+        return features.centers, features.indices, features.coefficients(state.coef)

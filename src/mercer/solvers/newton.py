@@ -1,0 +1,200 @@
+"""Newton's method in the space of a kernel, for the logistic losses.
+
+The problem is min F(f, b) = Σ wᵢ ℓᵢ(f(xᵢ) + b) + α‖f‖², with one function for two classes and otherwise one for each.
+The intercept is always the best one for its f, so that only f is iterated: what it takes away is a projection of the
+curvature.
+
+The certificate is the duality gap.  The dual maximises the entropy Σ wᵢH(pᵢ) − ‖Σ Rᵢk(xᵢ, ·)‖²/4α over probabilities p,
+where R = w(T − p), and Σ Rᵢ = 0 if there is an intercept.  The probabilities of f and its best b satisfy that, because
+the derivative by b is that very sum: they need neither a shift nor a clipping.  For this pair, primal minus dual is
+exactly ‖∇F‖²/4α, with ∇F = 2αf − Σ Rᵢk(xᵢ, ·) the gradient in the space of the kernel, and is computed as that, free of
+cancellation.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .logistic_loss import Curvature, LogisticLoss
+
+ARMIJO = 1e-4  # of the decrease that the slope promises, which a step must keep
+HALVINGS = 40
+LOOSEST, TIGHTEST = 0.1, 1e-8  # relative accuracy of a Newton step: of the first ones, and at best
+NEGATIVE = 1e-8  # relative gap below 0 that may be rounding
+FEASIBLE = 1e-9  # of all weights: by how much residuals may miss a sum of 0
+ROUNDING = 1e-13  # relative decrease that cannot be told from none
+
+
+class Space(Protocol):
+    """Where f lives: coefficients at all points, or weights of explicit features."""
+
+    shape: tuple[int, int]
+
+    def residual(self, R: np.ndarray, coef: np.ndarray, values: np.ndarray, alpha: float) -> tuple[np.ndarray, float]:
+        """Return −∇F in coordinates of the space, and its squared norm."""
+
+    def step(
+        self, residual: np.ndarray, curvature: Curvature, alpha: float, accuracy: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the Newton step in coordinates of the space, and its values at all points."""
+
+    def inner(self, first: np.ndarray, second: np.ndarray, values: np.ndarray) -> float:
+        """Return the inner product of two functions by their coordinates and the values of the second."""
+
+
+@dataclass
+class State:
+    """A function and its intercept: coordinates, values at all points without the intercept, and squared norm."""
+
+    coef: np.ndarray
+    values: np.ndarray
+    intercept: np.ndarray
+    norm2: float
+
+    @property
+    def outputs(self) -> np.ndarray:
+        """f(xᵢ) + b, of shape (n, Q)."""
+        return np.asarray(self.values + self.intercept)
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """What Newton's method has reached.
+
+    Parameters
+    ----------
+    state : State
+        The function.
+    objective : float
+        F.
+    gap : float
+        The duality gap: F is at most this far above its minimum.
+    n_iter : int
+        Newton steps taken.
+    converged : bool
+        Whether the gap is as small as was asked, relative to F.
+    history : list of float
+        F before the first step and after each.
+    """
+
+    state: State
+    objective: float
+    gap: float
+    n_iter: int
+    converged: bool
+    history: list[float]
+
+
+def start_at_zero(space: Space, loss: LogisticLoss) -> State:
+    """Return f = 0."""
+    return State(np.zeros(space.shape), np.zeros((len(loss.codes), loss.outputs)), np.zeros(loss.outputs), 0.0)
+
+
+def minimise(
+    space: Space,
+    loss: LogisticLoss,
+    alpha: float,
+    *,
+    fit_intercept: bool = True,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+    start: State | None = None,
+) -> Minimum:
+    """Minimise the penalised loss by damped Newton steps; the objective never rises.
+
+    Parameters
+    ----------
+    space : Space
+        Where f lives.
+    loss : LogisticLoss
+        The loss, of labelled points.
+    alpha : float
+        The penalty α > 0.
+    fit_intercept : bool
+        Whether there is an intercept.
+    tol : float
+        The gap to reach, relative to the objective.
+    max_iter : int
+        The most steps.
+    start : State, optional
+        Where to start; at f = 0 if not given.
+    """
+    state = start or start_at_zero(space, loss)
+    state = _with_best_intercept(loss, state, fit_intercept)
+    objective = loss.value(state.outputs) + alpha * state.norm2
+    history, gap, stuck = [objective], np.inf, False
+    for n_iter in range(max_iter + 1):
+        R = loss.residuals(state.outputs)
+        residual, norm2 = space.residual(R, state.coef, state.values, alpha)
+        gap = norm2 / (4 * alpha)
+        if gap < -max(tol, NEGATIVE) * objective:
+            raise np.linalg.LinAlgError(
+                f"the gradient has a squared norm of {norm2:.2e}, so that the kernel matrix is not positive "
+                "semi-definite; use another kernel, or see k.certificate()"
+            )
+        # Without a sum of 0 there is no point of the dual, and nothing is certified.
+        feasible = not fit_intercept or np.abs(R.sum(axis=0)).max() <= FEASIBLE * loss.weights.sum()
+        gap = max(gap, 0.0) if feasible else np.inf
+        if gap <= tol * objective or n_iter == max_iter or stuck:
+            break
+        curvature = loss.curvature(state.outputs, fit_intercept)
+        accuracy = float(np.clip(np.sqrt(gap / objective), TIGHTEST, LOOSEST))
+        step, values = space.step(residual, curvature, alpha, accuracy)
+        slope = -space.inner(residual, step, values)
+        found = _search(space, loss, alpha, state, objective, (step, values, slope), fit_intercept)
+        if found is None:
+            break
+        state, lower = found
+        stuck = not lower < objective * (1 - ROUNDING) and gap <= 1e3 * tol * objective
+        objective = lower
+        history.append(objective)
+    return Minimum(state, objective, gap, len(history) - 1, gap <= tol * objective, history)
+
+
+def warn_if_stuck(name: str, minimum: Minimum, tol: float, max_iter: int) -> None:
+    """Warn if the gap is not as small as was asked, and say what to do."""
+    if minimum.converged:
+        return
+    reached = f"{name} reached a duality gap of {minimum.gap:.1e} at an objective of {minimum.objective:.3e}"
+    asked = f"not the {tol:g} of it that tol asks for"
+    remedy = (
+        f"raise max_iter, which is {max_iter}"
+        if minimum.n_iter >= max_iter
+        else "this is what rounding allows with so small a penalty: raise alpha or tol"
+    )
+    warnings.warn(f"{reached}, {asked}, after {minimum.n_iter} steps; {remedy}", ConvergenceWarning, stacklevel=4)
+
+
+def _with_best_intercept(loss: LogisticLoss, state: State, fit_intercept: bool) -> State:
+    if not fit_intercept:
+        return state
+    return State(state.coef, state.values, loss.best_intercept(state.values, state.intercept), state.norm2)
+
+
+def _search(
+    space: Space,
+    loss: LogisticLoss,
+    alpha: float,
+    state: State,
+    objective: float,
+    direction: tuple[np.ndarray, np.ndarray, float],
+    fit_intercept: bool,
+) -> tuple[State, float] | None:
+    """Return the first state on the way that lowers the objective enough, and its objective; None if there is none."""
+    step, values, slope = direction
+    cross, length2 = space.inner(state.coef, step, values), space.inner(step, step, values)
+    t = 1.0
+    for _ in range(HALVINGS):
+        norm2 = max(state.norm2 + 2 * t * cross + t * t * length2, 0.0)
+        trial = State(state.coef + t * step, state.values + t * values, state.intercept, norm2)
+        trial = _with_best_intercept(loss, trial, fit_intercept)
+        lower = loss.value(trial.outputs) + alpha * norm2
+        if lower <= objective + ARMIJO * t * slope:
+            return trial, lower
+        t /= 2
+    return None
