@@ -276,3 +276,8 @@ def test_a_fit_that_runs_out_of_time_warns_once(data, count):
         model = SVC(max_time=1e-9).fit(X, np.minimum(y, count - 1))
     assert len(caught) == 1
     assert model.fit_status_ == 1
+
+
+def test_the_guide_lists_every_exception():
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "svm.md").read_text(encoding="utf-8")
+    assert [name for name in EXCEPTIONS if name not in guide] == []

@@ -22,7 +22,7 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "cache_size": (lambda v: v > 0, "a positive number of megabytes"),
     "max_iter": (
         lambda v: isinstance(v, numbers.Integral) and int(v) >= -1,
-        "a whole number of steps, or -1 for no limit",
+        "a whole number of steps, or -1 for as many as could be of use",
     ),
     "max_time": (lambda v: v > 0, "a positive number of seconds, or None for no limit"),
 }

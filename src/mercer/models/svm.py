@@ -48,7 +48,7 @@ class SVC(SupportVectorClassifier):
     verbose : bool, default=False
         Whether to print a line about the solution.  Progress is told to ``sklearn.callback``.
     max_iter : int, default=-1
-        Steps at most for each pair of classes, -1 for no limit.
+        Steps at most for each pair of classes; -1 for ten million, or a thousand for each point if that is more.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Whether values are those of classes or of pairs, if there are more than two classes.
     break_ties : bool, default=False

@@ -21,8 +21,8 @@ import numpy as np
 from mercer.gram import Gram
 from mercer.gram.budget import parse_memory
 from mercer.gram.native import default_threads
-from mercer.kernels import Kernel, Precomputed
-from mercer.kernels.data import Rows, length, pick
+from mercer.kernels import Kernel
+from mercer.kernels.data import Rows, length
 
 from ._products import width
 from ._rows import CHEAP, DenseRows, FusedRows, KeptRows, RowSource, TwiceRows
@@ -161,6 +161,7 @@ class _Matrix:
         self.largest = float(np.abs(kernel.diag(X)).max(initial=0.0))
         self.small = min(MOST, int((memory / default_threads() / 16) ** 0.5))  # points whose matrix is stored
         self._grams: dict[type, Gram] = {}
+        self._matrices: dict[type, np.ndarray] = {}
         self._one_at_a_time = threading.Lock()
         self._own = threading.local()  # memory that one small problem after the other uses
 
@@ -173,17 +174,21 @@ class _Matrix:
 
     def rows(self, index: np.ndarray | None, variables: int, dtype: type) -> RowSource:
         """Return the rows of some points (all if None); twice if there are two variables a point."""
-        if isinstance(self._kernel, Precomputed):
-            rows: RowSource = DenseRows(self._kernel(self._X if index is None else pick(self._X, index)), 1)
+        points = length(self._X) if index is None else len(index)
+        whole = self._whole(dtype)
+        if whole is not None:
+            rows: RowSource = DenseRows(whole if index is None else whole[np.ix_(index, index)], default_threads())
         else:
             gram = self.gram(dtype) if index is None else self.gram(dtype).part(index)
             cheap = gram.backend_name == "native" and width(self._X) <= CHEAP
             rows = FusedRows(gram) if cheap else KeptRows(gram, self._memory // 2, default_threads())
-        points = length(self._X) if index is None else len(index)
         return rows if points == variables else TwiceRows(rows, points)
 
     def stored(self, index: np.ndarray, dtype: type) -> RowSource:
         """Return the whole matrix of a few points, computed by one thread."""
+        whole = self._whole(dtype)
+        if whole is not None:
+            return DenseRows(whole[np.ix_(index, index)], 1)
         size = len(index) ** 2
         buffer: np.ndarray = getattr(self._own, dtype.__name__, np.empty(0, dtype=dtype))
         if buffer.size < size:
@@ -191,6 +196,16 @@ class _Matrix:
             setattr(self._own, dtype.__name__, buffer)
         out = buffer[:size].reshape(len(index), len(index))
         return DenseRows(self.gram(dtype).part(index, threads=1).dense(out=out), 1)
+
+    def _whole(self, dtype: type) -> np.ndarray | None:
+        """Return the matrix of all points where its entries are slow to compute and fit, each computed once."""
+        gram = self.gram(dtype)
+        if gram.backend_name == "native" or gram.shape[0] ** 2 * gram.dtype.itemsize > self._memory // 2:
+            return None
+        with self._one_at_a_time:
+            if dtype not in self._matrices:
+                self._matrices[dtype] = gram.dense()
+            return self._matrices[dtype]
 
 
 class _Run:
