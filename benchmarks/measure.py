@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,13 @@ def best_time(call: Callable[[], object], repeat: int = 5, at_least: float = 0.0
     return min(times)
 
 
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """Result and seconds of one call."""
+    start = time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - start
+
+
 def race(calls: Sequence[Callable[[], object]], repeat: int = 5) -> list[float]:
     """Fastest seconds of each call, in turns, so that a slow moment of the machine hits all alike."""
     best = [float("inf")] * len(calls)
@@ -35,24 +43,33 @@ def race(calls: Sequence[Callable[[], object]], repeat: int = 5) -> list[float]:
     return best
 
 
-def peak_memory(setup: str, call: str) -> int | None:
-    """Bytes by which memory rises during a call, in a fresh process whose allocator has nothing to reuse.
-
-    None where the system does not tell.
-    """
+def time_and_peak(setup: str, call: str) -> tuple[float, int]:
+    """Seconds of a call and bytes by which memory rises during it, in a fresh process that has nothing to reuse."""
     code = f"""
+import time
 from pathlib import Path
+from typing import Any
 def status(field):
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
 {setup}
 before = status("VmRSS")
 Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+start = time.perf_counter()
 {call}
-print(status("VmHWM") - before)
+print(time.perf_counter() - start, status("VmHWM") - before)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    return int(done.stdout) if done.returncode == 0 else None
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, peak = done.stdout.split()[-2:]
+    return float(seconds), int(peak)
+
+
+def peak_memory(setup: str, call: str) -> int | None:
+    """Bytes by which memory rises during a call, or None where the system does not tell."""
+    try:
+        return time_and_peak(setup, call)[1]
+    except subprocess.CalledProcessError:
+        return None
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -99,3 +116,19 @@ def regression_split(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     centre, spread = data[~test].mean(axis=0), data[~test].std(axis=0)
     data = (data - centre) / np.where(spread > 0, spread, 1.0)
     return data[~test, :-1], data[~test, -1], data[test, :-1], data[test, -1]
+
+
+def keel(name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Features and labels of a classification set, columns of text one-hot encoded, or None without data."""
+    folder = data_folder()
+    if folder is None:
+        return None
+    lines = (folder / "keel" / f"{name}.dat").read_text().splitlines()
+    cells = np.array([[c.strip() for c in line.split(",")] for line in lines if line and not line.startswith("@")])
+    columns = []
+    for column in cells[:, :-1].T:
+        try:
+            columns.append(column.astype(float)[:, None])
+        except ValueError:
+            columns.append((column[:, None] == np.unique(column)).astype(float))
+    return np.hstack(columns), cells[:, -1]

@@ -1,6 +1,5 @@
 """Kernel ridge regression against scikit-learn: exact fits, the path, the primal, Nyström, tuning, and growth."""
 
-import time
 import warnings
 
 import numpy as np
@@ -17,13 +16,7 @@ from mercer.kernels import Gaussian, Polynomial
 from mercer.models import KernelRidge, KernelRidgeCV
 from mercer.solvers import Nystroem, Problem, Tridiagonal
 
-from .measure import peak_memory, regression_split, table, verdict
-
-
-def timed(call):
-    start = time.perf_counter()
-    result = call()
-    return result, time.perf_counter() - start
+from .measure import peak_memory, regression_split, table, time_and_peak, timed, verdict
 
 
 def relative_residual(model, X, y, alpha):
@@ -83,7 +76,13 @@ def kin40k_row() -> None:
     model, seconds = timed(lambda: KernelRidge(1e-3, kernel=Gaussian(2.0)).fit(X, y))
     error = np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2))
     print(f"\nkin40k, exact fit of {len(X):,} rows, alpha 1e-3, length scale 2: {seconds:.0f} s (limit 120), ", end="")
-    print(f"test RMSE {error:.4f} (.091), residual {model.residual_:.0e}, {model.plan_.solver}")
+    print(f"test RMSE {error:.4f} (.091), residual {model.residual_:.0e}, {model.plan_.solver}, ", end="", flush=True)
+    peak = peak_memory(
+        "import numpy as np; from mercer.models import KernelRidge; from mercer.kernels import Gaussian\n"
+        "from benchmarks.measure import regression_split; X, y, _, _ = regression_split('kin40k')",
+        "KernelRidge(1e-3, kernel=Gaussian(2.0)).fit(X, y)",
+    )
+    print("peak unknown" if peak is None else f"peak {peak / 1e9:.1f} GB (limit 8)", flush=True)
     nystroem_row(X, y, X_test, y_test)
 
 
@@ -156,17 +155,41 @@ def tuning_rows() -> list[list[str]]:
 
 
 def growth_rows() -> list[list[str]]:
+    """Seconds and peak memory of each solver as n doubles, and the slopes of their logarithms."""
+    sizes = {
+        "spectral": (1000, 2000, 4000),
+        "cholesky": (4000, 8000, 16000),
+        "cg": (8000, 16000, 32000),
+        "nystroem": (20_000, 40_000, 80_000),
+        "primal": (100_000, 200_000, 400_000),
+    }
     rows = []
-    for solver, sizes in {"spectral": (1000, 2000, 4000), "cholesky": (4000, 8000), "cg": (4000, 8000, 16000)}.items():
-        times = []
-        for n in sizes:
-            rng = np.random.default_rng(0)
-            X = rng.normal(size=(n, 8))
-            y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=n)
-            _, seconds = timed(lambda X=X, y=y, s=solver: KernelRidge(0.1, kernel=Gaussian(3.0), solver=s).fit(X, y))
+    for solver, counts in sizes.items():
+        kernel = "Polynomial(2, 1.0)" if solver == "primal" else "Gaussian(3.0)"
+        times, peaks = [], []
+        for n in counts:
+            setup = (
+                "import numpy as np, time\nfrom mercer.models import KernelRidge\n"
+                "from mercer.kernels import Gaussian, Polynomial\n"
+                f"rng = np.random.default_rng(0); X = rng.normal(size=({n}, 8))\n"
+                f"y = np.sin(X[:, 0]) + 0.1 * rng.normal(size={n})\n"
+                f"model = KernelRidge(0.1, kernel={kernel}, solver={solver!r}, random_state=0)\n"
+                "model.fit(X[:500], y[:500])"  # so that imports and first calls are not counted
+            )
+            seconds, peak = time_and_peak(setup, "model.fit(X, y)")
             times.append(seconds)
-        slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-        rows.append([solver, ", ".join(map(str, sizes)), ", ".join(f"{t:.2f}" for t in times), f"{slope:.1f}"])
+            peaks.append(peak)
+        slopes = [np.polyfit(np.log(counts), np.log(values), 1)[0] for values in (times, peaks)]
+        rows.append(
+            [
+                solver,
+                ", ".join(f"{n:,}" for n in counts),
+                ", ".join(f"{t:.2f}" for t in times),
+                f"{slopes[0]:.1f}",
+                ", ".join(f"{p / 1e6:.0f}" for p in peaks),
+                f"{slopes[1]:.1f}",
+            ]
+        )
     return rows
 
 
@@ -179,4 +202,4 @@ def main() -> None:
     primal_row()
     header = ["data", "rows", "RMSE", "limit", "tuned scikit-learn", "time", "kernel"]
     table("KernelRidgeCV() without arguments, first split, standardised", header, tuning_rows())
-    table("Growth with n", ["solver", "n", "seconds", "slope"], growth_rows())
+    table("Growth with n", ["solver", "n", "seconds", "slope", "peak MB", "slope"], growth_rows())

@@ -1,10 +1,8 @@
 """Support vector machines against scikit-learn and scikit-learn-intelex, at equal tolerance, with the gap of each."""
 
-import time
 import warnings
 
 import numpy as np
-from mercer.models.svm_cv import SVCCV
 from sklearn import svm as sklearn_svm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -12,9 +10,10 @@ from sklearn.model_selection import GridSearchCV
 from mercer.gram import Gram
 from mercer.kernels import Gaussian
 from mercer.models import SVC, SVR
+from mercer.models.svm_cv import SVCCV
 from mercer.solvers.dual import DualProblem, DualSolution
 
-from .measure import data_folder, peak_memory, regression_split, table, verdict
+from .measure import keel, peak_memory, regression_split, table, timed, verdict
 
 
 def intel():
@@ -24,12 +23,6 @@ def intel():
     except ImportError:
         return None
     return svm
-
-
-def timed(call):
-    start = time.perf_counter()
-    result = call()
-    return result, time.perf_counter() - start
 
 
 def certificate(model, X, target, C, gamma, epsilon=0.0):
@@ -94,17 +87,8 @@ def regression_rows():
     return rows + contest("SVR 36,000 (≤ 60 s)", SVR(**options), {}, X, y, y, 10.0, 0.125, {}, 0.05)
 
 
-def letter():
-    folder = data_folder()
-    if folder is None:
-        return None
-    lines = [line.split(",") for line in (folder / "keel" / "letter.dat").read_text().splitlines() if line[:1] != "@"]
-    lines = [line for line in lines if len(line) > 1]
-    return np.array([line[:-1] for line in lines], dtype=float), np.array([line[-1].strip() for line in lines])
-
-
 def letter_rows():
-    data = letter()
+    data = keel("letter")
     if data is None:
         return []
     X, y = data

@@ -16,6 +16,7 @@ from mercer.kernels.expression import Expression
 from .program import UnsupportedError, lower
 
 FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
+NARROW = 8  # features up to which a tile is computed sooner than turned over
 CALL_WORK = 2e8  # entries (weighted by features) of one native call and thread: about half a second
 
 
@@ -82,11 +83,16 @@ class NativeBackend:
         return out
 
     def fill(self, out: np.ndarray) -> bool:
-        """Compute each tile of a symmetric matrix once."""
+        """Compute each tile of a symmetric matrix once, unless turning it over takes longer than computing it."""
         if not (self.symmetric and out.dtype == self.dtype and out.flags.c_contiguous):
             return False
-        for start, stop in self._calls():
-            self._plan.symmetric_dense(out, start, stop, self._threads)
+        if self._features <= NARROW:
+            everything = np.arange(len(out))
+            for start, stop in self._calls():
+                self._plan.dense(out[start:stop], everything[start:stop], 0, len(out), self._threads)
+        else:
+            for start, stop in self._calls():
+                self._plan.symmetric_dense(out, start, stop, self._threads)
         check_overflow(out, self._owner)
         return True
 

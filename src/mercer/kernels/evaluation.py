@@ -13,6 +13,9 @@ from .statistics import Prepared, Statistic
 TILE_ENTRIES = 2**21  # of a dense evaluation; temporaries of this size stay small next to the result
 
 
+MANY = 2**22  # entries from which on a matrix product is the fastest way to look at all of them
+
+
 class Evaluation:
     """An expression over two collections, ready to give any tile of its matrix.
 
@@ -115,10 +118,13 @@ def finish(values: np.ndarray, dtype: Any, name: str) -> np.ndarray:
 
 def check_overflow(result: np.ndarray, name: str, dtype: Any = None) -> None:
     """Raise if a result holds infinities or NaN, which finite data gives only by overflow of ``dtype`` (its own)."""
-    with np.errstate(all="ignore"):
-        # Row sums are finite only if all entries are, and cost a fraction of looking at each.
-        sums = result @ np.ones(result.shape[-1], dtype=result.dtype)
-    if np.isfinite(sums).all() or np.isfinite(result).all():
+    if result.size > MANY:
+        with np.errstate(all="ignore"):
+            # Row sums are finite only if all entries are, and with threads cost a fraction of looking at each.
+            sums = result @ np.ones(result.shape[-1], dtype=result.dtype)
+        if np.isfinite(sums).all():
+            return
+    if np.isfinite(result).all():
         return
     kind = np.dtype(result.dtype if dtype is None else dtype)
     remedy = "pass float64 data, or scale it" if kind == np.float32 else "scale the data down"
