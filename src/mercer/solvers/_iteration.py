@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ._directions import Directions, dots
 from ._products import Products
 from .preconditioner import Preconditioner
 
@@ -18,7 +19,7 @@ class Iteration:
 
     A column rests when its updated residual says that it is done, or has fallen so far that float32 kernel values may
     no longer be trusted.  When all rest, :meth:`certify` recomputes the residuals in float64 and puts them in place of
-    the updated ones, keeping the search directions (β is that of Polak and Ribière, which forgives the exchange).
+    the updated ones, keeping the search directions, which forgive the exchange.
     With an intercept all of this happens in the subspace 1ᵀc = 0, with the preconditioner projected onto it.
     """
 
@@ -48,13 +49,12 @@ class Iteration:
         self._done = self._true <= self._floor
         self._size = np.zeros(len(alpha))
         self._resting = self._done.copy()
+        self._directions = Directions(y.shape)
         self.restart()
 
     def restart(self) -> None:
         """Forget the search directions, because the preconditioner has changed."""
-        self._direction: np.ndarray = np.zeros_like(self._R)
-        self._before = np.zeros_like(self._R)
-        self._slope = np.full(len(self.alpha), math.inf)
+        self._directions.restart()
         self.since_start = 0
         self._norm_at_start = self._updated.copy()
         self._ones = None
@@ -98,11 +98,8 @@ class Iteration:
     def step(self) -> float:
         """Do one iteration of all columns that are not at rest; return their largest relative residual, as updated."""
         live = np.flatnonzero(~self._resting)
-        alpha, R, P = self.alpha[live], self._R[:, live], self._direction[:, live]
-        Z = self._precondition(R, live)
-        slope = dots(Z, R)
-        P *= np.maximum((slope - dots(Z, self._before[:, live])) / self._slope[live], 0.0)
-        P += Z
+        alpha, R = self.alpha[live], self._R[:, live]
+        P = self._directions.next(self._precondition(R, live), R, live)
         product = self._K.fast(P)
         product += alpha * self._noise * P
         curvature = dots(P, product)
@@ -113,9 +110,6 @@ class Iteration:
                 return float("inf")
             self.indefinite = True
         lengths = np.where(bad, 0.0, dots(P, R) / np.where(bad, 1.0, curvature))
-        self._before[:, live] = R
-        self._slope[live] = slope
-        self._direction[:, live] = P
         self.coef[:, live] += lengths * P
         R = self._centre(R - lengths * product)
         self._R[:, live] = R
@@ -177,8 +171,3 @@ class Iteration:
 def norms(V: np.ndarray) -> np.ndarray:
     """Return the length of each column."""
     return np.asarray(np.linalg.norm(V, axis=0))
-
-
-def dots(U: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Return the inner product of each column of U with the same of V."""
-    return np.einsum("ij,ij->j", U, V)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._directions import Directions, dots
 from .residuals import ROUNDING, Product
 
 
@@ -116,23 +117,17 @@ def refine(
     small = relative <= tolerance
     best, best_coef, mark = relative.copy(), coef.copy(), relative.copy()
     n_iter, waiting, exact = 1, 0, True
-    direction, previous = np.zeros_like(coef), residual.copy()
-    rho = np.full(y.shape[1], np.inf)  # so that the first direction is the preconditioned residual itself
+    directions = Directions(coef.shape)
     while not small.all() and n_iter < max_iter and waiting < patience:
         open_ = np.flatnonzero(~small)
         r = residual[:, open_]
-        z = precondition(r)
-        # β by Polak and Ribière: the factor rounds, so that it is not the same linear map at every step.
-        beta = np.maximum((z * (r - previous[:, open_])).sum(axis=0) / rho[open_], 0.0)
-        p = z + beta * direction[:, open_]
+        p = directions.next(precondition(r), r, open_)
         image = system.apply(p)
-        curvature = (p * image).sum(axis=0)
+        curvature = dots(p, image)
         if not (curvature > 0).all():
             break
-        step = (p * r).sum(axis=0) / curvature
+        step = dots(p, r) / curvature
         coef[:, open_] += step * p
-        rho[open_] = (z * r).sum(axis=0)
-        direction[:, open_], previous[:, open_] = p, r
         residual[:, open_] = system.centred(r - step * image)
         n_iter, exact = n_iter + 1, False
         relative = system.relative(residual, coef, y)
@@ -143,7 +138,7 @@ def refine(
             residual = system.centred(left)
             relative = system.relative(residual, coef, y)
             small = relative <= tolerance
-            rho[:] = np.inf
+            directions.restart()
         better = relative < best
         best[better], best_coef[:, better] = relative[better], coef[:, better]
         waiting += 1
