@@ -56,32 +56,11 @@ __all__ = [
     "plan",
 ]
 
+
 # Estimators need scikit-learn, whose import takes longer than that of everything above together.
-_MODELS = (
-    "ImportVectorMachine",
-    "KernelLogisticRegression",
-    "KernelLogisticRegressionCV",
-    "KernelNeighborsClassifier",
-    "KernelNeighborsRegressor",
-    "KernelPCA",
-    "KernelRidge",
-    "KernelRidgeCV",
-    "KernelRidgeClassifier",
-    "NuSVC",
-    "NuSVR",
-    "OneClassSVM",
-    "ParzenClassifier",
-    "ParzenDensity",
-    "ParzenRegressor",
-    "SVC",
-    "SVR",
-)
-_LATER = {"plan": "solvers"} | dict.fromkeys(_MODELS, "models")
-
-
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in __all__:
         raise AttributeError(f"module 'mercer' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"mercer.{_LATER[name]}"), name)
+    return getattr(import_module("mercer.solvers" if name == "plan" else "mercer.models"), name)

@@ -129,6 +129,22 @@ def test_many_points_are_solved_by_working_sets_as_well_as_at_once(monkeypatch):
     np.testing.assert_allclose(in_sets.values, at_once.values, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["svc", "svr", "one-class", "nu-svc"])
+def test_leaving_variables_alone_for_a_while_changes_nothing_in_the_end(name, monkeypatch):
+    X, problem = machine(name, *data(600), C=2.0)
+    monkeypatch.setattr(module, "LEAST", 64)
+    monkeypatch.setattr(module, "MOST", 128)
+    monkeypatch.setattr(module, "LOOK", 2)
+    shrunk = []
+    original = module._Run._shrink
+    monkeypatch.setattr(module._Run, "_shrink", lambda run, active: (shrunk.append(len(active)), original(run, active)))
+    with_, without = (SMO(tol=1e-4, shrinking=s).solve(Gaussian(), X, problem) for s in (True, False))
+    assert shrunk
+    assert max(shrunk) < 600
+    np.testing.assert_allclose(with_.dual, without.dual, rtol=1e-5, atol=1e-4)
+    assert with_.converged
+
+
 @pytest.mark.parametrize("name", MACHINES)
 def test_working_sets_serve_every_machine(name, monkeypatch):
     X, problem = machine(name, *data(200))

@@ -58,6 +58,7 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
     max_time: float | None
     memory: float | str | None
     verbose: bool | int
+    shrinking: bool
 
     # -- for subclasses ---------------------------------------------------------------------------------------------
 
@@ -110,7 +111,7 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         self, training: TrainingKernel, n: int, parts: list[Part], progress: Progress | None
     ) -> list[DualSolution]:
         memory = None if self.memory is None else parse_memory(self.memory)
-        solver = SMO(tol=self.tol, max_iter=self.max_iter, max_time=self.max_time, memory=memory)
+        solver = SMO(self.tol, self.max_iter, self.max_time, memory, bool(self.shrinking))
         if len(parts) > 1:
             return solver.solve_many(training.solved, training.points, parts, progress=progress)
         ((indices, problem),) = parts

@@ -36,7 +36,7 @@ class SVC(SupportVectorClassifier):
     coef0 : float, default=0.0
         Of the kernels "poly" and "sigmoid".
     shrinking : bool, default=True
-        Accepted, and left to the solver: it does not change the solution.
+        Whether coefficients that sit at a bound and would stay there wait until the others are optimal.
     probability : bool, default="deprecated"
         True is refused with a pointer to calibration and to models of probabilities.
     tol : float, default=1e-3

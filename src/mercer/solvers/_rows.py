@@ -36,6 +36,10 @@ class FusedRows:
         """Write K[index][:, index] to ``out``."""
         return self._gram.part(index).dense(out=out)
 
+    def part(self, index: np.ndarray) -> FusedRows:
+        """Return the rows of some points, at these points."""
+        return FusedRows(self._gram.part(index))
+
 
 class KeptRows:
     """Rows kept in memory, the least recently used leaving first.

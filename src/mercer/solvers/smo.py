@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -33,6 +34,7 @@ INNER = 0.1  # share of the violation down to which a working set is solved
 SAFETY = 0.25  # share of the tolerance that rounding of kernel values may take
 STEPS = 100_000  # of a working set before Python looks around
 MOST_STEPS = 10_000_000  # of a problem without a limit of its own
+LOOK, SHRUNK = 5, 0.7  # rounds between looks at which variables may still move, and the share that makes others wait
 RESTARTS = 3  # recomputations of Kβ that may find the violation too large before float64 takes over
 
 Progress = Callable[[int, float], None]
@@ -53,6 +55,8 @@ class SMO:
         Seconds; no limit if not given.
     memory : int or str, optional
         Budget in bytes; 60 % of what is free if not given.
+    shrinking : bool
+        Whether variables that are at a bound and would stay there are left alone until the others are optimal.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class SMO:
     max_iter: int = -1
     max_time: float | None = None
     memory: float | str | None = None
+    shrinking: bool = True
 
     def solve(self, kernel: Kernel, X: Rows, problem: DualProblem, progress: Progress | None = None) -> DualSolution:
         """Solve one problem; X has a point for each variable, or for each two with the second half like the first."""
@@ -288,6 +293,7 @@ class _Run:
     def _rounds(self) -> float:
         """Do rounds until the updated Kβ satisfies the conditions; return the violation."""
         problem, solver = self.problem, self.solver
+        rounds = 0
         # From a start that is not 0 the free variables are the ones that go on moving.
         kept = np.flatnonzero((self.beta > problem.lower) & (self.beta < problem.upper) & (self.beta != 0))[:MOST]
         while True:
@@ -300,10 +306,46 @@ class _Run:
                 return violation
             if self.progress is not None and self.n_iter:
                 self.progress(self.n_iter, violation)
+            rounds += 1
+            if solver.shrinking and rounds % LOOK == 0 and isinstance(self._rows, FusedRows):
+                active = self._active(rise, fall)
+                if len(active) < SHRUNK * problem.n:
+                    self._shrink(active)
+                    continue
             kept = self._select(rise, fall, kept)
             goal = 0.95 * solver.tol if len(kept) == problem.n else max(0.5 * solver.tol, INNER * violation)
             if self._round(kept, goal, left) == 0:
                 return violation
+
+    def _active(self, rise: np.ndarray, fall: np.ndarray) -> np.ndarray:
+        """Return the variables that may still move: those at a bound stay there if no other would take their weight."""
+        moving = np.zeros(self.problem.n, dtype=bool)
+        for group in self.problem.groups:
+            up, down = rise[group], fall[group]
+            moving[group] = (up > down.min()) & np.isfinite(up) | (down < up.max()) & np.isfinite(down)
+            moving[group] |= np.isfinite(up) & np.isfinite(down) & (self.beta[group] != 0)
+        return np.flatnonzero(moving)
+
+    def _shrink(self, active: np.ndarray) -> None:
+        """Go on with the variables that may still move until they are optimal, then carry the change to all slopes."""
+        problem = self.problem
+        second = None if problem.second is None else int(np.count_nonzero(active < problem.second))
+        part = DualProblem(
+            problem.target[active],
+            problem.lower[active],
+            problem.upper[active],
+            self.beta[active],
+            problem.epsilon,
+            second,
+        )
+        few = copy(self)
+        few.problem, few.beta, few.slope = part, self.beta[active], self.slope[active]
+        few._rows, few._buffer = self._rows.part(active), np.empty(0, dtype=self._dtype)
+        few._rounds()
+        change = few.beta - self.beta[active]
+        moved = np.flatnonzero(change)
+        self._rows.add(active[moved], -change[moved], self.slope)
+        self.beta[active], self.n_iter = few.beta, few.n_iter
 
     def _round(self, chosen: np.ndarray, tolerance: float, most: int) -> int:
         """Solve the problem of the chosen variables and carry the change to all slopes; return the steps it took."""
@@ -342,10 +384,14 @@ class _Run:
     def _select(self, rise: np.ndarray, fall: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Return the variables of the next round, group by group: the worst violators, and some of the last round."""
         problem = self.problem
-        if problem.n <= MOST:
-            return np.arange(problem.n)
         inside = int(np.count_nonzero((self.beta > problem.lower) & (self.beta < problem.upper) & (self.beta != 0)))
         size = min(MOST, max(self._least, 1 << max(inside - 1, 1).bit_length()))
+        # To copy half of a matrix that is there takes longer than smaller steps save.
+        if problem.n <= (2 * size if isinstance(self._rows, DenseRows) else MOST):
+            return np.arange(problem.n)
+        # The pair that violates most is chosen anew whatever is kept, so that every round makes progress.
+        worst = [g.start + at for g in problem.groups for at in (int(rise[g].argmax()), int(fall[g].argmin()))]
+        before = before[~np.isin(before, worst)][:size]
         wanted = size if len(before) == 0 else max(size - len(before) // 2, size // 2)
         new = [
             part
