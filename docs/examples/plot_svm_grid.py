@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
 
-from mercer.models.svm_cv import SVCCV
+from mercer import SVCCV
 
 X, y = make_moons(400, noise=0.3, random_state=0)
 Cs, length_scales = np.logspace(-2, 3, 11), np.logspace(-1.5, 1.25, 12)

@@ -10,7 +10,9 @@ from .gram import Gram, MemoryBudgetError
 if TYPE_CHECKING:
     from .models import (
         SVC,
+        SVCCV,
         SVR,
+        SVRCV,
         ImportVectorMachine,
         KernelLogisticRegression,
         KernelLogisticRegressionCV,
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "SVC",
+    "SVCCV",
     "SVR",
+    "SVRCV",
     "Expansion",
     "Gram",
     "ImportVectorMachine",

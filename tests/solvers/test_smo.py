@@ -9,7 +9,8 @@ from sklearn.svm import SVC, SVR
 
 from mercer import Gram, _native
 from mercer.kernels import Custom, Gaussian, Linear, Precomputed
-from mercer.solvers import smo as module
+from mercer.solvers import _smo_matrix, smo
+from mercer.solvers import _smo_rounds as module
 from mercer.solvers._rows import DenseRows, FusedRows, KeptRows, TwiceRows
 from mercer.solvers.dual import DualProblem, DualSolution
 from mercer.solvers.smo import SMO
@@ -136,8 +137,8 @@ def test_leaving_variables_alone_for_a_while_changes_nothing_in_the_end(name, mo
     monkeypatch.setattr(module, "MOST", 128)
     monkeypatch.setattr(module, "LOOK", 2)
     shrunk = []
-    original = module._Run._shrink
-    monkeypatch.setattr(module._Run, "_shrink", lambda run, active: (shrunk.append(len(active)), original(run, active)))
+    original = module.Run._shrink
+    monkeypatch.setattr(module.Run, "_shrink", lambda run, active: (shrunk.append(len(active)), original(run, active)))
     with_, without = (SMO(tol=1e-4, shrinking=s).solve(Gaussian(), X, problem) for s in (True, False))
     assert shrunk
     assert max(shrunk) < 600
@@ -160,7 +161,8 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     answers = []
     for threads in (1, 2, 5):
         monkeypatch.setattr("mercer.gram.native.default_threads", lambda t=threads: t)
-        monkeypatch.setattr(module, "default_threads", lambda t=threads: t)
+        for place in (smo, _smo_matrix):
+            monkeypatch.setattr(place, "default_threads", lambda t=threads: t)
         answers.append(SMO().solve(Gaussian(), X, problem).beta)
     np.testing.assert_array_equal(answers[0], answers[1])
     np.testing.assert_array_equal(answers[0], answers[2])

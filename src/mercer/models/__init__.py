@@ -12,11 +12,14 @@ from .ridge import KernelRidge
 from .ridge_classifier import KernelRidgeClassifier
 from .ridge_cv import KernelRidgeCV
 from .svm import SVC, NuSVC
+from .svm_cv import SVCCV, SVRCV
 from .svr import SVR, NuSVR
 
 __all__ = [
     "SVC",
+    "SVCCV",
     "SVR",
+    "SVRCV",
     "ImportVectorMachine",
     "KernelLogisticRegression",
     "KernelLogisticRegressionCV",

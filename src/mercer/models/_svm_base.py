@@ -20,8 +20,9 @@ from mercer.features._params import KernelParams
 from mercer.gram.budget import parse_memory
 from mercer.kernels import Linear
 from mercer.kernels.data import Rows, length, pick
+from mercer.solvers._smo_rounds import Progress
 from mercer.solvers.dual import DualProblem, DualSolution
-from mercer.solvers.smo import SMO, Progress
+from mercer.solvers.smo import SMO
 
 from ._kernel_argument import accepts_sparse, all_or_nothing, is_precomputed
 from ._svm_kernel import TrainingKernel, function_matrix, gamma_of, is_function, rows_of, training_kernel

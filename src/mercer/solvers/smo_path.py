@@ -25,8 +25,9 @@ from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length, pick
 
 from ._rows import DenseRows, RowSource
+from ._smo_rounds import Progress
 from .dual import DualProblem, DualSolution
-from .smo import SMO, Progress
+from .smo import SMO
 
 LEAST = 256  # variables of a working set: rows that are in memory make small ones cheap
 SAFETY = 4.0  # in units of the tolerance, of a bound that rounding stays about ten times below

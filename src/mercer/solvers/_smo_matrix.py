@@ -1,0 +1,71 @@
+"""The kernel matrix of support vector machines: rows computed on the fly, kept, or all of them stored."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from mercer.gram import Gram
+from mercer.gram.native import default_threads
+from mercer.kernels import Kernel
+from mercer.kernels.data import Rows, length
+
+from ._products import width
+from ._rows import CHEAP, DenseRows, FusedRows, KeptRows, RowSource, TwiceRows
+from ._smo_rounds import MOST
+
+
+class Matrix:
+    """The kernel matrix of all points, and rows of it or of its parts as a problem wants them."""
+
+    def __init__(self, kernel: Kernel, X: Rows, memory: int) -> None:
+        self._kernel, self._X, self._memory = kernel, X, memory
+        self.largest = float(np.abs(kernel.diag(X)).max(initial=0.0))
+        self.small = min(MOST, int((memory / default_threads() / 16) ** 0.5))  # points whose matrix is stored
+        self._grams: dict[type, Gram] = {}
+        self._matrices: dict[type, np.ndarray] = {}
+        self._one_at_a_time = threading.Lock()
+        self._own = threading.local()  # memory that one small problem after the other uses
+
+    def gram(self, dtype: type) -> Gram:
+        """Return the lazy matrix with values of some precision."""
+        with self._one_at_a_time:
+            if dtype not in self._grams:
+                self._grams[dtype] = Gram(self._kernel, self._X, memory=self._memory, dtype=dtype)
+            return self._grams[dtype]
+
+    def rows(self, index: np.ndarray | None, variables: int, dtype: type) -> RowSource:
+        """Return the rows of some points (all if None); twice if there are two variables a point."""
+        points = length(self._X) if index is None else len(index)
+        whole = self._whole(dtype)
+        if whole is not None:
+            rows: RowSource = DenseRows(whole if index is None else whole[np.ix_(index, index)], default_threads())
+        else:
+            gram = self.gram(dtype) if index is None else self.gram(dtype).part(index)
+            cheap = gram.backend_name == "native" and width(self._X) <= CHEAP
+            rows = FusedRows(gram) if cheap else KeptRows(gram, self._memory // 2, default_threads())
+        return rows if points == variables else TwiceRows(rows, points)
+
+    def stored(self, index: np.ndarray, dtype: type) -> RowSource:
+        """Return the whole matrix of a few points, computed by one thread."""
+        whole = self._whole(dtype)
+        if whole is not None:
+            return DenseRows(whole[np.ix_(index, index)], 1)
+        size = len(index) ** 2
+        buffer: np.ndarray = getattr(self._own, dtype.__name__, np.empty(0, dtype=dtype))
+        if buffer.size < size:
+            buffer = np.empty(size, dtype=dtype)
+            setattr(self._own, dtype.__name__, buffer)
+        out = buffer[:size].reshape(len(index), len(index))
+        return DenseRows(self.gram(dtype).part(index, threads=1).dense(out=out), 1)
+
+    def _whole(self, dtype: type) -> np.ndarray | None:
+        """Return the matrix of all points where its entries are slow to compute and fit, each computed once."""
+        gram = self.gram(dtype)
+        if gram.backend_name == "native" or gram.shape[0] ** 2 * gram.dtype.itemsize > self._memory // 2:
+            return None
+        with self._one_at_a_time:
+            if dtype not in self._matrices:
+                self._matrices[dtype] = gram.dense()
+            return self._matrices[dtype]
