@@ -5,10 +5,14 @@
 
 #include <memory>
 
+#include "alignment_module.hpp"
 #include "code.hpp"
+#include "perceptron_module.hpp"
 #include "plan.hpp"
 #include "pool.hpp"
 #include "smo_module.hpp"
+#include "trees_module.hpp"
+#include "strings_module.hpp"
 
 namespace mercer {
 namespace {
@@ -229,6 +233,10 @@ NB_MODULE(_native, m) {
            "out[i, j] = out[j, i] = K[i, j] for the rows i of the range and all j >= i, each tile evaluated once")
       .def("workspace", &BoundPlan::workspace, "r"_a, "threads"_a, "Bytes of scratch that a product allocates.");
   bind_smo(m);
+  bind_alignment(m);
+  bind_trees(m);
+  bind_strings(m);
+  bind_perceptron(m);
   m.def("_stop_threads", [] {
     const nb::gil_scoped_release released;
     stop_threads();

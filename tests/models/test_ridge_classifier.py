@@ -108,7 +108,7 @@ def test_weights_of_zero_leave_points_out(moons):
         ({"alpha": -1.0}, [0, 1, 0], "not negative"),
         ({"alphas": [0.0, 1.0]}, [0, 1, 0], "alphas must be positive"),
         ({"kernel": Sigmoid(1.0, -1.0)}, [0, 1, 0], "assume_psd=True"),
-        ({"kernel": "precomputed"}, [0, 1, 0], "must be square"),
+        ({"kernel": "precomputed"}, [0, 1, 0], "a square matrix"),
     ],
 )
 def test_bad_input_is_refused(options, y, message):

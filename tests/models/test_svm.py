@@ -509,7 +509,7 @@ def test_probabilities_are_refused_with_a_pointer(data):
         ({"class_weight": {"yes": -1.0}}, "class weights must be"),
         ({"memory": "much"}, "memory must be"),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=lambda value: str(value).split(" at 0x")[0][:40],
 )
 def test_bad_options_are_named_and_leave_the_object_unfitted(data, options, message):
     model = SVC(**options)

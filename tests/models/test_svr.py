@@ -278,7 +278,7 @@ def test_models_are_pickled_cloned_and_searched(data):
         (NuSVR(nu=1.5), "nu must be"),
         (NuSVR(C=-1), "C must be"),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=lambda value: str(value).split(" at 0x")[0][:40],
 )
 def test_bad_options_are_named_and_leave_the_object_unfitted(data, model, message):
     with pytest.raises(ValueError, match=message):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ from scipy import sparse
 from mercer.kernels.data import Rows
 from mercer.kernels.evaluation import Evaluation, check_overflow
 from mercer.kernels.expression import Expression
+from mercer.kernels.processors import default_threads
 
 from .program import UnsupportedError, lower
 
@@ -137,10 +137,3 @@ class NativeBackend:
         block: int = self._plan.row_block
         # Blocks of rows are what threads share out between them, so that a call needs some for each.
         return max(2 * self._threads, rows // block) * block
-
-
-def default_threads() -> int:
-    """Return the number of processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

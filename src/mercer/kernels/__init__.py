@@ -5,8 +5,16 @@ from .base import Kernel, ObjectKernel
 from .categorical import Overlap
 from .custom import Custom, FromFeatures, Precomputed
 from .dot import Linear, Polynomial, Sigmoid
+from .graphs import ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
+from .graphs_data import Graph
+from .graphs_walks import RandomWalk
 from .histogram import Chi2, Intersection
 from .radial import Gaussian, Laplacian, Matern, RationalQuadratic
+from .sequences import GlobalAlignment
+from .sets import MeanEmbedding, PairSum
+from .strings import GappedKmer, Mismatch, Spectrum
+from .strings_alignment import Edit, Subsequence, WeightedDegree
+from .trees import PartialTree, SubsetTree, Subtree
 from .trigonometric import Cosine, Fourier, Periodic, Sinc
 
 __all__ = [
@@ -14,21 +22,38 @@ __all__ = [
     "Constant",
     "Cosine",
     "Custom",
+    "Edit",
     "Fourier",
     "FromFeatures",
+    "GappedKmer",
     "Gaussian",
+    "GlobalAlignment",
+    "Graph",
     "Intersection",
     "Kernel",
     "Laplacian",
     "Linear",
     "Matern",
+    "MeanEmbedding",
+    "Mismatch",
     "ObjectKernel",
     "Overlap",
+    "PairSum",
+    "PartialTree",
     "Periodic",
     "Polynomial",
     "Precomputed",
+    "RandomWalk",
     "RationalQuadratic",
+    "ShortestPath",
     "Sigmoid",
     "Sinc",
+    "Spectrum",
+    "Subsequence",
+    "SubsetTree",
+    "Subtree",
+    "WeightedDegree",
+    "WeisfeilerLehman",
+    "WeisfeilerLehmanAssignment",
     "exp",
 ]

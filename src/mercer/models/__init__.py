@@ -8,6 +8,7 @@ from .one_class import OneClassSVM
 from .parzen import ParzenClassifier, ParzenRegressor
 from .parzen_density import ParzenDensity
 from .pca import KernelPCA
+from .perceptron import KernelPerceptron
 from .ridge import KernelRidge
 from .ridge_classifier import KernelRidgeClassifier
 from .ridge_cv import KernelRidgeCV
@@ -26,6 +27,7 @@ __all__ = [
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
     "KernelPCA",
+    "KernelPerceptron",
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifier",

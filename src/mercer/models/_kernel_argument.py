@@ -1,7 +1,4 @@
-"""What a ridge estimator is given, checked.
-
-Above all the ``kernel`` argument: a kernel, one of scikit-learn's names, a function, or "precomputed".
-"""
+"""The ``kernel`` argument of an estimator: a kernel, one of scikit-learn's names, a function, or "precomputed"."""
 
 from __future__ import annotations
 
@@ -15,11 +12,22 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import validate_data
 
 from mercer.certify.verdict import Refuted, Verdict
 from mercer.features._validate import checked_objects, takes_sparse, takes_vectors
-from mercer.kernels import Chi2, Constant, Custom, Gaussian, Kernel, Laplacian, Linear, ObjectKernel, Sigmoid
+from mercer.kernels import (
+    Chi2,
+    Constant,
+    Custom,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    ObjectKernel,
+    Precomputed,
+    Sigmoid,
+)
 from mercer.kernels.data import Rows, length, pick
 
 NAMES = ("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
@@ -171,6 +179,30 @@ def variance(X: Any, weights: np.ndarray | None) -> float:
     return float(np.average(of_rows, weights=weights)) - (mean**2 if sparse.issparse(X) else 0.0)
 
 
+def default_gaussian(X: Any, weights: np.ndarray | None) -> Gaussian:
+    """Return the Gaussian of scikit-learn's gamma="scale", 1/(columns · variance), for data that may be weighted."""
+    spread = X.shape[1] * variance(X, weights)
+    return Gaussian.from_gamma(1.0 / spread) if spread > 0 else Gaussian()
+
+
+def training_kernel(owner: object, argument: Any, X: Any, *, assume_psd: bool, **options: Any) -> Kernel:
+    """Return the kernel of training points: what an argument stands for, proved or searched, or the matrix X itself.
+
+    ``options`` are those of :func:`resolve_kernel`.
+    """
+    if is_precomputed(argument):
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"{type(owner).__name__}: with kernel='precomputed' X is the kernel between all pairs of training "
+                f"points, a square matrix; got shape {X.shape}"
+            )
+        return Precomputed(X.toarray() if sparse.issparse(X) else X)
+    kernel = resolve_kernel(owner, argument, X, **options)
+    if isinstance(argument, Kernel) and not assume_psd:
+        check_psd(owner, kernel, X)
+    return kernel
+
+
 def is_precomputed(kernel: object) -> bool:
     """Whether an argument says that X is the Gram matrix itself."""
     return isinstance(kernel, str) and kernel == "precomputed"
@@ -234,54 +266,3 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
-
-
-# -- targets, weights and penalties -------------------------------------------------------------------------------
-
-
-def checked_targets(owner: object, y: Any, n: int) -> np.ndarray:
-    """Return the targets as finite numbers of shape (n,) or (n, targets)."""
-    if y is None:
-        raise ValueError(f"{type(owner).__name__} requires y to be passed, but the target y is None.")
-    if isinstance(y, numbers.Number | str):
-        raise ValueError(f"{type(owner).__name__}: y must hold one target for each of the {n} points, got {y!r}")
-    values = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=owner)
-    if len(values) != n or values.ndim > 2 or values.size == 0:
-        raise ValueError(
-            f"{type(owner).__name__}: X has {n} points, so y must have shape ({n},) or ({n}, targets); "
-            f"got shape {values.shape}"
-        )
-    return np.asarray(values)
-
-
-def checked_weights(owner: object, sample_weight: Any, n: int) -> np.ndarray | None:
-    """Return the weights as n numbers of which none is negative and one is positive, or None if there are none."""
-    if sample_weight is None:
-        return None
-    name = type(owner).__name__
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    weights = np.full(n, float(weights)) if weights.ndim == 0 else weights
-    if weights.shape != (n,):
-        raise ValueError(f"{name}: sample_weight must be one number or have shape ({n},), got shape {weights.shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        bad = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
-        raise ValueError(f"{name}: weights must be finite and not negative, but sample_weight[{bad}] is {weights[bad]}")
-    if not weights.any():
-        raise ValueError(f"{name}: all sample weights are zero, so there is nothing to fit; give some points a weight")
-    return weights
-
-
-def checked_alpha(owner: object, alpha: Any, targets: int) -> np.ndarray:
-    """Return the penalty of each target."""
-    name = type(owner).__name__
-    try:
-        values = np.asarray(alpha, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: alpha must be a number or one number for each target, got {alpha!r}") from None
-    if values.ndim > 1 or (values.ndim == 1 and values.size not in (1, targets)):
-        raise ValueError(
-            f"{name}: alpha must be one number or one for each of the {targets} targets; got shape {values.shape}"
-        )
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(f"{name}: alpha must be finite and not negative, got {alpha!r}; use a positive penalty")
-    return np.broadcast_to(values.ravel(), (targets,)).copy()

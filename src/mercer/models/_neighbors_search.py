@@ -10,10 +10,10 @@ import numpy as np
 
 from mercer.gram.backend import Backend
 from mercer.gram.budget import parse_memory, require
-from mercer.gram.native import default_threads
 from mercer.gram.operator import choose_backend
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows
+from mercer.kernels.processors import default_threads
 
 from ._neighbors_distance import Ranking, ranking
 

@@ -14,10 +14,11 @@ from mercer.features._validate import checked_objects
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length, pick
 
-from ._kernel_argument import accepts_sparse, checked_weights
+from ._kernel_argument import accepts_sparse
 from ._parzen_scale import LeaveOneOut
 from ._parzen_sums import WindowSum, warn_unreached
 from ._parzen_windows import resolve_window
+from ._targets import checked_weights
 
 Loss = Callable[[LeaveOneOut, float], float]
 

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, assert_all_finite, compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils import Tags, compute_sample_weight
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.features._params import KernelParams
 from mercer.gram.budget import parse_memory
-from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.base import Problem
 from mercer.solvers.logistic_loss import LogisticLoss, make_loss
 
 from ._kernel_argument import (
     accepts_sparse,
-    check_psd,
     checked_rows,
-    checked_weights,
     cross_kernel,
+    default_gaussian,
     is_precomputed,
-    resolve_kernel,
-    variance,
+    training_kernel,
 )
+from ._targets import checked_labels, checked_positive, checked_weights, encoded
 
 
 @dataclass(frozen=True)
@@ -156,47 +152,23 @@ class ProbabilityClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # ty
 
     def _labelled(self, X: Rows, y: Any, sample_weight: Any) -> Labelled:
         """Check what a fit is given, and leave out points of weight 0."""
-        name = type(self).__name__
-        if y is None:
-            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
         X = checked_rows(self, X, self._argument(), reset=True)
         n = length(X)
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y", estimator_name=name)
-        check_classification_targets(labels)
-        if len(labels) != n:
-            raise ValueError(f"{name}: X has {n} points, so y must have {n} labels; got {len(labels)}")
+        labels = checked_labels(self, y, n)
         weights = checked_weights(self, sample_weight, n)
         weights = np.ones(n) if weights is None else weights
         if self.class_weight is not None:
             weights = weights * compute_sample_weight(self.class_weight, labels)
         kept = np.flatnonzero(weights)
-        classes, codes = np.unique(labels[kept], return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"{name} needs at least two classes with points of positive weight, but y has only one class, "
-                f"{classes.tolist()[0]!r}; add points of another"
-            )
+        classes, codes = encoded(self, labels[kept])
         points = np.arange(n) if is_precomputed(self.kernel) else X  # a precomputed kernel takes positions
         return Labelled(X, points if len(kept) == n else pick(points, kept), kept, classes, codes, weights[kept])
 
     def _resolved(self, argument: Any, data: Labelled) -> Kernel:
         """Return the kernel that an argument stands for, checked."""
-        X = data.X
-        if is_precomputed(argument):
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f"{type(self).__name__}: with kernel='precomputed' X is the kernel between all pairs of training "
-                    f"points, a square matrix; got shape {X.shape}"
-                )
-            return Precomputed(X.toarray() if sparse.issparse(X) else X)
         if argument is None:
-            spread = X.shape[1] * variance(pick(X, data.kept), data.weights)
-            return Gaussian.from_gamma(1.0 / spread) if spread > 0 else Gaussian()
-        kernel = resolve_kernel(self, argument, X)
-        if isinstance(argument, Kernel) and not self.assume_psd:
-            check_psd(self, kernel, X)
-        return kernel
+            return default_gaussian(pick(data.X, data.kept), data.weights)
+        return training_kernel(self, argument, data.X, assume_psd=self.assume_psd)
 
     def _problem(self, kernel: Kernel, data: Labelled) -> Problem:
         outputs = data.loss.outputs
@@ -230,23 +202,3 @@ class ProbabilityClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # ty
         tags.input_tags.sparse = self.kernel is None or accepts_sparse(self.kernel)
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
-
-
-def checked_positive(owner: object, name: str, value: Any) -> float:
-    """Return a parameter that must be a positive number."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 < float(value) < np.inf:
-        raise ValueError(f"{type(owner).__name__}: {name} must be a positive number, got {value!r}")
-    return float(value)
-
-
-def checked_whole(owner: object, name: str, value: Any, least: int = 1, none: bool = False) -> Any:
-    """Return a parameter that must be a whole number of at least ``least``, or None where that has a meaning."""
-    if value is None and none:
-        return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(
-            f"{type(owner).__name__}: {name} must be a whole number of at least {least}{' or None' * none}; "
-            f"got {value!r}"
-        )
-    return int(value)

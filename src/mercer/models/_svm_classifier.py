@@ -7,15 +7,16 @@ from typing import Any, ClassVar, Literal, NoReturn, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils import assert_all_finite, compute_class_weight
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import _ovr_decision_function
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels.data import Rows
 from mercer.solvers.dual import DualProblem
 
 from ._svm_base import Part, SupportVectorMachine
 from ._svm_pairs import members, packed, pairs_of, winners
+from ._targets import checked_labels
 
 POINTER = (
     "{name} fits no probabilities. Calibrate its decision function, for example with "
@@ -24,20 +25,13 @@ POINTER = (
 )
 
 
-def checked_labels(owner: object, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+def labels_and_classes(owner: object, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of n points as given, and their classes in order; they must be of two classes at least."""
-    name = type(owner).__name__
-    if y is None:
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    labels = column_or_1d(y, warn=True)
-    assert_all_finite(labels, input_name="y", estimator_name=name)
-    check_classification_targets(labels)
-    if len(labels) != n:
-        raise ValueError(f"{name}: X has {n} points, so y must have {n} labels; got {len(labels)}")
+    labels = checked_labels(owner, y, n)
     classes = np.unique(labels)
     if len(classes) < 2:
         raise ValueError(
-            f"{name}: The number of classes has to be greater than one; got {len(classes)} class, "
+            f"{type(owner).__name__}: The number of classes has to be greater than one; got {len(classes)} class, "
             f"{classes.tolist()}. Use OneClassSVM for points of one kind."
         )
     return labels, classes
@@ -143,7 +137,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
             raise ValueError(
                 f"{name}: decision_function_shape must be 'ovr' or 'ovo', got {self.decision_function_shape!r}"
             )
-        labels, classes = checked_labels(self, y, n)
+        labels, classes = labels_and_classes(self, y, n)
         self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
         if not (np.isfinite(self.class_weight_).all() and (self.class_weight_ >= 0).all()):
             raise ValueError(f"{name}: class weights must be finite and not negative, got {self.class_weight!r}")

@@ -12,7 +12,8 @@ from mercer.solvers.import_vectors import ImportVectorSearch
 from mercer.solvers.newton import warn_if_stuck
 
 from ._kernel_argument import all_or_nothing
-from ._probability import ProbabilityClassifier, checked_positive, checked_whole
+from ._probability import ProbabilityClassifier
+from ._targets import checked_positive, checked_whole
 
 
 class ImportVectorMachine(ProbabilityClassifier):

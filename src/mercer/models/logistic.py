@@ -9,7 +9,8 @@ from mercer.solvers.logistic_plan import PreparedLogistic, plan_logistic
 from mercer.solvers.newton import warn_if_stuck
 
 from ._kernel_argument import all_or_nothing
-from ._probability import ProbabilityClassifier, checked_positive, checked_whole
+from ._probability import ProbabilityClassifier
+from ._targets import checked_positive, checked_whole
 
 
 class KernelLogisticRegression(ProbabilityClassifier):

@@ -15,7 +15,8 @@ from mercer.kernels.data import Rows, length
 from mercer.solvers.logistic_scores import by_folds, by_leaving_one_out, loo_is_accurate
 
 from ._kernel_argument import all_or_nothing, is_precomputed
-from ._probability import Labelled, ProbabilityClassifier, checked_positive, checked_whole
+from ._probability import Labelled, ProbabilityClassifier
+from ._targets import checked_positive, checked_whole
 from .logistic import KernelLogisticRegression
 from .ridge_cv import _reporter
 from .tuning import length_scale_of, with_length_scale

@@ -15,15 +15,9 @@ from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d
 from mercer.features._params import KernelParams
 from mercer.kernels.data import Rows, length, pick
 
-from ._kernel_argument import (
-    accepts_sparse,
-    all_or_nothing,
-    checked_rows,
-    checked_targets,
-    is_precomputed,
-    resolve_kernel,
-)
+from ._kernel_argument import accepts_sparse, all_or_nothing, checked_rows, is_precomputed, resolve_kernel
 from ._neighbors_search import nearest
+from ._targets import checked_targets
 
 Weights = Literal["uniform", "distance"] | Callable[[np.ndarray], np.ndarray]
 

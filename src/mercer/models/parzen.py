@@ -6,17 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.kernels.data import Rows, pick
 
-from ._kernel_argument import all_or_nothing, checked_targets
+from ._kernel_argument import all_or_nothing
 from ._parzen_base import ParzenEstimator
 from ._parzen_scale import LeaveOneOut
 from ._parzen_sums import log_sum_exp, softmax
+from ._targets import checked_labels, checked_targets
 
 
 class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
@@ -97,15 +96,8 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
         """
         with all_or_nothing(self):
-            name = type(self).__name__
-            if y is None:
-                raise ValueError(f"{name} requires y to be passed, but the target y is None.")
             kernel, search, X, weights, kept, total = self._points(X, sample_weight)
-            labels = column_or_1d(y, warn=True)
-            assert_all_finite(labels, input_name="y", estimator_name=name)
-            check_classification_targets(labels)
-            if len(labels) != total:
-                raise ValueError(f"{name}: X has {total} points, so y must have {total} labels; got {len(labels)}")
+            labels = checked_labels(self, y, total)
             self.classes_, codes = np.unique(labels, return_inverse=True)
             self._codes = codes[kept]
             self._members = weights[:, None] * (self._codes[:, None] == np.arange(len(self.classes_)))

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -23,15 +22,12 @@ from mercer.solvers.plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
 from ._kernel_argument import (
     accepts_sparse,
     all_or_nothing,
-    check_psd,
-    checked_alpha,
     checked_rows,
-    checked_targets,
-    checked_weights,
     cross_kernel,
     is_precomputed,
-    resolve_kernel,
+    training_kernel,
 )
+from ._targets import checked_alpha, checked_targets, checked_weights
 from .diagnose import Diagnosis, diagnose
 from .interval import ExplicitFunction, jackknife_plus, leave_one_out
 
@@ -244,18 +240,10 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self._explicit = ExplicitFunction.of(solution, columns)
 
     def _kernel_and_points(self, X: Any) -> tuple[Kernel, Any]:
-        if is_precomputed(self.kernel):
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f"{type(self).__name__}: with kernel='precomputed' X is the kernel between all pairs of training "
-                    f"points, a square matrix; got shape {X.shape}"
-                )
-            return Precomputed(X.toarray() if sparse.issparse(X) else X), np.arange(X.shape[0])
         options = ("gamma", "degree", "coef0", "kernel_params")
-        kernel = resolve_kernel(self, self.kernel, X, **{name: getattr(self, name) for name in options})
-        if isinstance(self.kernel, Kernel) and not self.assume_psd:
-            check_psd(self, kernel, X)
-        return kernel, X
+        given = {name: getattr(self, name) for name in options}
+        kernel = training_kernel(self, self.kernel, X, assume_psd=self.assume_psd, **given)
+        return kernel, np.arange(X.shape[0]) if is_precomputed(self.kernel) else X
 
     def _problem_of(
         self, kernel: Kernel, X: Rows, y: np.ndarray, weights: np.ndarray | None

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, assert_all_finite, check_random_state, compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils import Tags, check_random_state, compute_sample_weight
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.features._params import KernelParams
 from mercer.gram.budget import parse_memory
-from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT, make_solver, plan_problem
@@ -21,13 +19,12 @@ from mercer.solvers.plan import SPECTRAL_LIMIT, make_solver, plan_problem
 from ._kernel_argument import (
     accepts_sparse,
     all_or_nothing,
-    check_psd,
     checked_rows,
-    checked_weights,
+    default_gaussian,
     is_precomputed,
-    resolve_kernel,
-    variance,
+    training_kernel,
 )
+from ._targets import checked_labels, checked_weights, encoded
 from .ridge import KernelRidge
 
 GRID = np.logspace(-6, 3, 19)  # times the mean of k(x, x)
@@ -205,31 +202,15 @@ class KernelRidgeClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # ty
 
     def _labels(self, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the classes, and targets of ±1: one column for two classes, otherwise one for each."""
-        name = type(self).__name__
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y", estimator_name=name)
-        check_classification_targets(labels)
-        if len(labels) != n:
-            raise ValueError(f"{name}: X has {n} points, so y must have {n} labels; got {len(labels)}")
-        classes, codes = np.unique(labels, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"{name} needs at least two classes, but y has only one class, {classes[0]!r}")
+        classes, codes = encoded(self, checked_labels(self, y, n))
         if len(classes) == 2:
             return classes, 2.0 * codes - 1.0
         return classes, 2.0 * (codes[:, None] == np.arange(len(classes))) - 1.0
 
     def _kernel(self, X: Any, weights: np.ndarray | None) -> Kernel:
-        if is_precomputed(self.kernel):
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(f"{type(self).__name__}: a precomputed X must be square, got shape {X.shape}")
-            return Precomputed(X.toarray() if sparse.issparse(X) else X)
         if self.kernel is None:
-            spread = X.shape[1] * variance(X, weights)
-            return Gaussian.from_gamma(1.0 / spread) if spread > 0 else Gaussian()
-        kernel = resolve_kernel(self, self.kernel, X)
-        if isinstance(self.kernel, Kernel) and not self.assume_psd:
-            check_psd(self, kernel, X)
-        return kernel
+            return default_gaussian(X, weights)
+        return training_kernel(self, self.kernel, X, assume_psd=self.assume_psd)
 
     def _penalty(
         self, kernel: Kernel, X: Any, targets: np.ndarray, weights: np.ndarray | None

@@ -19,16 +19,8 @@ from mercer.kernels import Gaussian, Kernel, Matern, Precomputed
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.base import Problem
 
-from ._kernel_argument import (
-    accepts_sparse,
-    all_or_nothing,
-    check_psd,
-    checked_rows,
-    checked_targets,
-    checked_weights,
-    is_precomputed,
-    resolve_kernel,
-)
+from ._kernel_argument import accepts_sparse, all_or_nothing, check_psd, checked_rows, is_precomputed, resolve_kernel
+from ._targets import checked_targets, checked_weights
 from .choice import as_score, choose, folds_among, part
 from .ridge import KernelRidge
 from .tuning import Objective, OnStep, families, length_scale_of, per_feature, race, with_length_scale

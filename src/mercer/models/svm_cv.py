@@ -10,9 +10,9 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer.kernels.data import Rows
 
-from ._kernel_argument import checked_targets
-from ._svm_classifier import checked_labels
+from ._svm_classifier import labels_and_classes
 from ._svm_cv_search import SupportVectorSearch
+from ._targets import checked_targets
 from .svm import SVC
 from .svr import SVR
 
@@ -163,7 +163,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         return KnownClassifier(class_weight=self.class_weight)
 
     def _checked(self, y: Any, n: int) -> tuple[np.ndarray, float]:
-        labels, self.classes_ = checked_labels(self, y, n)
+        labels, self.classes_ = labels_and_classes(self, y, n)
         return labels, 1.0
 
 

@@ -12,9 +12,9 @@ from sklearn.utils.validation import column_or_1d
 from mercer.kernels.data import Rows
 from mercer.solvers.dual import DualProblem, DualSolution
 
-from ._kernel_argument import checked_targets
 from ._svm_base import Part, SupportVectorMachine
 from ._svm_problem import epsilon_svr, nu_svr
+from ._targets import checked_targets
 
 
 class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]

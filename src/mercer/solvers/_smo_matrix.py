@@ -7,9 +7,9 @@ import threading
 import numpy as np
 
 from mercer.gram import Gram
-from mercer.gram.native import default_threads
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
+from mercer.kernels.processors import default_threads
 
 from ._products import width
 from ._rows import CHEAP, DenseRows, FusedRows, KeptRows, RowSource, TwiceRows

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.gram.budget import MemoryBudgetError, show_bytes
-from mercer.gram.native import default_threads
 from mercer.kernels.data import Rows
+from mercer.kernels.processors import default_threads
 
 from ._newton_features import Features, FeatureSpace, choose_features
 from ._newton_gram import RANK, GramSpace

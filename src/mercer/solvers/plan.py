@@ -12,10 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from mercer.gram.budget import MemoryBudgetError, parse_memory, show_bytes
-from mercer.gram.native import default_threads
 from mercer.gram.program import UnsupportedError, lower
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.data import take
+from mercer.kernels.processors import default_threads
 
 from .base import Problem, Solver
 

@@ -19,9 +19,9 @@ from itertools import chain
 import numpy as np
 
 from mercer.gram.budget import parse_memory
-from mercer.gram.native import default_threads
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows
+from mercer.kernels.processors import default_threads
 
 from ._rows import RowSource
 from ._smo_matrix import Matrix

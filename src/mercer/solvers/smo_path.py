@@ -20,9 +20,9 @@ import numpy as np
 
 from mercer.gram import Gram
 from mercer.gram.budget import parse_memory
-from mercer.gram.native import default_threads
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length, pick
+from mercer.kernels.processors import default_threads
 
 from ._rows import DenseRows, RowSource
 from ._smo_rounds import Progress

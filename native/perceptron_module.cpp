@@ -1,0 +1,201 @@
+// The strictly sequential part of the kernel perceptron, and the vote of all its functions.
+#include "perceptron_module.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace mercer {
+namespace {
+
+template <class A, class T>
+auto* checked_data(nb::handle h, const char* name, const char* dtype, std::initializer_list<int64_t> shape) {
+  const A a = checked_array<A>(h, name, shape.size(), dtype);
+  expect_shape(a, name, shape);
+  if constexpr (std::is_same_v<A, Output>) return static_cast<T*>(a.data());
+  else return static_cast<const T*>(a.data());
+}
+
+const int64_t* checked_whole(nb::handle h, const char* name, int64_t n, int64_t limit) {
+  const int64_t* values = checked_data<Input, int64_t>(h, name, "int64", {n});
+  for (int64_t i = 0; i < n; ++i)
+    if (values[i] < 0 || values[i] >= limit)
+      throw wrong_value(std::string(name) + " must lie in 0.." + std::to_string(limit - 1) + ", got " +
+                        std::to_string(values[i]));
+  return values;
+}
+
+// The best of all classes but one, the first of equals; one function decides between two classes.
+inline int64_t rival(const double* scores, int64_t stride, int64_t outputs, int64_t label) {
+  if (outputs == 1) return 1 - label;
+  int64_t best = label == 0 ? 1 : 0;
+  for (int64_t q = best + 1; q < outputs; ++q)
+    if (q != label && scores[q * stride] > scores[best * stride]) best = q;
+  return best;
+}
+
+inline bool beats(const double* scores, int64_t stride, int64_t outputs, int64_t label, int64_t other) {
+  if (outputs == 1) return label == 1 ? scores[0] > 0 : scores[0] < 0;
+  return scores[label * stride] > scores[other * stride];
+}
+
+// What a mistake changes: +step for the true class and -step for the other, or ±step for the only function.
+template <class F>
+inline void change(int64_t outputs, int64_t label, int64_t other, double step, F&& add) {
+  if (outputs == 1) {
+    add(0, label == 1 ? step : -step);
+  } else {
+    add(label, step);
+    add(other, -step);
+  }
+}
+
+template <class T>
+struct Pass {
+  const T* K;
+  int64_t pool, points, outputs;
+  const int64_t *order, *place, *label;
+  int64_t visits;
+  const double* weight;
+  double *scores, *coef, *moment;
+  int64_t *entered, *wrong;
+  int64_t clock, budget;
+  double bias;
+  bool smallest;
+
+  int64_t run() {
+    int64_t kept = 0, mistakes = 0;
+    for (int64_t r = 0; r < pool; ++r) kept += entered[r] >= 0;
+    for (int64_t v = 0; v < visits; ++v) {
+      const int64_t i = order[v], row = place[i], time = clock + v + 1;
+      const int64_t other = rival(scores + i, points, outputs, label[i]);
+      wrong[i] = -1;
+      if (beats(scores + i, points, outputs, label[i], other)) continue;
+      wrong[i] = other;
+      ++mistakes;
+      change(outputs, label[i], other, weight[i], [&](int64_t q, double step) {
+        coef[row * outputs + q] += step;
+        moment[row * outputs + q] += step * double(time);
+        add_row(row, q, step);
+      });
+      if (entered[row] < 0) {
+        entered[row] = time;
+        ++kept;
+      }
+      for (; budget > 0 && kept > budget; --kept) forget(row);
+    }
+    return mistakes;
+  }
+
+  void add_row(int64_t row, int64_t q, double step) {
+    const T* values = K + row * points;
+    double* to = scores + q * points;
+    for (int64_t j = 0; j < points; ++j) to[j] += step * (double(values[j]) + bias);
+  }
+
+  // The newest vector stays, so that every mistake changes something; with a budget of at least 1 there is another.
+  void forget(int64_t newest) {
+    int64_t victim = -1;
+    double least = 0;
+    for (int64_t r = 0; r < pool; ++r) {
+      if (entered[r] < 0 || r == newest) continue;
+      double size = 0;
+      if (smallest)
+        for (int64_t q = 0; q < outputs; ++q) size += std::fabs(coef[r * outputs + q]);
+      if (victim < 0 || size < least || (size == least && entered[r] < entered[victim])) {
+        victim = r;
+        least = size;
+      }
+    }
+    for (int64_t q = 0; q < outputs; ++q) {
+      const int64_t at = victim * outputs + q;
+      if (coef[at] != 0) add_row(victim, q, -coef[at]);
+      coef[at] = moment[at] = 0;
+    }
+    entered[victim] = -1;
+  }
+};
+
+int64_t perceptron(nb::handle K, nb::handle order, nb::handle place, nb::handle label, nb::handle weight,
+                   nb::handle scores, nb::handle coef, nb::handle moment, nb::handle entered, nb::handle wrong,
+                   int64_t clock, double bias, int64_t budget, bool smallest) {
+  const Input matrix = checked_array<Input>(K, "K", 2, "");
+  const Output values = checked_array<Output>(scores, "scores", 2, "float64");
+  const int64_t pool = int64_t(matrix.shape(0)), points = int64_t(matrix.shape(1)), q = int64_t(values.shape(0));
+  expect_shape(values, "scores", {q, points});
+  if (q < 1) throw wrong_value("scores must have at least one row, got shape " + shape_text(values));
+  if (budget < 0) throw wrong_value("budget must not be negative (0 for none), got " + std::to_string(budget));
+  const int64_t visits = int64_t(checked_array<Input>(order, "order", 1, "int64").shape(0));
+  const auto run = [&](const auto* entries) {
+    typedef std::remove_const_t<std::remove_pointer_t<decltype(entries)>> T;
+    Pass<T> pass{entries,
+                 pool,
+                 points,
+                 q,
+                 checked_whole(order, "order", visits, points),
+                 checked_whole(place, "place", points, pool),
+                 checked_whole(label, "label", points, q == 1 ? 2 : q),
+                 visits,
+                 checked_data<Input, double>(weight, "weight", "float64", {points}),
+                 static_cast<double*>(values.data()),
+                 checked_data<Output, double>(coef, "coef", "float64", {pool, q}),
+                 checked_data<Output, double>(moment, "moment", "float64", {pool, q}),
+                 checked_data<Output, int64_t>(entered, "entered", "int64", {pool}),
+                 checked_data<Output, int64_t>(wrong, "wrong", "int64", {points}),
+                 clock,
+                 budget,
+                 bias,
+                 smallest};
+    const nb::gil_scoped_release released;
+    return pass.run();
+  };
+  return dtype_name(matrix) == "float32" ? run(static_cast<const float*>(matrix.data()))
+                                         : run(static_cast<const double*>(matrix.data()));
+}
+
+void perceptron_votes(nb::handle K, nb::handle vector, nb::handle label, nb::handle wrong, nb::handle step,
+                      nb::handle survival, double bias, nb::handle votes) {
+  const Input matrix = checked_array<Input>(K, "K", 2, "float64");
+  const Output out = checked_array<Output>(votes, "votes", 2, "float64");
+  const int64_t points = int64_t(matrix.shape(0)), vectors = int64_t(matrix.shape(1)), q = int64_t(out.shape(1));
+  expect_shape(out, "votes", {points, q});
+  if (q < 1) throw wrong_value("votes must have at least one column, got shape " + shape_text(out));
+  const int64_t count = int64_t(checked_array<Input>(vector, "vector", 1, "int64").shape(0));
+  const int64_t classes = q == 1 ? 2 : q;
+  const int64_t* who = checked_whole(vector, "vector", count, vectors);
+  const int64_t* right = checked_whole(label, "label", count, classes);
+  const int64_t* other = checked_whole(wrong, "wrong", count, classes);
+  const double* w = checked_data<Input, double>(step, "step", "float64", {count});
+  const double* lasted = checked_data<Input, double>(survival, "survival", "float64", {count});
+  const double* values = static_cast<const double*>(matrix.data());
+  double* to = static_cast<double*>(out.data());
+  const nb::gil_scoped_release released;
+  std::vector<double> scores(static_cast<std::size_t>(q));
+  for (int64_t i = 0; i < points; ++i, values += vectors, to += q) {
+    std::fill(scores.begin(), scores.end(), 0.0);
+    for (int64_t e = 0; e < count; ++e) {
+      change(q, right[e], other[e], w[e],
+             [&](int64_t c, double s) { scores[std::size_t(c)] += s * (values[who[e]] + bias); });
+      if (q == 1) to[0] += scores[0] > 0 ? lasted[e] : scores[0] < 0 ? -lasted[e] : 0.0;
+      else to[std::max_element(scores.begin(), scores.end()) - scores.begin()] += lasted[e];
+    }
+  }
+}
+
+}  // namespace
+
+void bind_perceptron(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("perceptron", &perceptron, "K"_a, "order"_a, "place"_a, "label"_a, "weight"_a, "scores"_a, "coef"_a, "moment"_a,
+        "entered"_a, "wrong"_a, "clock"_a, "bias"_a, "budget"_a, "smallest"_a,
+        "Visit the points in order.  A mistake at point i changes the coefficients of row place[i] of the pool and the "
+        "scores of all points, and the class taken instead goes to wrong[i], which is -1 where there was no mistake.  "
+        "More vectors than the budget (0 for none) make the oldest or smallest leave.  Returns the mistakes.");
+  m.def("perceptron_votes", &perceptron_votes, "K"_a, "vector"_a, "label"_a, "wrong"_a, "step"_a, "survival"_a, "bias"_a,
+        "votes"_a,
+        "Go through the mistakes; after each, the function so far votes at every point, with the weight survival.");
+}
+
+}  // namespace mercer

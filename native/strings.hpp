@@ -1,0 +1,57 @@
+// Kernels between sequences of tokens: values for rows and columns of a block, each given by its number in a
+// table of coded sequences.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels.hpp"
+
+namespace mercer {
+
+// One sequence: its codes, which lie in [0, letters).
+struct Sequence {
+  const int32_t* codes;
+  int64_t size;
+};
+
+// Which values to compute: out[i][first[i] .. last[i]) for every row i.  What the rest of a row holds afterwards is
+// not defined, so that a loop may do more than it was asked for.
+struct StringBlock {
+  const int32_t* codes;
+  const int64_t* starts;  // sequence q has the codes in [starts[q], starts[q + 1])
+  int64_t letters;
+  const int64_t* rows;
+  int64_t row_count;
+  const int64_t* columns;
+  int64_t column_count;
+  const int64_t *first, *last;
+  double* out;
+  int threads;
+
+  Sequence at(int64_t q) const { return {codes + starts[q], starts[q + 1] - starts[q]}; }
+  Sequence row(int64_t i) const { return at(rows[i]); }
+  Sequence column(int64_t j) const { return at(columns[j]); }
+  double* values(int64_t i) const { return out + i * column_count; }
+};
+
+// Windows of `span` tokens, compared at the positions `offsets` only.
+struct WindowGroup {
+  int64_t span;
+  std::vector<int64_t> offsets;
+  double weight;
+};
+
+// Adds, for every group, its weight times the number of pairs of windows that agree.
+void add_window_matches(const StringBlock& block, const std::vector<WindowGroup>& groups);
+
+// Sum over common subsequences of `length` tokens of decay^(span in one sequence + span in the other).
+void subsequence_block(const StringBlock& block, int64_t length, double decay);
+
+// Sum over positions at which both agree of table[min(length of the run of agreement so far, size - 1)].
+void run_block(const StringBlock& block, const double* table, int64_t size);
+
+// Number of insertions, deletions and substitutions that turn one sequence into the other.
+void edit_block(const StringBlock& block);
+
+}  // namespace mercer

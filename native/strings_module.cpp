@@ -1,0 +1,113 @@
+// Python bindings of the kernels between sequences: every argument is checked here.
+#include "strings_module.hpp"
+
+#include <vector>
+
+#include "arrays.hpp"
+#include "strings.hpp"
+
+namespace mercer {
+namespace {
+
+const int64_t* whole_numbers(nb::handle h, const char* name, int64_t size, int64_t least, int64_t most) {
+  const Input a = checked_array<Input>(h, name, 1, "int64");
+  if (size >= 0) expect_shape(a, name, {size});
+  const int64_t* values = static_cast<const int64_t*>(a.data());
+  for (size_t i = 0; i < a.shape(0); ++i)
+    if (values[i] < least || values[i] > most)
+      throw wrong_value(std::string(name) + " must lie in " + std::to_string(least) + ".." + std::to_string(most) +
+                        ", got " + std::to_string(values[i]));
+  return values;
+}
+
+// (codes, starts, letters), a table of sequences, then the block asked for.
+StringBlock read_block(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
+                       nb::handle out, int threads) {
+  check_threads(threads);
+  int64_t letters = 0;
+  if (table.size() != 3 || !nb::try_cast(table[2], letters) || letters < 0)
+    throw wrong_type("table must be a tuple (codes, starts, letters)");
+  const Input codes = checked_array<Input>(table[0], "codes", 1, "int32");
+  const int32_t* code = static_cast<const int32_t*>(codes.data());
+  for (size_t i = 0; i < codes.shape(0); ++i)
+    if (code[i] < 0 || code[i] >= letters)
+      throw wrong_value("codes must lie in 0.." + std::to_string(letters - 1) + ", got " + std::to_string(code[i]));
+  const int64_t total = int64_t(codes.shape(0));
+  const int64_t* starts = whole_numbers(table[1], "starts", -1, 0, total);
+  const int64_t count = int64_t(checked_array<Input>(table[1], "starts", 1, "int64").shape(0)) - 1;
+  for (int64_t q = 0; q < count; ++q)
+    if (starts[q] > starts[q + 1]) throw wrong_value("starts must not decrease");
+  const Output to = checked_array<Output>(out, "out", 2, "float64");
+  const int64_t n = int64_t(to.shape(0)), m = int64_t(to.shape(1));
+  return {code,
+          starts,
+          letters,
+          whole_numbers(rows, "rows", n, 0, count - 1),
+          n,
+          whole_numbers(columns, "columns", m, 0, count - 1),
+          m,
+          whole_numbers(first, "first", n, 0, m),
+          whole_numbers(last, "last", n, 0, m),
+          static_cast<double*>(to.data()),
+          threads};
+}
+
+void window_matches(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
+                    nb::list groups, nb::handle out, int threads) {
+  const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
+  std::vector<WindowGroup> read;
+  for (nb::handle item : groups) {
+    nb::tuple t;
+    WindowGroup group;
+    if (!nb::try_cast(item, t, false) || t.size() != 3 || !nb::try_cast(t[0], group.span) ||
+        !nb::try_cast(t[2], group.weight))
+      throw wrong_type("groups must hold tuples (span: int, offsets: array of int64, weight: float)");
+    if (group.span < 1) throw wrong_value("span must be at least 1, got " + std::to_string(group.span));
+    const Input a = checked_array<Input>(t[1], "offsets", 1, "int64");
+    const int64_t* offset = whole_numbers(t[1], "offsets", -1, 0, group.span - 1);
+    group.offsets.assign(offset, offset + a.shape(0));
+    read.push_back(group);
+  }
+  const nb::gil_scoped_release released;
+  add_window_matches(block, read);
+}
+
+void subsequences(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
+                  int64_t length, double decay, nb::handle out, int threads) {
+  const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
+  if (length < 1) throw wrong_value("length must be at least 1, got " + std::to_string(length));
+  const nb::gil_scoped_release released;
+  subsequence_block(block, length, decay);
+}
+
+void matching_runs(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
+                   nb::handle weights, nb::handle out, int threads) {
+  const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
+  const Input w = checked_array<Input>(weights, "weights", 1, "float64");
+  if (w.shape(0) == 0) throw wrong_value("weights must not be empty");
+  const nb::gil_scoped_release released;
+  run_block(block, static_cast<const double*>(w.data()), int64_t(w.shape(0)));
+}
+
+void edit_distances(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
+                    nb::handle out, int threads) {
+  const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
+  const nb::gil_scoped_release released;
+  edit_block(block);
+}
+
+}  // namespace
+
+void bind_strings(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("window_matches", &window_matches, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "groups"_a, "out"_a,
+        "threads"_a, "out[i, j] += weighted number of pairs of equal windows, for first[i] <= j < last[i]");
+  m.def("subsequences", &subsequences, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "length"_a, "decay"_a,
+        "out"_a, "threads"_a, "out[i, j] = gap-weighted number of common subsequences, for first[i] <= j < last[i]");
+  m.def("matching_runs", &matching_runs, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "weights"_a, "out"_a,
+        "threads"_a, "out[i, j] = sum of weights[length of the run of agreement] over positions");
+  m.def("edit_distances", &edit_distances, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "out"_a, "threads"_a,
+        "out[i, j] = edit distance, for first[i] <= j < last[i]");
+}
+
+}  // namespace mercer

@@ -1,0 +1,44 @@
+// Tree kernels on merged trees: how many fragments two trees have in common.
+//
+// Identical subtrees of a data set are one number each, children before their parents.  Two subtrees have
+// fragments in common only if they lie in one group (same production, or same label).
+#pragma once
+
+#include <cstdint>
+
+namespace mercer {
+
+struct Subtrees {
+  int64_t count, groups;
+  const int64_t *start, *child;  // children of t: child[start[t]] up to child[start[t + 1]]
+  const int64_t* group;
+
+  bool leaf(int64_t t) const { return start[t] == start[t + 1]; }
+};
+
+// Collins and Duffy's subset trees, or Moschitti's partial trees.
+struct FragmentRule {
+  bool partial;
+  double decay, vertical_decay, terminal_factor;
+  bool leaves;  // whether a leaf is a fragment of its own; partial trees always count it
+
+  bool counted(const Subtrees& trees, int64_t t) const { return partial || leaves || !trees.leaf(t); }
+};
+
+// A list of trees: which subtrees each consists of, children before their parents, and how often.
+struct TreeRows {
+  int64_t rows;
+  const int64_t *start, *subtree;
+  const double* count;
+
+  int64_t entries() const { return start[rows]; }
+};
+
+// out[i, j] = common fragments of tree i of the rows and tree j of the columns.
+void fill_block(const Subtrees& trees, const FragmentRule& rule, const TreeRows& rows, const TreeRows& columns, double* out,
+                int threads);
+
+// out[i] = common fragments of tree i with itself.
+void fill_diagonal(const Subtrees& trees, const FragmentRule& rule, const TreeRows& rows, double* out);
+
+}  // namespace mercer

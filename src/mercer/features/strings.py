@@ -1,0 +1,174 @@
+"""Explicit maps of the kernels on strings: one column for each word that the strings of the fit have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer.kernels import Kernel, Mismatch, WeightedDegree
+from mercer.kernels.data import Rows
+from mercer.kernels.strings import WindowKernel
+from mercer.kernels.strings_base import StringKernel
+from mercer.kernels.strings_table import Coded, encode
+
+from .composition import Node
+from .explicit import ExplicitMap, NoFiniteMapError, build
+
+GAP = -1  # stands in a word where its mask does not look
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words of one kind: the string each belongs to, their codes (a row each), and what one of them counts."""
+
+    owners: np.ndarray
+    codes: np.ndarray
+    weight: float = 1.0
+
+
+def string_map(kernel: Kernel) -> ExplicitMap:
+    """Return the explicit map of a kernel on strings, or of a composition of such kernels, to be fitted.
+
+    Examples
+    --------
+    >>> from mercer.features.strings import string_map
+    >>> from mercer.kernels import GappedKmer
+    >>> string_map(GappedKmer(3, 1)).fit_transform(["abc", "adc"]).toarray()
+    array([[1., 0., 1., 1., 0.],
+           [0., 1., 1., 0., 1.]])
+    """
+    if isinstance(kernel, StringKernel) and not isinstance(kernel, WindowKernel | WeightedDegree):
+        raise NoFiniteMapError(kernel, "has no feature map with few features for each string")
+    return ExplicitMap(kernel)
+
+
+@build.register
+def _(kernel: WindowKernel, d: int, X: Rows | None) -> Node:
+    return _learned(kernel, X)
+
+
+@build.register
+def _(kernel: WeightedDegree, d: int, X: Rows | None) -> Node:
+    return _learned(kernel, X)
+
+
+def _learned(kernel: StringKernel, X: Rows | None) -> Node:
+    if X is None:
+        raise ValueError(
+            f"{kernel!r} has one feature for each word, and only strings tell which words there are; use "
+            "k.features().fit(X) instead of k.feature_map(d)"
+        )
+    return Vocabulary(kernel, X)
+
+
+class Vocabulary:
+    """How often each known word occurs, as a sparse matrix; words that were not seen before have no column."""
+
+    def __init__(self, kernel: StringKernel, X: Rows) -> None:
+        self.kernel = kernel
+        coded, _ = kernel.prepare(X, X)
+        fixed = kernel.alphabet if isinstance(kernel, Mismatch) else coded.table.tokens
+        self.tokens = {token: code for code, token in enumerate(fixed)}
+        self.words = [_distinct(words.codes) for words in self._split(coded)]
+        if self.width == 0:
+            raise ValueError(
+                f"{kernel!r}: none of the objects is long enough for a word, so that there are no features"
+            )
+
+    @property
+    def width(self) -> int:
+        """The number of words."""
+        return sum(len(words) for words in self.words)
+
+    def __call__(self, X: Rows) -> Any:
+        """Count the words of every string."""
+        coded, _ = encode(X, None, repr(self.kernel))
+        self.kernel.check(coded.table)
+        rows, columns, values = [], [], []
+        first = 0
+        for known, found in zip(self.words, self._split(coded), strict=True):
+            column = _find(known, found.codes)
+            seen = column >= 0
+            rows.append(found.owners[seen])
+            columns.append(first + column[seen])
+            values.append(np.full(int(seen.sum()), np.sqrt(found.weight)))
+            first += len(known)
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        return sparse.coo_array(entries, shape=(len(coded), self.width)).tocsr()
+
+    def names(self, inputs: list[str]) -> list[str]:
+        """The words, with a dot for each gap, and the position in front where it counts."""
+        tokens = [str(token) for token in self.tokens]
+        between = "" if all(len(token) == 1 for token in tokens) else " "
+        placed = isinstance(self.kernel, WeightedDegree)
+        return [
+            (f"{word[0]}:" if placed else "")
+            + between.join("." if code == GAP else tokens[code] for code in word[int(placed) :])
+            for words in self.words
+            for word in words
+        ]
+
+    def _split(self, coded: Coded) -> Iterator[Words]:
+        """Yield the words of all strings, one kind after the other, in codes of our own."""
+        translate = np.array([self.tokens.get(token, GAP - 1) for token in coded.table.tokens], dtype=np.int64)
+        codes = translate[coded.table.codes] if len(translate) else coded.table.codes.astype(np.int64)
+        if isinstance(self.kernel, Mismatch):
+            owners, starts = coded.table.windows(coded.ids, int(self.kernel.length))
+            yield _close(self.kernel, owners, codes[starts[:, None] + np.arange(self.kernel.length)])
+        elif isinstance(self.kernel, WeightedDegree):
+            for size, weight in enumerate(self.kernel.weights(), start=1):
+                owners, starts = coded.table.windows(coded.ids, size)
+                places = starts - coded.table.starts[coded.ids][owners]
+                yield Words(owners, np.column_stack([places, codes[starts[:, None] + np.arange(size)]]), float(weight))
+        elif isinstance(self.kernel, WindowKernel):
+            for mask in self.kernel.masks():
+                owners, starts = coded.table.windows(coded.ids, mask.span)
+                words = np.full((len(starts), mask.span), GAP, dtype=np.int64)
+                words[:, mask.kept] = codes[starts[:, None] + np.array(mask.kept)]
+                yield Words(owners, words, mask.weight)
+
+
+def _close(kernel: Mismatch, owners: np.ndarray, windows: np.ndarray) -> Words:
+    """Return every word within some mismatches of each window: letters are shifted along the alphabet."""
+    letters, found = len(kernel.alphabet), []
+    for changes in range(int(kernel.mismatches) + 1):
+        for places in combinations(range(int(kernel.length)), changes):
+            for shifts in product(range(1, letters), repeat=changes):
+                words = windows.copy()
+                words[:, places] = (words[:, places] + np.array(shifts, dtype=np.int64)) % letters
+                found.append(words)
+    return Words(np.tile(owners, len(found)), np.concatenate(found))
+
+
+def _find(known: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Return the row of ``known``, whose rows are distinct and sorted, that equals each word, or −1."""
+    numbers = _numbers(np.concatenate([known, words]))
+    ordered, wanted = numbers[: len(known)], numbers[len(known) :]
+    if len(known) == 0:
+        return np.full(len(wanted), -1)
+    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return np.where(ordered[at] == wanted, at, -1)
+
+
+def _numbers(words: np.ndarray) -> np.ndarray:
+    """Return a number for each row, in the order of the rows and equal for equal ones."""
+    numbers, bound = np.zeros(len(words), dtype=np.int64), 1
+    for column in words.T:
+        shifted = column - column.min(initial=0)
+        base = int(shifted.max(initial=0)) + 1
+        if bound * base >= 2**62:
+            numbers = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+            bound = int(numbers.max(initial=0)) + 1
+        numbers = numbers * base + shifted
+        bound *= base
+    return numbers
+
+
+def _distinct(words: np.ndarray) -> np.ndarray:
+    """Return the distinct rows, sorted."""
+    return words[np.unique(_numbers(words), return_index=True)[1]]

@@ -1,0 +1,159 @@
+"""The random walk kernel on graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .base import ObjectKernel
+from .data import Rows
+from .graphs_table import GraphTable, read_graphs
+from .parameters import check_positive
+from .theorem import Theorem
+
+PAIRS = 2**20  # pairs of nodes that walks are counted on at a time
+
+
+class RandomWalk(ObjectKernel):
+    """The geometric random walk kernel, for small graphs.
+
+    k(G, H) = Σ_{l=0}^∞ λˡ · #{pairs of walks of length l in G and H with the same labels}, where nodes and edges along
+    both walks must have the same labels in the same order.  See Gärtner, Flach and Wrobel, COLT (2003).
+
+    Parameters
+    ----------
+    decay : float, default=0.1
+        The factor λ for each further step.  The sum converges if λ < 1/ρ², where ρ is the largest eigenvalue of the
+        adjacency matrix of any of the graphs, at most their largest degree; a larger λ is refused.
+
+    Notes
+    -----
+    Walks are counted on all pairs of nodes, by one graph against many others at a time: the cost of a value is the
+    number of nodes of one graph times the number of edges of the other, for each of about log ε / log λρ² steps.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Graph, RandomWalk
+    >>> pair, triangle = Graph([[1], [0]]), Graph([[1, 2], [0, 2], [0, 1]])
+    >>> RandomWalk(decay=0.125)([pair, triangle])
+    array([[ 4.57142857,  8.        ],
+           [ 8.        , 18.        ]])
+    """
+
+    decay: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_positive(self, "decay")
+
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+        """Read the graphs and make sure that sums over their walks converge."""
+        table, n = read_graphs(X, None if Z is X else Z, repr(self))
+        radius = max(_spectral_radius(table.run(g, g + 1)) for g in range(len(table)))
+        rate = float(self.decay) * radius**2
+        if rate >= 1 - 1e-9:
+            raise ValueError(
+                f"{self!r}: the sum over walks does not converge on these graphs, whose adjacency matrices have "
+                f"eigenvalues up to {radius:.4g}; use a decay below 1/{radius:.4g}² = {radius**-2:.4g}, or "
+                "WeisfeilerLehman, which has no such bound"
+            )
+        rows = WalkRows(table, np.arange(len(table)), rate)
+        return (rows, rows) if Z is X else (rows[slice(0, n)], rows[slice(n, len(table))])
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Walks of every graph of A against many of B at a time."""
+        out = np.empty((len(A), len(B)))
+        largest = int(np.diff(A.table.first)[A.which].max(initial=1))
+        for columns, some in B.pieces(PAIRS // max(largest, 1)):
+            steps = _adjacency(some)
+            for i, g in enumerate(A.which):
+                out[i, columns] = self._values(A.table.run(g, g + 1), some, steps, A.rate)
+        return out
+
+    def block_diag(self, A: Any) -> np.ndarray:
+        """Walks of every graph against itself."""
+        graphs = (A.table.run(g, g + 1) for g in A.which)
+        return np.array([self._values(graph, graph, _adjacency(graph), A.rate)[0] for graph in graphs])
+
+    def theorem(self) -> Theorem:
+        """Numbers of walks as features."""
+        return Theorem(
+            repr(self),
+            "k(G, H) = Σ λˡ c_w(G) c_w(H) over sequences w of labels of any length l, where c_w counts the walks with "
+            "labels w: an inner product of the features λ^(l/2) c_w, wherever it converges",
+        )
+
+    def _values(
+        self, graph: GraphTable, others: GraphTable, steps: dict[int, sparse.csr_array], rate: float
+    ) -> np.ndarray:
+        """Return the sum over walks of one graph against each of the others."""
+        same = (others.labels[:, None] == graph.labels[None, :]).astype(float)
+        own = {kind: step.toarray().T for kind, step in _adjacency(graph).items()}
+        shared = [(steps[kind], own[kind]) for kind in steps if kind in own]
+        owner = others.graph_of_node()
+        walks = same  # to each pair of nodes the number of walks from there, times the decay for each step
+        total = added = np.bincount(owner, walks.sum(axis=1), minlength=len(others))
+        while shared and (added * rate > 1e-16 * (1 - rate) * total).any():
+            walks = float(self.decay) * same * sum((step @ walks) @ back for step, back in shared)
+            added = np.bincount(owner, walks.sum(axis=1), minlength=len(others))
+            total = total + added
+        return np.asarray(total, dtype=float)
+
+
+@dataclass(frozen=True)
+class WalkRows:
+    """Some graphs of a table, and the ratio at which sums over their walks converge."""
+
+    table: GraphTable
+    which: np.ndarray
+    rate: float
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of graphs."""
+        return (len(self.which),)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all graphs of the table."""
+        return self.table.nbytes
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def __getitem__(self, index: Any) -> WalkRows:
+        return WalkRows(self.table, self.which[index], self.rate)
+
+    def pieces(self, nodes: int) -> Iterator[tuple[slice, GraphTable]]:
+        """Yield runs of graphs that follow each other in the table, of about so many nodes in all, and their place."""
+        sizes = np.diff(self.table.first)[self.which]
+        full = np.diff(np.cumsum(sizes) // max(nodes, 1)) > 0
+        bounds = [0, *(np.flatnonzero((np.diff(self.which) != 1) | full) + 1).tolist(), len(self.which)]
+        for begin, end in pairwise(bounds):
+            yield slice(begin, end), self.table.run(self.which[begin], self.which[end - 1] + 1)
+
+
+def _adjacency(table: GraphTable) -> dict[int, sparse.csr_array]:
+    """Return the adjacency matrix of the arcs with each label; parallel arcs are counted."""
+    source, n = table.node_of_arc(), len(table.labels)
+    matrices = {}
+    for kind in np.unique(table.kind):
+        arcs = table.kind == kind
+        ends = source[arcs], table.end[arcs]
+        matrices[int(kind)] = sparse.coo_array((np.ones(len(ends[0])), ends), shape=(n, n)).tocsr()
+    return matrices
+
+
+def _spectral_radius(graph: GraphTable) -> float:
+    """Return the largest eigenvalue of the adjacency matrix of one graph."""
+    if len(graph.end) == 0:
+        return 0.0
+    n = len(graph.labels)
+    matrix = sparse.coo_array((np.ones(len(graph.end)), (graph.node_of_arc(), graph.end)), shape=(n, n)).toarray()
+    if (matrix == matrix.T).all():
+        return float(np.linalg.eigvalsh(matrix)[-1])
+    return float(np.abs(np.linalg.eigvals(matrix)).max())

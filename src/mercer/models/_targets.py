@@ -1,0 +1,120 @@
+"""What an estimator is given besides points and a kernel, checked: targets, labels, weights and numbers."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
+
+
+def checked_targets(owner: object, y: Any, n: int) -> np.ndarray:
+    """Return the targets as finite numbers of shape (n,) or (n, targets)."""
+    if y is None:
+        raise ValueError(f"{type(owner).__name__} requires y to be passed, but the target y is None.")
+    if isinstance(y, numbers.Number | str):
+        raise ValueError(f"{type(owner).__name__}: y must hold one target for each of the {n} points, got {y!r}")
+    values = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=owner)
+    if len(values) != n or values.ndim > 2 or values.size == 0:
+        raise ValueError(
+            f"{type(owner).__name__}: X has {n} points, so y must have shape ({n},) or ({n}, targets); "
+            f"got shape {values.shape}"
+        )
+    return np.asarray(values)
+
+
+def checked_weights(owner: object, sample_weight: Any, n: int) -> np.ndarray | None:
+    """Return the weights as n numbers of which none is negative and one is positive, or None if there are none."""
+    if sample_weight is None:
+        return None
+    name = type(owner).__name__
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = np.full(n, float(weights)) if weights.ndim == 0 else weights
+    if weights.shape != (n,):
+        raise ValueError(f"{name}: sample_weight must be one number or have shape ({n},), got shape {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        bad = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+        raise ValueError(f"{name}: weights must be finite and not negative, but sample_weight[{bad}] is {weights[bad]}")
+    if not weights.any():
+        raise ValueError(f"{name}: all sample weights are zero, so there is nothing to fit; give some points a weight")
+    return weights
+
+
+def checked_alpha(owner: object, alpha: Any, targets: int) -> np.ndarray:
+    """Return the penalty of each target."""
+    name = type(owner).__name__
+    try:
+        values = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: alpha must be a number or one number for each target, got {alpha!r}") from None
+    if values.ndim > 1 or (values.ndim == 1 and values.size not in (1, targets)):
+        raise ValueError(
+            f"{name}: alpha must be one number or one for each of the {targets} targets; got shape {values.shape}"
+        )
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(f"{name}: alpha must be finite and not negative, got {alpha!r}; use a positive penalty")
+    return np.broadcast_to(values.ravel(), (targets,)).copy()
+
+
+def checked_labels(owner: object, y: Any, n: int) -> np.ndarray:
+    """Return n labels of classes, of any type."""
+    name = type(owner).__name__
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y", estimator_name=name)
+    check_classification_targets(labels)
+    if len(labels) != n:
+        raise ValueError(f"{name}: X has {n} points, so y must have {n} labels; got {len(labels)}")
+    return np.asarray(labels)
+
+
+def encoded(owner: object, labels: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, in order, and the position of each label among them; those that occur if none are given.
+
+    Examples
+    --------
+    >>> encoded(None, np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    name = type(owner).__name__
+    if classes is None:
+        classes, codes = np.unique(labels, return_inverse=True)
+    else:
+        places = {label: place for place, label in enumerate(classes.tolist())}
+        found = [places.get(label) for label in labels.tolist()]
+        if None in found:
+            raise ValueError(
+                f"{name}: y has the label {labels.tolist()[found.index(None)]!r}, but the classes are "
+                f"{classes.tolist()}; name all classes in the first call of partial_fit"
+            )
+        codes = np.array(found, dtype=np.int64)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{name} needs at least two classes with points of positive weight, but there is only one class, "
+            f"{classes.tolist()[0]!r}; add points of another, or name it in classes"
+        )
+    return classes, codes
+
+
+def checked_positive(owner: object, name: str, value: Any) -> float:
+    """Return a parameter that must be a positive number."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not 0 < float(value) < np.inf:
+        raise ValueError(f"{type(owner).__name__}: {name} must be a positive number, got {value!r}")
+    return float(value)
+
+
+def checked_whole(owner: object, name: str, value: Any, least: int = 1, none: bool = False) -> Any:
+    """Return a parameter that must be a whole number of at least ``least``, or None where that has a meaning."""
+    if value is None and none:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(
+            f"{type(owner).__name__}: {name} must be a whole number of at least {least}{' or None' * none}; "
+            f"got {value!r}"
+        )
+    return int(value)

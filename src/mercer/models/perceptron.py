@@ -1,0 +1,348 @@
+"""The kernel perceptron."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from functools import partial
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.expansion import Expansion
+from mercer.features._params import KernelParams
+from mercer.gram import Gram
+from mercer.gram.budget import parse_memory
+from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.data import Rows, length, pick
+from mercer.solvers.perceptron import Kept, Learnt, Perceptron
+
+from ._kernel_argument import (
+    accepts_sparse,
+    all_or_nothing,
+    checked_rows,
+    default_gaussian,
+    is_precomputed,
+    training_kernel,
+)
+from ._targets import checked_labels, checked_weights, checked_whole, encoded
+
+TILE_BYTES = 2**25  # of kernel values at a time, when all functions vote
+
+
+class KernelPerceptron(KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The perceptron in the space of a kernel: it learns from its mistakes, one point after the other.
+
+    For two classes, yᵢ = ±1, f starts at 0, and becomes f + yᵢ(k(xᵢ, ·) + 1) at every point with yᵢ f(xᵢ) ≤ 0.  More
+    classes have one function each, and the largest wins; at a point where the true class is not ahead of all others,
+    its function grows by k(xᵢ, ·) + 1 and that of the best of the others falls by as much.  A value of 0, or a tie, is
+    a mistake, so that the first point always is.
+
+    If the classes can be separated with margin γ, there are at most (R/γ)² mistakes in all (Novikoff).  If not, the
+    function never settles, and the mean of all functions, or their vote, is far better than the last one.
+
+    Parameters
+    ----------
+    kind : {"averaged", "plain", "voted"}, default="averaged"
+        Whether to predict by the mean of the functions after each point seen, by the last function alone, or by the
+        vote of all of them.  A vote costs as many sums at each new point as there were mistakes.
+    kernel : Kernel, str or callable, optional
+        As for :class:`~mercer.models.ridge.KernelRidge`; if not given, the Gaussian with 2σ² = d·Var(X), of the data of
+        :meth:`fit` or of the first call of :meth:`partial_fit`.
+    fit_intercept : bool, default=True
+        Whether to use k + 1 in place of k, so that f has a constant, which is the sum of the coefficients.
+    max_iter : int, default=10
+        The most epochs, that is, passes over the data, of :meth:`fit`; it stops at one without a mistake.
+    shuffle : bool, default=True
+        Whether each epoch of :meth:`fit` has an order of its own; :meth:`partial_fit` takes points as they come.
+    budget : int, optional
+        The most vectors to keep; any number if not given.  Only for "plain": a mean or a vote is made of all vectors
+        there ever were, and what the kept ones say of it is worse than the last function.
+    forget : {"oldest", "smallest"}, default="oldest"
+        Which vector leaves when there are more than the budget: the one that came in first, or the one with the
+        smallest sum of |coefficients| (of equals the oldest).  Never the one that has just come.
+    memory : int or str, optional
+        Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    random_state : int, RandomState or None, default=None
+        The seed of the orders.
+    assume_psd : bool, default=False
+        Whether to use a mercer kernel even if it is refuted, that is, not positive semi-definite.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels.
+    expansion_ : Expansion
+        The mean function, or the last one if ``kind`` is not "averaged": one output for two classes, otherwise one for
+        each class.  Its centres are the vectors kept.
+    expansions_ : list of Expansion
+        The same, one by one.
+    kernel_ : Kernel
+        The kernel used.
+    plan_ : Plan
+        How the work was arranged, the reason for it and the expected cost.
+    n_iter_ : int
+        Epochs, or calls of :meth:`partial_fit`, so far.
+    n_mistakes_ : int
+        Mistakes in all of them.
+    mistakes_ : int array of shape (n_iter_,)
+        Mistakes in each.
+    n_vectors_ : int
+        How many vectors are kept.
+    converged_ : bool
+        Whether the last epoch made no mistake.
+    radius_ : float
+        R, the largest norm of a step: R² is the largest k(x, x) + 1 (k(x, x) without an intercept), and twice that for
+        more than two classes, since a step changes two functions.
+    margin_ : float
+        γ = min yᵢ f(xᵢ) / ‖f‖ of the last function, if an epoch of :meth:`fit` made no mistake; 0 otherwise.
+    novikoff_bound_ : float
+        (R/γ)², which bounds the mistakes of any order of the data; infinite if ``margin_`` is 0.  It is not known on
+        streams, and with a budget it is about the perceptron without one.
+    n_features_in_, feature_names_in_ : int, array of str
+        Number and names of the columns, if the data has columns and they have names.
+
+    Notes
+    -----
+    The result is that of point after point, to rounding, however the work is arranged.  Kernel values are float32 if
+    there are more than about 2,000 points and no budget; an epoch without mistakes is then confirmed in float64.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.models.perceptron import KernelPerceptron
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> model = KernelPerceptron(kernel=Gaussian(0.5), max_iter=50, random_state=0).fit(X, y)
+    >>> model.score(X, y), model.converged_, bool(model.n_mistakes_ <= model.novikoff_bound_)
+    (1.0, True, True)
+    """
+
+    def __init__(
+        self,
+        kind: Literal["averaged", "plain", "voted"] = "averaged",
+        *,
+        kernel: Any = None,
+        fit_intercept: bool = True,
+        max_iter: int = 10,
+        shuffle: bool = True,
+        budget: int | None = None,
+        forget: Literal["oldest", "smallest"] = "oldest",
+        memory: float | str | None = None,
+        random_state: Any = None,
+        assume_psd: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.budget = budget
+        self.forget = forget
+        self.memory = memory
+        self.random_state = random_state
+        self.assume_psd = assume_psd
+
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+        """Start anew, and go through labelled points until an epoch makes no mistake, or ``max_iter`` times.
+
+        A fit that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernel takes.
+        y : array of shape (n,)
+            Their labels, numbers or texts, of at least two classes.
+        sample_weight : float or array of shape (n,), optional
+            The step that a mistake makes at each point, 1 if not given; points of weight 0 are left out.
+        """
+        with all_or_nothing(self):
+            max_iter = checked_whole(self, "max_iter", self.max_iter)
+            found = self._learn(X, y, sample_weight, max_iter=max_iter)
+            self.margin_ = found.margin
+            self.novikoff_bound_ = (self.radius_ / found.margin) ** 2 if found.margin > 0 else math.inf
+        if self.kind == "plain" and not found.converged:
+            warnings.warn(
+                f"{type(self).__name__}: the last of {max_iter} epochs still made {found.mistakes[-1]} mistakes, so "
+                "that the last function is one of many; raise max_iter if the classes can be separated, and otherwise "
+                f"use kind='averaged'{' without a budget' * (self.budget is not None)}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def partial_fit(self, X: Rows, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on from where the model is, through some points, once and in the order given.
+
+        Points are new ones, even if they have been seen before.  A call that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The points.
+        y : array of shape (n,)
+            Their labels.
+        classes : array, optional
+            All labels that will ever come; the first call needs it.
+        sample_weight : float or array of shape (n,), optional
+            As in :meth:`fit`.
+        """
+        if is_precomputed(self.kernel):
+            raise ValueError(
+                f"{type(self).__name__}: partial_fit cannot know a precomputed kernel between these points and those "
+                "before; use kernel=mercer.kernels.Precomputed(K) with positions as points, or fit"
+            )
+        with all_or_nothing(self):
+            first = _check_partial_fit_first_call(self, classes)
+            self._learn(X, y, sample_weight, self.classes_, first=first)
+            self.margin_, self.novikoff_bound_ = 0.0, math.inf
+        return self
+
+    def decision_function(self, X: Rows) -> np.ndarray:
+        """Return the values the classes are told by, for every class, or for the second of two.
+
+        They are values of the mean function or the last one; or, for a vote, the share of the votes for each class, for
+        two classes of those for the second less those for the first.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points; with a precomputed kernel its values between them and all training points, shape (m, n).
+
+        Returns
+        -------
+        array of shape (m,) or (m, classes)
+        """
+        check_is_fitted(self)
+        X = checked_rows(self, X, self._argument(), reset=False)
+        if self.kind == "voted":
+            votes = self._votes(X)
+            return votes[:, 0] if votes.shape[1] == 1 else votes
+        f = self.expansion_
+        if is_precomputed(self.kernel):
+            return np.asarray(X[:, f.centers] @ f.coef + f.intercept)
+        return f(X, memory=self.memory)
+
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return the class of all points; the first of equals.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points.
+
+        Returns
+        -------
+        array of shape (m,)
+        """
+        values = self.decision_function(X)
+        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    @property
+    def expansions_(self) -> list[Expansion]:
+        """The function of each class as an expansion of its own; for two classes the one of the second."""
+        check_is_fitted(self)
+        f = self.expansion_
+        if f.coef.ndim == 1:
+            return [f]
+        return [Expansion(f.kernel, f.centers, f.coef[:, j], f.intercept[j]) for j in range(f.coef.shape[1])]
+
+    # -- the steps of a fit -----------------------------------------------------------------------------------------
+
+    def _learn(
+        self,
+        X: Rows,
+        y: Any,
+        sample_weight: Any,
+        classes: np.ndarray | None = None,
+        max_iter: int | None = None,
+        first: bool = True,
+    ) -> Learnt:
+        """Learn from points, all epochs of them or one pass, on top of what is kept unless they are the first."""
+        self._check_parameters()
+        X = checked_rows(self, X, self._argument(), reset=first)
+        n = length(X)
+        labels = checked_labels(self, y, n)
+        weights = checked_weights(self, sample_weight, n)
+        weights = np.ones(n) if weights is None else weights
+        used = np.flatnonzero(weights)
+        classes, codes = encoded(self, labels[used], classes)
+        kernel = self._kernel(X, weights) if first else self.kernel_
+        before = Kept(1 if len(classes) == 2 else len(classes)) if first else self._kept
+        points = np.arange(n) if is_precomputed(self.kernel) else X  # a precomputed kernel takes positions
+        points = points if len(used) == n else pick(points, used)
+        order = None
+        if max_iter is not None and self.shuffle:
+            order = partial(check_random_state(self.random_state).permutation, len(used))
+        memory = parse_memory(self.memory)
+        solver = Perceptron(kernel, bool(self.fit_intercept), self.budget, self.forget, memory)
+        found = solver.learn(before, points, codes, weights[used], max_iter or 1, order)
+        earlier = [] if first else self.mistakes_.tolist()
+        self.classes_, self.plan_, self.converged_ = classes, found.plan, found.converged
+        self.kernel_: Kernel = kernel
+        self._kept: Kept = found.kept
+        self.mistakes_: np.ndarray = np.array([*earlier, *found.mistakes], dtype=np.int64)
+        self.n_iter_, self.n_mistakes_ = len(self.mistakes_), int(self.mistakes_.sum())
+        self.radius_: float = found.radius if first else max(self.radius_, found.radius)
+        self._keep(found.kept)
+        return found
+
+    def _keep(self, kept: Kept) -> None:
+        """Set the function to predict by."""
+        if self.kind != "plain" and len(kept.log.time) != self.n_mistakes_:
+            raise ValueError(
+                f"{type(self).__name__}: kind={self.kind!r} needs all vectors there ever were, but earlier calls had a "
+                "budget; use kind='plain', or fit anew"
+            )
+        coef = kept.average() if self.kind == "averaged" else kept.coef
+        intercept = coef.sum(axis=0) * float(bool(self.fit_intercept))
+        if kept.outputs == 1:
+            coef, intercept = coef[:, 0], intercept[0]
+        self.expansion_ = Expansion(self.kernel_, kept.vectors, coef, intercept)
+        self.n_vectors_ = len(coef)
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        checked_whole(self, "budget", self.budget, none=True)
+        for parameter, known in (("kind", ("averaged", "plain", "voted")), ("forget", ("oldest", "smallest"))):
+            given = getattr(self, parameter)
+            if given not in known:
+                raise ValueError(f"{name}: {parameter} must be one of {', '.join(map(repr, known))}; got {given!r}")
+        if self.kind != "plain" and self.budget is not None:
+            raise ValueError(
+                f"{name}: kind={self.kind!r} needs all vectors there ever were, but budget={self.budget}; use "
+                "kind='plain', or no budget"
+            )
+
+    def _kernel(self, X: Any, weights: np.ndarray) -> Kernel:
+        if self.kernel is None:
+            return default_gaussian(X, weights)
+        return training_kernel(self, self.kernel, X, assume_psd=self.assume_psd)
+
+    def _argument(self) -> Any:
+        return Gaussian() if self.kernel is None else self.kernel
+
+    def _votes(self, X: Any) -> np.ndarray:
+        """Let all functions vote, some points at a time."""
+        kept, bias = self._kept, float(bool(self.fit_intercept))
+        if is_precomputed(self.kernel):
+            values = X[:, kept.vectors]
+            return kept.votes(values.toarray() if sparse.issparse(values) else values, bias)
+        gram = Gram(self.kernel_, X, kept.vectors, memory=self.memory, dtype=np.float64)
+        step = max(1, min(TILE_BYTES, gram.memory // 4) // (8 * gram.shape[1]))
+        starts = range(0, gram.shape[0], step)
+        return np.concatenate([kept.votes(gram.rows(slice(start, start + step)), bias) for start in starts])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel is None or accepts_sparse(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
