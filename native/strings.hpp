@@ -46,7 +46,7 @@ struct WindowGroup {
 void add_window_matches(const StringBlock& block, const std::vector<WindowGroup>& groups);
 
 // Sum over common subsequences of `length` tokens of decay^(span in one sequence + span in the other).
-void subsequence_block(const StringBlock& block, int64_t length, double decay);
+void subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa);
 
 // Sum over positions at which both agree of table[min(length of the run of agreement so far, size - 1)].
 void run_block(const StringBlock& block, const double* table, int64_t size);

@@ -14,9 +14,9 @@ constexpr Index rows_per_task = 64;
 
 typedef void (*SubsequenceLoop)(const SubsequenceArguments&);
 
-SubsequenceLoop best_loop() {
+SubsequenceLoop loop_of(const Isa& isa) {
+  const std::string name = isa.name;
 #ifdef MERCER_X86_ISAS
-  const std::string name = available_isas()[0]->name;
   if (name == "avx512") return subsequences_avx512;
   if (name == "avx2") return subsequences_avx2;
 #endif
@@ -26,7 +26,8 @@ SubsequenceLoop best_loop() {
 // The subsequence kernel of any sequence with up to `string_lanes` columns of a block.
 class Subsequences {
  public:
-  Subsequences(const StringBlock& block, Index start, Index length, double decay) : length_(length), decay_(decay) {
+  Subsequences(const StringBlock& block, Index start, Index length, double decay, SubsequenceLoop loop)
+      : length_(length), decay_(decay), loop_(loop) {
     const Index count = std::min(string_lanes, Index(block.column_count) - start);
     for (Index a = 0; a < count; ++a) longest_ = std::max(longest_, Index(block.column(start + a).size));
     columns_ = Buffer<double>(string_lanes * longest_ + 1);
@@ -39,14 +40,14 @@ class Subsequences {
   }
 
   const double* row(const Sequence& s) {
-    best_loop_({s.codes, Index(s.size), columns_.get(), longest_, length_, decay_, sums_.get(), result_.get()});
+    loop_({s.codes, Index(s.size), columns_.get(), longest_, length_, decay_, sums_.get(), result_.get()});
     return result_.get();
   }
 
  private:
   Index length_, longest_ = 0;
   double decay_;
-  SubsequenceLoop best_loop_ = best_loop();
+  SubsequenceLoop loop_;
   Buffer<double> columns_, sums_, result_{string_lanes};
 };
 
@@ -110,14 +111,15 @@ double weigh_runs(const Sequence& s, const Sequence& t, const double* table, int
 
 }  // namespace
 
-void subsequence_block(const StringBlock& block, int64_t length, double decay) {
+void subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa) {
+  const SubsequenceLoop loop = loop_of(isa);
   const Index groups = (Index(block.column_count) + string_lanes - 1) / string_lanes;
   const Index strips = (Index(block.row_count) + rows_per_task - 1) / rows_per_task;
   const int threads = std::max(1, int(std::min(Index(block.threads), groups * strips)));
   share_tasks(groups * strips, threads, [&](int, Index task) {
     const Index start = task / strips * string_lanes, strip = task % strips * rows_per_task;
     const Index stop = std::min(start + string_lanes, Index(block.column_count));
-    Subsequences columns(block, start, Index(length), decay);
+    Subsequences columns(block, start, Index(length), decay, loop);
     for (Index i = strip; i < std::min(strip + rows_per_task, Index(block.row_count)); ++i) {
       if (block.last[i] <= start || block.first[i] >= stop) continue;
       const double* result = columns.row(block.row(i));

@@ -1,6 +1,7 @@
 // Python bindings of the kernels between sequences: every argument is checked here.
 #include "strings_module.hpp"
 
+#include <string>
 #include <vector>
 
 #include "arrays.hpp"
@@ -73,11 +74,12 @@ void window_matches(nb::tuple table, nb::handle rows, nb::handle columns, nb::ha
 }
 
 void subsequences(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
-                  int64_t length, double decay, nb::handle out, int threads) {
+                  int64_t length, double decay, nb::handle out, int threads, const std::string& isa_name) {
   const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
   if (length < 1) throw wrong_value("length must be at least 1, got " + std::to_string(length));
+  const Isa& isa = isa_named(isa_name);
   const nb::gil_scoped_release released;
-  subsequence_block(block, length, decay);
+  subsequence_block(block, length, decay, isa);
 }
 
 void matching_runs(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
@@ -103,7 +105,8 @@ void bind_strings(nb::module_& m) {
   m.def("window_matches", &window_matches, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "groups"_a, "out"_a,
         "threads"_a, "out[i, j] += weighted number of pairs of equal windows, for first[i] <= j < last[i]");
   m.def("subsequences", &subsequences, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "length"_a, "decay"_a,
-        "out"_a, "threads"_a, "out[i, j] = gap-weighted number of common subsequences, for first[i] <= j < last[i]");
+        "out"_a, "threads"_a, "isa"_a = "",
+        "out[i, j] = gap-weighted number of common subsequences, for first[i] <= j < last[i]");
   m.def("matching_runs", &matching_runs, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "weights"_a, "out"_a,
         "threads"_a, "out[i, j] = sum of weights[length of the run of agreement] over positions");
   m.def("edit_distances", &edit_distances, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "out"_a, "threads"_a,

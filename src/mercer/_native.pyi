@@ -87,6 +87,7 @@ def subsequences(
     decay: float,
     out: np.ndarray,
     threads: int,
+    isa: str = "",
 ) -> None: ...
 def matching_runs(
     table: tuple[np.ndarray, np.ndarray, int],

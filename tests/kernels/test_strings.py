@@ -22,6 +22,7 @@ from mercer import (
     KernelNeighborsClassifier,
     KernelPCA,
     KernelRidgeClassifier,
+    _native,
 )
 from mercer.certify.verdict import Proved, Refuted, Unknown
 from mercer.features.strings import string_map
@@ -29,6 +30,7 @@ from mercer.kernels import Edit, GappedKmer, Gaussian, Mismatch, Spectrum, Subse
 from mercer.testing import check_kernel
 
 LETTERS = "ACGT"
+INTEGERS = {"length", "gaps", "mismatches", "degree"}
 strings = st.text(alphabet=LETTERS, max_size=9)
 COUNTING = [
     Spectrum(1),
@@ -126,6 +128,16 @@ def test_values_are_those_of_the_definition(kernel):
 def test_the_dynamic_programme_equals_enumeration_of_subsequences(x, z, length, decay):
     kernel = Subsequence(length, decay)
     np.testing.assert_allclose(kernel([x], [z]), by_definition(kernel, [x], [z]), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("isa", _native.isas())
+def test_every_instruction_set_computes_the_same_subsequences(isa):
+    texts = random_strings(40, seed=2, longest=30)
+    A, _ = Subsequence(3).prepare(texts, texts)
+    n = len(A.table.sizes)
+    ids, first, out = np.arange(n), np.zeros(n, dtype=np.int64), np.zeros((n, n))
+    _native.subsequences(A.table.native, ids, ids, first, first + n, 3, 0.5, out, 2, isa)
+    np.testing.assert_allclose(out[np.ix_(A.ids, A.ids)], Subsequence(3, 0.5)(texts), rtol=1e-13)
 
 
 @pytest.mark.parametrize("decay", [0.1, 0.5, 1.0])
@@ -432,6 +444,45 @@ def test_tokens_outside_the_alphabet_are_refused():
 def test_parameters_out_of_range_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"table": (np.array([0, 5], dtype=np.int32), np.array([0, 2]), 2)}, "codes must lie in 0..1, got 5"),
+        ({"table": (np.array([0, 1], dtype=np.int32), np.array([0, 3]), 2)}, "starts must lie in 0..2, got 3"),
+        ({"table": (np.array([0, 1], dtype=np.int32), np.array([0, 2, 1]), 2)}, "starts must not decrease"),
+        ({"rows": np.array([1])}, "rows must lie in 0..0, got 1"),
+        ({"last": np.array([2])}, "last must lie in 0..1, got 2"),
+        ({"first": np.array([0, 0])}, r"first must have shape \(1,\)"),
+        ({"threads": 0}, "threads must lie in"),
+    ],
+)
+def test_the_compiled_core_refuses_what_would_lead_outside_its_arrays(change, message):
+    given = {
+        "table": (np.array([0, 1], dtype=np.int32), np.array([0, 2]), 2),
+        "rows": np.array([0]),
+        "columns": np.array([0]),
+        "first": np.array([0]),
+        "last": np.array([1]),
+        "out": np.zeros((1, 1)),
+        "threads": 1,
+    }
+    _native.edit_distances(**given)
+    with pytest.raises(ValueError, match=message):
+        _native.edit_distances(**(given | change))
+
+
+def test_lengths_may_be_whole_numbers_of_any_type():
+    for kernel in (
+        Spectrum(2.0),
+        GappedKmer(np.int64(3), 1.0),
+        Mismatch(2.0, 1.0),
+        Subsequence(2.0),
+        WeightedDegree(2.0),
+    ):
+        whole = kernel.with_params(**{n: int(v) for n, v in kernel.get_params().items() if n in INTEGERS and v})
+        np.testing.assert_array_equal(kernel(X), whole(X))
 
 
 def test_an_alphabet_that_is_no_collection_is_refused():

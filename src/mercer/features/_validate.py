@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from mercer.kernels import Constant, FromFeatures, Kernel
+from mercer.kernels import FromFeatures, Kernel
 from mercer.kernels.data import Rows
 from mercer.kernels.expression import Stat, nodes
 from mercer.kernels.pullback import After, On
@@ -43,21 +43,19 @@ def takes_sparse(kernel: object) -> bool:
     return all(getattr(statistic, "takes_sparse", False) for statistic in found)
 
 
-def looks_at_columns(kernel: Kernel) -> bool:
-    """Whether some kernel of a composition takes the objects for rows of a table.
+def takes_structures(kernel: Kernel) -> bool:
+    """Whether some kernel of a composition takes objects with parts of their own, which are never rows of a table.
 
     Examples
     --------
-    >>> from mercer.kernels import Custom, Gaussian
-    >>> looks_at_columns(Custom(max) + 1.0), looks_at_columns(Gaussian() + Custom(max))
-    (False, True)
+    >>> from mercer.kernels import Custom, Gaussian, Spectrum
+    >>> takes_structures(Spectrum(2) + 1.0), takes_structures(Gaussian() + Custom(max))
+    (True, False)
     """
-    if isinstance(kernel, Constant | After | FromFeatures):
+    if isinstance(kernel, On | After | FromFeatures):
         return False
     parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
-    if isinstance(kernel, On) or not parts:
-        return kernel.domain != "objects"
-    return any(looks_at_columns(part) for part in parts)
+    return bool(getattr(kernel, "structured", False)) or any(takes_structures(part) for part in parts)
 
 
 def checked_objects(estimator: Any, X: Rows, kernel: Kernel, *, reset: bool) -> Any:
@@ -68,16 +66,17 @@ def checked_objects(estimator: Any, X: Rows, kernel: Kernel, *, reset: bool) -> 
     """
     if takes_vectors(kernel):
         return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+    if takes_structures(kernel):
+        if reset:  # the length of an object is no number of columns
+            for name in ("n_features_in_", "feature_names_in_"):
+                vars(estimator).pop(name, None)
+        return X
     if sparse.issparse(X):
         X = sparse.csr_array(X)
     elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
         X = np.asarray(X)
     elif isinstance(X, list | tuple):
         X = _table(X)
-        if isinstance(X, list | tuple) and not looks_at_columns(kernel):
-            if reset:
-                vars(estimator).pop("n_features_in_", None)
-            return X  # the length of an object is no number of columns
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     return X
 

@@ -118,8 +118,9 @@ class Vocabulary:
         translate = np.array([self.tokens.get(token, GAP - 1) for token in coded.table.tokens], dtype=np.int64)
         codes = translate[coded.table.codes] if len(translate) else coded.table.codes.astype(np.int64)
         if isinstance(self.kernel, Mismatch):
-            owners, starts = coded.table.windows(coded.ids, int(self.kernel.length))
-            yield _close(self.kernel, owners, codes[starts[:, None] + np.arange(self.kernel.length)])
+            length = int(self.kernel.length)
+            owners, starts = coded.table.windows(coded.ids, length)
+            yield _close(self.kernel, owners, codes[starts[:, None] + np.arange(length)])
         elif isinstance(self.kernel, WeightedDegree):
             for size, weight in enumerate(self.kernel.weights(), start=1):
                 owners, starts = coded.table.windows(coded.ids, size)

@@ -297,6 +297,7 @@ class ObjectKernel(Kernel):
     """
 
     domain: ClassVar[Domain] = "objects"
+    structured: ClassVar[bool] = False  # whether objects have parts of their own, so that many are never a table
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Return both collections in a form that can be sliced and given to :meth:`block`."""

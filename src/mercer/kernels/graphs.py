@@ -6,7 +6,7 @@ is a product of sparse matrices.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +22,8 @@ from .theorem import Theorem
 
 class CountKernel(ObjectKernel):
     """A kernel on graphs whose features are counts; subclasses say what is counted."""
+
+    structured: ClassVar[bool] = True
 
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Return the features of all graphs of a table, whose order must not depend on graphs further down."""

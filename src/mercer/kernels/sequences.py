@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class GlobalAlignment(ObjectKernel):
            [0.623, 1.   , 0.04 ],
            [0.076, 0.04 , 1.   ]])
     """
+
+    structured: ClassVar[bool] = True
 
     length_scale: float | Sequence[float] = 1.0
 
@@ -112,6 +114,8 @@ class GlobalAlignment(ObjectKernel):
 
 class NormalizedAlignment(ObjectKernel):
     """The global alignment kernel divided by √(k(x, x) k(z, z)), written ``GlobalAlignment(σ).normalize()``."""
+
+    structured: ClassVar[bool] = True
 
     kernel: GlobalAlignment
 

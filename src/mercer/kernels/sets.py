@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from .theorem import Theorem
 
 class BagKernel(ObjectKernel):
     """A kernel between bags made of a kernel between their elements; subclasses say how pairs are put together."""
+
+    structured: ClassVar[bool] = True
 
     base: Kernel
 

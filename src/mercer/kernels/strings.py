@@ -139,7 +139,8 @@ class GappedKmer(WindowKernel):
 
     def masks(self) -> list[Mask]:
         """Every choice of positions."""
-        return [Mask(int(self.length), kept) for kept in combinations(range(self.length), self.length - self.gaps)]
+        length, gaps = int(self.length), int(self.gaps)
+        return [Mask(length, kept) for kept in combinations(range(length), length - gaps)]
 
     def theorem(self) -> Theorem:
         """Counts of words with gaps."""
@@ -197,7 +198,8 @@ class Mismatch(WindowKernel):
 
     def check(self, table: Table) -> None:
         """Raise on tokens that are not in the alphabet."""
-        unknown = [token for token in table.tokens if token not in set(self.alphabet)]
+        alphabet = set(self.alphabet)
+        unknown = [token for token in table.tokens if token not in alphabet]
         if unknown:
             raise ValueError(
                 f"{self!r}: the token {unknown[0]!r} is not in the alphabet {short(self.alphabet)}; pass "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ DIAGONAL = 64  # sequences whose values with themselves are computed in one bloc
 
 class StringKernel(ObjectKernel):
     """A kernel on sequences of hashable tokens; subclasses fill the part of a block that is asked for."""
+
+    structured: ClassVar[bool] = True
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Number tokens and sequences of both collections together."""

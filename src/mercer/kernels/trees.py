@@ -9,7 +9,7 @@ Trees are s-expressions, nested tuples, or objects with a label and children; se
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -52,6 +52,8 @@ class Subtree(ObjectKernel):
     ['we', '(NP we)', 'saw']
     """
 
+    structured: ClassVar[bool] = True
+
     decay: float = 0.4
     leaves: bool = True
 
@@ -92,6 +94,8 @@ class Subtree(ObjectKernel):
 
 class FragmentKernel(ObjectKernel):
     """A kernel on trees by a recursion over pairs of subtrees; subclasses give its rule."""
+
+    structured: ClassVar[bool] = True
 
     def rule(self) -> FragmentRule:
         """Return which fragments count, and how much."""
