@@ -11,6 +11,7 @@
 #include "plan.hpp"
 #include "pool.hpp"
 #include "smo_module.hpp"
+#include "smo_parts.hpp"
 #include "trees_module.hpp"
 #include "strings_module.hpp"
 
@@ -71,6 +72,25 @@ class BoundPlan {
       plan.add_rows(row, Index(count), static_cast<const decltype(type)*>(v.data()), static_cast<double*>(to.data()),
                     threads);
     });
+  }
+
+  std::vector<std::pair<int64_t, double>> smo_parts(nb::list parts, double epsilon, double tolerance, int64_t max_iter,
+                                                    int threads) const {
+    require_symmetric("smo_parts");
+    check_threads(threads);
+    std::vector<SmoPart> problems;
+    for (nb::handle item : parts) problems.push_back(read_part(item, rows_));
+    std::vector<std::pair<int64_t, double>> found(problems.size());
+    visit([&](auto& plan, auto type) {
+      typedef decltype(type) T;
+      std::vector<PartScratch<T>> scratch(static_cast<std::size_t>(threads));
+      share_tasks(Index(problems.size()), threads, [&](int worker, Index i) {
+        const SmoResult result = solve_part(plan, problems[std::size_t(i)], epsilon, tolerance, Index(max_iter),
+                                            scratch[std::size_t(worker)]);
+        found[std::size_t(i)] = {int64_t(result.count), result.violation};
+      });
+    });
+    return found;
   }
 
   void symmetric_dense(nb::handle out, int64_t row_start, int64_t row_stop, int threads) const {
@@ -229,6 +249,9 @@ NB_MODULE(_native, m) {
            "out[a, :] = K[rows[a], col_start:col_stop]")
       .def("add_rows", &BoundPlan::add_rows, "rows"_a, "V"_a, "out"_a, "threads"_a,
            "out[j] += sum over a of V[a] K[rows[a], j]")
+      .def("smo_parts", &BoundPlan::smo_parts, "parts"_a, "epsilon"_a, "tolerance"_a, "max_iter"_a, "threads"_a,
+           "Solve several problems (rows, target, lower, upper, beta, slope) as smo does, each on the matrix of its rows, one "
+           "thread each; returns steps and violation of each.")
       .def("symmetric_dense", &BoundPlan::symmetric_dense, "out"_a, "row_start"_a, "row_stop"_a, "threads"_a,
            "out[i, j] = out[j, i] = K[i, j] for the rows i of the range and all j >= i, each tile evaluated once")
       .def("workspace", &BoundPlan::workspace, "r"_a, "threads"_a, "Bytes of scratch that a product allocates.");

@@ -32,7 +32,34 @@ void squared_norms(const T* points, Index count, Index dimension, T* out) {
 template <class T>
 Plan<T>::Plan(const Isa& isa, Index rows, Index columns, const std::vector<Points<T>>& points,
               const std::vector<const T*>& left, const std::vector<const T*>& right, std::vector<Instruction> code)
-    : kernels_(kernels_of<T>(isa)), rows_(rows), columns_(columns), symmetric_(true), code_(std::move(code)) {
+    : Plan(kernels_of<T>(isa), rows, columns, points, left, right, std::move(code)) {}
+
+template <class T>
+Plan<T> Plan<T>::part(const int64_t* rows, Index count, std::vector<std::vector<T>>& storage) const {
+  const auto gathered = [&](const T* from, Index width) {
+    std::vector<T> values(std::size_t(count * width));
+    for (Index i = 0; i < count; ++i)
+      std::copy(from + rows[i] * width, from + (rows[i] + 1) * width, values.data() + i * width);
+    storage.push_back(std::move(values));
+    return static_cast<const T*>(storage.back().data());
+  };
+  storage.clear();
+  storage.reserve(statistics_.size() + left_.size() + right_.size());
+  std::vector<Points<T>> points;
+  for (const Statistic& s : statistics_) {
+    const T* few = gathered(s.points, s.dimension);
+    points.push_back({s.kind, s.dimension, few, few, true});
+  }
+  std::vector<const T*> left, right;
+  for (const std::vector<T>& values : left_) left.push_back(gathered(values.data(), 1));
+  for (const Buffer<T>& values : right_) right.push_back(gathered(values.get(), 1));
+  return Plan(kernels_, count, count, points, left, right, code_);
+}
+
+template <class T>
+Plan<T>::Plan(const Kernels<T>& kernels, Index rows, Index columns, const std::vector<Points<T>>& points,
+              const std::vector<const T*>& left, const std::vector<const T*>& right, std::vector<Instruction> code)
+    : kernels_(kernels), rows_(rows), columns_(columns), symmetric_(true), code_(std::move(code)) {
   const Index panel = kernels_.panel;
   padded_columns_ = round_up(columns, panel);
   Index dimensions = 0;

@@ -27,9 +27,13 @@ class Plan {
   Plan(const Isa& isa, Index rows, Index columns, const std::vector<Points<T>>& points,
        const std::vector<const T*>& left, const std::vector<const T*>& right, std::vector<Instruction> code);
 
+  // The plan of some rows and the same columns of a symmetric one; it reads the points copied to `storage`.
+  Plan part(const int64_t* rows, Index count, std::vector<std::vector<T>>& storage) const;
+
   Index rows() const { return rows_; }
   Index columns() const { return columns_; }
   bool symmetric() const { return symmetric_; }
+  const Kernels<T>& kernels() const { return kernels_; }
 
   void product(const T* V, Index r, double* out, Index row_start, Index row_stop, int threads) const;
   void symmetric_product(const T* V, Index r, double* out, Index row_start, Index row_stop, int threads) const;
@@ -40,6 +44,9 @@ class Plan {
   Index workspace(Index r, int threads) const;
 
  private:
+  Plan(const Kernels<T>& kernels, Index rows, Index columns, const std::vector<Points<T>>& points,
+       const std::vector<const T*>& left, const std::vector<const T*>& right, std::vector<Instruction> code);
+
   struct Statistic {
     Kind kind;
     bool expanded, symmetric;

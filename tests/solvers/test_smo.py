@@ -9,7 +9,7 @@ from sklearn.svm import SVC, SVR
 
 from mercer import Gram, _native
 from mercer.kernels import Custom, Gaussian, Linear, Precomputed
-from mercer.solvers import _smo_matrix, smo
+from mercer.solvers import _smo_many, _smo_matrix
 from mercer.solvers import _smo_rounds as module
 from mercer.solvers._rows import DenseRows, FusedRows, KeptRows, TwiceRows
 from mercer.solvers.dual import DualProblem, DualSolution
@@ -161,7 +161,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     answers = []
     for threads in (1, 2, 5):
         monkeypatch.setattr("mercer.gram.native.default_threads", lambda t=threads: t)
-        for place in (smo, _smo_matrix):
+        for place in (_smo_many, _smo_matrix):
             monkeypatch.setattr(place, "default_threads", lambda t=threads: t)
         answers.append(SMO().solve(Gaussian(), X, problem).beta)
     np.testing.assert_array_equal(answers[0], answers[1])

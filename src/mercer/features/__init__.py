@@ -1,5 +1,6 @@
 """Feature maps as transformers: exact where a kernel has finitely many features, approximate for the others."""
 
+from . import strings as strings  # registers the maps of kernels on strings
 from .base import FeatureMap
 from .explicit import ExplicitMap, explicit_map
 from .nystroem import Nystroem

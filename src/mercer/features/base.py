@@ -58,7 +58,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return the name of every feature, made of the names of the inputs (``x0``, ``x1``, … if they have none)."""
         check_is_fitted(self)
-        inputs = [str(name) for name in _check_feature_names_in(self, input_features)]
+        columns = input_features is not None or hasattr(self, "n_features_in_")  # objects have none
+        inputs = [str(name) for name in _check_feature_names_in(self, input_features)] if columns else []
         return np.array(distinct(self._names(inputs)), dtype=object)
 
     def _checked(self, X: Rows, *, reset: bool) -> Any:

@@ -53,7 +53,7 @@ class NativeBackend:
         right = [np.ascontiguousarray(reference.one_sided(node, 1), dtype=self.dtype) for node in program.right]
         self._arrays: _Arrays = statistics, left, right
         self._code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in program.code]
-        self._plan = _native.Plan(*self._arrays, self._code)
+        self.plan = _native.Plan(*self._arrays, self._code)
         self._features = sum(A.shape[1] for _, A, _ in statistics)
         self.held = sum(2 * A.nbytes if B is None else A.nbytes + 2 * B.nbytes for _, A, B in statistics)
         self.entry_bytes = self.dtype.itemsize
@@ -67,17 +67,17 @@ class NativeBackend:
         step = self._rows_per_call(stop - start)
         for first in range(0, len(positions), step):
             part = np.ascontiguousarray(positions[first : first + step])
-            self._plan.dense(out[first : first + step], part, start, stop, self._threads)
+            self.plan.dense(out[first : first + step], part, start, stop, self._threads)
         check_overflow(out, self._owner)
         return out
 
     def product(self, V: np.ndarray, budget: int) -> np.ndarray | None:
         """Multiply without ever storing the matrix, a few right-hand sides at a time."""
-        if V.shape[1] > FUSED_COLUMNS or self._plan.workspace(V.shape[1], self._threads) > budget:
+        if V.shape[1] > FUSED_COLUMNS or self.plan.workspace(V.shape[1], self._threads) > budget:
             return None
         V = np.ascontiguousarray(V, dtype=self.dtype)
         out = np.zeros((self.shape[0], V.shape[1]))
-        multiply = self._plan.symmetric_product if self.symmetric else self._plan.product
+        multiply = self.plan.symmetric_product if self.symmetric else self.plan.product
         for start, stop in self._calls():
             multiply(V, out, start, stop, self._threads)
         return out
@@ -89,10 +89,10 @@ class NativeBackend:
         if self._features <= NARROW:
             everything = np.arange(len(out))
             for start, stop in self._calls():
-                self._plan.dense(out[start:stop], everything[start:stop], 0, len(out), self._threads)
+                self.plan.dense(out[start:stop], everything[start:stop], 0, len(out), self._threads)
         else:
             for start, stop in self._calls():
-                self._plan.symmetric_dense(out, start, stop, self._threads)
+                self.plan.symmetric_dense(out, start, stop, self._threads)
         check_overflow(out, self._owner)
         return True
 
@@ -102,7 +102,7 @@ class NativeBackend:
         weights = weights.astype(self.dtype, copy=False)
         for first in range(0, len(index), step):
             part = slice(first, first + step)
-            self._plan.add_rows(index[part], weights[part], out, self._threads)
+            self.plan.add_rows(index[part], weights[part], out, self._threads)
         return True
 
     def part(self, index: np.ndarray, threads: int | None = None) -> NativeBackend:
@@ -117,7 +117,7 @@ class NativeBackend:
             [values[index] for values in left],
             [values[index] for values in right],
         )
-        few._plan = _native.Plan(*few._arrays, self._code)
+        few.plan = _native.Plan(*few._arrays, self._code)
         few.shape = len(index), len(index)
         few.held = sum(2 * A.nbytes for _, A, _ in few._arrays[0])
         few._threads = self._threads if threads is None else threads
@@ -134,6 +134,6 @@ class NativeBackend:
 
     def _rows_per_call(self, columns: int) -> int:
         rows = int(CALL_WORK * self._threads / (max(columns, 1) * (1 + self._features / 16)))
-        block: int = self._plan.row_block
+        block: int = self.plan.row_block
         # Blocks of rows are what threads share out between them, so that a call needs some for each.
         return max(2 * self._threads, rows // block) * block

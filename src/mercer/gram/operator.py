@@ -102,6 +102,11 @@ class Gram:
         return self._backend.why
 
     @property
+    def native_plan(self) -> Any:
+        """The compiled core's own Gram matrix, for algorithms that run there; None with another backend."""
+        return getattr(self._backend, "plan", None)
+
+    @property
     def T(self) -> Gram:  # noqa: N802  (the name NumPy users expect)
         """The transposed matrix."""
         if self.symmetric:

@@ -14,7 +14,7 @@ from scipy import sparse
 from .base import ObjectKernel
 from .data import Rows
 from .graphs_counts import label_counts, path_counts, unary
-from .graphs_features import CountRows, GraphFeatures
+from .graphs_rows import CountRows
 from .graphs_table import GraphTable, read_graphs
 from .parameters import check_integer
 from .theorem import Theorem
@@ -35,8 +35,10 @@ class CountKernel(ObjectKernel):
         found = self.counts(table)
         return found[:n], found[n:]
 
-    def features(self) -> GraphFeatures:
+    def features(self) -> Any:
         """Return the explicit map φ as a vectoriser that learns from graphs which features there are."""
+        from mercer.features.graphs import GraphFeatures
+
         return GraphFeatures(self)
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:

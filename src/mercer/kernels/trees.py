@@ -19,7 +19,6 @@ from .data import Rows
 from .parameters import check_positive
 from .theorem import Theorem
 from .trees_delta import FragmentRule, fragments, fragments_diag
-from .trees_features import SubtreeFeatures
 from .trees_forest import Forest, Merger
 
 
@@ -61,8 +60,10 @@ class Subtree(ObjectKernel):
         check_positive(self, "decay")
         check_flag(self, "leaves")
 
-    def features(self) -> SubtreeFeatures:
+    def features(self) -> Any:
         """Return the explicit map φ as a vectoriser that learns from trees which subtrees there are."""
+        from mercer.features.trees import SubtreeFeatures
+
         return SubtreeFeatures(self)
 
     def weighted(self, merger: Merger, counts: sparse.csr_array) -> sparse.csr_array:

@@ -52,13 +52,14 @@ class Matrix:
         whole = self._whole(dtype)
         if whole is not None:
             return DenseRows(whole[np.ix_(index, index)], 1)
+        gram = self.gram(dtype).part(index, threads=1)
         size = len(index) ** 2
         buffer: np.ndarray = getattr(self._own, dtype.__name__, np.empty(0, dtype=dtype))
         if buffer.size < size:
             buffer = np.empty(size, dtype=dtype)
             setattr(self._own, dtype.__name__, buffer)
         out = buffer[:size].reshape(len(index), len(index))
-        return DenseRows(self.gram(dtype).part(index, threads=1).dense(out=out), 1)
+        return DenseRows(gram.dense(out=out), 1)
 
     def _whole(self, dtype: type) -> np.ndarray | None:
         """Return the matrix of all points where its entries are slow to compute and fit, each computed once."""

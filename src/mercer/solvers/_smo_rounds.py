@@ -12,7 +12,7 @@ import numpy as np
 from ._rows import DenseRows, FusedRows, RowSource
 from .dual import DualProblem, DualSolution
 
-LEAST, MOST = 1024, 2048  # variables of a working set
+LEAST, MOST = 1024, 3072  # variables of a working set
 INNER = 0.1  # share of the violation down to which a working set is solved
 SAFETY = 0.25  # share of the tolerance that rounding of kernel values may take
 STEPS = 100_000  # of a working set before Python looks around
@@ -43,6 +43,17 @@ class Limits(Protocol):
         """Whether variables at a bound may wait."""
 
 
+def rounding(dtype: type, largest: float, beta: np.ndarray) -> float:
+    """Return how far rounding of kernel values, of which k(x, x) is the largest, may move Kβ."""
+    return 2 * float(np.finfo(dtype).eps) * largest * float(np.linalg.norm(beta))
+
+
+def single_suffices(problem: DualProblem, largest: float, tol: float, safety: float) -> bool:
+    """Whether float32 kernel values are likely to be enough for a problem, by the size of its box."""
+    reach = max(float(-problem.lower.min()), float(problem.upper.max()))
+    return rounding(np.float32, largest, np.full(min(problem.n, 1000), reach)) <= safety * tol
+
+
 class Run:
     """One problem on its way to a solution."""
 
@@ -63,15 +74,10 @@ class Run:
         self._start = time.monotonic()
         self.beta = np.array(problem.start, dtype=np.float64)
         self.n_iter = 0
-        reach = max(float(-problem.lower.min()), float(problem.upper.max()))
-        single = self._rounding(np.float32, reach * min(problem.n, 1000) ** 0.5) <= safety * solver.tol
+        single = single_suffices(problem, largest, solver.tol, safety)
         self._take(np.float32 if single else np.float64, values)
 
     # -- kernel values ----------------------------------------------------------------------------------------------
-
-    def _rounding(self, dtype: type, size: float) -> float:
-        """Return how far rounding of kernel values may move Kβ, for ‖β‖ of a given size."""
-        return 2 * float(np.finfo(dtype).eps) * self._largest * size
 
     def _take(self, dtype: type, values: np.ndarray | None = None) -> None:
         self._dtype = dtype
@@ -97,7 +103,7 @@ class Run:
         """Go on until the optimality conditions hold for a recomputed Kβ, or a limit is reached."""
         restarts, violation = 0, self._rounds()
         while violation <= self.solver.tol:
-            exact = self._rounding(self._dtype, float(np.linalg.norm(self.beta))) <= self._safety * self.solver.tol
+            exact = rounding(self._dtype, self._largest, self.beta) <= self._safety * self.solver.tol
             if exact or self._dtype is np.float64:
                 self._recompute()
             else:

@@ -8,22 +8,19 @@ coefficients float64; Kβ is recomputed before the solution is believed.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 
 import numpy as np
 
 from mercer.gram.budget import parse_memory
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows
-from mercer.kernels.processors import default_threads
 
 from ._rows import RowSource
+from ._smo_many import Many
 from ._smo_matrix import Matrix
 from ._smo_rounds import SAFETY, Progress, Run
 from .dual import DualProblem, DualSolution
@@ -115,33 +112,15 @@ class SMO:
         Small problems are solved side by side, one thread each; large ones one after the other with all threads.
         ``progress`` hears of all steps so far and the largest violation left whenever a problem is solved.
         """
-        parts = list(parts)
         matrix = Matrix(kernel, X, parse_memory(self.memory))
         deadline = None if self.max_time is None else time.monotonic() + self.max_time
-        small = [i for i, (index, problem) in enumerate(parts) if len(index) == problem.n <= matrix.small]
 
-        def one(i: int) -> DualSolution:
-            index, problem = parts[i]
-            left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-            limited = replace(self, max_time=left)
-            rows = partial(matrix.stored, index) if i in places else partial(matrix.rows, index, problem.n)
-            return Run(limited, rows, matrix.largest, problem, watch).solution()
+        def limits() -> SMO:
+            return self if deadline is None else replace(self, max_time=max(deadline - time.monotonic(), 0.0))
 
-        def watch(n_iter: int, violation: float) -> None:
-            if stopped.is_set():
-                raise KeyboardInterrupt
-
-        places, stopped = set(small), threading.Event()
         found: dict[int, DualSolution] = {}
-        with ThreadPoolExecutor(default_threads()) as pool:
-            try:
-                order = small + [i for i in range(len(parts)) if i not in places]
-                for i, solution in zip(order, chain(pool.map(one, small), map(one, order[len(small) :])), strict=True):
-                    found[i] = solution
-                    if progress is not None:
-                        progress(sum(s.n_iter for s in found.values()), max(s.violation for s in found.values()))
-            except BaseException:
-                stopped.set()
-                pool.shutdown(cancel_futures=True)
-                raise
-        return [found[i] for i in range(len(parts))]
+        for i, solution in Many(limits, matrix, list(parts)).solutions():
+            found[i] = solution
+            if progress is not None:
+                progress(sum(s.n_iter for s in found.values()), max(s.violation for s in found.values()))
+        return [found[i] for i in range(len(found))]

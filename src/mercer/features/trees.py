@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .data import Rows
-from .trees_forest import Merger
-
-if TYPE_CHECKING:
-    from .trees import Subtree
+from mercer.kernels.data import Rows
+from mercer.kernels.trees import Subtree
+from mercer.kernels.trees_forest import Merger
 
 
 class SubtreeFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
