@@ -55,21 +55,22 @@ void contract(const ContractArguments<T>& c) {
   for (; side < c.right_hand_sides; ++side) contract_rows<scatter, strip_rows, 1, T>(c, side, 0);
 }
 
-// The column sums alone: scattered[j] += sum_i K[i, j] v_rows[i] for each right-hand side.
+// The column sums alone, of one right-hand side: sums[j] += sum_i K[i, j] v_rows[i].  The few rows of a strip
+// are summed in T, everything else in double: weights of one sign add up to sums that have no digits to lose.
 template <class T>
 void scatter(const ContractArguments<T>& c) {
-  for (Index side = 0; side < c.right_hand_sides; ++side) {
-    Vec<T> weight[strip_rows];
-    MERCER_UNROLL for (int i = 0; i < strip_rows; ++i) weight[i] = splat<T>(c.v_rows[side * c.v_step + i]);
-    T* scattered = c.scattered + side * c.scattered_step;
-    for (Index j = 0; j < c.columns; j += width<T>) {
-      Vec<T> even = load(scattered + j), odd = Vec<T>{};
-      MERCER_UNROLL for (int i = 0; i < strip_rows; i += 2) {
-        even = load(c.K + i * c.K_step + j) * weight[i] + even;
-        odd = load(c.K + (i + 1) * c.K_step + j) * weight[i + 1] + odd;
-      }
-      store(scattered + j, even + odd);
+  Vec<T> weight[strip_rows];
+  MERCER_UNROLL for (int i = 0; i < strip_rows; ++i) weight[i] = splat<T>(c.v_rows[i]);
+  for (Index j = 0; j < c.columns; j += width<T>) {
+    Vec<T> even = Vec<T>{}, odd = Vec<T>{};
+    MERCER_UNROLL for (int i = 0; i < strip_rows; i += 2) {
+      even = load(c.K + i * c.K_step + j) * weight[i] + even;
+      odd = load(c.K + (i + 1) * c.K_step + j) * weight[i + 1] + odd;
     }
+    T lanes[width<T>];
+    const Vec<T> both = even + odd;
+    memcpy(lanes, &both, sizeof both);
+    MERCER_UNROLL for (int k = 0; k < width<T>; ++k) c.sums[j + k] += double(lanes[k]);
   }
 }
 

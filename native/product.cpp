@@ -62,8 +62,7 @@ void Plan<T>::product(const T* V, Index r, double* out, Index row_start, Index r
     for (Index i = 0; i < rows * r; ++i) target[i] += partial.get()[group * rows * r + i];
 }
 
-// Tasks are groups of columns.  The sums of a row block are formed in T, as everywhere, and added up in
-// double.
+// Tasks are groups of columns.  Each has sums of its own, because those of a strip end on a whole panel.
 template <class T>
 void Plan<T>::add_rows(const int64_t* rows, Index count, const T* V, double* out, int threads) const {
   if (count == 0) return;
@@ -71,15 +70,18 @@ void Plan<T>::add_rows(const int64_t* rows, Index count, const T* V, double* out
   threads = useful_threads(threads, groups, double(count) * double(columns_));
   struct Scratch {
     Worker worker;
-    Buffer<T> tile, weights;
+    Buffer<double> sums;
+    Buffer<T> weights;
   };
   std::vector<Scratch> scratch;
   for (int i = 0; i < threads; ++i)
-    scratch.push_back({Worker(*this, 0), Buffer<T>(column_block_ + kernels_.panel), Buffer<T>(row_block)});
+    scratch.push_back({Worker(*this, 0), Buffer<double>(scatter_width + row_block), Buffer<T>(row_block)});
 
   share_tasks(groups, threads, [&](int w, Index task) {
     Scratch& s = scratch[std::size_t(w)];
     const Index from = task * scatter_width, to = std::min(columns_, from + scatter_width);
+    double* sums = s.sums.get();
+    std::fill(sums, sums + scatter_width + row_block, 0.0);
     for (Index first = 0; first < count; first += row_block) {
       const Index some = std::min(row_block, count - first);
       s.worker.load_rows(rows + first, 0, some);
@@ -87,15 +89,14 @@ void Plan<T>::add_rows(const int64_t* rows, Index count, const T* V, double* out
       std::copy(V + first, V + first + some, s.weights.get());
       for (Index j = from; j < to; j += column_block_) {
         const Index width = std::min(column_block_, to - j), padded = s.worker.padded(width);
-        std::fill(s.tile.get(), s.tile.get() + padded, T(0));
         for (Index strip = 0; strip < s.worker.strips(); ++strip) {
           const T* K = s.worker.evaluate(strip, j, width);
           kernels_.scatter({K, s.worker.step(), padded, 1, nullptr, s.weights.get() + strip * kernels_.strip, 0,
-                            nullptr, s.tile.get(), 0});
+                            sums + j - from, nullptr, 0});
         }
-        kernels_.widen_add(s.tile.get(), out + j, width);
       }
     }
+    for (Index j = from; j < to; ++j) out[j] += sums[j - from];
   });
 }
 

@@ -13,11 +13,12 @@ import numpy as np
 from mercer.kernels.processors import default_threads
 
 from ._smo_matrix import Matrix
-from ._smo_rounds import SAFETY, STEPS, Limits, Run, rounding, single_suffices
+from ._smo_rounds import SAFETY, Limits, Run, rounding, single_suffices
 from .dual import DualProblem, DualSolution
 
 Part = tuple[np.ndarray, DualProblem]  # which points, and the problem on them
 BATCH = 5e7  # kernel values of one native call: about a tenth of a second
+FIRST_STEPS = 20_000  # of a problem in it; what takes more goes on by itself
 
 
 class Many:
@@ -104,7 +105,7 @@ class Many:
             (np.ascontiguousarray(self._parts[i][0], dtype=np.int64), p.target, p.lower, p.upper, beta, slope)
             for i, p, beta, slope in zip(batch, problems, betas, slopes, strict=True)
         ]
-        steps = plan.smo_parts(given, epsilon, tol, STEPS, default_threads())
+        steps = plan.smo_parts(given, epsilon, tol, FIRST_STEPS, default_threads())
         for i, problem, beta, slope, (count, violation) in zip(batch, problems, betas, slopes, steps, strict=True):
             fine = violation <= tol and rounding(np.float32, self._matrix.largest, beta) <= SAFETY * tol
             yield i, DualSolution(problem, beta, problem.target - slope, int(count), bool(fine))

@@ -138,7 +138,9 @@ class Run:
             most = solver.max_iter if solver.max_iter >= 0 else max(MOST_STEPS, 1000 * problem.n)
             left = min(STEPS, most - self.n_iter)
             late = solver.max_time is not None and time.monotonic() - self._start > solver.max_time
-            if violation <= solver.tol or left <= 0 or late:
+            # What rounding may hide in updated slopes is left as room for recomputed ones.
+            enough = max(solver.tol - rounding(self._dtype, self._largest, self.beta), 0.5 * solver.tol)
+            if violation <= enough or left <= 0 or late:
                 return violation
             if self.progress is not None and self.n_iter:
                 self.progress(self.n_iter, violation)
@@ -149,7 +151,7 @@ class Run:
                     self._shrink(active)
                     continue
             kept = self._select(rise, fall, kept)
-            goal = 0.95 * solver.tol if len(kept) == problem.n else max(0.5 * solver.tol, INNER * violation)
+            goal = 0.95 * enough if len(kept) == problem.n else max(0.5 * solver.tol, INNER * violation)
             if self._round(kept, goal, left) == 0:
                 return violation
 
