@@ -134,9 +134,9 @@ def primal_row() -> None:
     print("peak unknown" if peak is None else f"peak {peak / 1e6:.0f} MB (limit 500)")
 
 
-def tuning_rows() -> list[list[str]]:
+def tuning_rows(names=("concrete", "energy", "airfoil", "pol", "kin40k")) -> list[list[str]]:
     rows = []
-    for name in ("concrete", "energy", "airfoil", "pol", "kin40k"):
+    for name in names:
         data = regression_split(name)
         if data is None:
             print(f"{name}: skipped, because MERCER_DATA does not name the data folder")

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from ._blocked import LARGE, factor, invert, substitute
+
 BLOCK = 512  # columns copied from one triangle to the other at a time
 SUM_BYTES = 2**24  # of columns squared in float64 at a time
 
@@ -66,6 +68,8 @@ class SharedTriangles:
             self._restore()
         self._fresh = False
         np.fill_diagonal(self._both, self._diagonal + shift)
+        if len(self._both) > LARGE:
+            return factor(self._both)
         _, info = self._potrf(self._both, lower=1, clean=0, overwrite_a=1)
         return bool(info == 0)
 
@@ -74,12 +78,18 @@ class SharedTriangles:
         scale = np.linalg.norm(V, axis=0)
         scale[scale == 0] = 1.0  # float32 has a short range: columns of unit length stay inside it
         scaled = np.asarray(V / scale, dtype=self.dtype, order="F")
-        solved, _ = self._potrs(self._both, scaled, lower=1, overwrite_b=1)
+        if len(self._both) > LARGE:
+            solved = substitute(self._both, scaled)
+        else:
+            solved, _ = self._potrs(self._both, scaled, lower=1, overwrite_b=1)
         return np.asarray(solved * scale, dtype=np.float64)
 
     def inverse_diagonal(self) -> np.ndarray:
         """Return the diagonal of (K + diag(shift))⁻¹ as the squared columns of L⁻¹; the factor is lost."""
-        self._trtri(self._both, lower=1, overwrite_c=1)
+        if len(self._both) > LARGE:
+            invert(self._both)
+        else:
+            self._trtri(self._both, lower=1, overwrite_c=1)
         n = len(self._both)
         result, step = np.zeros(n), max(1, SUM_BYTES // (8 * n))
         for start in range(0, n, step):
