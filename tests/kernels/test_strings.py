@@ -400,7 +400,7 @@ def test_kernels_on_strings_compose_with_others():
         ([["a", "b"], ["a", ["b"]]], TypeError, r"token 1 of object 1 is \['b'\], of type list"),
         (["ab", None], TypeError, "object 1 is None, of type NoneType"),
         ([3, 4], TypeError, "object 0 is 3, of type int"),
-        ([{"a", "b"}], TypeError, "of type set"),
+        ([{"ab"}], TypeError, "of type set"),
         ([[1.0, math.nan]], ValueError, r"a token is missing \(nan\)"),
         ("ab", TypeError, "needs a collection of objects such as a list, got str"),
         ([], ValueError, "at least one object"),

@@ -25,11 +25,11 @@ from mercer.solvers.smo import SMO
 from mercer.solvers.smo_path import Cell, Lane, solve_paths
 
 from ._kernel_argument import accepts_sparse, all_or_nothing, checked_rows, is_precomputed
+from ._progress import reporter
 from ._svm_base import SupportVectorMachine
 from ._svm_cv_grid import checked_penalties, checked_scales, grid_of, results_table
 from ._svm_kernel import TrainingKernel, gamma_of, is_function, rows_of, training_kernel
 from ._svm_problem import check_options, positive_weights
-from .ridge_cv import _reporter
 from .tuning import length_scale_of, with_length_scale
 
 OF_THE_FIT = (
@@ -124,7 +124,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         scores, fit_time, score_time = np.empty((3, *shape))
         memory = parse_memory(self.memory)
         solver = SMO(tol=self.tol, max_iter=self.max_iter, max_time=self.max_time, memory=memory)
-        lanes, early, report = [lane for fold in folds for lane in fold.lanes], 0, _reporter(self, context)
+        lanes, early, report = [lane for fold in folds for lane in fold.lanes], 0, reporter(self, context)
         for j, cells in enumerate(solve_paths(solver, kernels, training.points, lanes, penalties[order].tolist())):
             early += sum(not cell.converged for path in cells for cell in path)
             for k, paths in enumerate(_by_fold(folds, cells)):

@@ -16,9 +16,9 @@ from mercer.solvers.logistic_scores import by_folds, by_leaving_one_out, loo_is_
 
 from ._kernel_argument import all_or_nothing, is_precomputed
 from ._probability import Labelled, ProbabilityClassifier
+from ._progress import reporter
 from ._targets import checked_positive, checked_whole
 from .logistic import KernelLogisticRegression
-from .ridge_cv import _reporter
 from .tuning import length_scale_of, with_length_scale
 
 GRID = np.logspace(-4, 2, 13)  # times the mean of k(x, x)
@@ -164,7 +164,7 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
         alphas = self._alphas(kernels, data)
         order = np.argsort(-alphas)  # downwards, because a strong penalty is an easy start
         losses, by = np.full((len(kernels), len(alphas)), np.inf), "leave-one-out"
-        report = _reporter(self, context)
+        report = reporter(self, context)
         cases = [self._problem(kernel, data) for kernel in kernels]
         loss = data.loss
         if self.cv is None and len(data.codes) * loss.outputs <= LOO_LIMIT:

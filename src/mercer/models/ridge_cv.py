@@ -20,14 +20,16 @@ from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.base import Problem
 
 from ._kernel_argument import accepts_sparse, all_or_nothing, check_psd, checked_rows, is_precomputed, resolve_kernel
+from ._progress import reporter
 from ._targets import checked_targets, checked_weights
 from .choice import as_score, choose, folds_among, part
 from .ridge import KernelRidge
-from .tuning import Objective, OnStep, families, length_scale_of, per_feature, race, with_length_scale
+from .tuning import Objective, families, length_scale_of, per_feature, race, with_length_scale
 
 PATH_LIMIT = 5000  # points up to which the path is computed from all of them
 PATH_SAMPLE = 3000  # points it is computed from otherwise
-SUBSET = 1500  # points of a tuning step
+SUBSET = 1500  # points of a tuning step, and more where the fit itself takes minutes anyway
+MANY, LARGE_SUBSET = 20_000, 2200
 STEPS = 120  # of the tuning
 PATH_BYTES, STEP_BYTES = 40, 64  # for each pair of points: of the path, and of a tuning step
 SERIAL = 500  # points up to which one thread is enough
@@ -236,8 +238,9 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
             starts = families(data.X) if self.kernel is None else [per_feature(k, data.X.shape[1]) for k in kernels]
             steps = int(min(STEPS, 10 + data.n // 4))
             objective = Objective(data.X, data.y, data.weights, data.fit_intercept)
-            size = max(2, min(SUBSET, int((data.memory / STEP_BYTES) ** 0.5)))
-            tuned = race(starts, objective, rng, size=size, steps=steps, on_step=_reporter(self, context))
+            wanted = SUBSET if data.n < MANY else LARGE_SUBSET
+            size = max(2, min(wanted, int((data.memory / STEP_BYTES) ** 0.5)))
+            tuned = race(starts, objective, rng, size=size, steps=steps, on_step=reporter(self, context))
             return [tuned.kernel], tuned.trace
         if isinstance(wish, str | numbers.Number) or len(wish) == 0:
             example = "'auto', or a list of length scales to try such as [0.5, 1.0, 2.0]"
@@ -279,14 +282,3 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         tags.input_tags.sparse = self.kernel is not None and accepts_sparse(self.kernel)
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
-
-
-def _reporter(estimator: Any, context: Any) -> OnStep:
-    """Return the function that tells scikit-learn's callbacks of each step."""
-
-    def on_step(step: int, error: float) -> bool:
-        task = context.subcontext(task_name="step")
-        task.call_on_fit_task_begin(estimator=estimator)
-        return bool(task.call_on_fit_task_end(estimator=estimator))
-
-    return on_step

@@ -63,7 +63,7 @@ def invert(A: np.ndarray) -> None:
     (trtri,) = get_lapack_funcs(("trtri",), (A,))
     for block in reversed(list(_blocks(len(A), BLOCK))):
         inverse = trtri(np.tril(A[block, block]), lower=1)[0]
-        # Below, L⁻¹ is −(L⁻¹ of what follows) (L below) (L⁻¹ here), from the bottom up so that rows of L are still there.
+        # Below, L⁻¹ is −(L⁻¹ of what follows) (L below) (L⁻¹ here), from the bottom up, where L is still needed.
         for rows in reversed(list(_blocks(len(A), BLOCK, block.stop))):
             between = slice(block.stop, rows.start)
             product = np.tril(A[rows, rows]) @ A[rows, block] + A[rows, between] @ A[between, block]
