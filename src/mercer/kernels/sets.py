@@ -88,9 +88,9 @@ class PairSum(BagKernel):
 class MeanEmbedding(BagKernel):
     """The inner product of the means of two bags in the feature space of a kernel.
 
-    k(X, Z) = (1 / |X||Z|) Σ_{x∈X} Σ_{z∈Z} base(x, z) = ⟨μ_X, μ_Z⟩.  Bags stand for the distributions their elements
-    are drawn from: ``k.distance`` is then the squared maximum mean discrepancy.  See Smola et al., ALT (2007), and
-    Muandet et al., NIPS (2012).
+    k(X, Z) = (1 / nm) Σ_{x∈X} Σ_{z∈Z} base(x, z) = ⟨μ_X, μ_Z⟩ for bags of n and m elements.  Bags stand for the
+    distributions their elements are drawn from: ``k.distance`` is then the squared maximum mean discrepancy.  See
+    Smola et al., ALT (2007), and Muandet et al., NIPS (2012).
 
     Parameters
     ----------

@@ -27,7 +27,8 @@ class Subsequence(StringKernel):
     k(x, z) = Σ_u Σ_{i: x[i]=u} Σ_{j: z[j]=u} λ^{s(i)+s(j)}, where u runs over all words of ``length`` tokens, i and j
     over the increasing positions at which x and z spell u, and s(i) = last − first + 1 is the number of tokens that
     they span.  Long sequences have large values; ``normalize()`` makes them comparable.  It takes
-    O(length · |x| · |z|) steps.  Sequences shorter than ``length`` have no features, so that k is 0.
+    O(length · n · m) steps for sequences of n and m tokens.  Sequences shorter than ``length`` have no features, so
+    that k is 0.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class KernelPerceptron(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         there ever were, and what the kept ones say of it is worse than the last function.
     forget : {"oldest", "smallest"}, default="oldest"
         Which vector leaves when there are more than the budget: the one that came in first, or the one with the
-        smallest sum of |coefficients| (of equals the oldest).  Never the one that has just come.
+        smallest sum of absolute coefficients (of equals the oldest).  Never the one that has just come.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     random_state : int, RandomState or None, default=None
@@ -91,7 +91,7 @@ class KernelPerceptron(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         Epochs, or calls of :meth:`partial_fit`, so far.
     n_mistakes_ : int
         Mistakes in all of them.
-    mistakes_ : int array of shape (n_iter_,)
+    mistakes_ : int array of shape (epochs,)
         Mistakes in each.
     n_vectors_ : int
         How many vectors are kept.

@@ -65,9 +65,9 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ign
 class SVR(SupportVectorRegressor):
     """Support vector regression: errors up to ε cost nothing, larger ones in proportion.
 
-    f and b minimise ½‖f‖² + Σᵢ Cᵢ max(0, |yᵢ − f(xᵢ) − b| − ε).  By the representer theorem f = Σᵢ βᵢ k(xᵢ, ·), and β
-    maximises the dual Σ yᵢβᵢ − ε Σ|βᵢ| − ½βᵀKβ with |βᵢ| ≤ Cᵢ and Σβᵢ = 0.  Points inside the tube have βᵢ = 0.
-    Parameters, defaults and attributes are scikit-learn's where it has them.
+    f and b minimise ½‖f‖² + Σᵢ Cᵢ max(0, abs(yᵢ − f(xᵢ) − b) − ε).  By the representer theorem f = Σᵢ βᵢ k(xᵢ, ·),
+    and β maximises the dual Σ yᵢβᵢ − ε‖β‖₁ − ½βᵀKβ with −Cᵢ ≤ βᵢ ≤ Cᵢ and Σβᵢ = 0.  Points inside the tube have βᵢ
+    = 0. Parameters, defaults and attributes are scikit-learn's where it has them.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ class SVR(SupportVectorRegressor):
 class NuSVR(SupportVectorRegressor):
     """Support vector regression with a bound ν on the share of errors, from which the width of the tube follows.
 
-    f, b and ε minimise ½‖f‖² + Σᵢ Cᵢ (νε + max(0, |yᵢ − f(xᵢ) − b| − ε)).  At most a share ν of all weight is outside
-    the tube, and at least that share is on support vectors.
+    f, b and ε minimise ½‖f‖² + Σᵢ Cᵢ (νε + max(0, abs(yᵢ − f(xᵢ) − b) − ε)).  At most a share ν of all weight is
+    outside the tube, and at least that share is on support vectors.
 
     Parameters
     ----------
