@@ -70,6 +70,21 @@ class Expansion:
         values = Gram(self.kernel, X, self.centers, memory=memory) @ self.coef
         return np.asarray(values + self.intercept)
 
+    def outputs(self) -> list[Expansion]:
+        """Return each output as an expansion of its own; they share the centres.
+
+        Examples
+        --------
+        >>> from mercer import Expansion
+        >>> from mercer.kernels import Linear
+        >>> [g([[2.0]]).tolist() for g in Expansion(Linear(), [[1.0]], [[1.0, 3.0]], [0.0, 1.0]).outputs()]
+        [[2.0], [7.0]]
+        """
+        if self.coef.ndim == 1:
+            return [self]
+        intercepts = np.broadcast_to(self.intercept, self.coef.shape[1:])
+        return [Expansion(self.kernel, self.centers, c, b) for c, b in zip(self.coef.T, intercepts, strict=True)]
+
     def inner(self, other: Expansion) -> Any:
         """Return ⟨f, g⟩ = Σ cᵢ dⱼ k(xᵢ, zⱼ): a number, or one for each output."""
         self._check_same_space(other)

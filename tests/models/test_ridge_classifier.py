@@ -106,7 +106,7 @@ def test_weights_of_zero_leave_points_out(moons):
         ({}, None, "requires y"),
         ({"alpha": "cv"}, [0, 1, 0], "alpha must be a number or 'loo'"),
         ({"alpha": -1.0}, [0, 1, 0], "not negative"),
-        ({"alphas": [0.0, 1.0]}, [0, 1, 0], "alphas must be positive"),
+        ({"alphas": [0.0, 1.0]}, [0, 1, 0], "alphas must be a list of positive penalties"),
         ({"kernel": Sigmoid(1.0, -1.0)}, [0, 1, 0], "assume_psd=True"),
         ({"kernel": "precomputed"}, [0, 1, 0], "a square matrix"),
     ],

@@ -251,7 +251,7 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
             )
             name = "expansion_" if one else "expansions_"
             raise AttributeError(f"this {type(self).__name__} has no {name}, because {why}")
-        return [Expansion(f.kernel, f.centers, c, b) for c, b in zip(f.coef.T, f.intercept, strict=True)]
+        return f.outputs()
 
     @property
     def coef_(self) -> Any:

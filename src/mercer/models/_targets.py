@@ -59,6 +59,17 @@ def checked_alpha(owner: object, alpha: Any, targets: int) -> np.ndarray:
     return np.broadcast_to(values.ravel(), (targets,)).copy()
 
 
+def checked_alphas(owner: object, alphas: Any) -> np.ndarray:
+    """Return the penalties of a path."""
+    values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    if values.ndim != 1 or values.size == 0 or not (np.isfinite(values).all() and (values > 0).all()):
+        raise ValueError(
+            f"{type(owner).__name__}: alphas must be a list of positive penalties such as [0.01, 0.1, 1.0], "
+            f"got {alphas!r}"
+        )
+    return values
+
+
 def checked_labels(owner: object, y: Any, n: int) -> np.ndarray:
     """Return n labels of classes, of any type."""
     name = type(owner).__name__

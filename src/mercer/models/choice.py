@@ -14,8 +14,8 @@ from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.data import pick
 from mercer.solvers.base import Problem
-from mercer.solvers.spectral import Spectral, SpectralPrepared
-from mercer.solvers.tridiagonal import Tridiagonal, TridiagonalPrepared
+from mercer.solvers.spectral import Spectral
+from mercer.solvers.tridiagonal import loo_path
 
 GRID = np.logspace(-9.0, 3.0, 25)  # penalties, relative to the mean of k(x, x)
 FINER = 11  # penalties between the neighbours of the best
@@ -124,16 +124,10 @@ def minus_squared_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndar
 
 def loo_curve(problem: Problem, score: Score) -> Curve:
     """Return the function from penalties to scores of leave-one-out predictions."""
-    prepared: TridiagonalPrepared | SpectralPrepared = Tridiagonal().prepare(problem)
+    residuals = loo_path(problem)
 
     def curve(alphas: np.ndarray) -> np.ndarray:
-        nonlocal prepared
-        try:
-            left_out = problem.y - prepared.loo(alphas)
-        except np.linalg.LinAlgError:  # an α of 0, or one that only eigenvalues can tell from it
-            prepared = Spectral().prepare(problem)
-            left_out = problem.y - prepared.loo(alphas)
-        return _scores(score, problem.y, left_out, problem.weights)
+        return _scores(score, problem.y, problem.y - residuals(alphas), problem.weights)
 
     return curve
 
@@ -156,7 +150,7 @@ def fold_curve(problem: Problem, score: Score, folds: Folds) -> Curve:
     return curve
 
 
-def folds_among(cv: Any, n: int, kept: np.ndarray) -> Folds | None:
+def folds_among(cv: Any, n: int, kept: np.ndarray, labels: np.ndarray | None = None) -> Folds | None:
     """Return scikit-learn's folds of n points as positions among those kept; None for leaving out each point once.
 
     Examples
@@ -169,8 +163,9 @@ def folds_among(cv: Any, n: int, kept: np.ndarray) -> Folds | None:
         return None
     where = np.full(n, -1)
     where[kept] = np.arange(len(kept))
-    pairs = [(where[fit], where[held]) for fit, held in check_cv(cv).split(np.zeros((n, 1)))]
-    folds = [(fit[fit >= 0], held[held >= 0]) for fit, held in pairs]
+    splits = check_cv(cv, labels, classifier=labels is not None).split(np.zeros((n, 1)), labels)
+    folds = [(where[fit], where[held]) for fit, held in splits]
+    folds = [(fit[fit >= 0], held[held >= 0]) for fit, held in folds]
     return [(fit, held) for fit, held in folds if len(fit) and len(held)]
 
 

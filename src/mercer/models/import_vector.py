@@ -12,7 +12,7 @@ from mercer.solvers.import_vectors import ImportVectorSearch
 from mercer.solvers.newton import warn_if_stuck
 
 from ._kernel_argument import all_or_nothing
-from ._probability import ProbabilityClassifier
+from ._probability import ProbabilityClassifier, loss_of
 from ._targets import checked_positive, checked_whole
 
 
@@ -155,7 +155,7 @@ class ImportVectorMachine(ProbabilityClassifier):
         data = self._labelled(X, y, sample_weight)
         alpha, kernel = self._penalty(data), self._resolved(self.kernel, data)
         problem = self._problem(kernel, data)
-        found = search.search(problem, data.loss, alpha, check_random_state(self.random_state))
+        found = search.search(problem, loss_of(data), alpha, check_random_state(self.random_state))
         warn_if_stuck(type(self).__name__, found.minimum, search.tol, search.max_iter)
         places = found.indices
         self._keep(kernel, data, pick(data.points, places), places, found.coef, found.minimum.state.intercept)

@@ -9,7 +9,7 @@ from mercer.solvers.logistic_plan import PreparedLogistic, plan_logistic
 from mercer.solvers.newton import warn_if_stuck
 
 from ._kernel_argument import all_or_nothing
-from ._probability import ProbabilityClassifier
+from ._probability import ProbabilityClassifier, loss_of
 from ._targets import checked_positive, checked_whole
 
 
@@ -145,7 +145,7 @@ class KernelLogisticRegression(ProbabilityClassifier):
         kernel = self._resolved(self.kernel, data)
         problem = self._problem(kernel, data)
         plan = plan_logistic(problem, self.solver, n_centers)
-        prepared = PreparedLogistic(problem, data.loss, plan.solver, n_centers, self.random_state)
+        prepared = PreparedLogistic(problem, loss_of(data), plan.solver, n_centers, self.random_state)
         found = prepared.solve(alpha, tol, max_iter)
         warn_if_stuck(type(self).__name__, found, tol, max_iter)
         centers, places, coef = prepared.expansion(found.state)

@@ -7,17 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
 from mercer.solvers.logistic_scores import by_folds, by_leaving_one_out, loo_is_accurate
 
+from ._classifier import Labelled
 from ._kernel_argument import all_or_nothing, is_precomputed
-from ._probability import Labelled, ProbabilityClassifier
+from ._probability import ProbabilityClassifier, loss_of
 from ._progress import reporter
-from ._targets import checked_positive, checked_whole
+from ._targets import checked_alphas, checked_positive, checked_whole
+from .choice import folds_among
 from .logistic import KernelLogisticRegression
 from .tuning import length_scale_of, with_length_scale
 
@@ -166,7 +167,7 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
         losses, by = np.full((len(kernels), len(alphas)), np.inf), "leave-one-out"
         report = reporter(self, context)
         cases = [self._problem(kernel, data) for kernel in kernels]
-        loss = data.loss
+        loss = loss_of(data)
         if self.cv is None and len(data.codes) * loss.outputs <= LOO_LIMIT:
             for i, problem in enumerate(cases):
                 losses[i, order] = by_leaving_one_out(problem, loss, alphas[order], max_iter)
@@ -218,13 +219,7 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
         if self.alphas is None:
             level = float(np.mean([np.mean(kernel.diag(data.points)) for kernel in kernels]))
             return GRID * (level if level > 0 else 1.0)
-        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
-        if alphas.ndim != 1 or alphas.size == 0 or not (np.isfinite(alphas).all() and (alphas > 0).all()):
-            raise ValueError(
-                f"{type(self).__name__}: alphas must be a list of positive penalties such as [0.01, 0.1, 1.0], "
-                f"got {self.alphas!r}"
-            )
-        return alphas
+        return checked_alphas(self, self.alphas)
 
     def _folds(self, everything: Labelled, data: Labelled) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the folds as positions among the points that the path is computed from."""
@@ -238,17 +233,14 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
                     "KernelLogisticRegression with a penalty of your choice"
                 )
             cv = min(FOLDS, least)
-        n = length(everything.X)
-        labels = np.zeros(n, dtype=int)
-        labels[everything.kept] = everything.codes
-        where = np.full(n, -1)
-        where[data.kept] = np.arange(len(data.kept))
         if isinstance(cv, numbers.Integral):  # folds of the points in use, so that each has its share of every class
-            return list(check_cv(cv, data.codes, classifier=True).split(np.zeros((len(data.codes), 1)), data.codes))
-        splits = check_cv(cv, labels, classifier=True).split(np.zeros((n, 1)), labels)
-        pairs = [(where[fit], where[held]) for fit, held in splits]
-        pairs = [(fit[fit >= 0], held[held >= 0]) for fit, held in pairs]
-        return [(fit, held) for fit, held in pairs if len(fit) and len(held)]
+            folds = folds_among(cv, len(data.codes), np.arange(len(data.codes)), data.codes)
+        else:
+            n = length(everything.X)
+            labels = np.zeros(n, dtype=int)
+            labels[everything.kept] = everything.codes
+            folds = folds_among(cv, n, data.kept, labels)
+        return list(folds or [])
 
 
 def _sampled(data: Labelled, rng: np.random.RandomState) -> Labelled:

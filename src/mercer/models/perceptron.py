@@ -9,34 +9,26 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
-from mercer.features._params import KernelParams
 from mercer.gram import Gram
 from mercer.gram.budget import parse_memory
-from mercer.kernels import Gaussian, Kernel
-from mercer.kernels.data import Rows, length, pick
+from mercer.kernels import Kernel
+from mercer.kernels.data import Rows
 from mercer.solvers.perceptron import Kept, Learnt, Perceptron
 
-from ._kernel_argument import (
-    accepts_sparse,
-    all_or_nothing,
-    checked_rows,
-    default_gaussian,
-    is_precomputed,
-    training_kernel,
-)
-from ._targets import checked_labels, checked_weights, checked_whole, encoded
+from ._classifier import KernelClassifier
+from ._kernel_argument import all_or_nothing, checked_rows, is_precomputed
+from ._targets import checked_whole
 
 TILE_BYTES = 2**25  # of kernel values at a time, when all functions vote
 
 
-class KernelPerceptron(KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelPerceptron(KernelClassifier):
     """The perceptron in the space of a kernel: it learns from its mistakes, one point after the other.
 
     For two classes, yᵢ = ±1, f starts at 0, and becomes f + yᵢ(k(xᵢ, ·) + 1) at every point with yᵢ f(xᵢ) ≤ 0.  More
@@ -230,31 +222,6 @@ class KernelPerceptron(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
             return np.asarray(X[:, f.centers] @ f.coef + f.intercept)
         return f(X, memory=self.memory)
 
-    def predict(self, X: Rows) -> np.ndarray:
-        """Return the class of all points; the first of equals.
-
-        Parameters
-        ----------
-        X : collection of m objects
-            The points.
-
-        Returns
-        -------
-        array of shape (m,)
-        """
-        values = self.decision_function(X)
-        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
-
-    @property
-    def expansions_(self) -> list[Expansion]:
-        """The function of each class as an expansion of its own; for two classes the one of the second."""
-        check_is_fitted(self)
-        f = self.expansion_
-        if f.coef.ndim == 1:
-            return [f]
-        return [Expansion(f.kernel, f.centers, f.coef[:, j], f.intercept[j]) for j in range(f.coef.shape[1])]
-
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
     def _learn(
@@ -268,25 +235,17 @@ class KernelPerceptron(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
     ) -> Learnt:
         """Learn from points, all epochs of them or one pass, on top of what is kept unless they are the first."""
         self._check_parameters()
-        X = checked_rows(self, X, self._argument(), reset=first)
-        n = length(X)
-        labels = checked_labels(self, y, n)
-        weights = checked_weights(self, sample_weight, n)
-        weights = np.ones(n) if weights is None else weights
-        used = np.flatnonzero(weights)
-        classes, codes = encoded(self, labels[used], classes)
-        kernel = self._kernel(X, weights) if first else self.kernel_
-        before = Kept(1 if len(classes) == 2 else len(classes)) if first else self._kept
-        points = np.arange(n) if is_precomputed(self.kernel) else X  # a precomputed kernel takes positions
-        points = points if len(used) == n else pick(points, used)
+        data = self._labelled(X, y, sample_weight, classes, reset=first)
+        kernel = self._resolved(self.kernel, data) if first else self.kernel_
+        before = Kept(1 if len(data.classes) == 2 else len(data.classes)) if first else self._kept
         order = None
         if max_iter is not None and self.shuffle:
-            order = partial(check_random_state(self.random_state).permutation, len(used))
+            order = partial(check_random_state(self.random_state).permutation, len(data.codes))
         memory = parse_memory(self.memory)
         solver = Perceptron(kernel, bool(self.fit_intercept), self.budget, self.forget, memory)
-        found = solver.learn(before, points, codes, weights[used], max_iter or 1, order)
+        found = solver.learn(before, data.points, data.codes, data.weights, max_iter or 1, order)
         earlier = [] if first else self.mistakes_.tolist()
-        self.classes_, self.plan_, self.converged_ = classes, found.plan, found.converged
+        self.classes_, self.plan_, self.converged_ = data.classes, found.plan, found.converged
         self.kernel_: Kernel = kernel
         self._kept: Kept = found.kept
         self.mistakes_: np.ndarray = np.array([*earlier, *found.mistakes], dtype=np.int64)
@@ -322,14 +281,6 @@ class KernelPerceptron(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
                 "kind='plain', or no budget"
             )
 
-    def _kernel(self, X: Any, weights: np.ndarray) -> Kernel:
-        if self.kernel is None:
-            return default_gaussian(X, weights)
-        return training_kernel(self, self.kernel, X, assume_psd=self.assume_psd)
-
-    def _argument(self) -> Any:
-        return Gaussian() if self.kernel is None else self.kernel
-
     def _votes(self, X: Any) -> np.ndarray:
         """Let all functions vote, some points at a time."""
         kept, bias = self._kept, float(bool(self.fit_intercept))
@@ -340,9 +291,3 @@ class KernelPerceptron(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         step = max(1, min(TILE_BYTES, gram.memory // 4) // (8 * gram.shape[1]))
         starts = range(0, gram.shape[0], step)
         return np.concatenate([kept.votes(gram.rows(slice(start, start + step)), bias) for start in starts])
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel is None or accepts_sparse(self.kernel)
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags

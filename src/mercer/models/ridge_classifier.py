@@ -5,26 +5,20 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.features._params import KernelParams
 from mercer.gram.budget import parse_memory
-from mercer.kernels import Gaussian, Kernel
-from mercer.kernels.data import Rows, length, pick
+from mercer.kernels import Kernel
+from mercer.kernels.data import Rows, length
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT, make_solver, plan_problem
+from mercer.solvers.tridiagonal import loo_path
 
-from ._kernel_argument import (
-    accepts_sparse,
-    all_or_nothing,
-    checked_rows,
-    default_gaussian,
-    is_precomputed,
-    training_kernel,
-)
-from ._targets import checked_labels, checked_weights, encoded
+from ._classifier import KernelClassifier, Labelled, winners
+from ._kernel_argument import all_or_nothing, checked_rows, is_precomputed
+from ._targets import checked_alphas
+from .choice import part
 from .ridge import KernelRidge
 
 GRID = np.logspace(-6, 3, 19)  # times the mean of k(x, x)
@@ -32,7 +26,7 @@ GRID = np.logspace(-6, 3, 19)  # times the mean of k(x, x)
 SHARED = ("expansion_", "kernel_", "plan_", "dual_coef_", "intercept_", "residual_", "n_iter_", "converged_")
 
 
-class KernelRidgeClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidgeClassifier(KernelClassifier):
     """Least squares on labels of ±1, in the space of a kernel, with the penalty found by leave-one-out.
 
     For every class, f minimises Σᵢ wᵢ(tᵢ − f(xᵢ) − b)² + α‖f‖² with tᵢ = 1 for points of the class and −1 for others
@@ -145,36 +139,13 @@ class KernelRidgeClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # ty
             X = checked_rows(self, X, self._argument(), reset=False)
         return self.regressor_.predict(X)
 
-    def predict(self, X: Rows) -> np.ndarray:
-        """Return the most likely class of all points.
-
-        Parameters
-        ----------
-        X : collection of m objects
-            The points.
-
-        Returns
-        -------
-        array of shape (m,)
-        """
-        values = self.decision_function(X)
-        chosen = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
-
-    def _argument(self) -> Any:
-        return Gaussian() if self.kernel is None else self.kernel
-
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        X = checked_rows(self, X, self._argument(), reset=True)
-        classes, targets = self._labels(y, length(X))
-        weights = checked_weights(self, sample_weight, length(X))
-        if self.class_weight is not None:
-            balance = compute_sample_weight(self.class_weight, np.asarray(y))
-            weights = balance if weights is None else weights * balance
-        kernel = self._kernel(X, weights)
-        alpha, tried = self._penalty(kernel, X, targets, weights)
+        data = self._labelled(X, y, sample_weight)
+        kernel, targets = self._resolved(self.kernel, data), _targets(data)
+        alpha, tried = self._penalty(kernel, data, targets)
+        # The regression sees all points, so that it has a coefficient for each; those without a weight stay out of it.
+        everything, weights = np.zeros((length(data.X), *targets.shape[1:])), np.zeros(length(data.X))
+        everything[data.kept], weights[data.kept] = targets, data.weights
         regressor = KernelRidge(
             alpha,
             kernel="precomputed" if is_precomputed(self.kernel) else kernel,
@@ -183,68 +154,36 @@ class KernelRidgeClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # ty
             memory=self.memory,
             random_state=self.random_state,
             assume_psd=True,
-        ).fit(X, targets, weights)
-        self.classes_, self.alpha_, self.regressor_ = classes, alpha, regressor
+        ).fit(data.X, everything, None if (weights == 1.0).all() else weights)
+        self.classes_, self.alpha_, self.regressor_ = data.classes, alpha, regressor
         for name in ("alphas_", "loo_errors_", "loo_accuracy_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
-        for name in (
-            "expansion_",
-            "kernel_",
-            "plan_",
-            "dual_coef_",
-            "intercept_",
-            "residual_",
-            "n_iter_",
-            "converged_",
-        ):
+        for name in SHARED:
             setattr(self, name, getattr(regressor, name))
 
-    def _labels(self, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the classes, and targets of ±1: one column for two classes, otherwise one for each."""
-        classes, codes = encoded(self, checked_labels(self, y, n))
-        if len(classes) == 2:
-            return classes, 2.0 * codes - 1.0
-        return classes, 2.0 * (codes[:, None] == np.arange(len(classes))) - 1.0
-
-    def _kernel(self, X: Any, weights: np.ndarray | None) -> Kernel:
-        if self.kernel is None:
-            return default_gaussian(X, weights)
-        return training_kernel(self, self.kernel, X, assume_psd=self.assume_psd)
-
-    def _penalty(
-        self, kernel: Kernel, X: Any, targets: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[float, dict[str, Any]]:
+    def _penalty(self, kernel: Kernel, data: Labelled, targets: np.ndarray) -> tuple[float, dict[str, Any]]:
         """Return the penalty, and what was found on the way."""
         if not isinstance(self.alpha, str):
             return self.alpha, {}
         if self.alpha != "loo":
             raise ValueError(f"{type(self).__name__}: alpha must be a number or 'loo', got {self.alpha!r}")
-        memory = parse_memory(self.memory)
-        points = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
-        everything = np.arange(length(X)) if is_precomputed(self.kernel) else X
-
-        def problem_at(chosen: np.ndarray) -> Problem:
-            y = targets.reshape(len(targets), -1)[chosen]
-            part = None if weights is None else weights[chosen]
-            return Problem(kernel, pick(everything, chosen), y, part, bool(self.fit_intercept), memory)
-
-        problem = problem_at(points)
-        grid = self._grid(problem)
-        solver = plan_problem(problem, np.ones(problem.y.shape[1]), loo=True).solver
-        if solver not in ("primal", "spectral"):
-            rng = check_random_state(self.random_state)
-            few = rng.choice(points, min(len(points), SPECTRAL_LIMIT), replace=False)
-            problem, solver = problem_at(few), "spectral"
-        prepared: Any = make_solver(solver).prepare(problem)
-        q = problem.y.shape[1]
-        path = (
-            prepared.loo(grid) if solver == "spectral" else (prepared.solve(np.full(q, a), loo=True).loo for a in grid)
-        )
+        weights = None if (data.weights == 1.0).all() else data.weights
+        y = targets.reshape(len(targets), -1)
+        problem = Problem(kernel, data.points, y, weights, bool(self.fit_intercept), parse_memory(self.memory))
+        grid, q = self._grid(problem), y.shape[1]
+        if plan_problem(problem, np.ones(q), loo=True).solver == "primal":
+            prepared = make_solver("primal").prepare(problem)
+            path: Any = (prepared.solve(np.full(q, a), loo=True).loo for a in grid)
+        else:
+            if problem.n > SPECTRAL_LIMIT:
+                few = check_random_state(self.random_state).choice(problem.n, SPECTRAL_LIMIT, replace=False)
+                problem = part(problem, few)
+            path = loo_path(problem)(grid)
         errors, accuracies = [], []
         for residuals in path:
             residuals = np.nan_to_num(residuals, nan=1.0)  # nothing was left to fit: as good as a prediction of 0
-            right = _winner(problem.y - residuals) == _winner(problem.y)
+            right = winners(problem.y - residuals) == winners(problem.y)
             errors.append(float(np.average((residuals**2).mean(axis=1), weights=problem.weights)))
             accuracies.append(float(np.average(right, weights=problem.weights)))
         best = int(np.argmin(errors))
@@ -255,17 +194,11 @@ class KernelRidgeClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # ty
         if self.alphas is None:
             size = float(np.abs(problem.kernel.diag(problem.X)).mean())
             return GRID * (size if size > 0 else 1.0)
-        grid = np.asarray(self.alphas, dtype=np.float64)
-        if grid.ndim != 1 or grid.size == 0 or not (np.isfinite(grid).all() and (grid > 0).all()):
-            raise ValueError(f"{type(self).__name__}: alphas must be positive numbers in a list, got {self.alphas!r}")
-        return grid
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel is None or accepts_sparse(self.kernel)
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
+        return checked_alphas(self, self.alphas)
 
 
-def _winner(values: np.ndarray) -> np.ndarray:
-    return values[:, 0] > 0 if values.shape[1] == 1 else values.argmax(axis=1)
+def _targets(data: Labelled) -> np.ndarray:
+    """Return targets of ±1: one column for two classes, otherwise one for each."""
+    if len(data.classes) == 2:
+        return 2.0 * data.codes - 1.0
+    return 2.0 * (data.codes[:, None] == np.arange(len(data.classes))) - 1.0

@@ -21,7 +21,7 @@ from mercer.solvers.base import Problem
 
 from ._kernel_argument import accepts_sparse, all_or_nothing, check_psd, checked_rows, is_precomputed, resolve_kernel
 from ._progress import reporter
-from ._targets import checked_targets, checked_weights
+from ._targets import checked_alphas, checked_targets, checked_weights
 from .choice import as_score, choose, folds_among, part
 from .ridge import KernelRidge
 from .tuning import Objective, families, length_scale_of, per_feature, race, with_length_scale
@@ -259,15 +259,7 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         return kernels
 
     def _alphas(self) -> np.ndarray | None:
-        if self.alphas is None:
-            return None
-        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
-        if alphas.ndim != 1 or alphas.size == 0 or not (np.isfinite(alphas).all() and (alphas > 0).all()):
-            raise ValueError(
-                f"{type(self).__name__}: alphas must be a list of positive penalties such as [0.01, 0.1, 1.0], "
-                f"got {self.alphas!r}"
-            )
-        return alphas
+        return None if self.alphas is None else checked_alphas(self, self.alphas)
 
     def _rows(self, X: Rows, *, reset: bool) -> Any:
         if self.kernel is None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from mercer.gram.budget import require
-
-from .base import Problem, Solution
-from .residuals import Product, penalties, relative_residuals
+from ._path import PreparedPath, scaled_matrix
+from .base import Problem
+from .residuals import Product, penalties
 
 MATRICES = 3  # n × n in float64: the matrix itself, overwritten by its eigenvectors, and LAPACK's workspace of two
 BLOCK_BYTES = 2**25  # of squared eigenvectors at a time
@@ -58,28 +56,7 @@ class Spectral:
         return SpectralPrepared(problem, values, Q, roots, product)
 
 
-def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarray, np.ndarray, Product]:
-    """Return W^½KW^½ to be overwritten, the diagonal of W^½, and K for products, where ``matrices`` fit the budget."""
-    n = problem.n
-    require(
-        matrices * n * n * 8,
-        problem.memory,
-        f"the {work} of a {n} × {n} matrix",
-        "give more memory, or use the Cholesky or the conjugate gradient solver",
-    )
-    gram = problem.gram(dtype=np.float64)
-    K = gram.dense()
-    # Residuals are computed from K itself, which the decomposition destroys: keep it only if it is slow to compute.
-    keep = gram.backend_name != "native" and (matrices + 1) * n * n * 8 <= problem.memory
-    product: Product = K.copy() if keep else gram
-    roots = np.ones(n) if problem.weights is None else np.sqrt(np.asarray(problem.weights, dtype=np.float64))
-    if problem.weights is not None:
-        K *= roots
-        K *= roots[:, None]
-    return K, roots, product
-
-
-class SpectralPrepared:
+class SpectralPrepared(PreparedPath):
     """A decomposed problem.
 
     Parameters
@@ -99,73 +76,12 @@ class SpectralPrepared:
     def __init__(
         self, problem: Problem, eigenvalues: np.ndarray, eigenvectors: np.ndarray, roots: np.ndarray, gram: Product
     ) -> None:
-        self.problem = problem
+        super().__init__(problem, eigenvectors, roots, gram)
         self.eigenvalues = eigenvalues
         self.eigenvectors = eigenvectors
-        self._roots = roots
-        self._gram = gram
-        self._targets = np.asarray(problem.y, dtype=np.float64)
-        self._y = eigenvectors.T @ (roots[:, None] * self._targets)  # y and 1 in the coordinates of the eigenvectors
-        self._one = eigenvectors.T @ roots
         null = eigenvalues == 0
         if np.linalg.norm(self._one[null]) <= len(null) * np.finfo(np.float64).eps * np.linalg.norm(self._one):
             self._one[null] = 0.0  # a constant that the kernel can fit: a small α must not blow up its rounding
-
-    def solve(self, alpha: Any, *, loo: bool = False) -> Solution:
-        """Solve for one α per output, with leave-one-out residuals if asked."""
-        return self.path([penalties(alpha, self._y.shape[1])], loo=loo)[0]
-
-    def path(self, alphas: Any, *, loo: bool = False) -> list[Solution]:
-        """Solve for many penalties at once.
-
-        Parameters
-        ----------
-        alphas : array of shape (p,) or (p, q)
-            Penalties, one for all outputs or one for each.
-        loo : bool, default=False
-            Whether to give leave-one-out residuals too.
-
-        Returns
-        -------
-        list of p Solutions
-        """
-        steps, q = self._steps(alphas), self._y.shape[1]
-        flat, columns = steps.ravel(), np.tile(np.arange(q), len(steps))
-        inner, b = self._inner(flat, columns)
-        coef = self._roots[:, None] * (self.eigenvectors @ inner)
-        residuals = relative_residuals(self.problem, self._gram, self._targets[:, columns], coef, b, flat)
-        left_out = self._leave_one_out(flat, columns) if loo else None
-        solutions = []
-        for i, alpha in enumerate(steps):
-            part = slice(i * q, (i + 1) * q)
-            solutions.append(
-                Solution(
-                    centers=self.problem.X,
-                    coef=coef[:, part].copy(),
-                    intercept=b[part],
-                    alpha=alpha,
-                    residual=float(residuals[part].max()),
-                    loo=None if left_out is None else left_out[:, part].copy(),
-                )
-            )
-        return solutions
-
-    def loo(self, alphas: Any) -> np.ndarray:
-        """Return the leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) of many penalties, exactly.
-
-        Parameters
-        ----------
-        alphas : array of shape (p,) or (p, q)
-            Penalties, one for all outputs or one for each.
-
-        Returns
-        -------
-        array of shape (p, n, q)
-            NaN where nothing is left to fit an intercept to.
-        """
-        steps, q = self._steps(alphas), self._y.shape[1]
-        flat = self._leave_one_out(steps.ravel(), np.tile(np.arange(q), len(steps)))
-        return np.ascontiguousarray(flat.reshape(len(flat), len(steps), q).swapaxes(0, 1))
 
     def effective_dof(self, alpha: float) -> float:
         """Return the trace of the map from y to the fitted values: Σ λⱼ/(λⱼ + α), and the share of an intercept."""
@@ -180,12 +96,6 @@ class SpectralPrepared:
         return fitted + float(value * (scaled @ inverse[:, 0]) / scaled.sum())
 
     # -- in the coordinates of the eigenvectors -------------------------------------------------------------------
-
-    def _steps(self, alphas: Any) -> np.ndarray:
-        values = np.asarray(alphas, dtype=np.float64)
-        if values.ndim not in (1, 2) or values.size == 0:
-            raise ValueError(f"alphas must have shape (p,) or (p, q) with p of at least 1, got shape {values.shape}")
-        return np.array([penalties(row, self._y.shape[1]) for row in values])
 
     def _inverse(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return 1/(λ + α), 0 where nothing is to be divided by, and which eigenvalues are 0."""
@@ -236,11 +146,6 @@ class SpectralPrepared:
             diagonal -= eta**2 / total
             b = self._one @ y / total[where]
         return self.eigenvectors @ y - b * eta[:, where], diagonal[:, where]
-
-    def _ratio(self, coef: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = coef / diagonal / self._roots[:, None]
-        return np.where(np.isfinite(ratio), ratio, np.nan)
 
     def _limit(self, inverse: np.ndarray, null: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the limit of cᵢ/Gᵢᵢ as α → 0 when K is singular.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .base import Problem, Solution
-from .residuals import Product, penalties, relative_residuals
-from .spectral import scaled_matrix
+from ._path import PreparedPath, scaled_matrix
+from .base import Problem
+from .residuals import Product
+from .spectral import Spectral
 
 MATRICES = 3  # n × n in float64: the matrix, the reflections that take its place, and the rotation they form
 TOGETHER = 2**17  # numbers a step of the recurrence works on, so that they stay in the cache
@@ -57,7 +58,7 @@ class Tridiagonal:
         return TridiagonalPrepared(problem, diagonal, beside, Q, roots, product)
 
 
-class TridiagonalPrepared:
+class TridiagonalPrepared(PreparedPath):
     """A problem in tridiagonal form.
 
     Parameters
@@ -83,65 +84,8 @@ class TridiagonalPrepared:
         roots: np.ndarray,
         gram: Product,
     ) -> None:
-        self.problem = problem
-        self._diagonal, self._beside, self._Q, self._roots, self._gram = diagonal, beside, rotation, roots, gram
-        self._targets = np.asarray(problem.y, dtype=np.float64)
-        self._y = rotation.T @ (roots[:, None] * self._targets)  # y and 1 in the coordinates of Q
-        self._one = rotation.T @ roots
-
-    def solve(self, alpha: Any, *, loo: bool = False) -> Solution:
-        """Solve for one α per output, with leave-one-out residuals if asked."""
-        return self.path([penalties(alpha, self._y.shape[1])], loo=loo)[0]
-
-    def path(self, alphas: Any, *, loo: bool = False) -> list[Solution]:
-        """Solve for many penalties, one for all outputs (shape (p,)) or one for each (shape (p, q))."""
-        steps = self._steps(alphas)
-        found = [self._inner(alpha) for alpha in steps]
-        coef = self._roots[:, None] * (self._Q @ np.hstack([inner for inner, _, _ in found]))
-        b = np.concatenate([intercept for _, intercept, _ in found])
-        flat, q = steps.ravel(), steps.shape[1]
-        columns = np.tile(np.arange(q), len(steps))
-        residuals = relative_residuals(self.problem, self._gram, self._targets[:, columns], coef, b, flat)
-        left_out = self.loo(steps) if loo else None
-        return [
-            Solution(
-                centers=self.problem.X,
-                coef=coef[:, i * q : (i + 1) * q].copy(),
-                intercept=b[i * q : (i + 1) * q],
-                alpha=alpha,
-                residual=float(residuals[i * q : (i + 1) * q].max()),
-                loo=None if left_out is None else left_out[i],
-            )
-            for i, alpha in enumerate(steps)
-        ]
-
-    def loo(self, alphas: Any) -> np.ndarray:
-        """Return the leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) of many penalties, shape (p, n, q), exactly.
-
-        NaN where nothing is left to fit an intercept to.
-        """
-        steps = self._steps(alphas)
-        distinct, where = np.unique(steps, return_inverse=True)
-        where = where.reshape(steps.shape)
-        diagonals = self._inverse_diagonals(distinct)
-        out = np.empty((len(steps), self.problem.n, steps.shape[1]))
-        for i, alpha in enumerate(steps):
-            inner, _, eta = self._inner(alpha)
-            diagonal = diagonals[where[i]].T
-            if eta is not None:
-                diagonal = diagonal - (self._Q @ eta) ** 2 / (self._one @ eta)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = (self._Q @ inner) / diagonal / self._roots[:, None]
-            out[i] = np.where(np.isfinite(ratio), ratio, np.nan)
-        return out
-
-    # -- in the coordinates of Q ----------------------------------------------------------------------------------
-
-    def _steps(self, alphas: Any) -> np.ndarray:
-        values = np.asarray(alphas, dtype=np.float64)
-        if values.ndim not in (1, 2) or values.size == 0:
-            raise ValueError(f"alphas must have shape (p,) or (p, q) with p of at least 1, got shape {values.shape}")
-        return np.array([penalties(row, self._y.shape[1]) for row in values])
+        super().__init__(problem, rotation, roots, gram)
+        self._diagonal, self._beside = diagonal, beside
 
     def _factor(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         """Return D and L's subdiagonal of T + α = LDLᵀ."""
@@ -158,21 +102,37 @@ class TridiagonalPrepared:
             )
         return shifted, multipliers if len(shifted) > 1 else self._beside
 
-    def _inner(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return (T + α)⁻¹QᵀW^½(y − b), b, and (T + α)⁻¹QᵀW^½1 if there is an intercept, a column for each output."""
+    def _inner(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (T + α)⁻¹QᵀW^½(y − b) and b for each α and the output of its column."""
+        solved, eta = self._solved(alpha, self._y[:, columns])
+        if eta is None:
+            return solved, np.zeros(len(alpha))
+        b = (self._one @ solved) / (self._one @ eta)
+        return solved - b * eta, b
+
+    def _solved(self, alpha: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return (T + α)⁻¹ times each column of ``right``, and times QᵀW^½1 if there is an intercept."""
         from scipy.linalg import lapack
 
-        inner, eta = np.empty_like(self._y), np.empty_like(self._y)
+        solved, eta = np.empty_like(right), np.empty_like(right)
         for one in np.unique(alpha):
             columns = alpha == one
-            right = np.column_stack([self._y[:, columns], self._one])
+            both = np.column_stack([right[:, columns], self._one])
             pivots, multipliers = self._factor(one)
-            solved = lapack.dpttrs(pivots, multipliers, right)[0] if len(multipliers) else right / pivots[:, None]
-            inner[:, columns], eta[:, columns] = solved[:, :-1], solved[:, -1:]
-        if not self.problem.fit_intercept:
-            return inner, np.zeros(len(alpha)), None
-        b = (self._one @ inner) / (self._one @ eta)
-        return inner - b * eta, b, eta
+            both = lapack.dpttrs(pivots, multipliers, both)[0] if len(multipliers) else both / pivots[:, None]
+            solved[:, columns], eta[:, columns] = both[:, :-1], both[:, -1:]
+        return solved, eta if self.problem.fit_intercept else None
+
+    def _leave_one_out(self, alpha: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        distinct, where = np.unique(alpha, return_inverse=True)
+        diagonal = self._inverse_diagonals(distinct)[where].T
+        solved, eta = self._solved(alpha, self._y[:, columns])
+        coef = self._Q @ solved
+        if eta is not None:
+            total, image = self._one @ eta, self._Q @ eta
+            coef -= (self._one @ solved) / total * image
+            diagonal = diagonal - image**2 / total
+        return self._ratio(coef, diagonal)
 
     def _inverse_diagonals(self, alphas: np.ndarray) -> np.ndarray:
         """Return the diagonal of Q(T + α)⁻¹Qᵀ for each α: with LX = Qᵀ it is the sum of X² / D over the rows of X."""
@@ -194,3 +154,30 @@ class TridiagonalPrepared:
                 total += square
                 X *= multipliers[:, j, None]
         return out
+
+
+def loo_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from penalties to leave-one-out residuals of shape (p, n, q), by the quickest exact way.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> X = np.array([[1.0], [2.0], [4.0]])
+    >>> residuals = loo_path(Problem(Linear(), X, X))
+    >>> residuals(np.array([1.0])).round(3).ravel().tolist()
+    [0.048, 0.111, 0.667]
+    >>> bool(np.abs(residuals(np.array([0.0]))).max() < 1e-12)  # by eigenvalues
+    True
+    """
+    prepared: PreparedPath = Tridiagonal().prepare(problem)
+
+    def residuals(alphas: np.ndarray) -> np.ndarray:
+        nonlocal prepared
+        try:
+            return prepared.loo(alphas)
+        except np.linalg.LinAlgError:  # an α of 0, or one that only eigenvalues can tell from it
+            prepared = Spectral().prepare(problem)
+            return prepared.loo(alphas)
+
+    return residuals

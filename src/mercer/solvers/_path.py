@@ -1,0 +1,134 @@
+"""Many penalties from one orthogonal similarity W^½KW^½ = QMQᵀ: what does not depend on what M is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.gram.budget import require
+
+from .base import Problem, Solution
+from .residuals import Product, penalties, relative_residuals
+
+
+def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarray, np.ndarray, Product]:
+    """Return W^½KW^½ to be overwritten, the diagonal of W^½, and K for products, where ``matrices`` fit the budget."""
+    n = problem.n
+    require(
+        matrices * n * n * 8,
+        problem.memory,
+        f"the {work} of a {n} × {n} matrix",
+        "give more memory, or use the Cholesky or the conjugate gradient solver",
+    )
+    gram = problem.gram(dtype=np.float64)
+    K = gram.dense()
+    # Residuals are computed from K itself, which the decomposition destroys: keep it only if it is slow to compute.
+    keep = gram.backend_name != "native" and (matrices + 1) * n * n * 8 <= problem.memory
+    product: Product = K.copy() if keep else gram
+    roots = np.ones(n) if problem.weights is None else np.sqrt(np.asarray(problem.weights, dtype=np.float64))
+    if problem.weights is not None:
+        K *= roots
+        K *= roots[:, None]
+    return K, roots, product
+
+
+class PreparedPath:
+    """A decomposed problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    rotation : array of shape (n, n)
+        Q.
+    roots : array of shape (n,)
+        The diagonal of W^½.
+    gram : Gram or array
+        The matrix K, for residuals.
+    """
+
+    def __init__(self, problem: Problem, rotation: np.ndarray, roots: np.ndarray, gram: Product) -> None:
+        self.problem = problem
+        self._Q, self._roots, self._gram = rotation, roots, gram
+        self._targets = np.asarray(problem.y, dtype=np.float64)
+        self._y = rotation.T @ (roots[:, None] * self._targets)  # y and 1 in the coordinates of Q
+        self._one = rotation.T @ roots
+
+    def solve(self, alpha: Any, *, loo: bool = False) -> Solution:
+        """Solve for one α per output, with leave-one-out residuals if asked."""
+        return self.path([penalties(alpha, self._y.shape[1])], loo=loo)[0]
+
+    def path(self, alphas: Any, *, loo: bool = False) -> list[Solution]:
+        """Solve for many penalties at once.
+
+        Parameters
+        ----------
+        alphas : array of shape (p,) or (p, q)
+            Penalties, one for all outputs or one for each.
+        loo : bool, default=False
+            Whether to give leave-one-out residuals too.
+
+        Returns
+        -------
+        list of p Solutions
+        """
+        steps, q = self._steps(alphas), self._y.shape[1]
+        flat, columns = steps.ravel(), np.tile(np.arange(q), len(steps))
+        inner, b = self._inner(flat, columns)
+        coef = self._roots[:, None] * (self._Q @ inner)
+        residuals = relative_residuals(self.problem, self._gram, self._targets[:, columns], coef, b, flat)
+        left_out = self._leave_one_out(flat, columns) if loo else None
+        solutions = []
+        for i, alpha in enumerate(steps):
+            part = slice(i * q, (i + 1) * q)
+            solutions.append(
+                Solution(
+                    centers=self.problem.X,
+                    coef=coef[:, part].copy(),
+                    intercept=b[part],
+                    alpha=alpha,
+                    residual=float(residuals[part].max()),
+                    loo=None if left_out is None else left_out[:, part].copy(),
+                )
+            )
+        return solutions
+
+    def loo(self, alphas: Any) -> np.ndarray:
+        """Return the leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) of many penalties, exactly.
+
+        Parameters
+        ----------
+        alphas : array of shape (p,) or (p, q)
+            Penalties, one for all outputs or one for each.
+
+        Returns
+        -------
+        array of shape (p, n, q)
+            NaN where nothing is left to fit an intercept to.
+        """
+        steps, q = self._steps(alphas), self._y.shape[1]
+        flat = self._leave_one_out(steps.ravel(), np.tile(np.arange(q), len(steps)))
+        return np.ascontiguousarray(flat.reshape(len(flat), len(steps), q).swapaxes(0, 1))
+
+    # -- for subclasses -----------------------------------------------------------------------------------------------
+
+    def _inner(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (M + α)⁻¹QᵀW^½(y − b) and b for each α and the output of its column."""
+        raise NotImplementedError
+
+    def _leave_one_out(self, alpha: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return cᵢ/Gᵢᵢ, G the inverse of A (less ηηᵀ/1ᵀη with an intercept), a column for each α."""
+        raise NotImplementedError
+
+    def _ratio(self, coef: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+        """Return W^-½c over the diagonal of W^-½GW^-½ in the units of y, NaN where there is no such number."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = coef / diagonal / self._roots[:, None]
+        return np.where(np.isfinite(ratio), ratio, np.nan)
+
+    def _steps(self, alphas: Any) -> np.ndarray:
+        values = np.asarray(alphas, dtype=np.float64)
+        if values.ndim not in (1, 2) or values.size == 0:
+            raise ValueError(f"alphas must have shape (p,) or (p, q) with p of at least 1, got shape {values.shape}")
+        return np.array([penalties(row, self._y.shape[1]) for row in values])
