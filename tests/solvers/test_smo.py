@@ -286,3 +286,19 @@ def test_the_native_core_refuses_what_does_not_fit():
         _native.smo(K, b, b, b.copy(), b.copy(), 0.0, 4, 1e-3, 10)
     with pytest.raises(ValueError, match=r"0\.\.2"):
         _native.add_kept_rows(K, np.array([3]), np.ones(1), b.copy(), 1)
+
+
+def test_a_function_in_python_is_called_once_for_each_pair_in_whatever_precision():
+    X, y = data(30)
+    calls = []
+
+    def linear(x, z):
+        calls.append(1)
+        return float(x @ z)
+
+    matrix = _smo_matrix.Matrix(Custom(linear), X, 10**8)
+    calls.clear()  # of the diagonal
+    single, double = matrix.dense(np.float32), matrix.dense(np.float64)
+    assert len(calls) <= 30 * 30
+    np.testing.assert_array_equal(single, double.astype(np.float32))
+    np.testing.assert_allclose(double, X @ X.T)

@@ -25,7 +25,7 @@ class Matrix:
         self.small = min(MOST, int((memory / default_threads() / 16) ** 0.5))  # points whose matrix is stored
         self._grams: dict[type, Gram] = {}
         self._matrices: dict[type, np.ndarray] = {}
-        self._one_at_a_time = threading.Lock()
+        self._one_at_a_time = threading.RLock()
         self._own = threading.local()  # memory that one small problem after the other uses
 
     def gram(self, dtype: type) -> Gram:
@@ -61,12 +61,26 @@ class Matrix:
         out = buffer[:size].reshape(len(index), len(index))
         return DenseRows(gram.dense(out=out), 1)
 
+    def dense(self, dtype: type) -> np.ndarray:
+        """Return the matrix of all points; values that come from Python are rounded rather than computed twice."""
+        n = length(self._X)
+        with self._one_at_a_time:
+            if dtype not in self._matrices:
+                gram = self.gram(dtype)
+                if dtype is np.float32 and gram.backend_name != "native" and 12 * n * n <= self._memory // 2:
+                    self._matrices[dtype] = self.dense(np.float64).astype(np.float32)
+                else:
+                    self._matrices[dtype] = gram.dense()
+            return self._matrices[dtype]
+
+    @property
+    def finest(self) -> np.ndarray:
+        """The matrix of all points in the best precision it was computed in so far."""
+        return self.dense(np.float64 if np.float64 in self._matrices else np.float32)
+
     def _whole(self, dtype: type) -> np.ndarray | None:
-        """Return the matrix of all points where its entries are slow to compute and fit, each computed once."""
+        """Return the matrix of all points where its entries are slow to compute and fit."""
         gram = self.gram(dtype)
         if gram.backend_name == "native" or gram.shape[0] ** 2 * gram.dtype.itemsize > self._memory // 2:
             return None
-        with self._one_at_a_time:
-            if dtype not in self._matrices:
-                self._matrices[dtype] = gram.dense()
-            return self._matrices[dtype]
+        return self.dense(dtype)

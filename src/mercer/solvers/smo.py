@@ -100,6 +100,15 @@ class SMO:
         """
         return Run(self, rows, largest, problem, progress, values, least, safety).solution()
 
+    def countdown(self) -> Callable[[], SMO]:
+        """Return a function that gives this solver with what is left of its time, which runs from now on."""
+        deadline = None if self.max_time is None else time.monotonic() + self.max_time
+
+        def left() -> SMO:
+            return self if deadline is None else replace(self, max_time=max(deadline - time.monotonic(), 0.0))
+
+        return left
+
     def solve_many(
         self,
         kernel: Kernel,
@@ -113,13 +122,8 @@ class SMO:
         ``progress`` hears of all steps so far and the largest violation left whenever a problem is solved.
         """
         matrix = Matrix(kernel, X, parse_memory(self.memory))
-        deadline = None if self.max_time is None else time.monotonic() + self.max_time
-
-        def limits() -> SMO:
-            return self if deadline is None else replace(self, max_time=max(deadline - time.monotonic(), 0.0))
-
         found: dict[int, DualSolution] = {}
-        for i, solution in Many(limits, matrix, list(parts)).solutions():
+        for i, solution in Many(self.countdown(), matrix, list(parts)).solutions():
             found[i] = solution
             if progress is not None:
                 progress(sum(s.n_iter for s in found.values()), max(s.violation for s in found.values()))

@@ -25,6 +25,7 @@ from mercer.kernels.data import Rows, length, pick
 from mercer.kernels.processors import default_threads
 
 from ._rows import DenseRows, RowSource
+from ._smo_matrix import Matrix
 from ._smo_rounds import Progress
 from .dual import DualProblem, DualSolution
 from .smo import SMO
@@ -117,8 +118,7 @@ def solve_paths(
     [[-0.1], [3.0]]
     """
     n, memory = length(X), parse_memory(solver.memory)
-    deadline = None if solver.max_time is None else time.monotonic() + solver.max_time
-    stopped = threading.Event()
+    left, stopped = solver.countdown(), threading.Event()
 
     def watch(n_iter: int, violation: float) -> None:
         if stopped.is_set():
@@ -126,7 +126,7 @@ def solve_paths(
 
     def limited() -> SMO:
         watch(0, 0.0)
-        return solver if deadline is None else replace(solver, max_time=max(deadline - time.monotonic(), 0.0))
+        return left()
 
     if DENSE * n**2 > memory:
         for kernel in kernels:
@@ -137,8 +137,8 @@ def solve_paths(
     with ThreadPoolExecutor(default_threads()) as pool:
         try:
             for kernel in kernels:
-                matrix = _Matrix(kernel, X, memory)
-                sites = [(_Whole if MOSTLY * n <= len(lane.index) else _Corner)(matrix, lane) for lane in lanes]
+                matrix = Matrix(kernel, X, memory)
+                sites = [(_Whole if MOSTLY * n <= len(lane.index) else _Corner)(matrix, n, lane) for lane in lanes]
                 waiting.append([pool.submit(_follow, site, penalties, limited, watch) for site in sites])
                 del matrix, sites  # they go when their machines are solved
                 if len(waiting) > ahead:
@@ -192,68 +192,38 @@ def _carried(found: DualSolution, last: float, problem: DualProblem, C: float) -
     return replace(problem, start=start), C / last * found.values
 
 
-class _Matrix:
-    """A kernel matrix in the precisions that are asked for, each computed once."""
-
-    def __init__(self, kernel: Kernel, X: Rows, memory: int) -> None:
-        self._kernel, self._X, self._memory = kernel, X, memory
-        self.n, self.largest = length(X), float(np.abs(kernel.diag(X)).max(initial=0.0))
-        self._computed: dict[type, DenseRows] = {}
-        self._one_at_a_time = threading.Lock()
-
-    def rows(self, dtype: type) -> DenseRows:
-        """Return all rows, with values of some precision."""
-        with self._one_at_a_time:
-            if dtype not in self._computed:
-                self._computed[dtype] = DenseRows(self._dense(dtype), 1)
-            return self._computed[dtype]
-
-    @property
-    def finest(self) -> DenseRows:
-        """All rows in the best precision there is so far."""
-        return self.rows(np.float64 if np.float64 in self._computed else np.float32)
-
-    def _dense(self, dtype: type) -> np.ndarray:
-        gram = Gram(self._kernel, self._X, memory=self._memory, dtype=dtype)
-        if gram.backend_name == "native" or dtype is np.float64:
-            return gram.dense(dtype)
-        # Values that come from Python may be dear: they are rounded rather than computed twice.
-        exact = Gram(self._kernel, self._X, memory=self._memory, dtype=np.float64).dense(np.float64)
-        self._computed[np.float64] = DenseRows(exact, 1)
-        return exact.astype(np.float32)
-
-
 class _Whole:
     """A lane on the whole matrix: points that take no part have an empty box."""
 
-    def __init__(self, matrix: _Matrix, lane: Lane) -> None:
+    def __init__(self, matrix: Matrix, n: int, lane: Lane) -> None:
         self._matrix, self._held, p = matrix, lane.held, lane.problem
-        target, lower, upper, start = np.zeros((4, matrix.n))
+        target, lower, upper, start = np.zeros((4, n))
         target[lane.index], lower[lane.index], upper[lane.index] = p.target, p.lower, p.upper
         self.problem = DualProblem(target, lower, upper, start, p.epsilon)
+
+    def _rows(self, dtype: type) -> RowSource:
+        return DenseRows(self._matrix.dense(dtype), 1)
 
     def solve(
         self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
     ) -> tuple[DualSolution, np.ndarray]:
         """Solve; Kβ has the values at all points."""
-        matrix = self._matrix
-        found = solver.solve_on(matrix.rows, matrix.largest, problem, watch, values=values, least=LEAST, safety=SAFETY)
+        largest = self._matrix.largest
+        found = solver.solve_on(self._rows, largest, problem, watch, values=values, least=LEAST, safety=SAFETY)
         return found, found.values[self._held]
 
 
 class _Corner:
     """A lane on a corner of the matrix."""
 
-    def __init__(self, matrix: _Matrix, lane: Lane) -> None:
-        self._matrix, self._lane, self.problem = matrix, lane, lane.problem
+    def __init__(self, matrix: Matrix, n: int, lane: Lane) -> None:
+        self._matrix, self._n, self._lane, self.problem = matrix, n, lane, lane.problem
         self._corners: dict[type, RowSource] = {}
 
     def _rows(self, dtype: type) -> RowSource:
         if dtype not in self._corners:
             index = self._lane.index
-            whole = self._matrix.rows(dtype)
-            corner: np.ndarray = np.empty((len(index), len(index)), dtype=dtype)
-            self._corners[dtype] = DenseRows(whole.corner(index, corner), 1)
+            self._corners[dtype] = DenseRows(self._matrix.dense(dtype)[np.ix_(index, index)], 1)
         return self._corners[dtype]
 
     def solve(
@@ -262,9 +232,9 @@ class _Corner:
         """Solve, and weigh the rows of support vectors in the whole matrix."""
         largest, index = self._matrix.largest, self._lane.index
         found = solver.solve_on(self._rows, largest, problem, watch, values=values, least=LEAST, safety=SAFETY)
-        support, f = np.flatnonzero(found.beta), np.zeros(self._matrix.n)
+        support, f = np.flatnonzero(found.beta), np.zeros(self._n)
         if len(support):
-            self._matrix.finest.add(index[support], found.beta[support], f)
+            DenseRows(self._matrix.finest, 1).add(index[support], found.beta[support], f)
         return found, f[self._lane.held]
 
 
