@@ -250,7 +250,7 @@ def test_features_multiply_to_the_kernel(kernel):
     np.testing.assert_array_equal((vectors.transform(test) @ left.T).toarray(), kernel(test, train))
     both = clone(vectors).fit(SAMPLE).transform(test)
     np.testing.assert_array_equal((both @ both.T).toarray(), kernel(test))
-    assert left.shape[1] == vectors.n_features_out_ == len(set(vectors.get_feature_names_out()))
+    assert left.shape[1] == vectors.features_.width == len(set(vectors.get_feature_names_out()))
 
 
 def test_features_of_graphs_feed_linear_models():

@@ -340,7 +340,7 @@ def test_kernels_without_few_features_say_so():
     for kernel in (Subsequence(3), Edit()):
         with pytest.raises(ValueError, match=r"has no feature map with few features.*Nystroem"):
             kernel.features()
-    with pytest.raises(ValueError, match=r"only strings tell which words there are; use k\.features\(\)\.fit\(X\)"):
+    with pytest.raises(ValueError, match=r"only data tells which there are; use k\.features\(\)\.fit\(X\)"):
         Spectrum(2).feature_map(4)
     with pytest.raises(ValueError, match="none of the objects is long enough for a word"):
         Spectrum(5).features().fit(["abc"])

@@ -289,7 +289,7 @@ def test_the_native_core_refuses_what_does_not_fit():
 
 
 def test_a_function_in_python_is_called_once_for_each_pair_in_whatever_precision():
-    X, y = data(30)
+    X, _ = data(30)
     calls = []
 
     def linear(x, z):

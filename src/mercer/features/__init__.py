@@ -1,6 +1,8 @@
 """Feature maps as transformers: exact where a kernel has finitely many features, approximate for the others."""
 
-from . import strings as strings  # registers the maps of kernels on strings
+from . import graphs as graphs  # these register the maps of kernels on objects
+from . import strings as strings
+from . import trees as trees
 from .base import FeatureMap
 from .explicit import ExplicitMap, explicit_map
 from .nystroem import Nystroem

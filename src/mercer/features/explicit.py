@@ -148,6 +148,16 @@ class NoFiniteMapError(ValueError):
         self.kernel = kernel
 
 
+def examples(kernel: Kernel, X: Rows | None, feature: str) -> Rows:
+    """Return the data that features are learnt from, or say that there must be some."""
+    if X is None:
+        raise ValueError(
+            f"{kernel!r} has one feature for each {feature}, and only data tells which there are; use "
+            "k.features().fit(X) instead of k.feature_map(d)"
+        )
+    return X
+
+
 @singledispatch
 def build(kernel: Kernel, d: int, X: Rows | None) -> Node:
     """Return the map of a kernel for d inputs; register a function for a new kernel here.

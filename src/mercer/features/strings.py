@@ -17,7 +17,7 @@ from mercer.kernels.strings_base import StringKernel
 from mercer.kernels.strings_table import Coded, encode
 
 from .composition import Node
-from .explicit import ExplicitMap, NoFiniteMapError, build
+from .explicit import ExplicitMap, NoFiniteMapError, build, examples
 
 GAP = -1  # stands in a word where its mask does not look
 
@@ -49,21 +49,12 @@ def string_map(kernel: Kernel) -> ExplicitMap:
 
 @build.register
 def _(kernel: WindowKernel, d: int, X: Rows | None) -> Node:
-    return _learned(kernel, X)
+    return Vocabulary(kernel, examples(kernel, X, "word"))
 
 
 @build.register
 def _(kernel: WeightedDegree, d: int, X: Rows | None) -> Node:
-    return _learned(kernel, X)
-
-
-def _learned(kernel: StringKernel, X: Rows | None) -> Node:
-    if X is None:
-        raise ValueError(
-            f"{kernel!r} has one feature for each word, and only strings tell which words there are; use "
-            "k.features().fit(X) instead of k.feature_map(d)"
-        )
-    return Vocabulary(kernel, X)
+    return Vocabulary(kernel, examples(kernel, X, "word"))
 
 
 class Vocabulary:

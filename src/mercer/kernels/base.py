@@ -26,6 +26,7 @@ from .theorem import Theorem
 if TYPE_CHECKING:
     from mercer.certify.verdict import Verdict
     from mercer.features.base import FeatureMap
+    from mercer.features.explicit import ExplicitMap
 
 Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
 ATOM = 4  # precedence of an expression that never needs parentheses
@@ -136,6 +137,24 @@ class Kernel:
         from mercer.features.explicit import explicit_map
 
         return explicit_map(self, d)
+
+    def features(self) -> ExplicitMap:
+        """Return the explicit map φ as a transformer that learns from data which features there are.
+
+        k(x, z) = φ(x)ᵀφ(z) holds whenever x or z is in that data; words, subtrees or other features that none of it has
+        are left out.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Graph, WeisfeilerLehman
+        >>> water, hydrogen = Graph([[1, 2], [0], [0]], "OHH"), Graph([[1], [0]], "HH")
+        >>> WeisfeilerLehman(1).features().fit([water]).transform([water, hydrogen]).toarray()
+        array([[1., 2., 2., 1.],
+               [0., 2., 0., 0.]])
+        """
+        from mercer.features.explicit import ExplicitMap
+
+        return ExplicitMap(self)
 
     # -- composition ----------------------------------------------------------------------------------------------
 

@@ -35,12 +35,6 @@ class CountKernel(ObjectKernel):
         found = self.counts(table)
         return found[:n], found[n:]
 
-    def features(self) -> Any:
-        """Return the explicit map φ as a vectoriser that learns from graphs which features there are."""
-        from mercer.features.graphs import GraphFeatures
-
-        return GraphFeatures(self)
-
     def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
         """Count everything that occurs in X or Z."""
         table, n = read_graphs(X, None if Z is X else Z, repr(self))

@@ -60,12 +60,6 @@ class Subtree(ObjectKernel):
         check_positive(self, "decay")
         check_flag(self, "leaves")
 
-    def features(self) -> Any:
-        """Return the explicit map φ as a vectoriser that learns from trees which subtrees there are."""
-        from mercer.features.trees import SubtreeFeatures
-
-        return SubtreeFeatures(self)
-
     def weighted(self, merger: Merger, counts: sparse.csr_array) -> sparse.csr_array:
         """Return the features #_t √(λ^{n(t)}) of trees whose subtrees have been counted."""
         inner = merger.inner_nodes()[: counts.shape[1]]
