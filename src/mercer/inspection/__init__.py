@@ -1,0 +1,22 @@
+"""Pictures of kernels and models, by scikit-learn's convention: ``Display.from_estimator(...)``, ``plot``, ``ax_``.
+
+They need matplotlib: ``pip install "mercer[plot]"``.
+"""
+
+from .decision import DecisionDisplay
+from .feature_map import FeatureMapDisplay
+from .fit import FitDisplay
+from .gram import GramDisplay
+from .kernel import KernelDisplay
+from .path import PathDisplay
+from .spectrum import SpectrumDisplay
+
+__all__ = [
+    "DecisionDisplay",
+    "FeatureMapDisplay",
+    "FitDisplay",
+    "GramDisplay",
+    "KernelDisplay",
+    "PathDisplay",
+    "SpectrumDisplay",
+]

@@ -1,0 +1,88 @@
+"""What displays ask of a fitted estimator, of the last step of a pipeline, or of what an automatic model chose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.kernels import Kernel
+from mercer.kernels.data import Rows, length
+
+VECTORS = (
+    ("support_vectors_", "support vectors"),
+    ("import_vectors_", "import vectors"),
+)
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the estimator that has the kernel."""
+    check_is_fitted(estimator)
+    model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    return model.model_ if is_automatic(model) else model
+
+
+def before_last(estimator: Any, X: Rows) -> Rows:
+    """Return the data as the estimator that has the kernel sees it."""
+    if isinstance(estimator, Pipeline):
+        X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+        estimator = estimator[-1]
+    return estimator.encoder_.transform(X) if is_automatic(estimator) else X
+
+
+def is_automatic(estimator: Any) -> bool:
+    """Whether an estimator encodes columns for a model that it chose, and may transform the target."""
+    model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    return hasattr(model, "encoder_") and hasattr(model, "model_")
+
+
+def kernel_of(owner: str, estimator: Any) -> Kernel:
+    """Return the kernel of a fitted estimator."""
+    kernel = getattr(last_step(estimator), "kernel_", None)
+    if not isinstance(kernel, Kernel):
+        raise ValueError(f"{owner} needs a fitted estimator with a kernel_, and {type(estimator).__name__} has none")
+    return kernel
+
+
+def is_precomputed(estimator: Any) -> bool:
+    """Whether an estimator takes the Gram matrix itself."""
+    kernel = getattr(last_step(estimator), "kernel", None)
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def vectors_of(estimator: Any) -> tuple[np.ndarray | None, str]:
+    """Return the points that carry a model in the space of the data, and what they are called; None if not to be had.
+
+    The vectors of a pipeline are taken back through its transformers where those have an inverse.
+    """
+    model = last_step(estimator)
+    if is_automatic(estimator):  # an encoding cannot be undone
+        return None, ""
+    for name, words in VECTORS:
+        vectors = getattr(model, name, None)
+        if vectors is None:
+            continue
+        try:
+            if isinstance(estimator, Pipeline) and len(estimator) > 1:
+                vectors = estimator[:-1].inverse_transform(np.asarray(vectors, dtype=np.float64))
+            array = np.asarray(vectors, dtype=np.float64)
+        except (AttributeError, TypeError, ValueError):
+            return None, ""
+        return (array, words) if array.ndim == 2 and array.size else (None, "")
+    return None, ""
+
+
+def sample(X: Rows, limit: int, random_state: int | None) -> np.ndarray:
+    """Return the positions of all objects, or of a random part if there are many.
+
+    Examples
+    --------
+    >>> sample([[1.0], [2.0]], 5, 0)
+    array([0, 1])
+    """
+    n = length(X)
+    if n <= limit:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(random_state).choice(n, limit, replace=False))

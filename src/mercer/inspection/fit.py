@@ -1,0 +1,252 @@
+"""The curve of a regression along one feature, with intervals and support vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.kernels.data import Rows
+
+from ._estimator import before_last, is_automatic, last_step
+from ._slice import Slice
+from ._style import GREY, INK, colour_of, legend_above, one_panel, quiet_frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COVERAGE = 0.9
+
+
+class FitDisplay:
+    """The function a regression found, along one feature.
+
+    Use :meth:`from_estimator`; the parameters are what it computes.
+
+    Parameters
+    ----------
+    grid : array of shape (r,)
+        Values of the feature.
+    prediction : array of shape (r,)
+        f + b there.
+    interval : array of shape (r, 2), optional
+        The ends of intervals there.
+    coverage : float, optional
+        The share of new targets that the intervals are to hold.
+    tube : float, optional
+        ε of a support vector regression, whose errors count from there on.
+    x, y : arrays of shape (n,), optional
+        The data.
+    support : array of shape (m, 2), optional
+        Values of the feature and targets of the support vectors.
+    names : pair of str
+        The names of the feature and of the target.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on, after :meth:`plot`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.inspection import FitDisplay
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0.0, 6.0, 40).reshape(-1, 1)
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.cos(37.0 * X[:, 0])
+    >>> display = FitDisplay.from_estimator(KernelRidge(0.1, kernel=Gaussian()).fit(X, y), X, y)
+    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    ['data', 'f(x)', '90 % interval']
+    >>> plt.close(display.figure_)
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        grid: np.ndarray,
+        prediction: np.ndarray,
+        interval: np.ndarray | None = None,
+        coverage: float | None = None,
+        tube: float | None = None,
+        x: np.ndarray | None = None,
+        y: np.ndarray | None = None,
+        support: np.ndarray | None = None,
+        names: tuple[str, str] = ("x0", "y"),
+    ) -> None:
+        self.grid = grid
+        self.prediction = prediction
+        self.interval = interval
+        self.coverage = coverage
+        self.tube = tube
+        self.x = x
+        self.y = y
+        self.support = support
+        self.names = names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Rows,
+        y: Any = None,
+        *,
+        feature: int | str | None = None,
+        fixed: Mapping[Any, Any] | None = None,
+        coverage: float | Literal["auto"] | None = "auto",
+        grid_resolution: int = 400,
+        margin: float = 0.05,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Ask a regressor about a grid, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted regressor
+            Any with ``predict`` and one target.
+        X : array or frame of shape (n, d)
+            The points to draw.
+        y : array of shape (n,), optional
+            Their targets.
+        feature : int or str, optional
+            The feature to draw along, needed if there are several.
+        fixed : mapping from features to values, optional
+            Where the other features stay; at their medians if not given.
+        coverage : float, "auto" or None, default="auto"
+            The share of new targets that intervals are to hold; "auto" is 0.9 where the estimator has
+            ``predict_interval`` and can give them, and None draws none.
+        grid_resolution : int, default=400
+            Points of the curve.
+        margin : float, default=0.05
+            How far to draw beyond the data, as a share of its range.
+        ax : Axes, optional
+            What to draw on; a new figure if not given.
+
+        Returns
+        -------
+        FitDisplay
+        """
+        check_is_fitted(estimator)
+        if is_classifier(estimator):
+            raise ValueError(
+                f"{cls.__name__} draws regressors, and {type(estimator).__name__} is a classifier; use DecisionDisplay"
+            )
+        view = Slice(cls.__name__, X, 1, None if feature is None else [feature], fixed)
+        (grid,) = view.ticks(grid_resolution, margin)
+        rows = view.points(grid[:, None])
+        prediction = np.asarray(estimator.predict(rows), dtype=np.float64)
+        if prediction.ndim > 1 and prediction.shape[1] > 1:
+            raise ValueError(
+                f"{cls.__name__} draws one target, and the model has {prediction.shape[1]}; fit one model for each"
+            )
+        interval = _interval(estimator, rows, coverage)
+        targets = None if y is None else _targets(cls.__name__, y, len(view.values))
+        return cls(
+            grid=grid,
+            prediction=prediction.ravel(),
+            interval=interval,
+            coverage=COVERAGE if coverage == "auto" else coverage,
+            tube=_tube(estimator),
+            x=view.values[:, 0],
+            y=targets,
+            support=None if targets is None else _support(estimator, X, view.values[:, 0], targets),
+            names=(view.names[0], str(getattr(y, "name", None) or "y")),
+        ).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the data, the curve, its intervals or its tube, and the support vectors.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            What to draw on; a new figure if not given.
+
+        Returns
+        -------
+        self
+        """
+        ax = one_panel(self, ax, (8.0, 4.5))
+        if self.x is not None and self.y is not None:
+            ax.scatter(
+                self.x, self.y, s=20, color=colour_of(1), edgecolors="white", linewidths=0.4, label="data", zorder=2
+            )
+        ax.plot(self.grid, self.prediction, color=colour_of(0), linewidth=2.0, label="f(x)", zorder=3)
+        self._draw_interval(ax)
+        if self.tube is not None:
+            look: dict[str, Any] = {"color": colour_of(0), "linewidth": 1.0, "linestyle": "--"}
+            ax.plot(self.grid, self.prediction + self.tube, label=f"tube f ± {self.tube:.3g}", **look)
+            ax.plot(self.grid, self.prediction - self.tube, **look)
+        if self.support is not None:
+            ring: dict[str, Any] = {"s": 80, "facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
+            ax.scatter(*self.support.T, label=f"{len(self.support)} support vectors", zorder=4, **ring)
+        elif self.y is None and self.x is not None:
+            ax.plot(self.x, np.zeros(len(self.x)), "|", color=GREY, transform=ax.get_xaxis_transform(), label="data")
+        ax.set(xlabel=self.names[0], ylabel=self.names[1], xlim=(self.grid[0], self.grid[-1]))
+        quiet_frame(ax)
+        legend_above(ax)
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        return self
+
+    def _draw_interval(self, ax: Axes) -> None:
+        if self.interval is None:
+            return
+        lower, upper = self.interval.T
+        there = np.isfinite(lower) & np.isfinite(upper)
+        if there.any():
+            label = "interval" if self.coverage is None else f"{100 * self.coverage:g} % interval"
+            look: dict[str, Any] = {"color": colour_of(0), "alpha": 0.2, "linewidth": 0}
+            ax.fill_between(self.grid, lower, upper, where=there.tolist(), label=label, zorder=1, **look)
+
+
+def _interval(estimator: Any, rows: Rows, coverage: float | str | None) -> np.ndarray | None:
+    if coverage is None:
+        return None
+    if coverage != "auto":
+        if not hasattr(estimator, "predict_interval"):
+            raise ValueError(
+                f"{type(estimator).__name__} has no predict_interval, so there is no interval of coverage {coverage!r} "
+                "to draw; leave coverage out"
+            )
+        return np.asarray(estimator.predict_interval(rows, coverage))
+    if not hasattr(estimator, "predict_interval"):
+        return None
+    try:
+        return np.asarray(estimator.predict_interval(rows, COVERAGE))
+    except ValueError:  # no penalty, or Nyström centres: the model has no intervals, and none were asked for
+        return None
+
+
+def _targets(owner: str, y: Any, n: int) -> np.ndarray:
+    targets = np.asarray(y, dtype=np.float64).ravel()
+    if len(targets) != n:
+        raise ValueError(f"{owner}: X has {n} points, so y must have as many targets; got {len(targets)}")
+    return targets
+
+
+def _tube(estimator: Any) -> float | None:
+    model = last_step(estimator)
+    model = getattr(model, "best_estimator_", model)
+    if not hasattr(model, "support_") or is_automatic(estimator):  # whose target may be transformed
+        return None
+    epsilon = getattr(model, "epsilon_", getattr(model, "epsilon", None))
+    return None if epsilon is None else float(epsilon)
+
+
+def _support(estimator: Any, X: Rows, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+    """Return where the support vectors are, if the points drawn are those that the model was fitted to."""
+    model = last_step(estimator)
+    positions, vectors = getattr(model, "support_", None), getattr(model, "support_vectors_", None)
+    if positions is None or vectors is None or len(positions) == 0 or positions.max() >= len(x):
+        return None
+    seen = np.asarray(before_last(estimator, X), dtype=np.float64)
+    if not np.array_equal(seen[positions], np.asarray(vectors)):
+        return None
+    return np.column_stack([x[positions], y[positions]])

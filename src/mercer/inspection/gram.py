@@ -1,0 +1,277 @@
+"""The kernel matrix as a heat map, its rows ordered so that blocks show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from mercer.gram import Gram
+from mercer.kernels import Kernel
+from mercer.kernels.data import Rows, length, pick
+
+from ._estimator import before_last, is_precomputed, kernel_of, sample
+from ._style import INK, LEVELS, SIGNED, one_panel, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Order = Literal["target", "clusters", "given"]
+MOST_GROUPS = 20  # more labels than that are not to be read at the side of a picture
+
+
+class GramDisplay:
+    """A kernel matrix as a heat map.
+
+    Use :meth:`from_kernel`, :meth:`from_gram` or :meth:`from_estimator`; the parameters are what they compute.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        The values, rows and columns in the order drawn.
+    order : int array of shape (n,)
+        Which point each row is.
+    groups : sequence of (str, int), optional
+        Names and sizes of the blocks, from the first row on.
+    ordered_by : str
+        What the order is, for the axes.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on, after :meth:`plot`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer.inspection import GramDisplay
+    >>> from mercer.kernels import Gaussian
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = GramDisplay.from_kernel(Gaussian(), X, y)
+    >>> display.groups
+    [('0', 50), ('1', 50), ('2', 50)]
+    >>> plt.close(display.figure_)
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        matrix: np.ndarray,
+        order: np.ndarray,
+        groups: Sequence[tuple[str, int]] = (),
+        ordered_by: str = "as given",
+    ) -> None:
+        self.matrix = matrix
+        self.order = order
+        self.groups = groups
+        self.ordered_by = ordered_by
+
+    @classmethod
+    def from_gram(
+        cls,
+        K: Any,
+        y: Any = None,
+        *,
+        order: Order | None = None,
+        max_points: int = 500,
+        random_state: int | None = 0,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Order a kernel matrix, and draw.
+
+        Parameters
+        ----------
+        K : array of shape (n, n) or Gram
+            The matrix.
+        y : array of shape (n,), optional
+            Labels or targets of the points.
+        order : {"target", "clusters", "given"}, optional
+            Rows by y, and by similarity within a class; by similarity alone, neighbours in a hierarchy of clusters next
+            to each other; or as they are.  By y if there is one, else by similarity.
+        max_points : int, default=500
+            If there are more points, that many at random are drawn.
+        random_state : int, optional
+            The seed of those.
+        ax : Axes, optional
+            What to draw on; a new figure if not given.
+
+        Returns
+        -------
+        GramDisplay
+        """
+        shape = np.shape(K) if not isinstance(K, Gram) else K.shape
+        if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
+            raise ValueError(f"{cls.__name__}: a kernel matrix is square, got shape {tuple(shape)}")
+        chosen = sample(np.empty(shape[0]), max_points, random_state)
+        rows = K.rows(chosen) if isinstance(K, Gram) else np.asarray(K)[chosen]
+        matrix = np.asarray(rows[:, chosen], dtype=np.float64)
+        targets = None if y is None else _checked(cls.__name__, y, shape[0])[chosen]
+        places, groups, words = _ordered(cls.__name__, matrix, targets, order)
+        return cls(matrix=matrix[np.ix_(places, places)], order=chosen[places], groups=groups, ordered_by=words).plot(
+            ax
+        )
+
+    @classmethod
+    def from_kernel(
+        cls,
+        kernel: Kernel,
+        X: Rows,
+        y: Any = None,
+        *,
+        order: Order | None = None,
+        max_points: int = 500,
+        random_state: int | None = 0,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Compute a kernel between all pairs of points, and draw.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            The kernel.
+        X : collection of n objects
+            The points, of whatever kind the kernel takes.
+        y, order, max_points, random_state, ax
+            As for :meth:`from_gram`.
+
+        Returns
+        -------
+        GramDisplay
+        """
+        chosen = sample(X, max_points, random_state)
+        targets = None if y is None else _checked(cls.__name__, y, length(X))[chosen]
+        matrix = np.asarray(kernel(pick(X, chosen)))
+        display = cls.from_gram(matrix, targets, order=order, max_points=len(chosen), ax=ax)
+        display.order = chosen[display.order]
+        return display
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Rows,
+        y: Any = None,
+        *,
+        order: Order | None = None,
+        max_points: int = 500,
+        random_state: int | None = 0,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Compute the kernel of a fitted estimator between all pairs of points, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Any with a kernel, or a pipeline that ends in one.
+        X : collection of n objects
+            The points; the matrix itself if the kernel is precomputed.
+        y, order, max_points, random_state, ax
+            As for :meth:`from_gram`.
+
+        Returns
+        -------
+        GramDisplay
+        """
+        rows = before_last(estimator, X)
+        options: dict[str, Any] = {"order": order, "max_points": max_points, "random_state": random_state, "ax": ax}
+        if is_precomputed(estimator):
+            return cls.from_gram(rows, y, **options)
+        return cls.from_kernel(kernel_of(cls.__name__, estimator), rows, y, **options)
+
+    def plot(self, ax: Axes | None = None, *, colorbar: bool = True) -> Self:
+        """Draw the matrix, lines between its blocks, and a scale.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            What to draw on; a new figure if not given.
+        colorbar : bool, default=True
+            Whether to draw the scale of values.
+
+        Returns
+        -------
+        self
+        """
+        ax = one_panel(self, ax, (8.0, 6.4), "compressed")
+        low, high = float(self.matrix.min()), float(self.matrix.max())
+        signed = low < -1e-9 * max(high, -low)
+        size = max(high, -low)
+        limits: dict[str, Any] = {"vmin": -size, "vmax": size} if signed else {"vmin": min(low, 0.0), "vmax": high}
+        image = ax.imshow(self.matrix, cmap=SIGNED if signed else LEVELS, interpolation="nearest", **limits)
+        ends = np.cumsum([count for _, count in self.groups])
+        for end in ends[:-1]:
+            for line in (ax.axhline, ax.axvline):
+                line(end - 0.5, color="white" if not signed else INK, linewidth=1.2)
+        if self.groups:
+            centres = ends - np.array([count for _, count in self.groups]) / 2 - 0.5
+            names = [short(name, 16) for name, _ in self.groups]
+            crowded = sum(map(len, names)) > 48
+            ax.set_xticks(centres, names, rotation=45 if crowded else 0, ha="right" if crowded else "center")
+            ax.set_yticks(centres, names)
+            ax.tick_params(length=0)
+        ax.set(xlabel=f"points, {self.ordered_by}", ylabel=f"points, {self.ordered_by}")
+        if colorbar:
+            bar = ax.figure.colorbar(image, ax=ax)
+            bar.set_label("k(x, z)")
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        return self
+
+
+def _checked(owner: str, y: Any, n: int) -> np.ndarray:
+    targets = np.asarray(y)
+    if targets.shape != (n,):
+        raise ValueError(f"{owner}: there are {n} points, so y must have shape ({n},); got {targets.shape}")
+    return targets
+
+
+def _ordered(
+    owner: str, K: np.ndarray, y: np.ndarray | None, order: str | None
+) -> tuple[np.ndarray, list[tuple[str, int]], str]:
+    """Return the order of rows, the blocks in it, and its name."""
+    if order not in (None, "target", "clusters", "given"):
+        raise ValueError(f"{owner}: order must be 'target', 'clusters' or 'given'; got {order!r}")
+    if order == "target" and y is None:
+        raise ValueError(f"{owner}: order='target' sorts rows by y, which was not given; use order='clusters'")
+    if order == "given":
+        return np.arange(len(K)), [], "as given"
+    if order == "clusters" or y is None:
+        return clusters(K), [], "ordered by similarity"
+    values, codes = np.unique(y, return_inverse=True)
+    if len(values) > MOST_GROUPS or type_of_target(y) not in ("binary", "multiclass"):
+        return np.argsort(codes, kind="stable"), [], "ordered by target"
+    parts = [np.flatnonzero(codes == code) for code in range(len(values))]
+    places = np.concatenate([part[clusters(K[np.ix_(part, part)])] for part in parts])
+    return places, [(str(value), len(part)) for value, part in zip(values, parts, strict=True)], "ordered by class"
+
+
+def clusters(K: np.ndarray) -> np.ndarray:
+    """Return an order of points in which similar ones are neighbours: the leaves of a hierarchy of clusters.
+
+    Similarity is the cosine of the angle between features; clusters join by the mean distance of their points, and
+    branches are turned so that neighbouring leaves are as close as can be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([0.0, 5.0, 0.1, 5.2])
+    >>> order = clusters(np.exp(-((x[:, None] - x) ** 2))).tolist()
+    >>> sorted([sorted(order[:2]), sorted(order[2:])])
+    [[0, 2], [1, 3]]
+    """
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(K) < 3:
+        return np.arange(len(K))
+    size = np.sqrt(np.abs(np.diagonal(K)))
+    size = np.where(size > 0, size, 1.0)
+    cosine = np.clip(K / size / size[:, None], -1.0, 1.0)
+    distances = np.sqrt(1.0 - (cosine + cosine.T) / 2)
+    return np.asarray(leaves_list(linkage(squareform(distances, checks=False), "average", optimal_ordering=True)))

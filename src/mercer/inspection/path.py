@@ -1,0 +1,284 @@
+"""How good each penalty and each length scale was, and which was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from ._estimator import last_step
+from ._style import LEVELS, colour_of, legend_above, line_of, one_panel, quiet_frame, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DECADES = 1e2  # errors larger than so many times the least are not worth the room
+MOST_LINES = 6  # more are easier to read as a map
+
+
+class PathDisplay:
+    """The errors of a path of penalties, for each kernel or length scale that was tried.
+
+    Use :meth:`from_estimator`; the parameters are what it reads.
+
+    Parameters
+    ----------
+    penalties : array of shape (p,)
+        α or C.
+    errors : array of shape (m, p)
+        The error of each of m kernels at each penalty, or the score if ``larger_is_better``; NaN where there is none.
+    length_scales : array of shape (m,), optional
+        The length scale of each kernel, if those are numbers.
+    kernels : sequence of str
+        The name of each kernel.
+    chosen : (float, float)
+        The penalty chosen and its error.
+    chosen_kernel : int
+        The position of the kernel chosen.
+    penalty_name, error_name : str
+        What was varied and what was measured.
+    larger_is_better : bool, default=False
+        Whether ``errors`` are scores.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on, after :meth:`plot`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from mercer import KernelRidgeCV
+    >>> from mercer.inspection import PathDisplay
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0.0, 6.0, 60)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.cos(37.0 * X[:, 0])
+    >>> model = KernelRidgeCV(kernel=Gaussian(), length_scales=[0.1, 1.0, 10.0]).fit(X, y)
+    >>> display = PathDisplay.from_estimator(model)
+    >>> display.errors.shape, display.ax_.get_ylabel()
+    ((3, 25), 'leave-one-out squared error')
+    >>> plt.close(display.figure_)
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        penalties: np.ndarray,
+        errors: np.ndarray,
+        kernels: Sequence[str],
+        chosen: tuple[float, float],
+        chosen_kernel: int = 0,
+        length_scales: np.ndarray | None = None,
+        penalty_name: str = "penalty α",
+        error_name: str = "leave-one-out squared error",
+        larger_is_better: bool = False,
+    ) -> None:
+        self.penalties = penalties
+        self.errors = errors
+        self.kernels = kernels
+        self.chosen = chosen
+        self.chosen_kernel = chosen_kernel
+        self.length_scales = length_scales
+        self.penalty_name = penalty_name
+        self.error_name = error_name
+        self.larger_is_better = larger_is_better
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, kind: Literal["auto", "lines", "map"] = "auto", ax: Axes | None = None
+    ) -> Self:
+        """Read the path of a model that chose by it, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted KernelRidgeCV, KernelRidgeClassifier, KernelLogisticRegressionCV, SVCCV or SVRCV
+            The model, or a pipeline that ends in one.
+        kind : {"auto", "lines", "map"}, default="auto"
+            As for :meth:`plot`.
+        ax : Axes, optional
+            What to draw on; a new figure if not given.
+
+        Returns
+        -------
+        PathDisplay
+        """
+        return cls(**path_of(estimator)).plot(ax, kind=kind)
+
+    def plot(self, ax: Axes | None = None, *, kind: Literal["auto", "lines", "map"] = "auto") -> Self:
+        """Draw a line for each kernel, or a map of penalties and length scales, with the choice marked.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            What to draw on; a new figure if not given.
+        kind : {"auto", "lines", "map"}, default="auto"
+            Lines or a map, which needs length scales; "auto" draws lines for up to six kernels.
+
+        Returns
+        -------
+        self
+        """
+        if kind not in ("auto", "lines", "map"):
+            raise ValueError(f"{type(self).__name__}: kind must be 'auto', 'lines' or 'map'; got {kind!r}")
+        mappable = self.length_scales is not None and len(np.unique(self.length_scales)) == len(self.errors) > 1
+        if kind == "map" and not mappable:
+            raise ValueError(f"{type(self).__name__}: a map needs one kernel with several length scales; use 'lines'")
+        ax = one_panel(self, ax, (8.0, 4.8))
+        if kind == "map" or (kind == "auto" and mappable and len(self.errors) > MOST_LINES):
+            self._draw_map(ax)
+        else:
+            self._draw_lines(ax)
+        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        return self
+
+    def _draw_lines(self, ax: Axes) -> None:
+        order = np.argsort(self.penalties)
+        for i, row in enumerate(self.errors):
+            width = 2.4 if i == self.chosen_kernel and len(self.errors) > 1 else 1.6
+            look: dict[str, Any] = {"color": colour_of(i), "linestyle": line_of(i), "linewidth": width}
+            label = self._label(i) if len(self.errors) > 1 else None
+            ax.plot(self.penalties[order], row[order], label=label, **look)
+        ax.plot(*self.chosen, linestyle="none", label=self._choice(), **self._star())
+        ax.set_xscale("log")
+        best = float(np.nanmin(self.errors))
+        if not self.larger_is_better and best > 0:
+            ax.set_yscale("log")
+            ax.set_ylim(top=min(2.0 * float(np.nanmax(self.errors)), DECADES * best))
+        ax.set(xlabel=self.penalty_name, ylabel=self.error_name)
+        quiet_frame(ax)
+        legend_above(ax)
+
+    def _draw_map(self, ax: Axes) -> None:
+        from matplotlib.colors import LogNorm
+
+        assert self.length_scales is not None
+        rows, columns = np.argsort(self.length_scales), np.argsort(self.penalties)
+        values = np.ma.masked_invalid(self.errors[np.ix_(rows, columns)].T)
+        positive = not self.larger_is_better and float(values.min()) > 0
+        most = min(float(values.max()), DECADES * float(values.min()))
+        look: dict[str, Any] = {"norm": LogNorm(float(values.min()), most)} if positive else {}
+        cmap = LEVELS if self.larger_is_better else f"{LEVELS}_r"  # what is better is brighter
+        x, y = self.length_scales[rows], self.penalties[columns]
+        picture = ax.pcolormesh(_edges(x), _edges(y), values, cmap=cmap, **look)
+        best = [self.length_scales[self.chosen_kernel]], [self.chosen[0]]
+        ax.plot(*best, linestyle="none", label=self._choice(), **self._star())
+        ax.set(xscale="log", yscale="log", xlabel="length scale", ylabel=self.penalty_name)
+        more = positive and float(values.max()) > most
+        ax.figure.colorbar(picture, ax=ax, extend="max" if more else "neither").set_label(self.error_name)
+        legend_above(ax)
+
+    def _label(self, i: int) -> str:
+        if self.length_scales is not None and len(np.unique(self.length_scales)) == len(self.errors):
+            return f"length scale {self.length_scales[i]:.3g}"
+        return short(self.kernels[i])
+
+    def _choice(self) -> str:
+        scale = "" if len(self.errors) == 1 else f", {self._label(self.chosen_kernel)}"
+        return f"chosen: {self.penalty_name.split()[-1]} = {self.chosen[0]:.3g}{scale}"
+
+    def _star(self) -> dict[str, Any]:
+        return {"marker": "*", "markersize": 15, "color": colour_of(5), "markeredgecolor": "white", "zorder": 5}
+
+
+def path_of(estimator: Any) -> dict[str, Any]:
+    """Return what a model keeps of its choice, as the parameters of :class:`PathDisplay`."""
+    model = last_step(estimator)
+    if hasattr(model, "path_"):
+        return _from_path(model)
+    if hasattr(model, "cv_results_") and hasattr(model, "C_"):
+        return _from_grid(model)
+    if hasattr(model, "loo_errors_"):
+        return _from_losses(model)
+    raise ValueError(
+        f"PathDisplay draws how a model chose its penalty, and {type(model).__name__} keeps no path; fit "
+        "KernelRidgeCV, KernelLogisticRegressionCV, SVCCV, SVRCV or KernelRidgeClassifier(alpha='loo')"
+    )
+
+
+def _from_path(model: Any) -> dict[str, Any]:
+    """Read ``path_`` of ridge and logistic regression."""
+    path = model.path_
+    logistic = "log_losses" in path
+    errors = np.asarray(path["log_losses" if logistic else "errors"], dtype=np.float64)
+    kernels = list(path["kernels"])
+    places = [i for i, kernel in enumerate(kernels) if kernel == model.kernel_]
+    by = f"{path['by']} " if logistic else "" if getattr(model, "cv", None) is not None else "leave-one-out "
+    measure = "log-loss" if logistic else "squared error"
+    scored = getattr(model, "scoring", None) is not None
+    return {
+        "penalties": np.asarray(path["alphas"], dtype=np.float64),
+        "errors": -_finite(errors) if scored else _finite(errors),
+        "kernels": [repr(kernel) for kernel in kernels],
+        "length_scales": _numbers(path["length_scales"]),
+        "chosen": (float(model.alpha_), float(model.best_score_ if scored else -model.best_score_)),
+        "chosen_kernel": places[0] if places else 0,
+        "error_name": f"{by}{model.scoring}" if scored else f"{by}{measure}".replace("folds ", "cross-validated "),
+        "larger_is_better": scored,
+    }
+
+
+def _from_grid(model: Any) -> dict[str, Any]:
+    """Read ``cv_results_`` of a search over support vector machines, in which length scales run fastest."""
+    table = model.cv_results_
+    scales: list[Any] = [None]
+    if "param_length_scale" in table:
+        first = table["params"][0]["C"]
+        scales = [cell["length_scale"] for cell in table["params"] if cell["C"] == first]
+    given = np.array([cell["C"] for cell in table["params"]][:: len(scales)])
+    scores = np.asarray(table["mean_test_score"]).reshape(len(given), len(scales))
+    default = "accuracy" if hasattr(model, "classes_") else "R²"
+    return {
+        "penalties": given,
+        "errors": _finite(scores.T),
+        "kernels": [f"length scale {scale}" for scale in scales],
+        "length_scales": _numbers(scales),
+        "chosen": (float(model.C_), float(model.best_score_)),
+        "chosen_kernel": int(model.best_index_) % len(scales),
+        "penalty_name": "penalty C",
+        "error_name": f"cross-validated {model.scoring or default}",
+        "larger_is_better": True,
+    }
+
+
+def _from_losses(model: Any) -> dict[str, Any]:
+    """Read ``loo_errors_`` of the ridge classifier."""
+    errors = np.asarray(model.loo_errors_, dtype=np.float64)
+    return {
+        "penalties": np.asarray(model.alphas_, dtype=np.float64),
+        "errors": _finite(errors[None, :]),
+        "kernels": [repr(model.kernel_)],
+        "chosen": (float(model.alpha_), float(np.nanmin(errors))),
+    }
+
+
+def _finite(errors: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(errors), errors, np.nan)
+
+
+def _edges(centres: np.ndarray) -> np.ndarray:
+    """Return where cells end whose centres are in the middle of a logarithmic scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> _edges(np.array([1.0, 100.0])).round(3).tolist()
+    [0.1, 10.0, 1000.0]
+    """
+    logs = np.log(centres)
+    half = np.diff(logs) / 2 if len(logs) > 1 else np.array([0.5])
+    return np.asarray(np.exp([logs[0] - half[0], *((logs[1:] + logs[:-1]) / 2), logs[-1] + half[-1]]))
+
+
+def _numbers(scales: Sequence[Any]) -> np.ndarray | None:
+    """Return length scales that are single numbers, None if some are not."""
+    try:
+        values = np.array([float(scale) for scale in scales])
+    except (TypeError, ValueError):
+        return None
+    return values

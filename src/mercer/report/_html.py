@@ -1,0 +1,102 @@
+"""Pieces of HTML, with every text from outside escaped."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Cell = Any  # a text to be escaped, or Markup that is HTML already
+
+
+class Markup(str):
+    """A text that is HTML already."""
+
+    __slots__ = ()
+
+
+def text(value: object) -> Markup:
+    """Return any value as HTML that shows it; what HTML cannot hold becomes a replacement character.
+
+    Examples
+    --------
+    >>> text("<script>"), text(Markup("<b>"))
+    ('&lt;script&gt;', '<b>')
+    """
+    if isinstance(value, Markup):
+        return value
+    shown = "".join(
+        letter if letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cs") else "\ufffd"
+        for letter in str(value)
+    )
+    return Markup(html.escape(shown, quote=True))
+
+
+def tag(name: str, *content: Cell, **attributes: object) -> Markup:
+    """Return an element; ``class_`` stands for ``class`` and ``aria_label`` for ``aria-label``.
+
+    Examples
+    --------
+    >>> tag("p", "a < b", class_="note")
+    '<p class="note">a &lt; b</p>'
+    """
+    given = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
+    return Markup(f"<{name}{given}>{''.join(text(part) for part in content)}</{name}>")
+
+
+def section(title: str, *content: Cell) -> Markup:
+    """Return a part of the page under a heading; nothing if there is no content."""
+    parts = [part for part in content if part]
+    return tag("section", tag("h2", title), *parts) if parts else Markup("")
+
+
+def table(
+    label: str, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, numbers: Iterable[int] = (), best: int = -1
+) -> Markup:
+    """Return a table that scrolls by itself where it is too wide or too long.
+
+    Parameters
+    ----------
+    label : str
+        What it is, for those who hear the page.
+    headings : sequence of str
+        The names of the columns.
+    rows : iterable of sequences
+        Their cells; the first of each names the row.
+    numbers : iterable of int
+        Columns of numbers, which are aligned on the right.
+    best : int, default=-1
+        The row that stands out.
+    """
+    right = set(numbers)
+    look = [{"class_": "number"} if i in right else {} for i in range(len(headings))]
+    head = tag("tr", *(tag("th", name, scope="col", **look[i]) for i, name in enumerate(headings)))
+    body = []
+    for place, row in enumerate(rows):
+        first, *others = row
+        cells = [tag("th", first, scope="row"), *(tag("td", cell, **look[i]) for i, cell in enumerate(others, 1))]
+        body.append(tag("tr", *cells, **({"class_": "best"} if place == best else {})))
+    whole = tag("table", tag("thead", head), tag("tbody", *body))
+    return tag("div", whole, class_="scroll", role="region", aria_label=label, tabindex="0")
+
+
+def facts(pairs: Iterable[tuple[str, Cell]]) -> Markup:
+    """Return names with values."""
+    return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs))
+
+
+def code(source: str) -> Markup:
+    """Return a block of code, or of any text whose lines matter."""
+    return tag("pre", tag("code", source), tabindex="0")
+
+
+def figure(picture: Markup, caption: Cell) -> Markup:
+    """Return a picture with its caption."""
+    return tag("figure", picture, tag("figcaption", caption))
+
+
+def side_by_side(*parts: Markup) -> Markup:
+    """Return pictures or tables next to each other where there is room."""
+    shown = [part for part in parts if part]
+    return tag("div", *shown, class_="pair") if shown else Markup("")

@@ -1,0 +1,226 @@
+"""The page: what a fitted automatic model has to say, from the result to the lines that load it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+from datetime import UTC, datetime
+from string import Template
+from typing import Any
+
+import numpy
+import scipy
+import sklearn
+
+import mercer
+from mercer.auto.report import Report
+
+from . import _figures as pictures
+from ._html import Markup, code, facts, section, side_by_side, table, tag, text
+from ._style import CSS
+from ._words import count, duration, headline, number, own_score
+
+SHORT = 80  # letters of a formula in a table
+
+# Nothing may be loaded and nothing may run: what the page shows is all there is.
+PAGE = Template(
+    """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta name="generator" content="mercer $version">
+<link rel="icon" href="data:,">
+<title>$title</title>
+<style>$css</style>
+</head>
+<body>
+<main>
+$body
+</main>
+</body>
+</html>
+"""
+)
+
+
+def render_report(model: Any, *, model_path: str | os.PathLike[str] | None = None) -> str:
+    """Return the report of a fitted automatic model as one HTML page that loads nothing and runs nothing.
+
+    Parameters
+    ----------
+    model : AutoRegressor or AutoClassifier
+        The fitted model.
+    model_path : str or path, optional
+        The file it was saved to, for the lines that load it.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from mercer.auto.report import Report
+    >>> nothing = ((), (), "RMSE", (), "KernelRidgeCV", "Gaussian()", "", "", (), 1.0, None)
+    >>> found = Report("regression", "price", 50, 50, 0, *nothing)
+    >>> page = render_report(SimpleNamespace(report_=found, model_=None), model_path="price.mercer")
+    >>> "model = mercer.load(&#x27;price.mercer&#x27;)" in page
+    True
+    """
+    report = getattr(model, "report_", None)
+    if not isinstance(report, Report):
+        raise TypeError(
+            f"a report is drawn from a fitted AutoRegressor or AutoClassifier, which has report_; got "
+            f"{type(model).__name__}. Fit one first."
+        )
+    title = f"{report.target}: {report.task}"
+    body = "\n".join(
+        part
+        for part in (
+            _top(report, title),
+            _scores(report),
+            _held_out(report),
+            _data(report),
+            _candidates(report),
+            _kernel(report),
+            _solution(report, getattr(model, "model_", None)),
+            _advice(report),
+            _loading(report, model_path),
+            _versions(report),
+        )
+        if part
+    )
+    return PAGE.substitute(version=text(mercer.__version__), title=text(title), css=CSS, body=body)
+
+
+def _top(report: Report, title: str) -> Markup:
+    what = f"{report.model}, chosen and fitted in {duration(report.seconds)}"
+    return Markup(tag("h1", title) + tag("p", headline(report), class_="lead") + tag("p", what, class_="soft"))
+
+
+def _scores(report: Report) -> Markup:
+    if not report.scores:
+        return Markup("")
+    metrics = [report.metric, *(name for name in _metrics(report) if name != report.metric)]
+    rows = [
+        [score.name, *(number(score.values[m]) if m in score.values else "–" for m in metrics), duration(score.seconds)]
+        for score in report.scores
+    ]
+    own = next(i for i, score in enumerate(report.scores) if score is own_score(report))
+    headings = ["model", *metrics, "time"]
+    listed = table("Scores on held-out rows", headings, rows, numbers=range(1, len(headings)), best=own)
+    return section("Scores", side_by_side(pictures.score_bars(report), listed))
+
+
+def _held_out(report: Report) -> Markup:
+    found = report.held_out
+    if found is None or not len(found.truth):
+        return Markup("")
+    if report.task == "regression":
+        parts = pictures.predicted_against_true(found, report.target), pictures.errors(found)
+    else:
+        parts = pictures.confusion(found), pictures.reliability(found)
+    return section("On rows it has not seen", side_by_side(*parts))
+
+
+def _data(report: Report) -> Markup:
+    kinds = Counter(column.kind for column in report.columns)
+    missing = sum(column.missing for column in report.columns)
+    pairs = [
+        ("target", report.target),
+        ("rows", f"{report.n_rows:,}"),
+        ("to learn from", f"{report.n_train:,}"),
+        ("held out", f"{report.n_test:,}"),
+        ("columns", ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "none"),
+        ("missing values", f"{missing:,}"),
+    ]
+    rows = [
+        [column.name, column.kind, column.treatment, f"{column.missing:,}", f"{column.distinct:,}"]
+        for column in report.columns
+    ]
+    headings = ["column", "taken as", "what was done", "missing", "distinct"]
+    return section("Data", facts(pairs), table("Columns", headings, rows, numbers=(3, 4)) if rows else Markup(""))
+
+
+def _candidates(report: Report) -> Markup:
+    if not report.candidates:
+        return Markup("")
+    chosen = next((i for i, candidate in enumerate(report.candidates) if candidate.chosen), -1)
+    rows = [
+        [
+            candidate.name + (" (chosen)" if candidate.chosen else ""),
+            number(candidate.score),
+            duration(candidate.seconds),
+            _folded(candidate.kernel),
+            candidate.note,
+        ]
+        for candidate in report.candidates
+    ]
+    note = (
+        f"Compared by {report.metric} on training rows that were left out, never on the rows held out for the scores."
+    )
+    headings = ["model", report.metric, "time", "kernel", "note"]
+    if not any(candidate.note for candidate in report.candidates):
+        headings, rows = headings[:-1], [row[:-1] for row in rows]
+    listed = table("Models that were tried", headings, rows, numbers=(1, 2), best=chosen)
+    return section("What was tried", tag("p", note, class_="soft"), listed)
+
+
+def _folded(formula: str) -> Markup:
+    """Return a formula, all of it behind its beginning if it is long."""
+    if len(formula) <= SHORT:
+        return tag("span", formula, class_="formula")
+    return tag("details", tag("summary", formula[: SHORT - 1] + "…"), formula, class_="formula")
+
+
+def _kernel(report: Report) -> Markup:
+    parts = [tag("p", report.kernel, class_="formula")] if report.kernel else []
+    if report.certificate:
+        parts += [tag("h3", "Why it is a kernel"), code(report.certificate)]
+    return section("Kernel", *parts)
+
+
+def _solution(report: Report, model: Any) -> Markup:
+    plan = tag("p", report.plan) if report.plan else Markup("")
+    if model is None:
+        return section("How it was solved", plan)
+    eigenvalues, freedom = pictures.spectrum(model)
+    return section("How it was solved", plan, side_by_side(pictures.path(model), eigenvalues, freedom))
+
+
+def _advice(report: Report) -> Markup:
+    if not report.advice:
+        return Markup("")
+    return section("What to try next", tag("ul", *(tag("li", sentence) for sentence in report.advice)))
+
+
+def _loading(report: Report, model_path: str | os.PathLike[str] | None) -> Markup:
+    path = "model.mercer" if model_path is None else os.fspath(model_path)
+    lines = f"import mercer\nmodel = mercer.load({path!r})\npredictions = model.predict(table)"
+    used = [column.name for column in report.columns if column.kind != "ignored"]
+    shown = ", ".join(used[:8]) + (f" and {count(len(used) - 8, 'other')}" if len(used) > 8 else "")
+    note = f"table has the columns of the data above: {shown}." if used else "table has the columns of the data above."
+    first = f"mercer.save(model, {path!r})"
+    saved = Markup("") if model_path is not None else tag("p", "Once it is saved by ", tag("code", first), ":")
+    return section("Load it in three lines", saved, code(lines), tag("p", note, class_="soft"))
+
+
+def _versions(report: Report) -> Markup:
+    now = datetime.now(UTC)
+    parts = {
+        "mercer": mercer.__version__,
+        "Python": platform.python_version(),
+        "NumPy": numpy.__version__,
+        "SciPy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+    versions = ", ".join(f"{name} {version}" for name, version in parts.items())
+    written = tag("time", f"{now:%Y-%m-%d %H:%M} UTC", datetime=f"{now:%Y-%m-%dT%H:%MZ}")
+    return tag("footer", f"Fitted in {duration(report.seconds)}. Written ", written, f" by {versions}.")
+
+
+def _metrics(report: Report) -> list[str]:
+    return list(dict.fromkeys(name for score in report.scores for name in score.values))

@@ -1,0 +1,200 @@
+"""Small charts as inline SVG: sharp at any size, with the colours of the page, and without a drawing library.
+
+Charts are 380 units wide with texts of 12, so that they can be read on a phone of about as many pixels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ._html import Markup, text
+
+WIDTH, HEIGHT = 380.0, 270.0
+LEFT, RIGHT, TOP, BOTTOM = 58.0, 12.0, 12.0, 44.0
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+Interval = tuple[float, float]
+
+
+class Chart:
+    """A picture with two axes.
+
+    Parameters
+    ----------
+    label : str
+        What the picture shows, for those who do not see it.
+    x, y : pair of float
+        The ranges of the axes.
+    xlabel, ylabel : str
+        Their names.
+    xlog, ylog : bool, default=False
+        Whether they are logarithmic.
+
+    Examples
+    --------
+    >>> chart = Chart("a line", (0.0, 1.0), (0.0, 2.0), "x", "y")
+    >>> chart.line([0.0, 1.0], [0.0, 2.0])
+    >>> chart.svg().count("<polyline")
+    1
+    """
+
+    def __init__(
+        self, label: str, x: Interval, y: Interval, xlabel: str, ylabel: str, *, xlog: bool = False, ylog: bool = False
+    ) -> None:
+        self.label = label
+        self._x = Scale(*x, LEFT, WIDTH - RIGHT, log=xlog)
+        self._y = Scale(*y, HEIGHT - BOTTOM, TOP, log=ylog)
+        self._parts: list[str] = []
+        self._axes(xlabel, ylabel)
+
+    def line(self, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray, css: str = "a") -> None:
+        """Draw a line through points, in one of the styles of the page."""
+        places = " ".join(f"{a:.1f},{b:.1f}" for a, b in self._places(x, y))
+        self._parts.append(f'<polyline class="line {css}" points="{places}"/>')
+
+    def points(self, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray, css: str = "a") -> None:
+        """Draw dots, all of them as one path of lines without a length."""
+        path = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in self._places(x, y))
+        self._parts.append(f'<path class="dots {css}" d="{path}"/>')
+
+    def columns(self, edges: np.ndarray, heights: np.ndarray) -> None:
+        """Draw the columns of a histogram."""
+        floor = self._y(0.0)
+        for left, right, height in zip(edges[:-1], edges[1:], heights, strict=True):
+            a, b, top = self._x(left), self._x(right), self._y(height)
+            box = f'x="{a + 0.5:.1f}" y="{top:.1f}" width="{max(b - a - 1, 0.5):.1f}" height="{floor - top:.1f}"'
+            self._parts.append(f'<rect class="fill a" {box}/>')
+
+    def mark(self, x: float, y: float, words: str) -> None:
+        """Mark a point, and say what it is."""
+        a, b = self._x(x), self._y(y)
+        end = a > (LEFT + WIDTH) / 2
+        side = f'x="{a + (-9 if end else 9):.1f}" text-anchor="{"end" if end else "start"}"'
+        self._parts.append(f'<circle class="fill b" cx="{a:.1f}" cy="{b:.1f}" r="5"/>')
+        self._parts.append(f'<text class="halo" {side} y="{max(b - 9, TOP + 10):.1f}">{text(words)}</text>')
+
+    def level(self, y: float, words: str) -> None:
+        """Draw a horizontal line, and say what it is."""
+        b = self._y(y)
+        self._parts.append(f'<line class="dash" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{b:.1f}" y2="{b:.1f}"/>')
+        at = f'x="{LEFT + 6}" y="{max(b - 5, TOP + 10):.1f}"'
+        self._parts.append(f'<text class="halo" {at}>{text(words)}</text>')
+
+    def svg(self) -> Markup:
+        """Return the picture."""
+        return picture(self.label, HEIGHT, self._parts)
+
+    def _places(self, x: Iterable[float], y: Iterable[float]) -> Iterable[tuple[float, float]]:
+        pairs = zip(np.asarray(x, dtype=float), np.asarray(y, dtype=float), strict=True)
+        return [(self._x(a), self._y(b)) for a, b in pairs if math.isfinite(a) and math.isfinite(b)]
+
+    def _axes(self, xlabel: str, ylabel: str) -> None:
+        low = HEIGHT - BOTTOM
+        for value, words in self._x.ticks():
+            a = self._x(value)
+            self._parts.append(f'<line class="grid" x1="{a:.1f}" x2="{a:.1f}" y1="{TOP}" y2="{low}"/>')
+            self._parts.append(f'<text x="{a:.1f}" y="{low + 16}" text-anchor="middle">{words}</text>')
+        for value, words in self._y.ticks():
+            b = self._y(value)
+            self._parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{b:.1f}" y2="{b:.1f}"/>')
+            self._parts.append(f'<text x="{LEFT - 6}" y="{b + 4:.1f}" text-anchor="end">{words}</text>')
+        self._parts.append(f'<path class="axis" d="M{LEFT} {TOP}V{low}H{WIDTH - RIGHT}"/>')
+        middle = (TOP + low) / 2
+        self._parts.append(
+            f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{text(xlabel)}</text>'
+            f'<text x="12" y="{middle:.1f}" text-anchor="middle" transform="rotate(-90 12 {middle:.1f})">'
+            f"{text(ylabel)}</text>"
+        )
+
+
+class Scale:
+    """A map from values to places along an axis, linear or logarithmic.
+
+    Examples
+    --------
+    >>> scale = Scale(1.0, 100.0, 0.0, 50.0, log=True)
+    >>> scale(10.0), scale.ticks()
+    (25.0, [(1.0, '10⁰'), (10.0, '10¹'), (100.0, '10²')])
+    """
+
+    def __init__(self, low: float, high: float, start: float, stop: float, *, log: bool = False) -> None:
+        self.low, self.high = (low, high) if high > low else (low - 0.5, low + 0.5) if not log else (low / 2, low * 2)
+        self.start, self.stop, self.log = start, stop, log
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a value; those beyond the ends stay at them."""
+        low, high, value = self.low, self.high, min(max(value, self.low), self.high)
+        if self.log:
+            low, high, value = math.log(low), math.log(high), math.log(value)
+        return self.start + (self.stop - self.start) * (value - low) / (high - low)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return values to write at the axis, and how."""
+        if not self.log:
+            return [(value, compact(value)) for value in round_values(self.low, self.high)]
+        first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
+        step = max(1, math.ceil((last - first) / 5))
+        exponents = range(first, last + 1, step)
+        if len(exponents) < 2:
+            return [(value, compact(value)) for value in (self.low, self.high)]
+        return [(10.0**power, "10" + str(power).translate(SUPERSCRIPTS)) for power in exponents]
+
+
+def picture(label: str, height: float, parts: Iterable[str]) -> Markup:
+    """Return an SVG image with a text for those who do not see it."""
+    return Markup(
+        f'<svg role="img" aria-label="{text(label)}" viewBox="0 0 {WIDTH:g} {height:g}" '
+        f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+    )
+
+
+def bars(label: str, names: Sequence[str], values: Sequence[float], shown: Sequence[str], own: int) -> Markup:
+    """Return horizontal bars under their names, with their values; those of the ``own`` model stand out."""
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = min([0.0, *finite]), max([0.0, *finite])
+    scale = Scale(low, high if high > low else low + 1.0, 4.0, WIDTH - 76.0)
+    parts, row = [], 42.0
+    for i, (name, value) in enumerate(zip(names, values, strict=True)):
+        top, here = i * row, scale(value) if math.isfinite(value) else scale(0.0)
+        a, b = sorted((scale(0.0), here))
+        parts.append(f'<text x="4" y="{top + 13}">{text(cut(name))}</text>')
+        box = f'x="{a:.1f}" y="{top + 19}" width="{max(b - a, 1.0):.1f}" height="16"'
+        parts.append(f'<rect class="fill {"a" if i == own else "c"}" rx="2" {box}/>')
+        parts.append(f'<text class="value" x="{b + 6:.1f}" y="{top + 32}">{text(shown[i])}</text>')
+    return picture(label, row * len(names) + 4, parts)
+
+
+def cut(name: str, width: int = 46) -> str:
+    """Return a name cut where it gets too long."""
+    return name if len(name) <= width else name[: width - 1] + "…"
+
+
+def round_values(low: float, high: float, about: int = 5) -> list[float]:
+    """Return round numbers between two values, some five of them.
+
+    Examples
+    --------
+    >>> round_values(0.0, 1.0)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    rough = (high - low) / about
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * factor for factor in (1.0, 2.0, 5.0, 10.0) if size * factor >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(step * i, 12 - math.floor(math.log10(step))) for i in range(first, last + 1)]
+
+
+def compact(value: float) -> str:
+    """Return a number as short as an axis wants it.
+
+    Examples
+    --------
+    >>> compact(250000.0), compact(0.5), compact(3e9)
+    ('250k', '0.5', '3e9')
+    """
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if 10 * size <= abs(value) < 1000 * size:
+            return f"{value / size:g}{letter}"
+    return f"{value:.4g}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")

@@ -1,0 +1,67 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mercer import KernelLogisticRegressionCV, KernelRidgeCV
+from mercer.auto.report import Candidate, Column, HeldOut, Report, Score
+from mercer.kernels import Gaussian
+
+EVIL = "<script>alert('x')</script>\x00\"&"
+
+
+@pytest.fixture
+def regression():
+    """Return what a fitted AutoRegressor shows of itself, with names that try to be code."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=80)
+    model = KernelRidgeCV(kernel=Gaussian(), length_scales=[1.0, 3.0]).fit(X, y)
+    columns = (
+        Column(EVIL, "numeric", "standardised", 3, 80),
+        Column("a_very_long_name_" * 12, "categorical", "3 categories, as indicators of 0 and 1", 0, 3),
+        Column("notes", "ignored", f"left out: {EVIL}", 80, 0),
+    )
+    long = "Matern(nu=2.5, length_scale=[" + ", ".join(f"{i}.25" for i in range(60)) + "])"
+    candidates = (
+        Candidate("ridge", long, 0.12, 3.0, chosen=True),
+        Candidate(EVIL, "Gaussian(length_scale=1.0)", 0.3, 0.4, chosen=False, note=EVIL),
+    )
+    scores = (
+        Score("mercer KernelRidgeCV", {"RMSE": 0.11, "R²": 0.98}, 4.0),
+        Score("mean", {"RMSE": 1.02, "R²": -0.01}, 0.0),
+        Score("HistGradientBoosting", {"RMSE": 0.22, "R²": 0.95}, 0.5),
+    )
+    report = Report(
+        "regression", f"price {EVIL}", 100, 80, 20, columns, candidates, "RMSE", scores, "KernelRidgeCV", long,
+        "spectral, because all penalties come from one decomposition", f"Proved: this is a kernel.\n  {long}",
+        (f"More rows would help. {EVIL}",), 7.5, HeldOut(y[:20], y[:20] + 0.1 * rng.normal(size=20)),
+    )  # fmt: skip
+    return SimpleNamespace(report_=report, model_=model)
+
+
+@pytest.fixture(scope="session")
+def three_classes():
+    rng = np.random.default_rng(1)
+    X, codes = rng.normal(size=(90, 2)), np.repeat([0, 1, 2], 30)
+    X[np.arange(90), codes % 2] += 3.0 * (codes - 1)
+    return KernelLogisticRegressionCV(cv=3).fit(X, codes)
+
+
+@pytest.fixture
+def classification(three_classes):
+    """Return what a fitted AutoClassifier shows of itself."""
+    labels, codes = np.array(["good", "bad", EVIL]), np.repeat([0, 1, 2], 30)
+    model = three_classes
+    chances = model.predict_proba(model.X_fit_)
+    held = HeldOut(labels[codes], labels[chances.argmax(axis=1)], chances)
+    scores = (
+        Score("majority", {"accuracy": 0.33, "log-loss": 1.1}, 0.0),
+        Score("HistGradientBoosting", {"accuracy": 0.9, "log-loss": 0.3}, 0.5),
+        Score("mercer KernelLogisticRegressionCV", {"accuracy": 0.85, "log-loss": 0.2}, 1.0),
+    )
+    report = Report(
+        "classification", "risk", 180, 90, 90, (), (), "accuracy", scores, "KernelLogisticRegressionCV",
+        "Gaussian(length_scale=1.0)", "", "", (), 100.0, held,
+    )  # fmt: skip
+    return SimpleNamespace(report_=report, model_=model)

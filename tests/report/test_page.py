@@ -1,0 +1,212 @@
+"""The page says everything, escapes everything, and loads nothing."""
+
+import ast
+import html
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import SVC, KernelRidge
+from mercer.auto.report import HeldOut
+from mercer.inspection._eigen import degrees_of_freedom
+from mercer.kernels import Gaussian
+from mercer.report import render_report
+
+VOID = {"meta", "link", "br", "hr", "img", "line", "rect", "circle", "path", "polyline"}
+
+
+class Outline(HTMLParser):
+    """What a page is made of; raises if elements do not nest."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.headings, self.texts, self._heading = [], [], [], [], False
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if self.open and self.open[-1] in ("h1", "h2"):
+            self.headings.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def rows_of(page, label):
+    """Return the cells of the table with a label."""
+    inner = re.search(rf'aria-label="{label}".*?<tbody>(.*?)</tbody>', page, re.DOTALL)[1]
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in re.findall(r"<tr.*?</tr>", inner)]
+    return [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
+
+
+def test_a_regression_has_all_its_parts_in_order(regression):
+    outline = Outline(render_report(regression, model_path="price.mercer"))
+    assert outline.headings[1:] == [
+        "Scores", "On rows it has not seen", "Data", "What was tried", "Kernel", "How it was solved",
+        "What to try next", "Load it in three lines",
+    ]  # fmt: skip
+    assert "RMSE 0.11 on 20 held-out rows: 50 % below HistGradientBoosting." in outline.texts
+    assert len(outline.all("svg")) == 6  # bars, predictions, errors, path, eigenvalues, degrees of freedom
+
+
+def test_tables_hold_what_the_report_holds(regression):
+    page, report = render_report(regression), regression.report_
+    scores = rows_of(page, "Scores on held-out rows")
+    assert scores[0] == ["mercer KernelRidgeCV", "0.11", "0.98", "4 s"]
+    assert [row[0] for row in scores] == [score.name for score in report.scores]
+    columns = rows_of(page, "Columns")
+    assert columns[1] == [report.columns[1].name, "categorical", report.columns[1].treatment, "0", "3"]
+    tried = rows_of(page, "Models that were tried")
+    assert tried[0][:3] == ["ridge (chosen)", "0.12", "3 s"]
+    assert report.candidates[0].kernel in tried[0][3]  # the whole formula, behind its beginning
+
+
+@pytest.mark.parametrize("kind", ["regression", "classification"])
+def test_what_comes_from_the_data_is_escaped(kind, request):
+    page = render_report(request.getfixturevalue(kind), model_path='a "quoted" <name>.mercer')
+    outline = Outline(page)
+    assert not outline.all("script")
+    assert "<script" not in page
+    assert "\x00" not in page
+    assert any("<script>alert('x')</script>�\"&" in words for words in outline.texts)
+    assert all(not key.startswith("on") for _, attributes in outline.tags for key in attributes)
+
+
+@pytest.mark.parametrize("kind", ["regression", "classification"])
+def test_the_page_loads_nothing_and_runs_nothing(kind, request):
+    page = render_report(request.getfixturevalue(kind))
+    outline = Outline(page)
+    links = [attributes[key] for _, attributes in outline.tags for key in ("src", "href") if key in attributes]
+    assert links == ["data:,"]
+    assert "url(" not in page
+    assert "@import" not in page
+    assert re.findall(r"https?://[^\s\"<]+", page) == ["http://www.w3.org/2000/svg"] * len(outline.all("svg"))
+    policy = next(a["content"] for a in outline.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize("kind", ["regression", "classification"])
+def test_every_picture_is_described_and_every_table_scrolls(kind, request):
+    outline = Outline(render_report(request.getfixturevalue(kind)))
+    assert all(len(attributes["aria-label"]) > 20 for attributes in outline.all("svg"))
+    assert all(attributes["role"] == "img" for attributes in outline.all("svg"))
+    scrolling = [attributes for attributes in outline.all("div") if attributes.get("class") == "scroll"]
+    assert len(scrolling) == len(outline.all("table")) > 0
+    assert outline.all("html") == [{"lang": "en"}]
+    assert "width=device-width" in next(a["content"] for a in outline.all("meta") if a.get("name") == "viewport")
+
+
+def test_both_colour_schemes_and_paper_are_there(regression):
+    page = render_report(regression)
+    assert "prefers-color-scheme: dark" in page
+    assert "@media print" in page
+
+
+@pytest.mark.parametrize("path", ["model.mercer", "C:\\models\\new.mercer", 'it\'s "here".mercer'])
+def test_three_lines_load_the_model(path, regression):
+    page = render_report(regression, model_path=path)
+    lines = html.unescape(re.search(r"three lines</h2><pre[^>]*><code>(.*?)</code>", page, re.DOTALL)[1])
+    assert len(lines.splitlines()) == 3
+    call = ast.parse(lines).body[1].value
+    assert ast.unparse(call.func) == "mercer.load"
+    assert call.args[0].value == path
+
+
+def test_a_model_without_a_file_is_to_be_saved_first(regression):
+    assert "mercer.save(model, 'model.mercer')" in html.unescape(render_report(regression))
+
+
+def test_confusions_are_counted(classification):
+    held = classification.report_.held_out
+    table = rows_of(render_report(classification), "Confusions of classes")
+    labels = [row[0].replace("�", "\x00") for row in table]
+    for row, label in zip(table, labels, strict=True):
+        for cell, other in zip(row[1:], labels, strict=True):
+            assert int(cell) == np.sum((held.truth == label) & (held.prediction == other))
+
+
+def test_classes_that_are_numbers_are_in_their_order(classification):
+    truth = np.array([10, 2, 1, 2])
+    classification.report_ = replace(classification.report_, held_out=HeldOut(truth, truth, None))
+    table = rows_of(render_report(classification), "Confusions of classes")
+    assert table == [["1", "1", "0", "0"], ["2", "0", "2", "0"], ["10", "0", "0", "1"]]
+
+
+def test_of_many_classes_the_most_frequent_are_shown(classification):
+    truth = np.concatenate([np.full(3, i) for i in range(20)] + [[20], [21]])
+    held = HeldOut(truth, truth, None)
+    classification.report_ = replace(classification.report_, held_out=held)
+    page = render_report(classification)
+    assert len(rows_of(page, "Confusions of classes")) == 20
+    assert "The 20 most frequent of 22 classes are shown." in page
+    assert "Reliability" not in page  # there are no probabilities
+
+
+def test_reliability_of_a_model_that_is_always_sure_and_right(classification):
+    truth = np.repeat(["a", "b"], 50)
+    chances = np.eye(2)[np.repeat([0, 1], 50)]
+    classification.report_ = replace(classification.report_, held_out=HeldOut(truth, truth, chances))
+    assert "mean gap is 0." in render_report(classification)
+
+
+def test_degrees_of_freedom_are_those_of_the_model(regression):
+    ridge = regression.model_.ridge_
+    values = np.linalg.eigvalsh(ridge.kernel_(ridge.X_fit_))
+    (expected,) = degrees_of_freedom(values, np.array([ridge.alpha]))
+    shown = re.search(r"The penalty leaves (\S+) effective degrees of freedom", render_report(regression))[1]
+    assert float(shown) == pytest.approx(expected, rel=0.02)
+
+
+def test_models_without_a_path_or_points_leave_those_pictures_out(regression):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    regression.model_ = KernelRidge(0.1, kernel=Gaussian()).fit(X, y)
+    page = render_report(regression)
+    assert "Eigenvalues" in page
+    assert "How the penalty was chosen" not in page
+    regression.model_ = SVC().fit(X, y > 0)
+    assert "Eigenvalues" not in render_report(regression)
+
+
+def test_a_report_without_held_out_rows_says_so(regression):
+    regression.report_ = replace(regression.report_, scores=(), held_out=None, candidates=(), advice=(), n_test=0)
+    outline = Outline(render_report(regression))
+    assert outline.headings[1:] == ["Data", "Kernel", "How it was solved", "Load it in three lines"]
+    assert "Fitted to 100 rows; none were held out, so there is no score." in outline.texts
+
+
+def test_predictions_that_are_not_finite_or_all_equal_do_not_break_the_page(regression):
+    for truth, prediction in (([1.0, 1.0], [1.0, 1.0]), ([np.nan], [np.inf]), ([5.0], [5.0])):
+        held = HeldOut(np.array(truth), np.array(prediction))
+        regression.report_ = replace(regression.report_, held_out=held)
+        page = render_report(regression)
+        assert "nan" not in page
+        Outline(page)
+
+
+def test_versions_and_time_are_in_the_foot(regression):
+    page = render_report(regression)
+    assert f"mercer {mercer.__version__}" in page
+    assert "Fitted in 7.5 s." in page
+    assert re.search(r'<time datetime="\d{4}-\d\d-\d\dT\d\d:\d\dZ">', page)
+
+
+def test_other_models_are_refused():
+    with pytest.raises(TypeError, match="fitted AutoRegressor or AutoClassifier, which has report_; got SVC"):
+        render_report(SVC())

@@ -1,0 +1,54 @@
+"""The result in one sentence, whichever way it went."""
+
+from dataclasses import replace
+
+import pytest
+
+from mercer.auto.report import Report, Score
+from mercer.report._words import best_baseline, duration, headline, number, own_score
+
+
+def report_of(metric, own, **others):
+    scores = (Score("mean", {metric: others.pop("mean")}, 0.0),) if "mean" in others else ()
+    scores += (Score("mercer SVC", {metric: own}, 1.0),)
+    scores += tuple(Score(name, {metric: value}, 1.0) for name, value in others.items())
+    return Report("regression", "y", 200, 46, 154, (), (), metric, scores, "", "", "", "", (), 2.0, None)
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (report_of("RMSE", 0.41, mean=2.0, Trees=0.66), "RMSE 0.41 on 154 held-out rows: 38 % below Trees."),
+        (report_of("RMSE", 0.5, mean=2.0, Trees=0.4),
+         "RMSE 0.5 on 154 held-out rows: 25 % above Trees, which is better here."),
+        (report_of("RMSE", 2.5, mean=2.0, Trees=3.0),
+         "RMSE 2.5 on 154 held-out rows: 25 % above mean, which is better here."),
+        (report_of("RMSE", 0.998, Trees=1.0), "RMSE 0.998 on 154 held-out rows: 0.2 % below Trees."),
+        (report_of("accuracy", 0.93, mean=0.5, Trees=0.9),
+         "Accuracy 0.93 on 154 held-out rows: 0.03 above Trees."),
+        (report_of("accuracy", 0.71, Trees=0.75),
+         "Accuracy 0.71 on 154 held-out rows: 0.04 below Trees, which is better here."),
+        (report_of("accuracy", 0.75, Trees=0.75), "Accuracy 0.75 on 154 held-out rows: as good as Trees."),
+        (report_of("accuracy", 0.75), "Accuracy 0.75 on 154 held-out rows."),
+        (report_of("RMSE", 12345.6, Trees=24691.2), "RMSE 12,346 on 154 held-out rows: 50 % below Trees."),
+        (report_of("RMSE", float("nan"), Trees=1.0),
+         "Fitted to 200 rows; none were held out, so there is no score."),
+    ],
+    ids=range(10),
+)  # fmt: skip
+def test_the_headline_says_what_came_out(report, words):
+    assert headline(report) == words
+
+
+def test_without_held_out_rows_there_is_no_score():
+    report = replace(report_of("RMSE", 1.0), scores=())
+    assert own_score(report) is None
+    assert best_baseline(report) is None
+    assert headline(report) == "Fitted to 200 rows; none were held out, so there is no score."
+
+
+def test_numbers_and_times_are_short():
+    assert [number(x) for x in (0.0, -0.00165, 1e-12, 999.9, 1e12)] == ["0", "-0.00165", "1e-12", "1e+03", "1e+12"]
+    assert [duration(x) for x in (0.0, 59.0, 3599.0, 3600.0, float("inf"))] == [
+        "0 s", "59 s", "59 min 59 s", "1 h 0 min", "–"
+    ]  # fmt: skip
