@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram import Gram
+from mercer.gram.device.library import is_tensor
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, concatenate, length
 
@@ -65,10 +66,17 @@ class Expansion:
         self.coef = coef
         self.intercept = intercept
 
-    def __call__(self, X: Rows, memory: float | str | None = None) -> np.ndarray:
-        """Return f(x) for all x in X, of shape (len(X),) or (len(X), q), within a memory budget."""
-        values = Gram(self.kernel, X, self.centers, memory=memory) @ self.coef
-        return np.asarray(values + self.intercept)
+    def __call__(self, X: Rows, memory: float | str | None = None, device: Any = None) -> Any:
+        """Return f(x) for all x in X, of shape (len(X),) or (len(X), q), within a memory budget.
+
+        Tensors give a tensor where they are.  With a device the values are computed there, and arrays give an array.
+        """
+        if device is None and not is_tensor(X) and not is_tensor(self.centers):
+            values = Gram(self.kernel, X, self.centers, memory=memory) @ self.coef
+            return np.asarray(values + self.intercept)
+        from mercer.gram.device.stream import evaluated
+
+        return evaluated(self.kernel, X, self.centers, self.coef, self.intercept, memory, device)
 
     def outputs(self) -> list[Expansion]:
         """Return each output as an expansion of its own; they share the centres.

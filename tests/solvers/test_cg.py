@@ -176,7 +176,7 @@ def test_the_preconditioner_saves_most_of_the_iterations():
 def test_the_rank_grows_where_many_iterations_are_foreseen(monkeypatch):
     X = np.random.default_rng(7).normal(size=(800, 4))
     problem = Problem(Gaussian(), X, np.sin(X[:, :1]))
-    monkeypatch.setattr("mercer.solvers.cg.FLOPS", 1e14)  # as if factorising were free
+    monkeypatch.setattr("mercer.solvers.cg.Products.flops", 1e14)  # as if factorising were free
     solver = ConjugateGradient(random_state=0)
     prepared = solver.prepare(problem)
     first = prepared.preconditioner.rank

@@ -89,7 +89,7 @@ def randomly_pivoted_cholesky(
         left = corner.astype(np.float64) - rows @ rows.T
         # A residual that was only rounding must not be proposed for ever.
         residual[proposed[left.diagonal() <= floor * diagonal[proposed]]] = 0.0
-        kept, triangle = _thin(left, residual[proposed], floor * np.asarray(diagonal)[proposed], rng)
+        kept, triangle = thin(left, residual[proposed], floor * np.asarray(diagonal)[proposed], rng)
         if len(kept) == 0:
             continue
         chosen = proposed[kept]
@@ -105,22 +105,23 @@ def randomly_pivoted_cholesky(
     return pivots, factor[:, : len(pivots)], float(residual.sum())
 
 
-def _thin(
+def thin(
     left: np.ndarray, proposed: np.ndarray, floor: np.ndarray, rng: np.random.Generator | np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
     """Keep each proposal with the probability that its residual, given those kept before, has to the one it had.
 
     Returns the positions kept and the Cholesky factor of ``left`` at them.
     """
-    left = left.copy()
+    rest = left.diagonal().copy()
     draws = rng.uniform(size=len(left))
     kept: list[int] = []
     factor = np.zeros_like(left)
     for i in range(len(left)):
-        if left[i, i] <= max(draws[i] * proposed[i], floor[i]):
+        if rest[i] <= max(draws[i] * proposed[i], floor[i]):
             continue
-        direction = left[:, i] / np.sqrt(left[i, i])
+        done = factor[:, : len(kept)]
+        direction = (left[:, i] - done @ done[i]) / np.sqrt(rest[i])
         factor[:, len(kept)] = direction
-        left -= np.outer(direction, direction)
+        rest -= direction**2
         kept.append(i)
     return np.array(kept, dtype=np.intp), np.tril(factor[kept, : len(kept)])

@@ -14,11 +14,12 @@ from mercer.kernels.expression import Expression
 
 from .backend import Backend
 from .budget import parse_memory, require
+from .device.library import is_tensor
 from .native import NativeBackend
 from .numpy import NumpyBackend
 from .program import UnsupportedError
 
-BackendName = Literal["auto", "numpy", "native"]
+BackendName = Literal["auto", "numpy", "native", "torch"]
 TILE_BYTES = 2**26  # a tile larger than this gains nothing
 PARTIAL = 4096  # columns summed in a tile's own precision before they are added up in float64
 
@@ -34,13 +35,16 @@ class Gram:
         Rows of the matrix.
     Z : collection of m objects, optional
         Columns of the matrix; X again if not given, and then each tile is computed once and used twice.
-    backend : {"auto", "numpy", "native"}, default="auto"
-        Where the arithmetic happens.  "auto" takes the native core for kernel expressions over dense vectors, and
-        the NumPy reference for everything else; ``backend_name`` and ``why`` say which and why.
+    backend : {"auto", "numpy", "native", "torch"}, default="auto"
+        Where the arithmetic happens.  "auto" takes torch for tensors or when a device is given, the native core for
+        kernel expressions over dense vectors, and the NumPy reference for everything else; ``backend_name`` and ``why``
+        say which and why.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     dtype : {float32, float64}, optional
         Precision of the kernel values; by default float32 if all data is float32, and float64 otherwise.
+    device : str or torch.device, optional
+        Where torch computes, such as "cuda"; results are tensors there.
 
     Examples
     --------
@@ -58,6 +62,16 @@ class Gram:
 
     __array_ufunc__ = None  # so that array @ Gram comes here
 
+    def __new__(
+        cls, kernel: Any = None, X: Any = None, Z: Any = None, backend: str = "auto", *args: Any, **kw: Any
+    ) -> Gram:
+        """Return the Gram matrix of tensors, or one on a device, as what it is."""
+        if cls is Gram and (backend == "torch" or kw.get("device") is not None or is_tensor(X) or is_tensor(Z)):
+            from .device.operator import TensorGram
+
+            return object.__new__(TensorGram)
+        return object.__new__(cls)
+
     def __init__(
         self,
         kernel: Kernel,
@@ -66,6 +80,7 @@ class Gram:
         backend: BackendName = "auto",
         memory: float | str | None = None,
         dtype: Any = None,
+        device: Any = None,
     ) -> None:
         if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"Gram: dtype must be float32 or float64, got {np.dtype(dtype)}")
@@ -269,7 +284,7 @@ def choose_backend(
 ) -> Backend:
     """Return the backend for an expression on data: the native one wherever it can."""
     if backend not in ("auto", "numpy", "native"):
-        raise ValueError(f"backend must be 'auto', 'numpy' or 'native', got {backend!r}")
+        raise ValueError(f"backend must be 'auto', 'numpy', 'native' or 'torch', got {backend!r}")
     if backend == "numpy":
         return NumpyBackend(expression, X, Z, owner, "the NumPy backend was asked for", dtype)
     try:

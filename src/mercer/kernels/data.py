@@ -208,14 +208,19 @@ class Columns:
                 raise ValueError(f"{self.owner}: the objects have different lengths, so they have no columns") from None
         if X.ndim != 2:
             raise ValueError(f"{self.owner}: the data has shape {X.shape}, but columns need two dimensions")
-        positions = [self._position(int(c), X.shape[1]) for c in self.columns]
-        self._check_once(positions)
+        positions = self.positions(X.shape[1])
         if sparse.issparse(X):
             return sparse.csr_array(X)[:, positions]
         picked = X[:, positions]
         if picked.dtype == object and all(map(_is_number, picked.flat)):
             return np.array(picked.tolist())  # the numeric part of a mixed table, for functions that follow
         return picked
+
+    def positions(self, width: int) -> list[int]:
+        """Return the positions of the columns among ``width``."""
+        found = [self._position(int(c), width) for c in self.columns]
+        self._check_once(found)
+        return found
 
     def _from_frame(self, X: Rows) -> Rows:
         available = list(X.columns)

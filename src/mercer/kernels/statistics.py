@@ -82,15 +82,9 @@ class VectorStatistic(Statistic):
         if sparse.issparse(A) or sparse.issparse(B):
             A, B = sparse.csr_array(A), sparse.csr_array(A if Z is X else B)
         elif self.centred and (not self.direct or dtype == np.float32):
-            # Differences do not notice a shift, but their rounding errors do.  Quartiles of some rows, unlike means,
-            # stay with the bulk of the data when there are outliers; of the values between them the one nearest to 0
-            # costs the fewest digits of points that are closer to 0 than the shift is.
             with np.errstate(all="ignore"):
-                some = A[:: max(1, len(A) // 1000)].astype(np.float64)
-                low = np.quantile(some, 0.25, axis=0, method="lower")
-                high = np.quantile(some, 0.75, axis=0, method="higher")
-                middle = np.clip(0.0, low, high)
-                A, B = A.astype(np.float64) - middle, B if Z is X else B.astype(np.float64) - middle
+                shift = middle(A[:: max(1, len(A) // 1000)])
+                A, B = A.astype(np.float64) - shift, B if Z is X else B.astype(np.float64) - shift
         with np.errstate(all="ignore"):  # overflow is reported once, on the result, in words
             left = self.transform(A).astype(dtype)
             return left, left if Z is X else self.transform(B).astype(dtype)
@@ -143,6 +137,8 @@ class Scaled(VectorStatistic):
         """Divide by the length scales and keep the one coordinate asked for."""
         if self.scale:
             inverse = 1.0 / np.array([param.value for param in self.scale])
+            if hasattr(A, "new_tensor"):  # points on a device
+                inverse = A.new_tensor(inverse)
             A = A @ sparse.diags_array(inverse).tocsr() if sparse.issparse(A) else A * inverse
         return A if self.column is None else A[:, [self.column]]
 
@@ -234,6 +230,19 @@ class Block(Statistic):
     def diag(self, A: Prepared) -> np.ndarray:
         """Return the kernel's own diagonal."""
         return self.kernel.block_diag(A)
+
+
+def middle(some: np.ndarray) -> np.ndarray:
+    """Return a point to subtract from all others, given some of them.
+
+    Differences do not notice a shift, but their rounding errors do.  Quartiles of some rows, unlike means, stay with the
+    bulk of the data when there are outliers; of the values between them the one nearest to 0 costs the fewest digits of
+    points that are closer to 0 than the shift is.
+    """
+    some = some.astype(np.float64)
+    low = np.quantile(some, 0.25, axis=0, method="lower")
+    high = np.quantile(some, 0.75, axis=0, method="higher")
+    return np.asarray(np.clip(0.0, low, high))
 
 
 def _dense(product: Any) -> np.ndarray:

@@ -16,6 +16,8 @@ from sklearn.utils.validation import validate_data
 
 from mercer.certify.verdict import Refuted, Verdict
 from mercer.features._validate import checked_objects, takes_sparse, takes_vectors
+from mercer.gram.budget import parse_memory
+from mercer.gram.device.library import device_memory, find_device, host_array, is_tensor, on_device
 from mercer.kernels import (
     Chi2,
     Constant,
@@ -173,10 +175,20 @@ def _formula(name: str, gamma: float, degree: float, coef0: float) -> Kernel | N
 
 def variance(X: Any, weights: np.ndarray | None) -> float:
     """Return the variance of all entries."""
+    if is_tensor(X):
+        return _tensor_variance(X, weights)
     mean = float(np.average(np.asarray(X.mean(axis=1)).ravel(), weights=weights))
     squares = X.multiply(X) if sparse.issparse(X) else (X - mean) ** 2
     of_rows = np.asarray(squares.mean(axis=1)).ravel()
     return float(np.average(of_rows, weights=weights)) - (mean**2 if sparse.issparse(X) else 0.0)
+
+
+def _tensor_variance(X: Any, weights: np.ndarray | None) -> float:
+    values = on_device(X, X.device, np.float64)
+    shares = values.new_ones(len(X)) if weights is None else on_device(weights, X.device, np.float64)
+    shares = shares / shares.sum()
+    mean = shares @ values.mean(1)
+    return float(shares @ (values - mean).square_().mean(1))
 
 
 def default_gaussian(X: Any, weights: np.ndarray | None) -> Gaussian:
@@ -215,9 +227,48 @@ def accepts_sparse(kernel: object) -> bool:
 
 def checked_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any:
     """Return the data as its kernel can take it; names and functions get rows of numbers, as in scikit-learn."""
+    if is_tensor(X) and is_precomputed(kernel):
+        X = host_array(X)  # values of a kernel have no points to compute with on a device
+    if is_tensor(X):
+        return checked_tensor(estimator, X, reset=reset)
     if isinstance(kernel, Kernel):
         return checked_objects(estimator, X, kernel, reset=reset)
     return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return a tensor of points, with its shape and number of columns checked; kernels check its values."""
+    name = type(estimator).__name__
+    if X.ndim != 2 or min(X.shape) == 0:
+        raise ValueError(f"{name} needs a tensor of shape (points, features), got shape {tuple(X.shape)}")
+    if X.is_complex():
+        raise ValueError(f"{name} needs real numbers, got a tensor of {X.dtype}")
+    if reset:
+        estimator.n_features_in_ = int(X.shape[1])
+        vars(estimator).pop("feature_names_in_", None)
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input"
+        )
+    return X.detach()
+
+
+def device_of(estimator: Any, X: Any) -> Any:
+    """Return the torch device to compute on: the one asked for, that of a tensor, or None for the host."""
+    return device_among(estimator, X)
+
+
+def device_among(estimator: Any, *data: Any) -> Any:
+    """Return the torch device of several collections, which must share one, or None for the host."""
+    there = estimator.device is not None or any(map(is_tensor, data))
+    return find_device(estimator.device, *data) if there else None
+
+
+def place_of(estimator: Any, X: Any) -> tuple[Any, int]:
+    """Return the device to compute on, None for the host, and the memory budget there."""
+    device = None if is_precomputed(estimator.kernel) else device_of(estimator, X)
+    memory = parse_memory(estimator.memory) if device is None else device_memory(device, estimator.memory)
+    return device, memory
 
 
 def cross_kernel(model: Any, X: Any) -> Any:

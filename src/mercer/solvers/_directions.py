@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+
+from ._columns import dots, like, zeros
 
 
 class Directions:
@@ -14,27 +17,23 @@ class Directions:
 
     Parameters
     ----------
-    shape : tuple of two int
-        The shape of the residuals, a column for each system.
+    residuals : array or tensor of shape (n, systems)
+        The residuals, a column for each system; only their shape and kind matter.
     """
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self._direction, self._before = np.zeros(shape), np.zeros(shape)
-        self._slope = np.full(shape[1], math.inf)
+    def __init__(self, residuals: Any) -> None:
+        self._direction, self._before = zeros(residuals), zeros(residuals)
+        self._slope = np.full(residuals.shape[1], math.inf)
 
     def restart(self) -> None:
         """Let the next direction be the preconditioned residual itself."""
         self._slope[:] = math.inf
 
-    def next(self, Z: np.ndarray, R: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def next(self, Z: Any, R: Any, columns: Any) -> Any:
         """Return the directions of some columns, from their residuals R and what the preconditioner made of them."""
         slope = dots(Z, R)
         beta = np.maximum((slope - dots(Z, self._before[:, columns])) / self._slope[columns], 0.0)
-        P = Z + beta * self._direction[:, columns]
+        P = Z + like(Z, beta) * self._direction[:, columns]
         self._direction[:, columns], self._before[:, columns], self._slope[columns] = P, R, slope
         return P
 
-
-def dots(U: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Return the inner product of each column of U with the same of V."""
-    return np.einsum("ij,ij->j", U, V)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from ._directions import Directions, dots
+from ._columns import dots, like, norms, ones, sums, zeros
+from ._directions import Directions
 from ._products import Products
 from .preconditioner import Preconditioner
 
@@ -27,19 +29,19 @@ class Iteration:
         self,
         products: Products,
         preconditioner: Preconditioner,
-        y: np.ndarray,
-        noise: np.ndarray,
+        y: Any,
+        noise: Any,
         alpha: np.ndarray,
         fit_intercept: bool,
         tolerance: float,
     ) -> None:
         self._K, self._P, self._y, self._noise = products, preconditioner, y, noise[:, None]
         self.alpha, self._centred, self._tolerance = alpha, fit_intercept, tolerance
-        self.coef = np.zeros_like(y)
-        self.intercept = y.mean(axis=0) if fit_intercept else np.zeros(y.shape[1])
+        self.coef = zeros(y)
+        self.intercept = sums(y) / len(y) if fit_intercept else np.zeros(y.shape[1])
         self.n_iter = self.since_start = 0
         self.indefinite = self.stalled = False
-        self._R = self._centre(y.copy())
+        self._R = self._centre(y + 0.0)
         # A residual that is only rounding of y, as that of constant targets, is as good as none.
         self._floor = 8 * np.finfo(np.float64).eps * norms(y)
         self._true = norms(self._R)
@@ -49,7 +51,7 @@ class Iteration:
         self._done = self._true <= self._floor
         self._size = np.zeros(len(alpha))
         self._resting = self._done.copy()
-        self._directions = Directions(y.shape)
+        self._directions = Directions(y)
         self.restart()
 
     def restart(self) -> None:
@@ -60,7 +62,7 @@ class Iteration:
         self._ones = None
         if self._centred:
             columns, index = np.unique(self.alpha, return_inverse=True)
-            self._ones = self._P.solve(np.ones((len(self._y), len(columns))), columns)[:, index]
+            self._ones = self._P.solve(ones(self._y, len(columns)), columns)[:, index]
 
     @property
     def active(self) -> bool:
@@ -97,11 +99,11 @@ class Iteration:
 
     def step(self) -> float:
         """Do one iteration of all columns that are not at rest; return their largest relative residual, as updated."""
-        live = np.flatnonzero(~self._resting)
+        live: Any = np.flatnonzero(~self._resting) if self._resting.any() else slice(None)
         alpha, R = self.alpha[live], self._R[:, live]
         P = self._directions.next(self._precondition(R, live), R, live)
         product = self._K.fast(P)
-        product += alpha * self._noise * P
+        product += like(P, alpha) * self._noise * P
         curvature = dots(P, product)
         bad = ~(curvature > 0)
         if bad.any():
@@ -110,11 +112,11 @@ class Iteration:
                 return float("inf")
             self.indefinite = True
         lengths = np.where(bad, 0.0, dots(P, R) / np.where(bad, 1.0, curvature))
-        self.coef[:, live] += lengths * P
-        R = self._centre(R - lengths * product)
+        self.coef[:, live] += like(P, lengths) * P
+        R = self._centre(R - like(R, lengths) * product)
         self._R[:, live] = R
         self._updated[live] = norms(R)
-        self._size[live] = norms(alpha * self._noise * self.coef[:, live])
+        self._size[live] = norms(like(R, alpha) * self._noise * self.coef[:, live])
         goal = np.maximum(0.5 * self._tolerance * self._size[live], self._drop[live] * self._true[live])
         self._resting[live] = (self._updated[live] <= np.maximum(goal, self._floor[live])) | bad
         self.n_iter += 1
@@ -126,11 +128,11 @@ class Iteration:
         """Recompute the residuals of all columns that are not done in float64, and go on from them."""
         live = np.flatnonzero(~self._done)
         coef = self.coef[:, live]
-        size = self.alpha[live] * self._noise * coef
+        size = like(coef, self.alpha[live]) * self._noise * coef
         R = self._y[:, live] - self._K.exact(coef) - size
         if self._centred:
-            self.intercept[live] = R.mean(axis=0)
-            R -= self.intercept[live]
+            self.intercept[live] = sums(R) / len(R)
+            R -= like(R, self.intercept[live])
         drift = norms(R - self._R[:, live])
         start = self._true[live]
         self._R[:, live] = R
@@ -155,19 +157,14 @@ class Iteration:
         self._drop[:] = 0.0
         self.restart()
 
-    def _centre(self, R: np.ndarray) -> np.ndarray:
+    def _centre(self, R: Any) -> Any:
         if self._centred:
-            R -= R.mean(axis=0)
+            R -= R.mean(0)
         return R
 
-    def _precondition(self, R: np.ndarray, live: np.ndarray) -> np.ndarray:
+    def _precondition(self, R: Any, live: np.ndarray) -> Any:
         Z = self._P.solve(R, self.alpha[live])
         if self._ones is not None:
-            ones = self._ones[:, live]
-            Z -= (Z.sum(axis=0) / ones.sum(axis=0)) * ones
+            level = self._ones[:, live]
+            Z -= (Z.sum(0) / level.sum(0)) * level
         return Z
-
-
-def norms(V: np.ndarray) -> np.ndarray:
-    """Return the length of each column."""
-    return np.asarray(np.linalg.norm(V, axis=0))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram.budget import require
+from mercer.gram.device.library import host_array
 
 from .base import Problem, Solution
 from .residuals import Product, penalties, relative_residuals
@@ -22,7 +23,7 @@ def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarra
         "give more memory, or use the Cholesky or the conjugate gradient solver",
     )
     gram = problem.gram(dtype=np.float64)
-    K = gram.dense()
+    K = np.asarray(host_array(gram.dense()))
     # Residuals are computed from K itself, which the decomposition destroys: keep it only if it is slow to compute.
     keep = gram.backend_name != "native" and (matrices + 1) * n * n * 8 <= problem.memory
     product: Product = K.copy() if keep else gram

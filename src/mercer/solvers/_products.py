@@ -30,6 +30,10 @@ class Products:
     (False, True, True)
     """
 
+    first_rank = 5.0  # √n times this is the rank that a preconditioner starts with
+    share = 0.25  # of the budget that a preconditioner may take
+    flops = 4e10  # of matrix products in float64 on two cores; only ratios of such rates matter here
+
     def __init__(self, problem: Problem) -> None:
         self.gram = problem.gram(dtype=np.float64)
         self._fast: Gram | None = None
@@ -64,6 +68,10 @@ class Products:
         if self.gram.backend_name != "native":
             return overhead + entries / 5e7
         return overhead + entries * (1.0 if self.single else 2.0) * (1e-10 + 5e-12 * self._width)
+
+    def place(self, V: np.ndarray) -> np.ndarray:
+        """Return a column of numbers where the products take it: here."""
+        return np.asarray(V, dtype=np.float64)
 
     def fast(self, V: np.ndarray) -> np.ndarray:
         """K @ V to about six digits, or exactly where that costs the same."""

@@ -35,7 +35,9 @@ class Problem:
     fit_intercept : bool
         Whether an unpenalised constant is fitted too.
     memory : int
-        Budget in bytes.
+        Budget in bytes, of the device if there is one.
+    device : torch.device, optional
+        Where to compute; on the host if not given.
     """
 
     kernel: Kernel
@@ -44,6 +46,7 @@ class Problem:
     weights: np.ndarray | None = None
     fit_intercept: bool = False
     memory: int = field(default_factory=lambda: parse_memory(None))
+    device: Any = None
 
     @property
     def n(self) -> int:
@@ -57,7 +60,7 @@ class Problem:
 
     def gram(self, **options: Any) -> Gram:
         """Return the Gram matrix of the training points."""
-        return Gram(self.kernel, self.X, memory=self.memory, **options)
+        return Gram(self.kernel, self.X, memory=self.memory, device=self.device, **options)
 
 
 @dataclass(frozen=True)

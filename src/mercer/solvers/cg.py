@@ -12,12 +12,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from mercer.gram.device.library import host_array
+
 from ._iteration import Iteration
 from ._products import Products
 from .base import Problem, Solution
 from .preconditioner import Preconditioner
 
-FLOPS = 4e10  # of matrix products in float64 on two cores; only ratios of such rates matter here
 SMALL = 2000  # ranks up to this are cheap, so that they may even reach n
 CHECK = 10  # iterations between two looks at whether a larger preconditioner would pay
 
@@ -37,8 +38,8 @@ class ConjugateGradient:
     max_iter : int, default=1000
         The most products with K, not counting those that certify.
     rank : int or "auto", default="auto"
-        Rank of the preconditioner; "auto" starts with about 5√n and doubles whenever that costs less than the
-        iterations it is expected to save.  0 leaves only the diagonal.
+        Rank of the preconditioner; "auto" starts with about 5√n (20√n on a device) and doubles whenever that costs
+        less than the iterations it is expected to save.  0 leaves only the diagonal.
     random_state : int, RandomState or None, default=None
         The seed of the preconditioner's pivots.
     on_iteration : callable, optional
@@ -82,17 +83,27 @@ class ConjugateGradient:
 class PreparedConjugateGradient:
     """A problem with its products and its preconditioner, which every α shares."""
 
-    def __init__(self, solver: ConjugateGradient, problem: Problem) -> None:
+    def __init__(self, solver: ConjugateGradient, problem: Problem, products: Products | None = None) -> None:
         self.solver, self.problem = solver, problem
-        self.products = Products(problem)
+        self.products: Any = _products(problem) if products is None else products
         n = problem.n
-        # A quarter of the budget for the factor, its Gram matrix and the Cholesky factors of a few α.
-        affordable = int(problem.memory / 4 / (8 * n + 64 * math.sqrt(n)))
+        # A share of the budget for the factor, its Gram matrix and the Cholesky factors of a few α.
+        affordable = int(self.products.share * problem.memory / (8 * n + 64 * math.sqrt(n)))
         self.max_rank = max(1, min(max(n // 4, min(n, SMALL)), affordable))
-        rank = min(int(5 * math.sqrt(n)), self.max_rank) if solver.rank == "auto" else min(int(solver.rank), n)
-        self.preconditioner = Preconditioner(
-            self.products.gram, problem.X, problem.noise, rank, check_random_state(solver.random_state)
+        rank = (
+            min(int(self.products.first_rank * math.sqrt(n)), self.max_rank)
+            if solver.rank == "auto"
+            else min(int(solver.rank), n)
         )
+        self.preconditioner = self._precondition(rank, check_random_state(solver.random_state))
+
+    def _precondition(self, rank: int, rng: np.random.RandomState) -> Any:
+        problem, gram = self.problem, self.products.gram
+        if problem.device is None:
+            return Preconditioner(gram, problem.X, problem.noise, rank, rng)
+        from .device.cg import DevicePreconditioner
+
+        return DevicePreconditioner(gram, self.products.place(problem.noise), rank, rng)
 
     def solve(self, alpha: np.ndarray, *, loo: bool = False) -> Solution:
         """Solve for one α per output; leave-one-out residuals need the diagonal of A⁻¹, which this does not have."""
@@ -109,9 +120,11 @@ class PreparedConjugateGradient:
                 f"ConjugateGradient needs one positive alpha for each of the {y.shape[1]} outputs, got {alpha}; "
                 "for alpha = 0 use the spectral solver"
             )
+        place = self.products.place
         state = Iteration(
-            self.products, self.preconditioner, y, problem.noise, alpha, problem.fit_intercept, solver.tolerance
-        )
+            self.products, self.preconditioner, place(y), place(problem.noise), alpha, problem.fit_intercept,
+            solver.tolerance,
+        )  # fmt: skip
         while not state.finished and state.n_iter < solver.max_iter:
             while state.active and state.n_iter < solver.max_iter:
                 worst = state.step()
@@ -124,7 +137,7 @@ class PreparedConjugateGradient:
             self._warn(state)
         return Solution(
             centers=problem.X,
-            coef=state.coef,
+            coef=np.asarray(host_array(state.coef)),
             intercept=state.intercept,
             alpha=alpha,
             residual=state.residual,
@@ -142,7 +155,7 @@ class PreparedConjugateGradient:
         remaining = min(state.remaining(), bound, self.solver.max_iter - state.n_iter)
         # Twice the rank was seen to save a third to a half of the iterations, on real and on random data.
         saved = 0.4 * remaining * self.products.seconds
-        cost = (4 * n * rank**2 + rank**3) / FLOPS
+        cost = (4 * n * rank**2 + rank**3) / self.products.flops
         if saved > cost:
             P.grow(rank)
             state.restart()
@@ -161,3 +174,12 @@ class PreparedConjugateGradient:
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def _products(problem: Problem) -> Any:
+    """Return K as the device of a problem, or the host, multiplies by it."""
+    if problem.device is None:
+        return Products(problem)
+    from .device.cg import DeviceProducts
+
+    return DeviceProducts(problem)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.gram import Gram
 from mercer.gram.budget import require, show_bytes
 
-from .base import Problem, Solution
+from .base import Prepared, Problem, Solution
 from .refinement import Refined, System, refine
 from .residuals import penalties
 from .shared_triangles import SharedTriangles
@@ -71,12 +71,16 @@ class Cholesky:
 
     name = "cholesky"
 
-    def prepare(self, problem: Problem) -> CholeskyPrepared:
+    def prepare(self, problem: Problem) -> Prepared:
         """Evaluate the matrix."""
         if self.precision not in ("auto", "single", "double"):
             raise ValueError(f"precision must be 'auto', 'single' or 'double', got {self.precision!r}")
         if not self.tolerance > 0:
             raise ValueError(f"tolerance must be positive, got {self.tolerance!r}")
+        if problem.device is not None:
+            from .device.dense import DeviceCholesky
+
+            return DeviceCholesky(problem)
         return CholeskyPrepared(problem, self)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._directions import Directions, dots
+from ._columns import dots
+from ._directions import Directions
 from .residuals import ROUNDING, Product
 
 
@@ -117,7 +118,7 @@ def refine(
     small = relative <= tolerance
     best, best_coef, mark = relative.copy(), coef.copy(), relative.copy()
     n_iter, waiting, exact = 1, 0, True
-    directions = Directions(coef.shape)
+    directions = Directions(coef)
     while not small.all() and n_iter < max_iter and waiting < patience:
         open_ = np.flatnonzero(~small)
         r = residual[:, open_]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
+
+from mercer.gram.device.library import host_array, load_torch, on_device
 
 from ._path import PreparedPath, scaled_matrix
 from .base import Problem
@@ -50,10 +53,20 @@ class Spectral:
         """Decompose the matrix."""
         K, roots, product = scaled_matrix(problem, MATRICES, "eigendecomposition")
         trace = float(np.abs(np.diagonal(K)).sum())
-        # The transposed view of a symmetric matrix is in LAPACK's order, so that nothing is copied.
-        values, Q = linalg.eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
+        if problem.device is not None:
+            values, Q = device_eigh(K, problem.device)
+        else:
+            # The transposed view of a symmetric matrix is in LAPACK's order, so that nothing is copied.
+            values, Q = linalg.eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
         values[np.abs(values) <= 8 * np.finfo(np.float64).eps * trace] = 0.0
         return SpectralPrepared(problem, values, Q, roots, product)
+
+
+def device_eigh(K: np.ndarray, device: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues and eigenvectors, computed on a device."""
+    torch = load_torch()
+    values, Q = torch.linalg.eigh(on_device(K, device, np.float64))
+    return host_array(values), host_array(Q)
 
 
 class SpectralPrepared(PreparedPath):

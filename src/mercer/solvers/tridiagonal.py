@@ -170,6 +170,10 @@ def loo_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     >>> bool(np.abs(residuals(np.array([0.0]))).max() < 1e-12)  # by eigenvalues
     True
     """
+    if problem.device is not None:
+        from .device.path import DeviceLooPath
+
+        return DeviceLooPath(problem)
     prepared: PreparedPath = Tridiagonal().prepare(problem)
 
     def residuals(alphas: np.ndarray) -> np.ndarray:
