@@ -15,6 +15,8 @@ release = version = mercer.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "benchmarks_page",
+    "example_report",
     "mathml",
     "numpydoc",
     "myst_parser",
@@ -38,6 +40,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "capture_repr": (),
     "write_computation_times": False,
+    "within_subsection_order": "lecture.LectureOrder",
 }
 
 # Estimators inherit docstrings of scikit-learn that refer to its own pages.
@@ -46,7 +49,8 @@ suppress_warnings = ["ref.ref"]
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 5}
+html_sidebars = {page: [] for page in ("start", "api", "benchmarks", "design", "changelog")}  # nothing is below them
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]

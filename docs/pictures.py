@@ -1,4 +1,4 @@
-"""Draw the picture of the README: data, kernel, Gram matrix and function, from left to right."""
+"""Draw the one picture of the README and the design page: the way of data, from objects to a function."""
 
 from pathlib import Path
 
@@ -7,9 +7,15 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from mercer import Expansion, Gram
 from mercer.kernels import Gaussian, Linear, Periodic
+from mercer.solvers import Problem, Spectral
+
+# Okabe and Ito's colours, which everyone can tell apart.
+BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#666666"
+TILES = 6
 
 rng = np.random.default_rng(2)
 kernel = Periodic(length_scale=1.0, period=2.0) * Gaussian(length_scale=4.0) + 0.1 * Linear()
@@ -17,24 +23,84 @@ x = np.sort(rng.uniform(-4, 3, 60))[:, None]
 truth = lambda t: np.sin(np.pi * t) * np.exp(-((t / 4) ** 2)) + 0.5 * t  # noqa: E731
 y = truth(x[:, 0]) + 0.15 * rng.normal(size=60)
 K = Gram(kernel, x).dense()
-f = Expansion(kernel, x, np.linalg.solve(K + 0.05 * np.eye(60), y))
-
+prepared = Spectral().prepare(Problem(kernel, x, y[:, None]))
+alphas = np.logspace(-4, 2, 61)
+errors = [np.sqrt(np.mean(prepared.solve(np.array([alpha]), loo=True).loo ** 2)) for alpha in alphas]
+best = int(np.argmin(errors))
+solution = prepared.solve(alphas[[best]])
+f = Expansion(kernel, solution.centers, solution.coef[:, 0])
 grid = np.linspace(-5, 5, 500)[:, None]
-figure, axes = plt.subplots(1, 4, figsize=(14, 3.2), layout="constrained")
-axes[0].scatter(x, y, s=14, color="C0")
-axes[0].set_title("objects X, targets y")
-axes[1].plot(grid, kernel(grid, [[0.0]]), color="C1", label="k(x, 0)")
-axes[1].plot(grid, kernel(grid, [[1.5]]), color="C4", linestyle="--", label="k(x, 1.5)")
-axes[1].legend(frameon=False, fontsize=9)
-axes[1].set_title("kernel k = Periodic · Gaussian + 0.1 · Linear")
-axes[2].imshow(K, cmap="viridis")
-axes[2].set_title("Gram matrix K")
-axes[2].set_xticks([])
-axes[2].set_yticks([])
-axes[3].scatter(x, y, s=14, color="C0", alpha=0.5)
-axes[3].plot(grid, truth(grid[:, 0]), color="grey", linewidth=1, linestyle=":", label="truth")
-axes[3].plot(grid, f(grid), color="C3", label="f = Σ cᵢ k(xᵢ, ·)")
-axes[3].axvspan(3, 5, color="grey", alpha=0.12, linewidth=0)
-axes[3].legend(frameon=False, fontsize=9, loc="upper left")
-axes[3].set_title("expansion f, also where no data was")
-figure.savefig(Path(__file__).parent / "_static" / "overview.png", dpi=110)
+
+
+def draw_objects(axes):
+    axes.scatter(x, y, s=14, color=BLUE)
+
+
+def draw_kernel(axes):
+    axes.plot(grid, kernel(grid, [[0.0]]), color=ORANGE, label="k(·, 0)")
+    axes.plot(grid, kernel(grid, [[1.5]]), color=PURPLE, linestyle="--", label="k(·, 1.5)")
+    axes.set_ylim(-0.9, 2.3)
+    axes.legend(frameon=False, fontsize=9, loc="upper left", ncols=2, handlelength=1.4, columnspacing=0.8)
+
+
+def draw_gram(axes):
+    axes.imshow(K, cmap="viridis", interpolation="nearest")
+    size = len(K) / TILES
+    for row in range(TILES):
+        for column in range(TILES):
+            mirrored = column < row  # a symmetric tile is computed once and used twice
+            corner = (column * size - 0.5, row * size - 0.5)
+            face = (1, 1, 1, 0.6) if mirrored else "none"
+            axes.add_patch(Rectangle(corner, size, size, facecolor=face, edgecolor="white", linewidth=1))
+
+
+def draw_solver(axes):
+    axes.semilogx(alphas, errors, color=GREEN)
+    axes.plot(alphas[best], errors[best], "o", color=GREEN)
+    axes.annotate("left-out error\nfor every α", (alphas[best], errors[best]), (2e-4, max(errors) * 0.8), fontsize=9)
+    axes.set_ylim(0, max(errors) * 1.05)
+
+
+def draw_expansion(axes):
+    axes.axvspan(3, 5, color=GREY, alpha=0.12, linewidth=0)
+    axes.scatter(x, y, s=10, color=BLUE, alpha=0.5)
+    axes.plot(grid, truth(grid[:, 0]), color=GREY, linewidth=1, linestyle=":", label="truth")
+    axes.plot(grid, f(grid), color=RED, label="f")
+    axes.legend(frameon=False, fontsize=9, loc="upper left", handlelength=1.4)
+
+
+STEPS = [
+    (draw_objects, "objects", "X, y", "vectors, strings,\ntrees, graphs, frames"),
+    (draw_kernel, "Kernel", "k = Periodic·Gaussian + 0.1·Linear", "an algebra that\nproves what it builds"),
+    (draw_gram, "Gram", "K = k(X, X)", "lazy: tiles within\na memory budget"),
+    (draw_solver, "Solver", "argmin Σ (y − f(x))² + α‖f‖²", "prepared once, solved for\nevery α, with a certificate"),
+    (draw_expansion, "Expansion", "f = Σ cᵢ k(xᵢ, ·) + b", "evaluates, adds, has a norm;\nalso where no data was"),
+]
+
+
+def picture():
+    width, gap, left, bottom, height = 0.166, 0.036, 0.012, 0.2, 0.55
+    figure = plt.figure(figsize=(13, 3.6))
+    for position, (draw, noun, formula, note) in enumerate(STEPS):
+        start = left + position * (width + gap)
+        axes = figure.add_axes((start, bottom, width, height))
+        draw(axes)
+        axes.set_xticks([], minor=False)
+        axes.set_xticks([], minor=True)
+        axes.set_yticks([])
+        for spine in axes.spines.values():
+            spine.set_color("#bbbbbb")
+        middle = start + width / 2
+        figure.text(middle, 0.89, noun, ha="center", fontsize=17, weight="bold")
+        figure.text(middle, 0.79, formula, ha="center", fontsize=11)
+        figure.text(middle, 0.165, note, ha="center", va="top", fontsize=11.5, color="#333333")
+        if position:
+            ends = (start - gap * 0.92, 0.475), (start - gap * 0.08, 0.475)
+            arrow = FancyArrowPatch(*ends, transform=figure.transFigure, arrowstyle="-|>", mutation_scale=22, lw=2.4)
+            arrow.set_color("#222222")
+            figure.add_artist(arrow)
+    return figure
+
+
+if __name__ == "__main__":
+    picture().savefig(Path(__file__).parent / "_static" / "way.png", dpi=130, facecolor="white")

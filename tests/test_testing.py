@@ -5,7 +5,8 @@ import pytest
 
 from mercer import kernels
 from mercer.kernels import Custom, Gaussian, Kernel, Linear, ObjectKernel, Sigmoid
-from mercer.testing import check_gram, check_kernel
+from mercer.solvers import Cholesky, ConjugateGradient, Nystroem, Solution, Spectral
+from mercer.testing import check_gram, check_kernel, check_solver
 
 X = np.random.default_rng(0).normal(size=(15, 3))
 
@@ -124,3 +125,60 @@ def test_a_sample_of_one_is_not_enough():
 def test_check_gram_notices_a_block_that_depends_on_the_tile():
     with pytest.raises(AssertionError, match="row"):
         check_gram(DependsOnTheBlock(), X)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        Spectral(),
+        Cholesky(),
+        ConjugateGradient(tolerance=1e-9, random_state=0),
+        Nystroem(n_centers=15, random_state=0),
+        Nystroem(n_centers=6, selection="uniform", random_state=0),
+    ],
+    ids=["spectral", "cholesky", "cg", "all centres", "few centres"],
+)
+def test_the_solvers_that_are_shipped_keep_the_laws(solver):
+    check_solver(solver, Gaussian(1.5), X)
+
+
+class Wrong:
+    """A solver that breaks one law: it changes a right solution."""
+
+    name = "wrong"
+
+    def __init__(self, change):
+        self.change = change
+
+    def prepare(self, problem):
+        wrong, right = self, Spectral().prepare(problem)
+
+        class Prepared:
+            def solve(self, alpha, *, loo=False):
+                return wrong.change(right.solve(alpha, loo=loo))
+
+        return Prepared()
+
+
+@pytest.mark.parametrize(
+    ("change", "law"),
+    [
+        (
+            lambda s: Solution(s.centers, 1.01 * s.coef, s.intercept, s.alpha, s.residual),
+            "the gradient at its solution",
+        ),
+        (lambda s: Solution(s.centers, s.coef, s.intercept, s.alpha, s.residual, False), "did not converge"),
+        (lambda s: Solution(s.centers, s.coef, s.intercept + 1.0, s.alpha, s.residual), "the gradient at its solution"),
+        (lambda s: Solution(s.centers, s.coef[:, 0], s.intercept, s.alpha, s.residual), "have shapes"),
+        (
+            lambda s: Solution(
+                s.centers, s.coef, s.intercept, s.alpha, s.residual, loo=None if s.loo is None else 1.1 * s.loo
+            ),
+            "is off by",
+        ),
+    ],
+    ids=["coefficients", "not converged", "intercept", "shape", "left out"],
+)
+def test_a_solver_that_breaks_a_law_is_told_which(change, law):
+    with pytest.raises(AssertionError, match=law):
+        check_solver(Wrong(change), Gaussian(1.5), X)

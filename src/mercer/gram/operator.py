@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ from .numpy import NumpyBackend
 from .program import UnsupportedError
 
 BackendName = Literal["auto", "numpy", "native", "torch"]
+BackendMaker = Callable[[Backend], Backend]
 TILE_BYTES = 2**26  # a tile larger than this gains nothing
 PARTIAL = 4096  # columns summed in a tile's own precision before they are added up in float64
 
@@ -35,10 +36,10 @@ class Gram:
         Rows of the matrix.
     Z : collection of m objects, optional
         Columns of the matrix; X again if not given, and then each tile is computed once and used twice.
-    backend : {"auto", "numpy", "native", "torch"}, default="auto"
+    backend : {"auto", "numpy", "native", "torch"} or callable, default="auto"
         Where the arithmetic happens.  "auto" takes torch for tensors or when a device is given, the native core for
         kernel expressions over dense vectors, and the NumPy reference for everything else; ``backend_name`` and ``why``
-        say which and why.
+        say which and why.  A function makes a backend of your own from the one that "auto" would take.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     dtype : {float32, float64}, optional
@@ -77,7 +78,7 @@ class Gram:
         kernel: Kernel,
         X: Rows,
         Z: Rows | None = None,
-        backend: BackendName = "auto",
+        backend: BackendName | BackendMaker = "auto",
         memory: float | str | None = None,
         dtype: Any = None,
         device: Any = None,
@@ -90,8 +91,11 @@ class Gram:
         self.memory = parse_memory(memory)
         self._X, self._Z = X, (None if Z is X else Z)
         self._chosen: np.ndarray | None = None  # which rows of X, if not all
-        self._choice: BackendName = backend
-        self._backend = choose_backend(kernel.traced(), X, self._Z, repr(kernel), backend, dtype)
+        # What a function made is of these points; parts and the transpose take what they would have taken.
+        self._choice: BackendName = "auto" if callable(backend) else backend
+        self._backend = choose_backend(kernel.traced(), X, self._Z, repr(kernel), self._choice, dtype)
+        if callable(backend):
+            self._backend = backend(self._backend)
         self.shape = self._backend.shape
         self.dtype = self._backend.dtype
         require(

@@ -1,4 +1,4 @@
-"""Tiles of any expression over two collections on a device, for algorithms that need other numbers than the kernel's."""
+"""Tiles of any expression over two collections on a device, for numbers that are not the kernel's own."""
 
 from __future__ import annotations
 
