@@ -293,7 +293,9 @@ class Kernel:
         return self.with_params(**params)
 
     def _key(self) -> tuple[Any, ...]:
-        return (type(self), *(canonical(getattr(self, field.name)) for field in self._fields()))
+        values = [getattr(self, field.name) for field in self._fields()]
+        # A kernel stands for itself: canonical() would hash it once more, and so double the work at each level.
+        return (type(self), *(value if isinstance(value, Kernel) else canonical(value) for value in values))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kernel) and self._key() == other._key()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class On(Kernel):
                 f"on: columns must be positions or names, got {self.columns!r}; for example k.on([0, 3]), k.on('age') "
                 "or k.on(slice(0, 3)), whose start and end are not negative"
             )
-        repeated = sorted({str(c) for c in chosen if chosen.count(c) > 1})
+        repeated = sorted(str(c) for c, times in Counter(chosen).items() if times > 1)
         if repeated:
             raise ValueError(f"on: column {repeated[0]} is given more than once in {self.columns!r}; name it once")
 

@@ -1,0 +1,128 @@
+"""Every error as one line on stderr and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+import click
+
+WRONG, TOO_LARGE, UNEXPECTED = 2, 4, 5
+INTERRUPTED, TERMINATED, PIPE = 130, 143, 141  # 128 and the number of the signal, as shells have it
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+LONGEST = 600  # characters of a line
+
+
+class CommandError(Exception):
+    """Something is wrong, and the message says in one line what to do.
+
+    Parameters
+    ----------
+    message : str
+        The line.
+    code : int
+        The exit code.
+    """
+
+    def __init__(self, message: str, code: int = WRONG) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class TerminatedError(BaseException):
+    """The process was asked to end; like Ctrl-C it passes through ``except Exception``."""
+
+
+def report(error: BaseException) -> int:
+    """Print an error as one line, and return the exit code it stands for."""
+    line, code = describe(error)
+    if line:
+        print(f"mercer: {line}", file=sys.stderr)
+    return code
+
+
+def describe(error: BaseException) -> tuple[str, int]:
+    """Return the line and the exit code of an error.
+
+    Examples
+    --------
+    >>> from mercer.cli._errors import describe
+    >>> describe(ValueError("alpha must be positive, got -1"))
+    ('error: alpha must be positive, got -1', 2)
+    >>> describe(KeyboardInterrupt())
+    ('stopped; nothing was written', 130)
+    """
+    if isinstance(error, SystemExit):
+        return "", error.code if isinstance(error.code, int) else int(error.code is not None)
+    if isinstance(error, click.exceptions.Exit):
+        return "", error.exit_code
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return "stopped; nothing was written", INTERRUPTED
+    if isinstance(error, TerminatedError):
+        return "terminated; nothing was written", TERMINATED
+    if isinstance(error, BrokenPipeError):
+        _close_stdout()
+        return "", PIPE
+    if isinstance(error, click.ClickException):
+        return f"error: {_one_line(error.format_message())}{_see_help(error)}", WRONG
+    return _describe_failure(error)
+
+
+def _describe_failure(error: BaseException) -> tuple[str, int]:
+    text = _one_line(str(error)) or type(error).__name__
+    if isinstance(error, CommandError):
+        return f"error: {text}", error.code
+    if isinstance(error, OSError) and error.errno in FULL:
+        where = f" while writing {error.filename}" if error.filename else ""
+        return f"error: the disk is full{where}; nothing was written ({error.strerror})", TOO_LARGE
+    if isinstance(error, OSError) and error.errno is not None:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"error: {where}{error.strerror}", WRONG
+    if isinstance(error, MemoryError):
+        return (
+            f"error: {text if str(error) else 'not enough memory; give fewer rows, or a budget with --memory'}",
+            TOO_LARGE,
+        )
+    if isinstance(error, ImportError) and error.name and not error.name.startswith("mercer"):
+        return f'error: {error.name.split(".")[0]} is missing; pip install "mercer[command]"', WRONG
+    if isinstance(error, ValueError | TypeError | OSError | ArithmeticError) and str(error):
+        return f"error: {text}", WRONG
+    return f"error: unexpected {type(error).__name__}: {text}; run again with --debug to see where", UNEXPECTED
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else line[:LONGEST] + "…"
+
+
+def _see_help(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f" (see {context.command_path} --help)" if context is not None else ""
+
+
+def _close_stdout() -> None:
+    """Keep Python from complaining, at its end, that what is left cannot be written."""
+    with suppress(OSError):
+        sys.stdout.close()
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let a request to end unwind the stack, so that temporary files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: Any) -> NoReturn:
+        raise TerminatedError
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,122 @@
+"""What a fitted automatic model says of itself, on a terminal."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from . import _show
+
+if TYPE_CHECKING:
+    from mercer.auto.report import Report
+
+MOST_COLUMNS = 30  # of a table that are listed
+MOST_VALUES = 3  # of a list in a formula of a table
+LONG = 300  # characters of a formula that is shown in full
+
+
+def show_columns(report: Report) -> None:
+    """Print how each column was treated."""
+    _show.heading(f"Columns, to predict {report.target} ({report.task}, {report.n_rows:,} rows)")
+    shown = report.columns[:MOST_COLUMNS]
+    rows = [[c.name, c.kind, f"{c.missing:,}", f"{c.distinct:,}", c.treatment] for c in shown]
+    _show.table(["column", "kind", "missing", "distinct", "treatment"], rows, right=["missing", "distinct"])
+    rest = len(report.columns) - len(shown)
+    if rest:
+        _show.paragraph(f"… and {rest} more column{'s' * (rest > 1)}; --json lists them all")
+
+
+def show_candidates(report: Report) -> None:
+    """Print the models that were tried."""
+    if not report.candidates:
+        return
+    _show.heading(f"Models tried, by {report.metric} on training rows left out ({_better(report)})")
+    rows = [
+        [
+            "→" if c.chosen else "",
+            f"{c.name} ({c.note})" if c.note else c.name,
+            compact(c.kernel),
+            _show.number(c.score),
+            _show.seconds(c.seconds),
+        ]
+        for c in report.candidates
+    ]
+    _show.table(["", "model", "kernel", report.metric, "time"], rows, right=[report.metric, "time"])
+
+
+def show_scores(report: Report) -> None:
+    """Print the scores of the model and of the baselines on rows held out."""
+    if not report.scores:
+        _show.heading("No rows were held out, so there is no estimate of how well new rows are predicted")
+        return
+    _show.heading(f"On {report.n_test:,} rows held out, fitted to the other {report.n_train:,}")
+    metrics = list(report.scores[0].values)
+    rows = [
+        [score.name, *(_show.number(score.values[m]) if m in score.values else "" for m in metrics),
+         _show.seconds(score.seconds)]
+        for score in report.scores
+    ]  # fmt: skip
+    names = [f"{m} {'↓' if is_lower_better(m) else '↑'}" for m in metrics]
+    _show.table(["model", *names, "time"], rows, right=[*names, "time"])
+
+
+def show_choice(report: Report) -> None:
+    """Print the model, its kernel, why that is a kernel, and how it was solved."""
+    _show.heading("The model")
+    _show.facts(
+        [
+            ("model", report.model),
+            ("kernel", report.kernel if len(report.kernel) <= LONG else compact(report.kernel)),
+            ("certificate", report.certificate.splitlines()[0] if report.certificate else ""),
+            ("plan", report.plan),
+            ("time", _show.seconds(report.seconds)),
+        ]
+    )
+
+
+def show_advice(report: Report) -> None:
+    """Print what to try next."""
+    if not report.advice:
+        return
+    _show.heading("What to try next")
+    for line in report.advice:
+        _show.bullet(line)
+
+
+def show_report(report: Report) -> None:
+    """Print all of it."""
+    for part in (show_columns, show_candidates, show_scores, show_choice, show_advice):
+        part(report)
+
+
+def report_data(report: Report) -> dict[str, Any]:
+    """Return a report for JSON, without predictions of single rows."""
+    return {name: value for name, value in report.to_dict().items() if name != "held_out"}
+
+
+def is_lower_better(metric: str) -> bool:
+    """Whether small values of a metric are good."""
+    from mercer.auto.report import LOWER_IS_BETTER
+
+    return metric in LOWER_IS_BETTER
+
+
+def _better(report: Report) -> str:
+    return "lower is better" if is_lower_better(report.metric) else "higher is better"
+
+
+def compact(formula: str) -> str:
+    """Return a formula for a table: length scales without their name, and long lists of numbers only counted.
+
+    Examples
+    --------
+    >>> from mercer.cli._fitted import compact
+    >>> compact("2.0 * Gaussian(length_scale=[1.0, 2.0, 3.0, 4.0, 5.0]).on([0, 1])")
+    '2.0 * Gaussian([5 values]).on([0, 1])'
+    """
+
+    def counted(found: re.Match[str]) -> str:
+        values = found[1].count(",") + 1
+        return f"[{values} values]" if values > MOST_VALUES else found[0]
+
+    return re.sub(r"\[([^\[\]]*)\]", counted, formula.replace("length_scale=", ""))

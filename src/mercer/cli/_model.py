@@ -1,0 +1,102 @@
+"""Saved models, and what can be said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ._errors import CommandError
+
+SAMPLE = 1000  # centres whose spectrum is computed
+LEADING = 8  # eigenvalues shown
+
+
+def load_model(name: str) -> Any:
+    """Return the model in a file, or raise an error that names the file."""
+    import mercer
+
+    path = Path(name)
+    if path.is_dir():
+        raise CommandError(f"{name} is a folder; give the name of a model file")
+    if not path.exists():
+        raise CommandError(f"{name} does not exist; mercer fit makes a model file")
+    try:
+        return mercer.load(path)
+    except mercer.ModelFileError as error:
+        text = str(error)
+        raise CommandError(text if name in text else f"{name}: {text}") from None
+
+
+def describe_model(model: Any) -> dict[str, Any]:
+    """Return kernel, certificate, vectors, spectrum and degrees of freedom of a fitted model, where it has them."""
+    inner = getattr(model, "model_", model)
+    inner = getattr(inner, "ridge_", inner)  # the last fit of a ridge model that tunes itself
+    kernel = getattr(inner, "kernel_", None)
+    facts: dict[str, Any] = {"model": type(model).__name__, "estimator": type(getattr(model, "model_", model)).__name__}
+    facts["kernel"] = None if kernel is None else repr(kernel)
+    facts["plan"] = str(inner.plan_) if hasattr(inner, "plan_") else None
+    if kernel is not None:
+        verdict = kernel.certificate()
+        facts |= {"verdict": type(verdict).__name__.lower(), "certificate": verdict.explain()}
+    facts |= _vectors(inner)
+    return facts | _spectrum(inner, kernel)
+
+
+def _vectors(model: Any) -> dict[str, Any]:
+    """Return how many points carry the model, and what they are called."""
+    from mercer.kernels.data import length
+
+    for name, words in (("support_", "support vectors"), ("import_vectors_", "import vectors")):
+        found = getattr(model, name, None)
+        if found is not None:
+            return {"vectors": words, "n_vectors": length(found), "n_train": _rows(model)}
+    expansion = _expansion(model)
+    if expansion is None:
+        return {"vectors": None, "n_vectors": None, "n_train": _rows(model)}
+    return {"vectors": "centres", "n_vectors": length(expansion.centers), "n_train": _rows(model)}
+
+
+def _rows(model: Any) -> int | None:
+    from mercer.kernels.data import length
+
+    if hasattr(model, "shape_fit_"):
+        return int(model.shape_fit_[0])
+    points = getattr(model, "X_fit_", None)
+    return None if points is None else length(points)
+
+
+def _expansion(model: Any) -> Any:
+    found = getattr(model, "expansion_", None)
+    if found is not None:
+        return found
+    several = getattr(model, "expansions_", None)
+    return several[0] if several else None
+
+
+def _spectrum(model: Any, kernel: Any) -> dict[str, Any]:
+    """Return the leading eigenvalues of the kernel matrix, their share of its trace, and degrees of freedom."""
+    import numpy as np
+
+    from mercer.kernels.data import length, pick
+
+    if hasattr(model, "diagnose"):
+        found = model.diagnose()
+        values = np.maximum(found.spectrum, 0.0)
+        extra = {"effective_dof": found.effective_dof, "loo_error": found.loo_error, "spectrum_of": found.n}
+    else:
+        expansion = _expansion(model)
+        if kernel is None or expansion is None:
+            return {}
+        n = length(expansion.centers)
+        chosen = np.arange(min(n, SAMPLE)) * n // min(n, SAMPLE)
+        K = np.asarray(kernel(pick(expansion.centers, chosen)), dtype=float)
+        values = np.maximum(np.linalg.eigvalsh(K)[::-1], 0.0)
+        extra = {"effective_dof": None, "loo_error": None, "spectrum_of": len(chosen)}
+    total = float(values.sum())
+    shares = np.cumsum(values) / total if total > 0 else np.ones(len(values))
+    return {
+        "eigenvalues": values[:LEADING],
+        "n_for_90_percent": int(np.searchsorted(shares, 0.9) + 1),
+        "n_for_99_percent": int(np.searchsorted(shares, 0.99) + 1),
+        **extra,
+    }

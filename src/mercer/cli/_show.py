@@ -1,0 +1,201 @@
+"""What is printed: tables and numbers for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def console(*, error: bool = False) -> Console:
+    """Return where to print: colours only on a terminal, and none where NO_COLOR is set."""
+    from rich.console import Console
+
+    return Console(file=sys.stderr if error else sys.stdout, highlight=False, emoji=False, markup=False)
+
+
+def heading(text: str) -> None:
+    """Print a line that starts a part of the output."""
+    out = console()
+    out.print()
+    out.print(text, style="bold")
+
+
+def line(text: str) -> None:
+    """Print a line as it is, however long, so that it can be copied."""
+    console().print(text, soft_wrap=True)
+
+
+def paragraph(text: str) -> None:
+    """Print text wrapped at the width of the terminal; what is indented keeps its lines and indentation."""
+    out = console()
+    for whole in joined_lines(text):
+        for piece in wrap_line(whole, out.width):
+            out.print(piece, soft_wrap=True)
+
+
+def joined_lines(text: str) -> list[str]:
+    r"""Return the lines of a text, those of a paragraph, or of a reason in a proof, put together.
+
+    Examples
+    --------
+    >>> from mercer.cli._show import joined_lines
+    >>> joined_lines("one\ntwo\n\n  1 2\n  3 4")
+    ['one two', '', '  1 2', '  3 4']
+    """
+    lines: list[str] = []
+    for row in text.splitlines():
+        before = lines[-1] if lines else ""
+        reason = re.match(r"[ │├└─]*because ", before)
+        if reason and row[len(reason[0]) :].strip() and not row[: len(reason[0])].strip(" │"):
+            lines[-1] += " " + row[len(reason[0]) :].strip()  # a reason of a proof goes on
+        elif before and row and not before.startswith(" ") and not row.startswith(" "):
+            lines[-1] += " " + row
+        else:
+            lines.append(row)
+    return lines
+
+
+def wrap_line(line: str, width: int) -> list[str]:
+    """Return a line in pieces of at most ``width`` characters; branches of a tree are drawn on below it.
+
+    Examples
+    --------
+    >>> from mercer.cli._show import wrap_line
+    >>> wrap_line("  ├─ sums of kernels are kernels", 24)
+    ['  ├─ sums of kernels are', '  │  kernels']
+    """
+    if len(line) <= width:
+        return [line]
+    branches = line[: len(line) - len(line.lstrip(" │├└─"))]
+    below = branches.replace("├", "│").replace("└", " ").replace("─", " ")
+    return textwrap.wrap(
+        line[len(branches) :], max(width, len(branches) + 10), initial_indent=branches, subsequent_indent=below,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
+    """Print rows of text under the names of their columns; those named in ``right`` are aligned right."""
+    from rich import box
+    from rich.table import Table
+
+    shown = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, header_style="bold")
+    for name in columns:
+        shown.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*row)
+    _print(shown)
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> None:
+    """Print names and values, the values below each other."""
+    from rich.table import Table
+
+    shown = Table.grid(padding=(0, 2))
+    shown.add_column(style="bold", no_wrap=True)
+    shown.add_column(overflow="fold")
+    for name, value in pairs:
+        shown.add_row(name, value)
+    _print(shown)
+
+
+def _print(shown: Table) -> None:
+    """Print a table; outside terminals without the blanks that fill its last column."""
+    out = console()
+    if out.is_terminal:
+        out.print(shown)
+        return
+    with out.capture() as caught:
+        out.print(shown)
+    for row in caught.get().splitlines():
+        click.echo(row.rstrip())
+
+
+def as_json(data: Any) -> None:
+    """Print data as JSON; numbers that JSON does not have become null."""
+    click.echo(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain(data: Any) -> Any:
+    """Return data made of what JSON knows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cli._show import plain
+    >>> plain({"a": np.array([1.0, np.nan]), "b": (np.int64(3), None)})
+    {'a': [1.0, None], 'b': [3, None]}
+    """
+    if hasattr(data, "tolist"):
+        data = data.tolist()
+    if isinstance(data, dict):
+        return {str(key): plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(value) for value in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    return data if data is None or isinstance(data, bool | int | float | str) else str(data)
+
+
+def number(value: float) -> str:
+    """Return a number with four significant digits, as people write it.
+
+    Examples
+    --------
+    >>> from mercer.cli._show import number
+    >>> number(1234567.0), number(0.051234), number(3.0), number(1.2e-9), number(12.5)
+    ('1,234,567', '0.05123', '3', '1.2e-09', '12.5')
+    """
+    if not math.isfinite(value):
+        return {math.inf: "∞", -math.inf: "−∞"}.get(value, "–")
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    if 1e3 <= abs(value) < 1e15:
+        return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:,.1f}"
+    return f"{value:.4g}"
+
+
+def seconds(value: float) -> str:
+    """Return a time with its unit.
+
+    Examples
+    --------
+    >>> from mercer.cli._show import seconds
+    >>> seconds(0.0123), seconds(5.25), seconds(135), seconds(8000), seconds(1e8)
+    ('12 ms', '5.2 s', '2 min 15 s', '2 h 13 min', '1,157 days')
+    """
+    if value < 0.00095:
+        return f"{1e6 * value:.0f} µs"
+    if value < 0.9995:
+        return f"{1000 * value:.0f} ms"
+    if value < 99.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{value / 86400:,.0f} days"
+
+
+def bullet(text: str) -> None:
+    """Print an item of a list, wrapped at the width of the terminal."""
+    out = console()
+    for piece in textwrap.wrap(text, out.width, initial_indent="- ", subsequent_indent="  "):
+        out.print(piece, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Print a line about what is going on to stderr, where it does not mix with results."""
+    console(error=True).print(text, style="dim", soft_wrap=True)

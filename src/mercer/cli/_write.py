@@ -1,0 +1,67 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ._errors import CommandError
+
+
+def check_output(path: Path, force: bool, regular: bool = False) -> None:
+    """Raise if a file could not be written later on, before any work is done for it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    force : bool
+        Whether one that exists is to be replaced.
+    regular : bool
+        Whether devices and pipes will not do.
+    """
+    if path.is_dir():
+        raise CommandError(f"{path} is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise CommandError(f"the folder {path.parent} does not exist")
+    if regular and path.exists() and not path.is_file():
+        raise CommandError(f"{path} is not a regular file")
+    if path.exists() and path.is_file() and not force:
+        raise CommandError(f"{path} exists already; --force replaces it")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise CommandError(f"{path} cannot be written: permission denied")
+
+
+@contextmanager
+def replacing(path: Path, force: bool) -> Iterator[Path]:
+    """Yield a temporary file beside ``path``, which takes its name if the block ends well and is removed if not.
+
+    Devices and pipes are yielded themselves: nothing can take their place.
+    """
+    check_output(path, force)
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    # The ending stays, since it may tell a format.
+    temporary = target.with_name(f".{target.stem}-{secrets.token_hex(4)}{target.suffix}")
+    try:
+        try:
+            yield temporary
+            _flush(temporary)
+        except OSError as error:
+            if error.filename in (None, str(temporary), temporary):
+                error.filename = str(path)  # the name that the user knows
+            raise
+        check_output(path, force)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())  # a full disk shows now, not after the rename

@@ -1,0 +1,73 @@
+"""``mercer inspect``: what a saved model is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from . import _fitted, _show
+from ._model import describe_model, load_model
+from ._options import command, json_option
+
+
+@command(
+    "inspect",
+    "Show a saved model: kernel, proof, vectors, spectrum.",
+    ["mercer inspect houses.mercer", "mercer inspect houses.mercer --json"],
+)
+@click.argument("model")
+@json_option
+def inspect(model: str, as_json: bool) -> None:
+    """Show what is in the file MODEL, which mercer fit or mercer.save has written.
+
+    Its kernel as a formula and why it is one; how it was solved; its support vectors, import vectors or centres; the
+    spectrum of its kernel matrix and degrees of freedom; and how good it was on rows held out.
+    """
+    from mercer.persist import read_header
+
+    fitted = load_model(model)
+    header = read_header(model)
+    facts = describe_model(fitted)
+    report = getattr(fitted, "report_", None)
+    if as_json:
+        about = {name: header.get(name) for name in ("format", "version", "mercer", "bytes")}
+        told = None if report is None else _fitted.report_data(report)
+        _show.as_json({"file": {"name": model, **about}, **facts, "report": told})
+        return
+    _show.facts(_lines(model, header, facts))
+    if facts.get("certificate"):
+        _show.heading("Why this is a kernel" if facts["verdict"] == "proved" else "Is this a kernel?")
+        text = facts["certificate"]
+        _show.paragraph(text if len(facts["kernel"]) <= _fitted.LONG else _fitted.compact(text))
+    if report is not None:
+        _fitted.show_columns(report)
+        _fitted.show_scores(report)
+        _fitted.show_advice(report)
+
+
+def _lines(name: str, header: dict[str, Any], facts: dict[str, Any]) -> list[tuple[str, str]]:
+    from mercer.gram.budget import show_bytes
+
+    model = facts["model"] if facts["model"] == facts["estimator"] else f"{facts['model']}, a {facts['estimator']}"
+    lines = [
+        ("file", f"{name} ({show_bytes(header['bytes'])}, written by mercer {header['mercer']})"),
+        ("model", model),
+        ("kernel", facts["kernel"] or "none"),
+    ]
+    if facts["plan"]:
+        lines.append(("solved by", facts["plan"]))
+    if facts["n_vectors"] is not None:
+        of = f" of {facts['n_train']:,} training rows" if facts["n_train"] else ""
+        lines.append((facts["vectors"], f"{facts['n_vectors']:,}{of}"))
+    if "eigenvalues" in facts:
+        values = ", ".join(_show.number(value) for value in facts["eigenvalues"])
+        lines.append(("eigenvalues", f"{values}, … (kernel matrix of {facts['spectrum_of']:,} points)"))
+        lines.append(
+            ("spectrum", f"90 % of the trace in {facts['n_for_90_percent']:,} directions, 99 % in "
+             f"{facts['n_for_99_percent']:,}")
+        )  # fmt: skip
+        if facts["effective_dof"] is not None:
+            lines.append(("degrees of freedom", f"{_show.number(facts['effective_dof'])} of {facts['spectrum_of']:,}"))
+            lines.append(("leave-one-out error", f"{_show.number(facts['loo_error'])} (root mean square)"))
+    return lines

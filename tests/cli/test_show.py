@@ -1,0 +1,50 @@
+"""Numbers and texts for people, data for machines."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from mercer.cli import _show
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (-3.0, "-3"), (12345.678, "12,346"), (1234.5678, "1,234.6"), (1e20, "1e+20"), (math.nan, "–"),
+     (math.inf, "∞"), (-math.inf, "−∞"), (0.99951, "0.9995")],
+)  # fmt: skip
+def test_numbers(value, text):
+    assert _show.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0 µs"), (2e-5, "20 µs"), (0.9994, "999 ms"), (0.9996, "1.0 s"), (99.9, "99.9 s"), (99.96, "1 min 40 s"),
+     (3599.6, "1 h 0 min"), (48 * 3600, "2 days")],
+)  # fmt: skip
+def test_times(value, text):
+    assert _show.seconds(value) == text
+
+
+def test_json_has_no_numbers_that_json_has_not(capsys):
+    _show.as_json({"a": np.array([[1.0, math.nan], [math.inf, 2.0]]), "b": np.float32(0.5), "c": {"ü": (1, None)}})
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"a": [[1.0, None], [None, 2.0]], "b": 0.5, "c": {"ü": [1, None]}}
+
+
+def test_tables_fold_what_is_too_long(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    _show.table(["name", "text"], [["[red]a[/red]", "long " * 20], ["b", "x" * 70]])
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 40
+    assert "[red]a[/red]" in out  # names are not markup
+    assert out.count("long") == 20
+    assert out.count("x") == 71  # with that of "text"
+
+
+def test_wrapping_loses_no_word():
+    line = "  ├─ " + " ".join(f"word{i}" for i in range(40))
+    pieces = _show.wrap_line(line, 50)
+    assert max(map(len, pieces)) <= 50
+    assert " ".join(piece.lstrip(" │├─") for piece in pieces) == line.lstrip(" ├─")
