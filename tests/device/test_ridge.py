@@ -123,3 +123,26 @@ def test_expansions_stream_points_in_blocks(data, monkeypatch):
     g = Expansion(Gaussian(), torch.tensor(X), f.coef[:, 0])
     assert isinstance(g(T), np.ndarray)
     np.testing.assert_allclose(g(T), whole[:, 0] - 1.0, atol=1e-12)
+
+
+def test_a_device_that_runs_out_of_memory_leaves_the_model_unfitted(data, monkeypatch):
+    X, y, _ = data
+    model = KernelRidge(0.1, kernel=Gaussian(), device="cpu")
+
+    def refuse(*args, **kwargs):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+    monkeypatch.setattr(torch.linalg, "cholesky_ex", refuse)
+    with pytest.raises(RuntimeError, match=r"KernelRidge: the device ran out of memory .* give a smaller"):
+        model.fit(X, y)
+    assert not hasattr(model, "expansion_")
+
+
+def test_points_too_many_for_the_device_are_streamed_through_it(data, monkeypatch):
+    X, y, T = data
+    options = {"kernel": Gaussian(1.5), "alpha": 0.1, "solver": "nystroem", "n_centers": 30, "random_state": 0}
+    whole = KernelRidge(**options, fit_intercept=True, device="cpu").fit(X, y)
+    monkeypatch.setattr("mercer.gram.device.stream.FORMS", 10**9)
+    monkeypatch.setattr("mercer.gram.device.stream.LEAST", 37)
+    streamed = KernelRidge(**options, fit_intercept=True, device="cpu").fit(X, y)
+    np.testing.assert_allclose(streamed.predict(T), whole.predict(T), atol=1e-3)

@@ -17,7 +17,15 @@ from sklearn.utils.validation import validate_data
 from mercer.certify.verdict import Refuted, Verdict
 from mercer.features._validate import checked_objects, takes_sparse, takes_vectors
 from mercer.gram.budget import parse_memory
-from mercer.gram.device.library import device_memory, find_device, host_array, is_tensor, on_device
+from mercer.gram.device.library import (
+    device_memory,
+    find_device,
+    host_array,
+    is_out_of_memory,
+    is_tensor,
+    on_device,
+    out_of_memory,
+)
 from mercer.kernels import (
     Chi2,
     Constant,
@@ -313,7 +321,9 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
     before = dict(vars(estimator))
     try:
         yield
-    except BaseException:
+    except BaseException as reason:
         vars(estimator).clear()
         vars(estimator).update(before)
+        if is_out_of_memory(reason):
+            raise out_of_memory(reason, type(estimator).__name__) from None
         raise

@@ -77,6 +77,24 @@ def device_memory(device: Any, memory: float | str | None) -> int:
     return int(SHARE * (free + held))
 
 
+def is_out_of_memory(reason: BaseException) -> bool:
+    """Whether an exception says that a device has no memory left."""
+    return type(reason).__name__ == "OutOfMemoryError" and type(reason).__module__.partition(".")[0] == "torch"
+
+
+def out_of_memory(reason: BaseException, owner: str) -> DeviceError:
+    """Return the error to raise for it, after giving back what the failed work held."""
+    torch = load_torch()
+    text = str(reason).partition(". ")[0]
+    reason.__traceback__ = None  # its frames hold the tensors
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return DeviceError(
+        f"{owner}: the device ran out of memory in the middle of the work ({text}). Nothing is kept of it; give a "
+        "smaller budget such as memory='4GB', fewer points, or close what else uses the device"
+    )
+
+
 def host_array(X: Any) -> Any:
     """Return a tensor as a NumPy array, and other data as it is."""
     return X.detach().cpu().numpy() if is_tensor(X) else X

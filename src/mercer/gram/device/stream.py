@@ -36,6 +36,53 @@ def evaluated(
     return result[:, 0] if coef.ndim == 1 else result
 
 
+class CrossProducts:
+    """K_nm and its transpose times columns, for m centres on a device and n points there or on the host.
+
+    Points that would take more than half of the budget stay on the host and are sent over in blocks for each product.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : collection of n objects
+        The points.
+    centers : collection of m objects
+        The centres.
+    device : torch.device
+        Where to compute.
+    memory : int
+        Budget in bytes there.
+    """
+
+    def __init__(self, kernel: Kernel, X: Rows, centers: Rows, device: Any, memory: int) -> None:
+        self._kernel, self._X, self._centers, self._device, self._memory = kernel, X, centers, device, memory
+        needed = FORMS * 4 * X.shape[0] * X.shape[1] if _is_matrix(X) else 0
+        self.streamed = needed > memory // 2 and not is_tensor(X)
+        if not self.streamed:
+            self._down = Gram(kernel, X, centers, memory=memory, device=device)
+            self._across = Gram(kernel, centers, X, memory=memory, device=device)
+
+    def down(self, V: Any) -> Any:
+        """K_nm V, of shape (n, q)."""
+        if not self.streamed:
+            return self._down @ V
+        return load_torch().cat([self._gram(block) @ V for block in _blocks(self._X, self._device, self._memory)])
+
+    def across(self, V: Any) -> Any:
+        """K_mn V, of shape (m, q)."""
+        if not self.streamed:
+            return self._across @ V
+        total, start = 0.0, 0
+        for block in _blocks(self._X, self._device, self._memory):
+            total = total + self._gram(block).T @ V[start : start + len(block)]
+            start += len(block)
+        return total
+
+    def _gram(self, block: Any) -> Any:
+        return Gram(self._kernel, block, self._centers, memory=self._memory, device=self._device)
+
+
 def _blocks(X: Rows, device: Any, budget: int) -> Iterator[Any]:
     """Yield the points in blocks on the device; the next block is on its way while one is used."""
     if not _is_matrix(X) or length(X) == 0:

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from mercer.gram import Gram
 from mercer.gram.budget import require
 from mercer.gram.device.library import host_array, load_torch, on_device
+from mercer.gram.device.stream import CrossProducts
 from mercer.kernels.data import pick
 from mercer.solvers._sampling import some_rows
 from mercer.solvers.base import Problem, Solution
@@ -57,8 +58,7 @@ class DeviceNystroem:
         self.indices = self._choose(count, solver.selection, rng)
         self.centers = pick(problem.X, self.indices)
         options = {"memory": problem.memory, "device": problem.device}
-        self._down = Gram(problem.kernel, problem.X, self.centers, **options)
-        self._across = Gram(problem.kernel, self.centers, problem.X, **options)
+        self._products = CrossProducts(problem.kernel, problem.X, self.centers, problem.device, problem.memory)
         K = Gram(problem.kernel, self.centers, dtype=np.float64, **options).dense()
         self._triangle = _factor(K, JITTER * float(K.trace()))
         del K
@@ -89,7 +89,7 @@ class DeviceNystroem:
         coef = self._unwhiten(beta)
         intercept = mean
         if self.problem.fit_intercept:
-            intercept = mean - (self._weights * (self._down @ coef)).sum(0) / self._total
+            intercept = mean - (self._weights * self._products.down(coef)).sum(0) / self._total
         if worst > TOLERANCE:
             warnings.warn(
                 f"Nystroem stopped after {steps} iterations at a relative residual of {worst:.1e}, above "
@@ -133,7 +133,7 @@ class DeviceNystroem:
         first, count = slope.clone(), 0
         floor = torch.where(first > 0, first, torch.ones_like(first))
         while count < STEPS and bool((slope / floor > TOLERANCE**2).any()):
-            image = self._whiten(self._up(self._centred(self._down @ self._unwhiten(P)))) + alpha * P
+            image = self._whiten(self._up(self._centred(self._products.down(self._unwhiten(P))))) + alpha * P
             length = slope / (P * image).sum(0).clamp(min=torch.finfo(torch.float64).tiny)
             beta += length * P
             R -= length * image
@@ -152,7 +152,7 @@ class DeviceNystroem:
 
     def _up(self, V: Any) -> Any:
         """K_mn W V."""
-        return self._across @ (self._weights * V)
+        return self._products.across(self._weights * V)
 
     def _whiten(self, V: Any) -> Any:
         return self._torch.linalg.solve_triangular(self._triangle, V, upper=False)
