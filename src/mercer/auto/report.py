@@ -1,0 +1,183 @@
+"""What an automatic fit found out, as plain data: for printing, for pages and for files."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+Kind = Literal["numeric", "categorical", "text", "ignored"]
+Task = Literal["regression", "classification"]
+LOWER_IS_BETTER = ("RMSE", "MAE", "log-loss")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table, and what was done with it.
+
+    Parameters
+    ----------
+    name : str
+        Its name, or its position.
+    kind : {"numeric", "categorical", "text", "ignored"}
+        What it was taken for.
+    treatment : str
+        What was done, in a phrase for people.
+    missing : int
+        Rows without a value.
+    distinct : int
+        Different values.
+    """
+
+    name: str
+    kind: Kind
+    treatment: str
+    missing: int
+    distinct: int
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that was tried on the training rows.
+
+    Parameters
+    ----------
+    name : str
+        What it is.
+    kernel : str
+        Its kernel, as a formula.
+    score : float
+        What it scored on training rows that were left out, in the metric of the report.
+    seconds : float
+        How long that took.
+    chosen : bool
+        Whether it won.
+    note : str
+        Anything worth knowing.
+    """
+
+    name: str
+    kernel: str
+    score: float
+    seconds: float
+    chosen: bool
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a model scored on the rows held out.
+
+    Parameters
+    ----------
+    name : str
+        The model.
+    values : dict
+        Scores by the names of their metrics.
+    seconds : float
+        How long it took to fit, with everything that was tried before it was chosen.
+    """
+
+    name: str
+    values: dict[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Some of the rows held out, at most 2,000, for plots.
+
+    Parameters
+    ----------
+    truth : array of shape (m,)
+        Targets.
+    prediction : array of shape (m,)
+        What the model made of them before it saw them.
+    probabilities : array of shape (m, classes), optional
+        Of a classifier.
+    """
+
+    truth: np.ndarray
+    prediction: np.ndarray
+    probabilities: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an automatic fit did and found.
+
+    Parameters
+    ----------
+    task : {"regression", "classification"}
+        What was learned.
+    target : str
+        The name of the target.
+    n_rows, n_train, n_test : int
+        Rows in all, and those of the two parts that the scores are about.
+    columns : tuple of Column
+        All columns in their order.
+    candidates : tuple of Candidate
+        What was tried, in this order.
+    metric : str
+        The score that decides: a key of ``Score.values``.
+    scores : tuple of Score
+        Of the model and of two baselines on the rows held out; empty if there are none.
+    model : str
+        The class of the fitted model.
+    kernel : str
+        Its kernel, as a formula.
+    plan : str
+        How it was solved, and why so.
+    certificate : str
+        Why the kernel is one.
+    advice : tuple of str
+        What to try next.
+    seconds : float
+        How long everything took.
+    held_out : HeldOut, optional
+        Predictions of rows held out.
+
+    Examples
+    --------
+    >>> from mercer.auto.report import Column, Report
+    >>> column = Column("age", "numeric", "standardised", missing=0, distinct=40)
+    >>> empty = Report("regression", "y", 50, 40, 10, (column,), (), "RMSE", (), "", "", "", "", (), 0.0, None)
+    >>> empty.lower_is_better, empty.to_dict()["columns"][0]["name"]
+    (True, 'age')
+    """
+
+    task: Task
+    target: str
+    n_rows: int
+    n_train: int
+    n_test: int
+    columns: tuple[Column, ...]
+    candidates: tuple[Candidate, ...]
+    metric: str
+    scores: tuple[Score, ...]
+    model: str
+    kernel: str
+    plan: str
+    certificate: str
+    advice: tuple[str, ...]
+    seconds: float
+    held_out: HeldOut | None
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether small values of the metric are good."""
+        return self.metric in LOWER_IS_BETTER
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as dictionaries, lists, texts and numbers, ready for JSON."""
+        plain = asdict(replace(self, held_out=None))
+        if self.held_out is not None:
+            found = self.held_out
+            chances = None if found.probabilities is None else found.probabilities.tolist()
+            plain["held_out"] = {
+                "truth": found.truth.tolist(),
+                "prediction": found.prediction.tolist(),
+                "probabilities": chances,
+            }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}

@@ -1,0 +1,155 @@
+"""A column is recognised for what it is, and new rows are treated as the rows of the fit."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mercer.auto._values import label, read
+from mercer.auto.columns import MISSING, categories_of, learn, reshape_numbers, standardised, texts_of
+
+WORDS = ["a small brown dog", "two tall green trees", "a cat asleep", "rain in the morning", "nothing at all today"]
+
+
+def kind_of(name, values):
+    column, _ = learn(name, read(name, values))
+    return column.kind
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("size", [1.5, 2.0, 3.5], "numeric"),
+        ("count", np.arange(5), "numeric"),
+        ("nullable", pd.Series([1, None, 3], dtype="Int64"), "numeric"),
+        ("numbers as texts", ["1.5", "2", None, "7"], "numeric"),
+        ("when", pd.Series(pd.date_range("2024-01-01", periods=4)), "numeric"),
+        ("iso", ["2024-01-01", "2024-05-06", None], "numeric"),
+        ("days", [datetime.date(2024, 1, 1), datetime.date(2024, 2, 1)], "numeric"),
+        ("waited", pd.Series(pd.to_timedelta([1, 2, 3], unit="h")), "numeric"),
+        ("colour", ["red", "blue", "red", "red"], "categorical"),
+        ("happy", [True, False, True], "categorical"),
+        ("happy or not", [True, None, False], "categorical"),
+        ("code", pd.Categorical([1, 2, 1]), "categorical"),
+        ("mixture", [1.5, "x", 1.5], "categorical"),
+        ("said", WORDS, "text"),
+        ("constant", [3.0, 3.0], "ignored"),
+        ("same", ["x", "x"], "ignored"),
+        ("empty", [None, None], "ignored"),
+        ("id", np.arange(30), "ignored"),
+        ("customer_id", [f"c{i}" for i in range(30)], "ignored"),
+        ("plate", [f"XY {i}" for i in range(30)], "ignored"),
+        ("Unnamed: 0", np.arange(30), "ignored"),
+        ("solid", np.arange(30), "numeric"),
+        ("paid", np.arange(30), "numeric"),
+    ],
+)
+def test_kinds(name, values, kind):
+    assert kind_of(name, values) == kind
+
+
+def test_every_column_says_what_was_done_and_counts():
+    column, _ = learn("size", read("size", [1.0, np.nan, 2.0, 2.0]))
+    assert (column.missing, column.distinct) == (1, 2)
+    assert "median" in column.treatment
+    column, _ = learn("id", read("id", np.arange(30)))
+    assert "id" in column.treatment
+
+
+def test_missing_numbers_are_at_the_median_and_new_gaps_too():
+    _, step = learn("size", read("size", [1.0, np.nan, 2.0, 9.0]))
+    assert step["flagged"]
+    np.testing.assert_array_equal(standardised(step, read("size", [2.0, None])), [0.0, 0.0])
+
+
+def test_standardised_numbers_have_unit_spread():
+    values = 50.0 + 7.0 * np.random.default_rng(0).normal(size=2000)
+    _, step = learn("x", read("x", values))
+    found = standardised(step, read("x", values))
+    assert abs(np.median(found)) < 1e-12
+    assert found.std() == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_long_tail_is_bent_by_the_logarithm():
+    values = np.exp(1.5 * np.random.default_rng(0).normal(size=500))
+    column, step = learn("income", read("income", values))
+    assert "logarithm" in column.treatment
+    found = standardised(step, read("income", values))
+    assert abs(np.mean(found**3)) < 0.5
+    assert np.isfinite(standardised(step, read("income", [0.0, -5.0, 1e12]))).all()
+
+
+def test_a_long_tail_that_reaches_zero_is_bent_too():
+    values = np.r_[np.zeros(20), np.exp(1.5 * np.random.default_rng(0).normal(size=500))]
+    column, step = learn("income", read("income", values))
+    assert "logarithm" in column.treatment
+    assert np.isfinite(standardised(step, read("income", values))).all()
+
+
+def test_extreme_values_leave_only_ranks():
+    values = np.r_[np.random.default_rng(0).normal(size=300), -1e9, 1e9]
+    column, step = learn("x", read("x", values))
+    assert "ranks" in column.treatment
+    assert np.abs(standardised(step, read("x", values))).max() < 10
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=60))
+def test_bending_and_scaling_keep_the_order(values):
+    array = np.array(values)
+    column, step = learn("x", read("x", array))
+    if column.kind == "numeric":
+        order = np.argsort(array, kind="stable")
+        found = standardised(step, read("x", array))[order]
+        assert (np.diff(found) >= 0).all()
+        assert np.isfinite(found).all()
+
+
+def test_ties_take_the_middle_of_their_ranks():
+    step = {"shape": "ranks", "knots": [0.0, 1.0, 1.0, 1.0, 2.0], "offset": 0.0}
+    assert reshape_numbers(np.array([1.0]), step)[0] == pytest.approx(0.0)
+
+
+def test_missing_is_a_category_of_its_own():
+    column, step = learn("colour", read("colour", ["red", None, "blue", "red"]))
+    assert step["categories"] == ["red", MISSING, "blue"]
+    assert categories_of(step, read("colour", ["red", None, "green"])).tolist() == ["red", MISSING, "green"]
+    assert "1 missing" in column.treatment
+
+
+def test_a_category_is_the_same_whether_it_is_a_number_or_a_text():
+    assert {label("x", value) for value in (2, 2.0, "2", np.int64(2))} == {"2"}
+
+
+def test_texts_have_blanks_around_so_that_short_ones_have_words_too():
+    found = texts_of(read("said", ["Hello  World", None]), "said")
+    assert found.tolist() == ["  hello world  ", "    "]
+
+
+def test_infinite_numbers_are_refused_with_row_and_column():
+    with pytest.raises(ValueError, match="column 'size': row 1 is infinite"):
+        learn("size", read("size", [1.0, np.inf]))
+    _, step = learn("size", read("size", [1.0, 2.0]))
+    with pytest.raises(ValueError, match="column 'size': row 0 is infinite"):
+        standardised(step, read("size", [-np.inf]))
+
+
+def test_texts_where_numbers_were_are_refused_with_row_and_column():
+    _, step = learn("size", read("size", [1.0, 2.0]))
+    with pytest.raises(ValueError, match=r"column 'size' held numbers .* row 1 is 'large'"):
+        standardised(step, read("size", ["1.0", "large"]))
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, [1, 2]])
+def test_other_objects_are_refused(value):
+    with pytest.raises(TypeError, match="column 'x'"):
+        read("x", np.array([value, "a"], dtype=object) if isinstance(value, dict) else pd.Series([value, "a"]))
+
+
+def test_complex_numbers_are_refused():
+    with pytest.raises(TypeError, match="complex"):
+        read("x", np.array([1j]))
