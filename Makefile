@@ -4,21 +4,31 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test test-torch test-gpu lint bench docs clean
 
 help:
 	@echo "make demo    set everything up and show the library at work"
 	@echo "make test    set everything up and run the whole suite"
+	@echo "make test-torch   the tests of devices, with torch on the processor and Triton's interpreter"
+	@echo "make test-gpu     the same on a CUDA device, with the torch that PYTHON has"
 	@echo "make lint    style, types and the import contract"
 	@echo "make bench   side by side with other libraries (MERCER_DATA=folder adds real data)"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make clean   remove everything that was built"
 
 demo: $(VENV)/.demo
-	$(BIN)/python examples/demo.py
+	$(BIN)/mercer demo
 
 test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto  # one worker a core, one thread a worker
+
+test-torch: $(VENV)/.test $(VENV)/.torch
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/device
+	TRITON_INTERPRET=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/device/test_fused.py
+
+test-gpu:  # everything that is needed must be there: the package itself and torch with CUDA
+	$(PYTHON) -m pytest tests/device
+	$(PYTHON) -m benchmarks gpu
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -49,7 +59,8 @@ EXTRA = $(BIN)/python tools/extra.py $(1) > $(VENV)/$(1).txt && \
   $(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/$(1).txt
 $(VENV)/.demo: $(VENV)/.installed
 	$(call EXTRA,plot)
+	$(call EXTRA,command)
 	@touch $@
-$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(VENV)/.installed
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.torch: $(VENV)/.%: $(VENV)/.installed
 	$(call EXTRA,$*)
 	@touch $@

@@ -8,6 +8,7 @@ from .expansion import Expansion
 from .gram import Gram, MemoryBudgetError
 
 if TYPE_CHECKING:
+    from .auto import AutoClassifier, AutoRegressor
     from .models import (
         SVC,
         SVCCV,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         ParzenDensity,
         ParzenRegressor,
     )
+    from .persist import ModelFileError, load, save
     from .solvers.plan import plan
 
 __version__ = "0.1.0"
@@ -38,6 +40,8 @@ __all__ = [
     "SVCCV",
     "SVR",
     "SVRCV",
+    "AutoClassifier",
+    "AutoRegressor",
     "Expansion",
     "Gram",
     "ImportVectorMachine",
@@ -51,6 +55,7 @@ __all__ = [
     "KernelRidgeCV",
     "KernelRidgeClassifier",
     "MemoryBudgetError",
+    "ModelFileError",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
@@ -59,8 +64,18 @@ __all__ = [
     "ParzenRegressor",
     "certify",
     "kernels",
+    "load",
     "plan",
+    "save",
 ]
+_HOMES = {
+    "AutoClassifier": "mercer.auto",
+    "AutoRegressor": "mercer.auto",
+    "ModelFileError": "mercer.persist",
+    "load": "mercer.persist",
+    "plan": "mercer.solvers",
+    "save": "mercer.persist",
+}
 
 
 # Estimators need scikit-learn, whose import takes longer than that of everything above together.
@@ -69,4 +84,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'mercer' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("mercer.solvers" if name == "plan" else "mercer.models"), name)
+    return getattr(import_module(_HOMES.get(name, "mercer.models")), name)

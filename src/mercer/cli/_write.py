@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from mercer._replace import replacing as whole_file
 
 from ._errors import CommandError
 
@@ -46,22 +47,10 @@ def replacing(path: Path, force: bool) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target
         return
-    # The ending stays, since it may tell a format.
-    temporary = target.with_name(f".{target.stem}-{secrets.token_hex(4)}{target.suffix}")
     try:
-        try:
+        with whole_file(target, lambda: check_output(path, force)) as temporary:
             yield temporary
-            _flush(temporary)
-        except OSError as error:
-            if error.filename in (None, str(temporary), temporary):
-                error.filename = str(path)  # the name that the user knows
-            raise
-        check_output(path, force)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _flush(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())  # a full disk shows now, not after the rename
+    except OSError as error:
+        if error.filename is None or Path(error.filename).parent == target.parent:
+            error.filename = str(path)  # the name that the user knows
+        raise

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 from typing import Any
+
+from mercer._replace import check_free, replacing
 
 from ._page import render_report
 
@@ -36,20 +37,7 @@ def write_report(
         If the file is there and ``overwrite`` is False.
     """
     target = Path(os.path.realpath(path))  # so that a link stays a link
-    _check_free(target, overwrite)
+    check_free(target, overwrite)
     page = render_report(model, model_path=model_path).encode()
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as stream:
-            stream.write(page)
-            stream.flush()
-            os.fsync(stream.fileno())  # a full disk shows now, not after the rename
-        _check_free(target, overwrite)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _check_free(target: Path, overwrite: bool) -> None:
-    if target.exists() and not overwrite:
-        raise FileExistsError(f"{target} is there already; pass overwrite=True to replace it")
+    with replacing(target, lambda: check_free(target, overwrite)) as temporary:
+        temporary.write_bytes(page)

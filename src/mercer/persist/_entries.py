@@ -1,0 +1,146 @@
+"""How an object of a known type is taken apart into named values, and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol
+
+from .errors import ModelFileError
+
+Kinds = tuple[type, ...]  # what a value may be
+Values = dict[str, Any]
+
+
+class Entry(Protocol):
+    """A type that files may hold."""
+
+    @property
+    def name(self) -> str:
+        """What files call it."""
+
+    @property
+    def cls(self) -> type:
+        """The type."""
+
+    @property
+    def sections(self) -> Mapping[str, Mapping[str, Kinds]]:
+        """The values of such an object, in sections, with what each may be."""
+
+    def split(self, value: Any) -> dict[str, Values]:
+        """Return the values of an object."""
+
+    def join(self, sections: dict[str, Values]) -> Any:
+        """Return an object with these values, or raise if there is none."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """An object that is its fields: its constructor takes them by name and keeps them under the same names.
+
+    Parameters
+    ----------
+    name : str
+        What files call it.
+    cls : type
+        The type.
+    kinds : dict
+        Its fields, with what each may be.
+    bare : bool
+        Whether the constructor does work and is left out, the attributes being set directly.
+    check : function of the fields, optional
+        Raises where they do not go together; it may return changed fields.
+    """
+
+    name: str
+    cls: type
+    kinds: Mapping[str, Kinds]
+    bare: bool = False
+    check: Callable[[Values], Values] | None = None
+    sections: Mapping[str, Mapping[str, Kinds]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sections", {"fields": self.kinds})
+
+    def split(self, value: Any) -> dict[str, Values]:
+        """Return the fields."""
+        return {"fields": {name: getattr(value, name) for name in self.kinds}}
+
+    def join(self, sections: dict[str, Values]) -> Any:
+        """Return the object, by its constructor unless it is bare."""
+        values = sections["fields"]
+        check_kinds(self.name, values, self.kinds)
+        if self.check is not None:
+            values = self.check(values)
+        if not self.bare:
+            return self.cls(**values)
+        check_complete(self.name, values, self.kinds)
+        made: Any = object.__new__(self.cls)
+        vars(made).update(values)
+        return made
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted estimator: its parameters, and what a fit has learnt.
+
+    Parameters
+    ----------
+    name : str
+        What files call it.
+    cls : type
+        The type.
+    kinds : dict
+        What a fit may have set, with what each may be.  Attributes that someone else has added are left out.
+    needed : tuple of str
+        What there must be.
+    """
+
+    name: str
+    cls: Any
+    kinds: Mapping[str, Kinds]
+    needed: tuple[str, ...]
+    sections: Mapping[str, Mapping[str, Kinds]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        params = dict.fromkeys(self.cls._get_param_names(), (object,))
+        object.__setattr__(self, "sections", {"params": params, "fitted": self.kinds})
+
+    def split(self, value: Any) -> dict[str, Values]:
+        """Return the parameters and the fitted attributes."""
+        own = vars(value)
+        return {
+            "params": value.get_params(deep=False),
+            "fitted": {name: own[name] for name in self.kinds if name in own},
+        }
+
+    def join(self, sections: dict[str, Values]) -> Any:
+        """Return the estimator; scikit-learn's constructors only keep what they are given."""
+        fitted = sections["fitted"]
+        check_kinds(self.name, fitted, self.kinds)
+        check_complete(self.name, fitted, self.needed)
+        made = self.cls(**sections["params"])
+        vars(made).update(fitted)
+        return made
+
+
+def from_dataclass(cls: Any, /, **kinds: Kinds) -> Record:
+    """Return the entry of a dataclass, with what some of its fields may be."""
+    known = {each.name: kinds.pop(each.name, (object,)) for each in fields(cls) if each.init}
+    if kinds:
+        raise TypeError(f"{cls.__name__} has no fields {sorted(kinds)}")
+    return Record(cls.__name__, cls, known)
+
+
+def check_kinds(owner: str, values: Values, kinds: Mapping[str, Kinds]) -> None:
+    """Raise if a value is not of its kind."""
+    for name, value in values.items():
+        if not isinstance(value, kinds[name]):
+            raise ModelFileError(f"{name} of {owner} is of the type {type(value).__name__}")
+
+
+def check_complete(owner: str, values: Values, needed: Any) -> None:
+    """Raise if a value is missing."""
+    missing = [name for name in needed if name not in values]
+    if missing:
+        raise ModelFileError(f"{owner} has no {missing[0]}")
