@@ -11,7 +11,6 @@ from scipy import sparse
 from mercer import Expansion
 from mercer.gram.budget import MemoryBudgetError
 from mercer.kernels import Constant, Gaussian, Linear, Polynomial, Sinc
-from mercer.solvers import primal
 from mercer.solvers.base import Problem
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.primal import Primal
@@ -70,10 +69,10 @@ def test_weights_and_expansion_are_the_same_function(reference, variant):
 def test_blocks_of_rows_change_nothing(reference, variant, monkeypatch):
     problem = reference.problem(**variant)
     whole = Primal().prepare(problem).solve(ALPHA, loo=True)
-    monkeypatch.setattr(primal, "BLOCK_BYTES", 0)
-    monkeypatch.setattr(primal, "BLOCK_ROWS", 4)
+    monkeypatch.setattr("mercer.solvers._primal_rows.BLOCK_BYTES", 0)
+    monkeypatch.setattr("mercer.solvers._primal_rows.BLOCK_ROWS", 4)
     prepared = Primal().prepare(problem)
-    assert len(list(prepared._blocks())) == 8
+    assert len(list(prepared._rows._blocks())) == 8
     parts = prepared.solve(ALPHA, loo=True)
     np.testing.assert_allclose(parts.coef, whole.coef, atol=1e-11)
     np.testing.assert_allclose(parts.intercept, whole.intercept, atol=1e-11)
@@ -84,8 +83,8 @@ def test_data_in_order_and_far_from_the_origin_loses_no_digits(reference, monkey
     problem = reference.problem(n=60, fit_intercept=True, kernel=Linear())
     X = np.sort(problem.X, axis=0)
     near = Primal().prepare(replace(problem, X=X)).solve(0.1)
-    monkeypatch.setattr(primal, "BLOCK_BYTES", 0)
-    monkeypatch.setattr(primal, "BLOCK_ROWS", 10)
+    monkeypatch.setattr("mercer.solvers._primal_rows.BLOCK_BYTES", 0)
+    monkeypatch.setattr("mercer.solvers._primal_rows.BLOCK_ROWS", 10)
     moved = Primal().prepare(replace(problem, X=X + 1e5, y=problem.y + 1e5)).solve(0.1)
     np.testing.assert_allclose(moved.w, near.w, atol=1e-9)
 

@@ -12,10 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.features._params import KernelParams
+from mercer.gram.device.library import host_array
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.data import Rows, length, pick
 
-from ._kernel_argument import accepts_sparse, checked_rows, default_gaussian, is_precomputed, training_kernel
+from ._engine import where_the_data_lives
+from ._kernel_argument import (
+    accepts_sparse,
+    checked_rows,
+    default_gaussian,
+    device_of,
+    is_precomputed,
+    training_kernel,
+)
 from ._targets import checked_labels, checked_weights, encoded
 
 
@@ -60,12 +69,14 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
     kernel: Any
     assume_psd: bool
     class_weight: Any = None  # of those that have such a parameter
+    device: Any = None  # likewise
     expansion_: Expansion
 
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return the value for the second of two classes, or one for each of more."""
         raise NotImplementedError
 
+    @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return the class of largest value for all points, the first of equals.
 
@@ -112,7 +123,7 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
     def _resolved(self, argument: Any, data: Labelled) -> Kernel:
         """Return the kernel that an argument stands for, checked."""
         if argument is None:
-            return default_gaussian(pick(data.X, data.kept), data.weights)
+            return default_gaussian(data.points, data.weights, device_of(self, data.X))
         return training_kernel(self, argument, data.X, assume_psd=self.assume_psd)
 
     def __sklearn_tags__(self) -> Tags:
@@ -130,6 +141,7 @@ def winners(values: np.ndarray) -> np.ndarray:
     >>> winners(np.array([-1.0, 2.0])).tolist(), winners(np.array([[1.0, 3.0, 3.0]])).tolist()
     ([0, 1], [1])
     """
+    values = host_array(values)
     if values.ndim == 2 and values.shape[1] > 1:
         return np.asarray(values.argmax(axis=1))
     return (values.reshape(len(values)) > 0).astype(int)

@@ -199,8 +199,10 @@ def _tensor_variance(X: Any, weights: np.ndarray | None) -> float:
     return float(shares @ (values - mean).square_().mean(1))
 
 
-def default_gaussian(X: Any, weights: np.ndarray | None) -> Gaussian:
+def default_gaussian(X: Any, weights: np.ndarray | None, device: Any = None) -> Gaussian:
     """Return the Gaussian of scikit-learn's gamma="scale", 1/(columns · variance), for data that may be weighted."""
+    if device is not None and isinstance(X, np.ndarray):
+        X = on_device(X, device, X.dtype)  # which sums up sooner than the host has read it
     spread = X.shape[1] * variance(X, weights)
     return Gaussian.from_gamma(1.0 / spread) if spread > 0 else Gaussian()
 

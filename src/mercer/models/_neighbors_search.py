@@ -10,7 +10,9 @@ import numpy as np
 
 from mercer.gram.backend import Backend
 from mercer.gram.budget import parse_memory, require
+from mercer.gram.device.library import device_memory, host_array
 from mercer.gram.operator import choose_backend
+from mercer.gram.program import UnsupportedError
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows
 from mercer.kernels.processors import default_threads
@@ -44,7 +46,14 @@ class _Best:
 
 
 def nearest(
-    kernel: Kernel, X: Rows, Z: Rows, k: int, *, exclude: bool = False, memory: float | str | None = None
+    kernel: Kernel,
+    X: Rows,
+    Z: Rows,
+    k: int,
+    *,
+    exclude: bool = False,
+    memory: float | str | None = None,
+    device: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and indices of the k points of Z nearest to each point of X in feature space.
 
@@ -62,6 +71,8 @@ def nearest(
         Whether X is Z and no point counts as its own neighbour.
     memory : int or str, optional
         Budget in bytes.
+    device : torch.device, optional
+        Where to search matrices of numbers; on the host if not given.
 
     Returns
     -------
@@ -74,7 +85,7 @@ def nearest(
     >>> nearest(Linear(), np.array([[1.0]]), np.array([[5.0], [0.0], [2.0]]), 2)
     (array([[1., 1.]]), array([[1, 2]]))
     """
-    return nearest_by(ranking(kernel), kernel, X, Z, k, exclude=exclude, memory=memory)
+    return nearest_by(ranking(kernel), kernel, X, Z, k, exclude=exclude, memory=memory, device=device)
 
 
 def nearest_by(
@@ -86,8 +97,37 @@ def nearest_by(
     *,
     exclude: bool = False,
     memory: float | str | None = None,
+    device: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what :func:`nearest` does, for a ranking at hand."""
+    values, indices = _found(order, kernel, X, Z, k, exclude, memory, device)
+
+    def diagonal() -> np.ndarray:
+        return kernel.diag(host_array(X)).astype(np.float64)[:, None]
+
+    return np.sqrt(order.squared_distance(values, diagonal)), indices
+
+
+def _found(
+    order: Ranking, kernel: Kernel, X: Rows, Z: Rows, k: int, exclude: bool, memory: Any, device: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Search where that is asked for, or here if that place has no way to."""
+    if device is not None:
+        from ._neighbors_device import device_nearest
+
+        options: Any = {"slack": SLACK, "spare": SPARE, "exclude": exclude, "device": device}
+        try:
+            return device_nearest(order, kernel, X, Z, k, memory=device_memory(device, memory), **options)
+        except UnsupportedError:
+            pass
+    points = host_array(Z)
+    return _search_here(order, kernel, points if X is Z else host_array(X), points, k, exclude, memory)
+
+
+def _search_here(
+    order: Ranking, kernel: Kernel, X: Rows, Z: Rows, k: int, exclude: bool, memory: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Search on the host."""
     budget = parse_memory(memory)
     backend = choose_backend(order.expression, X, Z, repr(kernel), "auto", np.float64)
     m, n = backend.shape
@@ -118,11 +158,7 @@ def nearest_by(
             pass
     finally:  # an error or Ctrl-C does not wait for the blocks that have not begun
         pool.shutdown(cancel_futures=True)
-
-    def diagonal() -> np.ndarray:
-        return kernel.diag(X).astype(np.float64)[:, None]
-
-    return np.sqrt(order.squared_distance(values, diagonal)), indices
+    return values, indices
 
 
 def _tile(budget: int, entry: int, queries: int, points: int, k: int) -> tuple[int, int]:

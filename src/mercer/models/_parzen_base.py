@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
 from mercer.features._params import KernelParams
-from mercer.features._validate import checked_objects
+from mercer.gram.device.library import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length, pick
 
-from ._kernel_argument import accepts_sparse
+from ._kernel_argument import accepts_sparse, checked_rows, device_among
 from ._parzen_scale import LeaveOneOut
 from ._parzen_sums import WindowSum, warn_unreached
 from ._parzen_windows import resolve_window
@@ -29,6 +29,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
     kernel: Any
     length_scale: Any
     memory: float | str | None
+    device: Any
     random_state: Any
 
     def _points(self, X: Rows, sample_weight: Any) -> tuple[Kernel, bool, Any, np.ndarray, np.ndarray, int]:
@@ -37,12 +38,12 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
         That is points, weights and positions of those with a positive weight, and how many points there are in all.
         """
         kernel, search = resolve_window(self, self.kernel, self.length_scale)
-        X = checked_objects(self, X, kernel, reset=True)
+        X = checked_rows(self, X, kernel, reset=True)
         n = length(X)
         weights = checked_weights(self, sample_weight, n)
         weights = np.ones(n) if weights is None else weights
         kept = np.flatnonzero(weights)
-        kernel.diag(pick(X, kept[:1]))  # so that objects the window cannot take are refused before all else
+        kernel.diag(host_array(pick(X, kept[:1])))  # so that objects the window cannot take are refused before all else
         return kernel, search, X if len(kept) == n else pick(X, kept), weights[kept], kept, n
 
     def _settle(self, kernel: Any, search: bool, X: Rows, loss: Loss) -> None:
@@ -50,7 +51,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
         for name in ("loo_length_scales_", "loo_losses_", "n_loo_points_"):
             self.__dict__.pop(name, None)
         if search:
-            left_out = LeaveOneOut(self, kernel, X, self.memory, self.random_state)
+            left_out = LeaveOneOut(self, kernel, host_array(X), self.memory, self.random_state)
             found = left_out.minimise(lambda scale: loss(left_out, scale))
             kernel = kernel.with_params(length_scale=found.length_scale)
             self.loo_length_scales_, self.loo_losses_, self.n_loo_points_ = found.tried, found.losses, found.points
@@ -58,10 +59,11 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
         self.length_scale_ = kernel.get_params(deep=False).get("length_scale")
 
     def _checked(self, X: Rows) -> Any:
-        return checked_objects(self, X, self.kernel_, reset=False)
+        return checked_rows(self, X, self.kernel_, reset=False)
 
-    def _windows(self) -> WindowSum:
-        return WindowSum(self.kernel_, self.X_fit_, self.memory)
+    def _windows(self, X: Rows) -> WindowSum:
+        """Return the sums of windows at points, computed where those and the training points are."""
+        return WindowSum(self.kernel_, self.X_fit_, self.memory, device_among(self, X, self.X_fit_))
 
     def _fill(self, windows: WindowSum, X: Rows, empty: np.ndarray, of_points: np.ndarray, mean: Any, word: str) -> Any:
         """Return what points outside of all windows get: that of the nearest training point, or a mean."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, qr, solve_triangular
+from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.preprocessing import KernelCenterer
 from sklearn.utils import check_random_state
@@ -15,8 +15,10 @@ from sklearn.utils import check_random_state
 from mercer.features import Nystroem
 from mercer.gram import Gram
 from mercer.gram.budget import parse_memory, require
+from mercer.gram.device.library import host_array, is_tensor, load_torch, on_device
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length, pick
+from mercer.solvers._either import orthonormal
 
 ENTRY = 24.0  # bytes for each entry of a matrix that is decomposed
 OVERSAMPLING = 10  # random directions beyond the number of components
@@ -30,8 +32,8 @@ class Centred:
     """HKH with H = I − 11ᵀ/n, kept as a matrix or evaluated at every product."""
 
     size: int
-    means: np.ndarray  # of the columns of K, which new points are centred by
-    matrix: np.ndarray | None
+    means: Any  # of the columns of K, which new points are centred by
+    matrix: Any | None  # an array, or a tensor on a device
     gram: Any
 
     @classmethod
@@ -39,22 +41,44 @@ class Centred:
         """Centre a Gram, or an array of its values."""
         n = gram.shape[0]
         if not dense:
-            return cls(n, gram @ np.ones(n) / n, None, gram)
+            return cls(n, host_array(gram @ np.ones(n)) / n, None, gram)
         require(ENTRY * n * n, budget, f"an eigendecomposition of the {n} × {n} matrix", REMEDY)
         K = gram.dense(np.float64) if isinstance(gram, Gram) else np.array(gram, dtype=np.float64)
         means = K.mean(axis=0)
+        if is_tensor(K):
+            K -= means
+            K -= means[:, None] - means.mean()
+            return cls(n, host_array(means), K, None)
         return cls(n, means, KernelCenterer().fit(K).transform(K, copy=False), None)
 
-    def __call__(self, V: np.ndarray) -> np.ndarray:
-        """Multiply."""
+    @property
+    def device(self) -> Any:
+        """Where products are computed, None for the host."""
+        if self.matrix is None:
+            return getattr(self.gram, "device", None)
+        return self.matrix.device if is_tensor(self.matrix) else None
+
+    def __call__(self, V: Any) -> Any:
+        """Multiply an array, or a tensor on a device."""
         if self.matrix is not None:
-            return np.asarray(self.matrix @ V)
+            return self.matrix @ V
         product = self.gram @ (V - V.mean(axis=0))
-        return np.asarray(product - product.mean(axis=0))
+        return product - product.mean(axis=0)
+
+    def on_arrays(self, V: np.ndarray) -> np.ndarray:
+        """Multiply an array, wherever that happens."""
+        return np.asarray(host_array(self(self.place(V))))
+
+    def place(self, V: np.ndarray) -> Any:
+        """Return an array as products take it."""
+        return V if self.device is None else on_device(V, self.device, np.float64)
 
 
 def exact(K: Centred, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest eigenvalues, in ascending order, and their eigenvectors."""
+    if is_tensor(K.matrix):
+        values, vectors = load_torch().linalg.eigh(K.matrix)
+        return host_array(values[-count:]), host_array(vectors[:, -count:].contiguous())
     return eigh(K.matrix, subset_by_index=(K.size - count, K.size - 1))
 
 
@@ -62,7 +86,7 @@ def krylov(
     K: Centred, count: int, tol: float, max_iter: int | None, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the same by ARPACK's implicitly restarted Lanczos method."""
-    operator = LinearOperator((K.size, K.size), matvec=K, matmat=K, dtype=np.float64)
+    operator = LinearOperator((K.size, K.size), matvec=K.on_arrays, matmat=K.on_arrays, dtype=np.float64)
     try:
         return eigsh(operator, count, which="LA", tol=tol, maxiter=max_iter, v0=start)
     except ArpackNoConvergence as failure:
@@ -74,19 +98,25 @@ def krylov(
 
 
 def randomised(
-    multiply: Callable[[np.ndarray], np.ndarray], size: int, count: int, power: int, rng: np.random.RandomState
+    multiply: Callable[[Any], Any],
+    size: int,
+    count: int,
+    power: int,
+    rng: np.random.RandomState,
+    place: Callable[[np.ndarray], Any] = np.asarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the eigenvalues that are largest in size, from the range of the matrix on random vectors.
 
-    Each of the ``power`` products makes small eigenvalues matter less.
+    Each of the ``power`` products makes small eigenvalues matter less.  ``place`` takes the random vectors to where
+    products are computed.
     """
-    basis = rng.normal(size=(size, min(size, count + OVERSAMPLING)))
+    basis = place(rng.normal(size=(size, min(size, count + OVERSAMPLING))))
     for _ in range(power + 1):
-        basis = qr(multiply(basis), mode="economic")[0]
-    inside = basis.T @ multiply(basis)
+        basis = orthonormal(multiply(basis))
+    inside = host_array(basis.T @ multiply(basis))
     values, vectors = np.linalg.eigh((inside + inside.T) / 2)
     largest = np.argsort(-np.abs(values), kind="stable")[:count]
-    return values[largest], basis @ vectors[:, largest]
+    return values[largest], np.asarray(host_array(basis @ place(vectors[:, largest])))
 
 
 def decompose(
@@ -110,7 +140,7 @@ def decompose(
     if solver == "arpack":
         return K.means, *krylov(K, count, tol, max_iter, rng.uniform(-1, 1, n))
     power = (7 if count < 0.1 * n else 4) if iterated_power == "auto" else iterated_power
-    return K.means, *randomised(K, n, count, power, rng)
+    return K.means, *randomised(K, n, count, power, rng, K.place)
 
 
 def fits(n: int, memory: Any) -> bool:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
-from mercer.gram.budget import parse_memory
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
+from mercer.solvers._either import expit, log_expit, log_softmax, softmax, stack
 from mercer.solvers.base import Problem
 from mercer.solvers.logistic_loss import LogisticLoss, make_loss
 
 from ._classifier import KernelClassifier, Labelled
-from ._kernel_argument import checked_rows, cross_kernel, is_precomputed
+from ._engine import where_the_data_lives
+from ._kernel_argument import checked_rows, cross_kernel, is_precomputed, place_of
 from ._targets import checked_positive
 
 
@@ -26,6 +26,7 @@ def loss_of(data: Labelled) -> LogisticLoss:
 class ProbabilityClassifier(KernelClassifier):
     """A classifier whose functions are log-odds; subclasses set ``kernel`` and the fitted attributes used here."""
 
+    @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return the log-odds of the second of two classes, or f_q(x) + b_q for each of more classes.
 
@@ -41,8 +42,10 @@ class ProbabilityClassifier(KernelClassifier):
         check_is_fitted(self)
         if is_precomputed(self.kernel):
             return np.asarray(cross_kernel(self, X) @ self.dual_coef_ + self.intercept_)
-        return self.expansion_(checked_rows(self, X, self._argument(), reset=False), memory=self.memory)
+        X = checked_rows(self, X, self._argument(), reset=False)
+        return self.expansion_(X, memory=self.memory, device=self.device)
 
+    @where_the_data_lives
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Return the probabilities of all classes, in the order of ``classes_``.
 
@@ -56,8 +59,9 @@ class ProbabilityClassifier(KernelClassifier):
         array of shape (m, classes)
         """
         values = self.decision_function(X)
-        return np.column_stack([expit(-values), expit(values)]) if values.ndim == 1 else softmax(values, axis=1)
+        return stack([expit(-values), expit(values)], 1) if values.ndim == 1 else softmax(values)
 
+    @where_the_data_lives
     def predict_log_proba(self, X: Rows) -> np.ndarray:
         """Return the logarithms of the probabilities, finite also where those vanish.
 
@@ -72,20 +76,25 @@ class ProbabilityClassifier(KernelClassifier):
         """
         values = self.decision_function(X)
         if values.ndim == 1:
-            return np.column_stack([log_expit(-values), log_expit(values)])
-        return np.asarray(log_softmax(values, axis=1))
+            return stack([log_expit(-values), log_expit(values)], 1)
+        return log_softmax(values)
 
     def _problem(self, kernel: Kernel, data: Labelled) -> Problem:
         outputs = loss_of(data).outputs
         targets = np.zeros((len(data.codes), outputs))
-        return Problem(kernel, data.points, targets, data.weights, bool(self.fit_intercept), parse_memory(self.memory))
+        device, memory = place_of(self, data.X)
+        return Problem(kernel, data.points, targets, data.weights, bool(self.fit_intercept), memory, device)
 
     def _penalty(self, data: Labelled) -> float:
         """Return α of the sum form."""
+        return self._penalty_of(float(data.weights.sum()))
+
+    def _penalty_of(self, total: float) -> float:
+        """Return α of the sum form, for points of this weight in all."""
         alpha = checked_positive(self, "alpha", self.alpha)
         if self.scaling not in ("sum", "mean"):
             raise ValueError(f"{type(self).__name__}: scaling must be 'sum' or 'mean', got {self.scaling!r}")
-        return alpha * (float(data.weights.sum()) if self.scaling == "mean" else 1.0)
+        return alpha * (total if self.scaling == "mean" else 1.0)
 
     def _keep(
         self, kernel: Kernel, data: Labelled, centers: Rows, places: np.ndarray | None, coef: np.ndarray, b: np.ndarray
@@ -96,8 +105,15 @@ class ProbabilityClassifier(KernelClassifier):
         if is_precomputed(self.kernel) or places is None:
             full = np.zeros((length(data.X), coef.shape[1]))
             full[positions] = coef
+        self._keep_function(data.classes, kernel, centers, coef, b)
+        self.X_fit_, self.dual_coef_ = data.X, full[:, 0] if coef.shape[1] == 1 else full
+
+    def _keep_function(
+        self, classes: np.ndarray, kernel: Kernel, centers: Rows, coef: np.ndarray, b: np.ndarray
+    ) -> None:
+        """Set the attributes that the function itself has; the centres stand for all points."""
         two = coef.shape[1] == 1
-        self.classes_, self.kernel_, self.X_fit_ = data.classes, kernel, data.X
-        self.dual_coef_ = full[:, 0] if two else full
+        self.classes_, self.kernel_, self.X_fit_ = classes, kernel, centers
+        self.dual_coef_ = coef[:, 0] if two else coef
         self.intercept_ = float(b[0]) if two else b
-        self.expansion_ = Expansion(kernel, centers, coef[:, 0] if two else coef, self.intercept_)
+        self.expansion_ = Expansion(kernel, centers, self.dual_coef_, self.intercept_)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -15,3 +16,12 @@ def reporter(estimator: Any, context: Any) -> Callable[[int, float], bool]:
         return bool(task.call_on_fit_task_end(estimator=estimator))
 
     return on_step
+
+
+@contextmanager
+def told(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[int, float], bool]]:
+    """Tell scikit-learn's callbacks that a fit begins and that it ends; steps in between go to what this yields."""
+    context = estimator._init_callback_context(max_subtasks=None)
+    context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+    yield reporter(estimator, context)
+    context.call_on_fit_task_end(estimator=estimator, X=X, y=y)

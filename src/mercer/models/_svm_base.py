@@ -18,13 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.expansion import Expansion
 from mercer.features._params import KernelParams
 from mercer.gram.budget import parse_memory
+from mercer.gram.device.library import host_array
 from mercer.kernels import Linear
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers._smo_rounds import Progress
 from mercer.solvers.dual import DualProblem, DualSolution
 from mercer.solvers.smo import SMO
 
-from ._kernel_argument import accepts_sparse, all_or_nothing, is_precomputed
+from ._kernel_argument import accepts_sparse, all_or_nothing, device_of, is_precomputed
 from ._svm_kernel import TrainingKernel, function_matrix, gamma_of, is_function, rows_of, training_kernel
 from ._svm_problem import check_options, finite_penalty, positive_weights
 
@@ -58,6 +59,7 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
     max_iter: int
     max_time: float | None
     memory: float | str | None
+    device: Any
     verbose: bool | int
     shrinking: bool
 
@@ -104,15 +106,25 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         training = training_kernel(self, X)
         C = finite_penalty(getattr(self, "C", 1.0), training.solved, training.points)
         parts = self._parts(targets, weights, C)
-        solutions = self._solve(training, n, parts, progress)
+        device = self._device(X)
+        solutions = self._solve(training, n, parts, progress, device)
         self._keep_solutions(training, X, parts, [self._read(solution) for solution in solutions], targets)
-        self._keep_evidence(parts, solutions)
+        self._keep_evidence(parts, solutions, device)
+
+    def _device(self, X: Any) -> Any:
+        """Return the device to compute on, or None for the host, which takes sparse data, matrices and functions."""
+        here = is_precomputed(self.kernel) or is_function(self.kernel) or sparse.issparse(X)
+        return None if here else device_of(self, X)
 
     def _solve(
-        self, training: TrainingKernel, n: int, parts: list[Part], progress: Progress | None
+        self, training: TrainingKernel, n: int, parts: list[Part], progress: Progress | None, device: Any
     ) -> list[DualSolution]:
         memory = None if self.memory is None else parse_memory(self.memory)
         solver = SMO(self.tol, self.max_iter, self.max_time, memory, bool(self.shrinking))
+        if device is not None:
+            from mercer.solvers.device.smo import DeviceSMO
+
+            return DeviceSMO(solver, device, memory).solve_many(training.solved, training.points, parts, progress)
         if len(parts) > 1:
             return solver.solve_many(training.solved, training.points, parts, progress=progress)
         ((indices, problem),) = parts
@@ -162,7 +174,7 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         kept_sparse = sparse.issparse(self.support_vectors_) and not is_function(self.kernel)
         return type(self.support_vectors_)(rows) if kept_sparse else rows
 
-    def _keep_evidence(self, parts: list[Part], solutions: list[DualSolution]) -> None:
+    def _keep_evidence(self, parts: list[Part], solutions: list[DualSolution], device: Any = None) -> None:
         """Keep how well the problems are solved, and warn if one is not."""
         steps = np.array([solution.n_iter for solution in solutions], dtype=np.int64)
         self.n_iter_ = int(steps[0]) if self._one_machine else steps
@@ -175,6 +187,7 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         )
         largest = max(len(indices) for indices, _ in parts)
         where = f"{largest} points" if len(parts) == 1 else f"{len(parts)} pairs of classes of up to {largest} points"
+        where = where if device is None else f"{where} on {device}"
         self.plan_ = (
             f"SMO on the dual problem of {where}, because coefficients that are bounded and have a fixed sum can be "
             "improved two at a time"
@@ -201,7 +214,7 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
             f"Solver terminated early{where}.  Consider pre-processing your data with StandardScaler or "
             f"MinMaxScaler, or raise {' or '.join([*given, 'tol'])}{lower}: {who} stopped after {report}.",
             ConvergenceWarning,
-            stacklevel=7,
+            stacklevel=8,
         )
 
     def _progress(self, context: Any) -> Progress | None:
@@ -229,7 +242,8 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
             return np.asarray(X[:, self.support_] @ self._coef + self.intercept_)
         if is_function(self.kernel):
             return np.asarray(function_matrix(self, X, self._X_fit)[:, self.support_] @ self._coef + self.intercept_)
-        return self._function(X, memory=self.memory)
+        device = None if sparse.issparse(X) else self.device
+        return np.asarray(host_array(self._function(X, memory=self.memory, device=device)))
 
     @property
     def expansion_(self) -> Expansion:
@@ -260,7 +274,7 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
             raise AttributeError(
                 f"coef_ is only available when using a linear kernel, after fit; the kernel is {self.kernel!r}"
             )
-        vectors = self.support_vectors_
+        vectors = host_array(self.support_vectors_)
         rows = self._coef.T
         coef: Any = type(vectors)(rows) @ vectors if sparse.issparse(vectors) else rows @ vectors
         values: Any = coef.data if sparse.issparse(coef) else coef

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.kernels.data import Rows
 from mercer.solvers.dual import DualProblem
 
+from ._engine import where_the_data_lives
 from ._svm_base import Part, SupportVectorMachine
 from ._svm_pairs import members, packed, pairs_of, winners
 from ._targets import checked_labels
@@ -49,6 +50,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
     class_weight: Any
 
     @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit to labelled points; a fit that fails or is interrupted changes nothing.
 
@@ -64,6 +66,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
         self._run(X, y, sample_weight)
         return self
 
+    @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return how far on which side of the boundaries points are.
 
@@ -78,14 +81,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
             f(x) + b, positive for the second of two classes.  Of more than two: votes with the sums of f(x) + b to
             break ties ("ovr"), or the values of each pair, positive for its first class ("ovo").
         """
-        values = self._values(X)
-        count = len(self.classes_)
-        if count == 2:
-            return values[:, 0]
-        if self.decision_function_shape == "ovr":
-            return np.asarray(_ovr_decision_function(values < 0, -values, count))
-        return values
+        return self._decisions(X)
 
+    @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return the class of all points: the one that wins most pairs, and the first of those that win equally many.
 
@@ -108,7 +106,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
         if count == 2:
             chosen = (self._values(X)[:, 0] >= 0).astype(np.intp)
         elif self.break_ties:
-            chosen = self.decision_function(X).argmax(axis=1)
+            chosen = self._decisions(X).argmax(axis=1)
         else:
             chosen = winners(self._values(X), count)
         return np.asarray(self.classes_[chosen])
@@ -122,6 +120,14 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
     def predict_log_proba(self) -> NoReturn:
         """Not available, as ``predict_proba``."""
         raise AttributeError(POINTER.format(name=type(self).__name__))
+
+    def _decisions(self, X: Rows) -> np.ndarray:
+        values, count = self._values(X), len(self.classes_)
+        if count == 2:
+            return values[:, 0]
+        if self.decision_function_shape == "ovr":
+            return np.asarray(_ovr_decision_function(values < 0, -values, count))
+        return values
 
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 

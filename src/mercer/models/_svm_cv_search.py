@@ -24,6 +24,7 @@ from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.smo import SMO
 from mercer.solvers.smo_path import Cell, Lane, solve_paths
 
+from ._engine import where_the_data_lives
 from ._kernel_argument import accepts_sparse, all_or_nothing, checked_rows, is_precomputed
 from ._progress import reporter
 from ._svm_base import SupportVectorMachine
@@ -89,6 +90,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
     @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Score the whole grid, and fit the best to all points; a fit that fails or is interrupted changes nothing.
 
@@ -246,7 +248,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
             f"scores are of what they had reached. Raise {raised}, leave out the largest Cs, or scale the data, for "
             "example by StandardScaler.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
     # -- the best machine -------------------------------------------------------------------------------------------

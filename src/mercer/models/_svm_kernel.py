@@ -11,6 +11,7 @@ from scipy import sparse
 
 from mercer.certify.verdict import Refuted
 from mercer.gram.budget import parse_memory, require
+from mercer.gram.device.library import check_finite, host_array, is_tensor
 from mercer.kernels import Custom, Kernel, Precomputed
 from mercer.kernels.data import Rows, length
 
@@ -48,12 +49,14 @@ def rows_of(estimator: Any, X: Rows, *, reset: bool) -> Any:
     """Return data as the kernel of an estimator takes it, by the rules of scikit-learn's machines."""
     kernel, name = estimator.kernel, type(estimator).__name__
     if is_function(kernel):
-        return checked_rows(estimator, X, Custom(kernel, vectorized=True), reset=reset)
+        return checked_rows(estimator, host_array(X), Custom(kernel, vectorized=True), reset=reset)
     if is_precomputed(kernel):
         if sparse.issparse(X):
             raise TypeError(f"{name}: Sparse precomputed kernels are not supported. Use X.toarray() if it fits.")
         return _matrix_rows(estimator, X, reset)
     rows = checked_rows(estimator, X, kernel, reset=reset)
+    if reset and is_tensor(rows):
+        check_finite(rows, name)
     if not reset:
         trained = estimator.support_vectors_
         if sparse.issparse(rows) and not sparse.issparse(trained):
@@ -89,7 +92,7 @@ def gamma_of(estimator: Any, X: Any) -> float:
     if gamma == "auto":
         return 1.0 / int(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = variance(X.astype(np.float64, copy=False), None)
+        spread = variance(X if is_tensor(X) else X.astype(np.float64, copy=False), None)
     if not np.isfinite(spread):
         raise ValueError(
             f"{name}: The dual coefficients or intercepts are not finite, because the variance of X, which "

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.gram.device.library import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows
 from mercer.solvers.dual import DualProblem
@@ -65,7 +66,7 @@ def finite_penalty(C: float, kernel: Kernel, points: Rows) -> float:
     """Return C, or a number that is as good as infinity for the size of the kernel."""
     if np.isfinite(C):
         return float(C)
-    largest = float(np.abs(kernel.diag(points)).max())
+    largest = float(np.abs(kernel.diag(host_array(points))).max())
     return HARD / largest if largest > 0 else HARD
 
 

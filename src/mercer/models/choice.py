@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import check_cv
 
 from mercer.expansion import Expansion
+from mercer.gram.device.library import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import pick
 from mercer.solvers.base import Problem
@@ -56,6 +57,7 @@ def choose(
     *,
     score: Score | None = None,
     folds: Folds | None = None,
+    curves: type[Curves] | Callable[..., Curves] | None = None,
 ) -> Choice:
     """Score every penalty with every kernel, and return the best; an eigendecomposition serves all penalties.
 
@@ -72,6 +74,8 @@ def choose(
         Of targets, predictions and weights, larger is better; minus the mean squared error by default.
     folds : sequence of pairs of positions, optional
         Points to fit and to predict; by default each point is left out once.
+    curves : callable, optional
+        Makes the :class:`Curves`; by default those that are computed one after the other in this process.
 
     Examples
     --------
@@ -84,30 +88,63 @@ def choose(
     >>> found.kernel, found.scores.shape
     (Gaussian(length_scale=2.0), (2, 25))
     """
-    some = pick(problem.X, np.arange(min(problem.n, 500)))
+    some = host_array(pick(problem.X, np.arange(min(problem.n, 500))))
     level = float(np.mean([np.mean(kernel.diag(some)) for kernel in kernels]))
     grid = GRID * (level if level > 0 else 1.0) if alphas is None else alphas
-    best, rows, curve_of_best = -np.inf, [], None
-    kernel = kernels[0]
-    for candidate in kernels:
-        case = replace(problem, kernel=candidate)
-        curve = loo_curve(case, score or minus_squared_error)
-        if folds is not None:
-            curve = fold_curve(case, score or minus_squared_error, folds)
-        rows.append(curve(grid))
-        if curve_of_best is None or np.max(rows[-1]) > best:
-            kernel, best, curve_of_best = candidate, float(np.max(rows[-1])), curve
-        del curve  # at most two eigendecompositions are in memory at any time
-    assert curve_of_best is not None
-    scores = np.array(rows)
+    cases = [replace(problem, kernel=kernel) for kernel in kernels]
+    found = (curves or Curves)(cases, score or minus_squared_error, folds)
+    scores = found.scores(grid)
+    row = int(np.argmax(scores.max(axis=1)))
+    best = float(scores[row].max())
     column = int(np.argmax(scores.max(axis=0)))
     alpha = float(grid[column])
     if alphas is None and 0 < column < len(grid) - 1:
         finer = np.geomspace(grid[column - 1], grid[column + 1], FINER)
-        refined = curve_of_best(finer)
+        refined = found.refined(row, finer)
         if refined.max() > best:
             alpha, best = float(finer[np.argmax(refined)]), float(refined.max())
-    return Choice(kernel, alpha, best, grid, scores)
+    return Choice(kernels[row], alpha, best, grid, scores)
+
+
+class Curves:
+    """The scores of several kernels as functions of the penalty.
+
+    Parameters
+    ----------
+    cases : sequence of Problem
+        One for each kernel.
+    score : callable
+        Of targets, predictions and weights, larger is better.
+    folds : sequence of pairs of positions, optional
+        Points to fit and to predict; each point is left out once if not given.
+    """
+
+    def __init__(self, cases: Sequence[Problem], score: Score, folds: Folds | None) -> None:
+        self.cases, self.score, self.folds = cases, score, folds
+        self._best: tuple[int, Curve] | None = None
+
+    def scores(self, alphas: np.ndarray) -> np.ndarray:
+        """Return the scores, shape (kernels, penalties)."""
+        rows: list[np.ndarray] = []
+        for i, case in enumerate(self.cases):
+            curve = curve_of(case, self.score, self.folds)
+            rows.append(curve(alphas))
+            best = self._best is None or np.max(rows[-1]) > max(np.max(row) for row in rows[:-1])
+            if best and case.device is None:  # devices have less room, and compute a matrix again in no time
+                self._best = i, curve
+            del curve  # at most two eigendecompositions are in memory at any time
+        return np.array(rows)
+
+    def refined(self, row: int, alphas: np.ndarray) -> np.ndarray:
+        """Return the scores of one kernel at other penalties."""
+        if self._best is not None and self._best[0] == row:
+            return self._best[1](alphas)
+        return curve_of(self.cases[row], self.score, self.folds)(alphas)
+
+
+def curve_of(case: Problem, score: Score, folds: Folds | None) -> Curve:
+    """Return the function from penalties to scores, by folds or by leaving out each point."""
+    return loo_curve(case, score) if folds is None else fold_curve(case, score, folds)
 
 
 def minus_squared_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None) -> float:
@@ -142,7 +179,8 @@ def fold_curve(problem: Problem, score: Score, folds: Folds) -> Curve:
             solutions = prepared.path(alphas)
             coef = np.concatenate([solution.coef for solution in solutions], axis=1)
             intercepts = np.concatenate([solution.intercept for solution in solutions])
-            values = Expansion(problem.kernel, prepared.problem.X, coef, intercepts)(held.X, memory=problem.memory)
+            function = Expansion(problem.kernel, prepared.problem.X, coef, intercepts)
+            values = host_array(function(held.X, memory=problem.memory, device=problem.device))
             predictions = values.reshape(held.n, len(alphas), -1).swapaxes(0, 1)
             total += _scores(score, held.y, predictions, held.weights)
         return total / len(cases)

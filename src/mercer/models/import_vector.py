@@ -11,6 +11,7 @@ from mercer.kernels.data import Rows, pick
 from mercer.solvers.import_vectors import ImportVectorSearch
 from mercer.solvers.newton import warn_if_stuck
 
+from ._engine import where_the_data_lives
 from ._kernel_argument import all_or_nothing
 from ._probability import ProbabilityClassifier, loss_of
 from ._targets import checked_positive, checked_whole
@@ -134,6 +135,7 @@ class ImportVectorMachine(ProbabilityClassifier):
         self.random_state = random_state
         self.assume_psd = assume_psd
 
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Choose import vectors and fit; a fit that fails or is interrupted changes nothing.
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from mercer.gram import Gram
-from mercer.gram.budget import require
+from mercer.gram.budget import parse_memory, require
+from mercer.gram.device.library import host_array
 from mercer.kernels.data import Rows, length, take
 from mercer.solvers.base import Problem, Solution
 from mercer.solvers.plan import make_solver, plan
@@ -33,7 +35,8 @@ def leave_one_out(model: KernelRidge) -> np.ndarray:
         # Iterations give no diagonal of the inverse: a factor of the matrix has to fit.
         name = "cholesky"
         plan(problem.kernel, problem.n, None, loo=True, memory=problem.memory, solver=name)
-    residuals = make_solver(name, model.random_state).prepare(problem).solve(model._penalty, loo=True).loo
+    solver = make_solver(name, model.random_state, model.n_centers)
+    residuals = solver.prepare(problem).solve(model._penalty, loo=True).loo
     assert residuals is not None  # it was asked for
     predictions = problem.y - residuals
     if model._kept is not None:
@@ -46,7 +49,7 @@ def leave_one_out(model: KernelRidge) -> np.ndarray:
 def fitted_values(model: KernelRidge) -> np.ndarray:
     """Return the predictions at the training points."""
     points = np.arange(length(model.X_fit_)) if is_precomputed(model.kernel) else model.X_fit_
-    return model.expansion_(points, memory=model.memory)
+    return np.asarray(host_array(model.expansion_(points, memory=model.memory, device=model.device)))
 
 
 def jackknife_plus(model: KernelRidge, X: Rows, coverage: Any) -> np.ndarray:
@@ -95,7 +98,7 @@ class Jackknife:
 
     def __init__(self, model: KernelRidge) -> None:
         self.model = model
-        self.problem: Problem = model._problem
+        self.problem = _on_the_host(model)
         alpha = self._checked_alpha()
         if model._explicit is None:
             self._prepare(alpha)
@@ -108,7 +111,7 @@ class Jackknife:
         if is_precomputed(self.model.kernel):
             X = cross_kernel(self.model, X)
         else:
-            X = checked_rows(self.model, X, self.model.kernel, reset=False)
+            X = host_array(checked_rows(self.model, X, self.model.kernel, reset=False))
         step = max(1, BLOCK_BYTES // (8 * 4 * self.problem.n))
         for start in range(0, length(X), step):
             values = self._values(take(X, start, min(start + step, length(X))))
@@ -176,6 +179,14 @@ class Jackknife:
     def _require(self, needed: float, what: str) -> None:
         remedy = "give more memory, or fit fewer points"
         require(needed + BLOCK_BYTES, self.problem.memory, f"{what}, from which intervals are made,", remedy)
+
+
+def _on_the_host(model: KernelRidge) -> Problem:
+    """Return the problem of a model with its points here, wherever they were fitted."""
+    problem: Problem = model._problem
+    if problem.device is None:
+        return problem
+    return replace(problem, X=host_array(problem.X), memory=parse_memory(model.memory), device=None)
 
 
 class ExplicitFunction:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+
 from mercer.kernels.data import Rows
 from mercer.solvers.logistic_plan import PreparedLogistic, plan_logistic
 from mercer.solvers.newton import warn_if_stuck
 
+from ._engine import where_the_data_lives
 from ._kernel_argument import all_or_nothing
 from ._probability import ProbabilityClassifier, loss_of
+from ._progress import told
 from ._targets import checked_positive, checked_whole
 
 
-class KernelLogisticRegression(ProbabilityClassifier):
+class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # type: ignore[misc]
     """Logistic regression in the space of a kernel: probabilities of classes, with a penalty on the norm.
 
     For two classes, yᵢ = ±1, f and b minimise Σᵢ wᵢ ln(1 + exp(−yᵢ(f(xᵢ) + b))) + α‖f‖², and the probability of the
@@ -49,6 +53,8 @@ class KernelLogisticRegression(ProbabilityClassifier):
         The seed of centres and preconditioners.
     assume_psd : bool, default=False
         Whether to use a mercer kernel even if it is refuted, that is, not positive semi-definite.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
 
     Attributes
     ----------
@@ -106,6 +112,7 @@ class KernelLogisticRegression(ProbabilityClassifier):
         memory: float | str | None = None,
         random_state: Any = None,
         assume_psd: bool = False,
+        device: Any = None,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -119,7 +126,10 @@ class KernelLogisticRegression(ProbabilityClassifier):
         self.memory = memory
         self.random_state = random_state
         self.assume_psd = assume_psd
+        self.device = device
 
+    @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit to labelled points; a fit that fails or is interrupted changes nothing.
 
@@ -132,7 +142,7 @@ class KernelLogisticRegression(ProbabilityClassifier):
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
         """
-        with all_or_nothing(self):
+        with told(self, X, y), all_or_nothing(self):
             self._fit(X, y, sample_weight)
         return self
 

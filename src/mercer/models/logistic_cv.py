@@ -9,11 +9,13 @@ import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
+from mercer.gram.device.library import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
 from mercer.solvers.logistic_scores import by_folds, by_leaving_one_out, loo_is_accurate
 
 from ._classifier import Labelled
+from ._engine import where_the_data_lives
 from ._kernel_argument import all_or_nothing, is_precomputed
 from ._probability import ProbabilityClassifier, loss_of
 from ._progress import reporter
@@ -70,6 +72,8 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
         The seed of the sample that penalties are chosen on when there are more than 5,000 points, and of solvers.
     assume_psd : bool, default=False
         Whether to use mercer kernels even if they are refuted.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
 
     Attributes
     ----------
@@ -120,6 +124,7 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
         memory: float | str | None = None,
         random_state: Any = None,
         assume_psd: bool = False,
+        device: Any = None,
     ) -> None:
         self.alphas = alphas
         self.kernel = kernel
@@ -134,8 +139,10 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
         self.memory = memory
         self.random_state = random_state
         self.assume_psd = assume_psd
+        self.device = device
 
     @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Choose penalty and kernel, and fit; a fit that fails or is interrupted changes nothing.
 
@@ -189,7 +196,7 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
             self.alpha_, kernel="precomputed" if is_precomputed(self.kernel) else self.kernel_,
             fit_intercept=self.fit_intercept, class_weight=self.class_weight, solver=self.solver,
             n_centers=self.n_centers, tol=self.tol, max_iter=self.max_iter, memory=self.memory,
-            random_state=self.random_state, assume_psd=True,
+            random_state=self.random_state, assume_psd=True, device=self.device,
         ).fit(everything.X, y, sample_weight)  # fmt: skip
         for name in OF_THE_FIT:
             setattr(self, name, getattr(self.logistic_, name))
@@ -217,7 +224,8 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
 
     def _alphas(self, kernels: list[Kernel], data: Labelled) -> np.ndarray:
         if self.alphas is None:
-            level = float(np.mean([np.mean(kernel.diag(data.points)) for kernel in kernels]))
+            points = host_array(data.points)
+            level = float(np.mean([np.mean(kernel.diag(points)) for kernel in kernels]))
             return GRID * (level if level > 0 else 1.0)
         return checked_alphas(self, self.alphas)
 

@@ -13,9 +13,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d
 
 from mercer.features._params import KernelParams
+from mercer.gram.device.library import host_array
 from mercer.kernels.data import Rows, length, pick
 
-from ._kernel_argument import accepts_sparse, all_or_nothing, checked_rows, is_precomputed, resolve_kernel
+from ._engine import where_the_data_lives
+from ._kernel_argument import accepts_sparse, all_or_nothing, checked_rows, device_among, is_precomputed, resolve_kernel
 from ._neighbors_search import nearest
 from ._targets import checked_targets
 
@@ -32,12 +34,15 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
         kernel: Any = "linear",
         weights: Weights = "uniform",
         memory: float | str | None = None,
+        device: Any = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.kernel = kernel
         self.weights = weights
         self.memory = memory
+        self.device = device
 
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any) -> Self:
         """Keep the points; a fit that fails changes nothing.
 
@@ -53,10 +58,11 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
             X = checked_rows(self, X, self.kernel, reset=True)
             kernel = resolve_kernel(self, self.kernel, X)
             self._keep(y, length(X))
-            kernel.diag(pick(X, [0]))  # so that objects the kernel cannot take are refused here
+            kernel.diag(host_array(pick(X, [0])))  # so that objects the kernel cannot take are refused here
             self.kernel_, self.X_fit_, self.n_samples_fit_ = kernel, X, length(X)
         return self
 
+    @where_the_data_lives
     def kneighbors(
         self, X: Rows | None = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> tuple[np.ndarray, np.ndarray] | np.ndarray:
@@ -78,17 +84,22 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
         indices : array of shape (m, n_neighbors)
             Positions among the training points; at equal distance the smaller position comes first.
         """
+        found = self._nearest(X, n_neighbors)
+        return found if return_distance else found[1]
+
+    def _nearest(self, X: Rows | None, n_neighbors: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return distances and indices as arrays, wherever they were found."""
         check_is_fitted(self)
         own = X is None
         queries = self.X_fit_ if X is None else checked_rows(self, X, self.kernel, reset=False)
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         k = _checked_count(self, wanted, self.n_samples_fit_ - int(own))
-        found = nearest(self.kernel_, queries, self.X_fit_, k, exclude=own, memory=self.memory)
-        return found if return_distance else found[1]
+        device = device_among(self, queries, self.X_fit_)
+        return nearest(self.kernel_, queries, self.X_fit_, k, exclude=own, memory=self.memory, device=device)
 
     def _voters(self, X: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Return the neighbours of each query, and their weights, which add up to one."""
-        distances, indices = self.kneighbors(X)
+        distances, indices = self._nearest(X)
         weights = _weights(self, self.weights, distances)
         total = weights.sum(axis=1, keepdims=True)
         if not (total > 0).all():
@@ -140,6 +151,8 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
         function from an array of distances to an array of weights.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
 
     Attributes
     ----------
@@ -169,6 +182,7 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
     array(['maths', 'pet'], dtype='<U5')
     """
 
+    @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return the class with most votes for each point.
 
@@ -181,12 +195,13 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
         -------
         array of shape (m,) or (m, outputs)
         """
-        shares = self.predict_proba(X)
+        shares = self._shares(X)
         if not self.outputs_2d_:
-            return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+            return np.asarray(self.classes_[np.argmax(shares[0], axis=1)])
         chosen = [labels[np.argmax(part, axis=1)] for labels, part in zip(self.classes_, shares, strict=True)]
         return np.stack(chosen, axis=1)
 
+    @where_the_data_lives
     def predict_proba(self, X: Rows) -> Any:
         """Return the share of the votes for each class.
 
@@ -199,6 +214,11 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
         -------
         array of shape (m, classes), or a list of them, one for each output
         """
+        shares = self._shares(X)
+        return shares if self.outputs_2d_ else shares[0]
+
+    def _shares(self, X: Rows) -> list[np.ndarray]:
+        """Return the shares of each output as arrays."""
         check_is_fitted(self)
         indices, weights = self._voters(X)
         shares = []
@@ -206,7 +226,7 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
             places = self._codes[indices, column] + len(labels) * np.arange(len(indices))[:, None]
             votes = np.bincount(places.ravel(), weights.ravel(), minlength=len(labels) * len(indices))
             shares.append(votes.reshape(len(indices), len(labels)))
-        return shares if self.outputs_2d_ else shares[0]
+        return shares
 
     def _keep(self, y: Any, n: int) -> None:
         name = type(self).__name__
@@ -246,6 +266,8 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _KernelNeighbor
         Weights of the mean, as for the classifier.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
 
     Attributes
     ----------
@@ -267,6 +289,7 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _KernelNeighbor
     array([[0]])
     """
 
+    @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return the mean of the neighbours' targets.
 

@@ -10,6 +10,7 @@ from sklearn.callback import with_callbacks
 
 from mercer.kernels.data import Rows
 
+from ._engine import where_the_data_lives
 from ._svm_base import Part, SupportVectorMachine
 from ._svm_problem import one_class
 
@@ -27,7 +28,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         As for :class:`~mercer.models.svm.SVC`.
     nu : float, default=0.5
         ν, above 0 and at most 1.
-    shrinking, cache_size, verbose, max_iter, max_time, memory, assume_psd
+    shrinking, cache_size, verbose, max_iter, max_time, memory, assume_psd, device
         As for :class:`~mercer.models.svm.SVC`.
 
     Attributes
@@ -65,6 +66,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         max_time: float | None = None,
         memory: float | str | None = None,
         assume_psd: bool = False,
+        device: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -79,8 +81,10 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         self.max_time = max_time
         self.memory = memory
         self.assume_psd = assume_psd
+        self.device = device
 
     @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to points; a fit that fails or is interrupted changes nothing.
 
@@ -96,6 +100,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         self._run(X, y, sample_weight)
         return self
 
+    @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return f(x) − ρ, positive inside the region.
 
@@ -110,6 +115,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         """
         return self._values(X)[:, 0]
 
+    @where_the_data_lives
     def score_samples(self, X: Rows) -> np.ndarray:
         """Return f(x).
 
@@ -122,8 +128,9 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         -------
         array of shape (m,)
         """
-        return np.asarray(self.decision_function(X) + self.offset_)
+        return self._values(X)[:, 0] + self.offset_
 
+    @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return 1 for points inside the region and −1 for others.
 
@@ -136,7 +143,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         -------
         array of int, shape (m,)
         """
-        return np.where(self.decision_function(X) > 0, 1, -1).astype(np.intp)
+        return np.where(self._values(X)[:, 0] > 0, 1, -1).astype(np.intp)
 
     def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
         return np.ones(n)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.expansion import Expansion
 from mercer.kernels.data import Rows, pick
 
+from ._engine import where_the_data_lives
 from ._kernel_argument import all_or_nothing
 from ._parzen_base import ParzenEstimator
 from ._parzen_scale import LeaveOneOut
@@ -34,6 +35,9 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     random_state : int, RandomState or None, default=None
         The seed of the choice of points to leave out, where there are more than 2,048.
+    device : str or torch.device, optional
+        Where to sum up windows, such as "cuda"; tensors are summed up where they are, and everything else on the host,
+        where the length scale is searched for in any case.
 
     Attributes
     ----------
@@ -76,13 +80,16 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         priors: Any = None,
         memory: float | str | None = None,
         random_state: Any = None,
+        device: Any = None,
     ) -> None:
         self.kernel = kernel
         self.length_scale = length_scale
         self.priors = priors
         self.memory = memory
         self.random_state = random_state
+        self.device = device
 
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Keep the points, and find the length scale; a fit that fails or is interrupted changes nothing.
 
@@ -105,6 +112,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
             self._settle(kernel, search, X, self._loss)
         return self
 
+    @where_the_data_lives
     def predict_log_proba(self, X: Rows) -> np.ndarray:
         """Return the logarithms of the posterior probabilities.
 
@@ -117,8 +125,13 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         -------
         array of shape (m, classes)
         """
+        return self._log_posterior(X)
+
+    def _log_posterior(self, X: Rows) -> np.ndarray:
+        """Return the logarithms as an array, wherever the points are."""
         check_is_fitted(self)
-        X, windows = self._checked(X), self._windows()
+        X = self._checked(X)
+        windows = self._windows(X)
         joint = windows.log_sums(X, self._members) + self._log_shares()
         total = log_sum_exp(joint)
         empty = ~np.isfinite(total)
@@ -129,6 +142,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
             total[empty] = 0.0
         return joint - total[:, None]
 
+    @where_the_data_lives
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Return the posterior probabilities of the classes; one too small to be a number is the smallest there is.
 
@@ -141,9 +155,10 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         -------
         array of shape (m, classes)
         """
-        logs = self.predict_log_proba(X)
+        logs = self._log_posterior(X)
         return np.where(np.isneginf(logs), 0.0, np.maximum(np.exp(logs), np.finfo(np.float64).tiny))
 
+    @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return the class of largest posterior probability, the first of them at a tie.
 
@@ -156,7 +171,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         -------
         array of shape (m,)
         """
-        chosen = self.predict_log_proba(X).argmax(axis=1)
+        chosen = self._log_posterior(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
     @property
@@ -220,6 +235,9 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     random_state : int, RandomState or None, default=None
         The seed of the choice of points to leave out, where there are more than 2,048.
+    device : str or torch.device, optional
+        Where to sum up windows, such as "cuda"; tensors are summed up where they are, and everything else on the host,
+        where the length scale is searched for in any case.
 
     Attributes
     ----------
@@ -254,12 +272,15 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
         length_scale: Any = None,
         memory: float | str | None = None,
         random_state: Any = None,
+        device: Any = None,
     ) -> None:
         self.kernel = kernel
         self.length_scale = length_scale
         self.memory = memory
         self.random_state = random_state
+        self.device = device
 
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Keep the points, and find the length scale; a fit that fails or is interrupted changes nothing.
 
@@ -280,6 +301,7 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
             self._settle(kernel, search, X, self._loss)
         return self
 
+    @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return the mean of the targets in the window around each point.
 
@@ -293,7 +315,8 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
         array of shape (m,) or (m, targets)
         """
         check_is_fitted(self)
-        X, windows = self._checked(X), self._windows()
+        X = self._checked(X)
+        windows = self._windows(X)
         values, empty = windows.averages(X, self._weights, self._targets)
         if empty.any():
             mean = np.average(self._targets, axis=0, weights=self._weights)

@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.features._validate import takes_vectors
+from mercer.gram.device.library import host_array
 from mercer.kernels.data import Rows, pick
 
+from ._engine import where_the_data_lives
 from ._kernel_argument import all_or_nothing
 from ._parzen_base import ParzenEstimator
 from ._parzen_scale import LeaveOneOut
@@ -44,6 +46,9 @@ class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
     random_state : int, RandomState or None, default=None
         The seed of the choice of points to leave out, where there are more than 2,048: then a part of them is left out
         in turn, against all others.
+    device : str or torch.device, optional
+        Where to sum up windows, such as "cuda"; tensors are summed up where they are, and everything else on the host,
+        where the length scale is searched for in any case.
 
     Attributes
     ----------
@@ -86,12 +91,15 @@ class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
         length_scale: Any = None,
         memory: float | str | None = None,
         random_state: Any = None,
+        device: Any = None,
     ) -> None:
         self.kernel = kernel
         self.length_scale = length_scale
         self.memory = memory
         self.random_state = random_state
+        self.device = device
 
+    @where_the_data_lives
     def fit(self, X: Rows, y: object = None, sample_weight: Any = None) -> Self:
         """Keep the points, and find the length scale; a fit that fails or is interrupted changes nothing.
 
@@ -131,6 +139,7 @@ class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return Expansion(self.kernel_, self.X_fit_, self.weights_ * np.exp(-self.log_integral_))
 
+    @where_the_data_lives
     def score_samples(self, X: Rows) -> np.ndarray:
         """Return the logarithm of the density at each point, −inf outside of all windows.
 
@@ -144,7 +153,8 @@ class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
         array of shape (m,)
         """
         check_is_fitted(self)
-        return self._windows().log_sums(self._checked(X), self.weights_[:, None])[:, 0] - self.log_integral_
+        X = self._checked(X)
+        return self._windows(X).log_sums(X, self.weights_[:, None])[:, 0] - self.log_integral_
 
     def score(self, X: Rows, y: object = None) -> float:
         """Return the sum of the log-densities of all points, as scikit-learn's ``KernelDensity`` does.
@@ -183,5 +193,5 @@ class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
             raise ValueError(f"{name}: n_samples must be a whole number of at least 1, got {n_samples!r}")
         rng = check_random_state(random_state)
         centers = pick(self.X_fit_, rng.choice(len(self.weights_), size=n_samples, p=self.weights_))
-        centers = centers.toarray() if sparse.issparse(centers) else np.asarray(centers)
+        centers = centers.toarray() if sparse.issparse(centers) else np.asarray(host_array(centers))
         return np.asarray(centers + noise(self.kernel_, len(centers), centers.shape[1], rng))

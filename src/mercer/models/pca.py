@@ -15,10 +15,23 @@ from sklearn.utils.validation import _check_psd_eigenvalues, check_is_fitted
 from mercer.expansion import Expansion
 from mercer.features._params import KernelParams
 from mercer.gram import Gram
+from mercer.gram.device.library import host_array, is_tensor, on_device
+from mercer.gram.device.points import in_double
+from mercer.gram.device.stream import evaluated
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.data import Rows, length
 
-from ._kernel_argument import accepts_sparse, all_or_nothing, checked_rows, cross_kernel, is_precomputed, resolve_kernel
+from ._engine import where_the_data_lives
+from ._kernel_argument import (
+    accepts_sparse,
+    all_or_nothing,
+    checked_rows,
+    cross_kernel,
+    device_among,
+    is_precomputed,
+    place_of,
+    resolve_kernel,
+)
 from ._pca_argument import check_invertible, check_parameters, square
 from ._pca_eigen import decompose, fits, from_features
 from .ridge import KernelRidge
@@ -73,6 +86,9 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Of "nystroem"; ten for each component and at least 200 if not given.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host, as
+        are the features of "nystroem".
 
     Attributes
     ----------
@@ -125,6 +141,7 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         n_jobs: int | None = None,
         n_centers: int | None = None,
         memory: float | str | None = None,
+        device: Any = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -144,7 +161,9 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.n_jobs = n_jobs
         self.n_centers = n_centers
         self.memory = memory
+        self.device = device
 
+    @where_the_data_lives
     def fit(self, X: Rows, y: object = None) -> Self:
         """Find the components; a fit that fails or is interrupted changes nothing.
 
@@ -159,7 +178,7 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             self._fit(X)
         return self
 
-    def fit_transform(self, X: Rows, y: object = None, **params: Any) -> np.ndarray:
+    def fit_transform(self, X: Rows, y: object = None, **params: Any) -> Any:
         """Find the components and return those of the training points, of shape (n, components).
 
         Parameters
@@ -172,8 +191,10 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             Here because pipelines pass them.
         """
         self.fit(X)
-        return self._typed(self.eigenvectors_ * np.sqrt(self.eigenvalues_), self.X_fit_)
+        scores = self._typed(self.eigenvectors_ * np.sqrt(self.eigenvalues_), self.X_fit_)
+        return on_device(scores, X.device, scores.dtype) if is_tensor(X) else scores
 
+    @where_the_data_lives
     def transform(self, X: Rows) -> np.ndarray:
         """Return the components of points.
 
@@ -193,6 +214,11 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X = checked_rows(self, X, self.kernel, reset=False)
         if self._coef.shape[1] == 0:
             return np.empty((length(X), 0))
+        device = device_among(self, X, self._centers)
+        if device is not None:
+            centers = in_double(self._centers)
+            values = evaluated(self.kernel_, X, centers, self._coef, self._offset, self.memory, device)
+            return self._typed(values, X)
         values = Gram(self.kernel_, X, self._centers, memory=self.memory, dtype=np.float64) @ self._coef
         return self._typed(values + self._offset, X)
 
@@ -234,26 +260,28 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X = checked_rows(self, X, self.kernel, reset=True)
         if self.fit_inverse_transform:
             check_invertible(self.kernel, X)
-        X = X.copy() if self.copy_X and hasattr(X, "copy") else X
+        if self.copy_X and (is_tensor(X) or hasattr(X, "copy")):
+            X = X.clone() if is_tensor(X) else X.copy()
         self.__dict__.pop("gamma_", None)
         if not isinstance(self.kernel, Kernel):
             self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else self.gamma
         kernel, n = self._kernel(X), length(X)
+        device, memory = place_of(self, X)
         count = n if self.n_components is None else min(n, self.n_components)
-        solver = self._solver(n, count)
+        solver = self._solver(n, count, memory)
         if solver == "nystroem":
             centers = min(n, max(200, 10 * count) if self.n_centers is None else self.n_centers)
-            found = from_features(kernel, X, centers, min(count, centers), self.random_state, self.memory)
+            found = from_features(kernel, host_array(X), centers, min(count, centers), self.random_state, self.memory)
             values, vectors = found.eigenvalues, found.eigenvectors
             if self.n_components is not None and len(values) < count:
                 warnings.warn(
                     f"KernelPCA: {centers} centres have only {len(values)} features, so that there are as many "
                     f"components and not {count}; use more centres, n_centers, or ask for fewer components",
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         else:
-            gram = square(X) if kernel is None else Gram(kernel, X, memory=self.memory, dtype=np.float64)
-            means, values, vectors = self._decompose(gram, count, solver)
+            gram = square(X) if kernel is None else Gram(kernel, X, memory=memory, dtype=np.float64, device=device)
+            means, values, vectors = self._decompose(gram, count, solver, memory)
         values = _check_psd_eigenvalues(values, enable_warnings=False)
         flipped, _ = svd_flip(u=vectors.copy(), v=None)
         order = values.argsort()[::-1]
@@ -279,16 +307,16 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         options: dict[str, Any] = {name: getattr(self, name) for name in ("degree", "coef0", "kernel_params")}
         return resolve_kernel(self, self.kernel, X, gamma=getattr(self, "gamma_", None), **options)
 
-    def _solver(self, n: int, count: int) -> str:
+    def _solver(self, n: int, count: int, memory: int) -> str:
         if self.eigen_solver == "auto":
             few = n > 200 and count < 10
-            return "arpack" if few else "dense" if count == n or fits(n, self.memory) else "randomized"
+            return "arpack" if few else "dense" if count == n or fits(n, memory) else "randomized"
         return "dense" if self.eigen_solver == "arpack" and count >= n else self.eigen_solver
 
-    def _decompose(self, gram: Any, count: int, solver: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _decompose(self, gram: Any, count: int, solver: str, memory: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the means of the matrix's columns, eigenvalues and eigenvectors."""
-        names = ("tol", "max_iter", "iterated_power", "random_state", "memory")
-        return decompose(gram, count, solver, **{name: getattr(self, name) for name in names})
+        names = ("tol", "max_iter", "iterated_power", "random_state")
+        return decompose(gram, count, solver, memory=memory, **{name: getattr(self, name) for name in names})
 
     def _learn_inverse(self, X: Any) -> None:
         for name in ("inverse_", "dual_coef_", "X_transformed_fit_"):
@@ -297,14 +325,17 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             return
         scores = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
         ridge = KernelRidge(
-            self.alpha, kernel=self.kernel_, memory=self.memory, random_state=self.random_state, assume_psd=True
-        )
-        self.inverse_ = ridge.fit(scores, np.asarray(X, dtype=np.float64))
+            self.alpha, kernel=self.kernel_, memory=self.memory, random_state=self.random_state, assume_psd=True,
+            device=device_among(self, X),
+        )  # fmt: skip
+        self.inverse_ = ridge.fit(scores, np.asarray(host_array(X), dtype=np.float64))
         self.dual_coef_, self.X_transformed_fit_ = self.inverse_.dual_coef_, scores
 
-    def _typed(self, values: np.ndarray, X: Any) -> np.ndarray:
+    def _typed(self, values: Any, X: Any) -> Any:
         """Return results in single precision for data in single precision."""
-        return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
+        if str(getattr(X, "dtype", None)).rpartition(".")[2] != "float32":
+            return values
+        return values.float() if is_tensor(values) else values.astype(np.float32)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -22,6 +22,7 @@ from mercer.kernels.data import Rows
 from mercer.solvers.perceptron import Kept, Learnt, Perceptron
 
 from ._classifier import KernelClassifier
+from ._engine import where_the_data_lives
 from ._kernel_argument import all_or_nothing, checked_rows, is_precomputed
 from ._targets import checked_whole
 
@@ -141,6 +142,7 @@ class KernelPerceptron(KernelClassifier):
         self.random_state = random_state
         self.assume_psd = assume_psd
 
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Start anew, and go through labelled points until an epoch makes no mistake, or ``max_iter`` times.
 
@@ -166,7 +168,7 @@ class KernelPerceptron(KernelClassifier):
                 "that the last function is one of many; raise max_iter if the classes can be separated, and otherwise "
                 f"use kind='averaged'{' without a budget' * (self.budget is not None)}",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
@@ -197,6 +199,7 @@ class KernelPerceptron(KernelClassifier):
             self.margin_, self.novikoff_bound_ = 0.0, math.inf
         return self
 
+    @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return the values the classes are told by, for every class, or for the second of two.
 

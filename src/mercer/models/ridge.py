@@ -8,31 +8,36 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.features._params import KernelParams
 from mercer.gram.budget import parse_memory
+from mercer.gram.device.library import device_memory, host_array
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.base import Problem, Solution
 from mercer.solvers.plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
 
+from ._engine import where_the_data_lives
 from ._kernel_argument import (
     accepts_sparse,
     all_or_nothing,
     checked_rows,
     cross_kernel,
+    device_of,
     is_precomputed,
     training_kernel,
 )
+from ._progress import told
 from ._targets import checked_alpha, checked_targets, checked_weights
 from .diagnose import Diagnosis, diagnose
 from .interval import ExplicitFunction, jackknife_plus, leave_one_out
 
 
-class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression: least squares in the space of a kernel, with a penalty on the norm.
 
     f and b minimise Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + α‖f‖².  By the representer theorem f = Σᵢ cᵢ k(xᵢ, ·), and without an
@@ -60,12 +65,16 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
         Whether errors are summed, as above, or averaged: (1/Σw) Σ wᵢ(…)² + λ‖f‖² is the same with α = λΣw.
     solver : {"auto", "primal", "spectral", "cholesky", "cg", "nystroem"}, default="auto"
         The algorithm; "auto" chooses by size, memory and kernel, and ``plan_`` says which and why.
+    n_centers : int, optional
+        How many centres a Nyström model has; "auto" makes one if this is given.  If not, as many as pay.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     random_state : int, RandomState or None, default=None
         The seed of solvers that choose at random.
     assume_psd : bool, default=False
         Whether to use a mercer kernel even if it is refuted, that is, not positive semi-definite.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
 
     Attributes
     ----------
@@ -100,6 +109,9 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
     array([1.203, 3.875, 5.69 , 9.058])
     """
 
+    _problem: Any  # None, as the targets are, if the rows stayed on a cluster
+    _targets: Any
+
     def __init__(
         self,
         alpha: Any = 1,
@@ -112,9 +124,11 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
         fit_intercept: bool = False,
         scaling: Literal["sum", "mean"] = "sum",
         solver: str = "auto",
+        n_centers: int | None = None,
         memory: float | str | None = None,
         random_state: Any = None,
         assume_psd: bool = False,
+        device: Any = None,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -125,10 +139,14 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.fit_intercept = fit_intercept
         self.scaling = scaling
         self.solver = solver
+        self.n_centers = n_centers
         self.memory = memory
         self.random_state = random_state
         self.assume_psd = assume_psd
+        self.device = device
 
+    @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit the function to data; a fit that fails or is interrupted changes nothing.
 
@@ -141,10 +159,11 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
         """
-        with all_or_nothing(self):
+        with told(self, X, y), all_or_nothing(self):
             self._fit(X, y, sample_weight)
         return self
 
+    @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return f(x) + b for all points.
 
@@ -161,7 +180,9 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
         if is_precomputed(self.kernel):
             return np.asarray(cross_kernel(self, X) @ self.dual_coef_ + self.intercept_)
         X = checked_rows(self, X, self.kernel, reset=False)
-        return self.expansion_(X, memory=self.memory) if self._explicit is None else self._explicit(X)
+        if self._explicit is None:
+            return self.expansion_(X, memory=self.memory, device=self.device)
+        return self._explicit(host_array(X))
 
     def leave_one_out(self) -> np.ndarray:
         """Return what the model would predict at each training point had it been fitted without that point.
@@ -172,7 +193,7 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
         -------
         array of shape (n,) or (n, targets), NaN if nothing is left to fit an intercept to
         """
-        check_is_fitted(self)
+        self._check_rows_are_here("leave_one_out")
         return leave_one_out(self)
 
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
@@ -203,13 +224,23 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
         >>> KernelRidge(alpha=0.1, kernel=Gaussian()).fit(X, y).predict_interval([[1.5]]).round(2)
         array([[0.91, 1.11]])
         """
-        check_is_fitted(self)
+        self._check_rows_are_here("predict_interval")
         return jackknife_plus(self, X, coverage)
 
     def diagnose(self) -> Diagnosis:
         """Return how the fit is doing: spectrum, degrees of freedom, leave-one-out error, and a sentence of advice."""
-        check_is_fitted(self)
+        self._check_rows_are_here("diagnose")
         return diagnose(self)
+
+    def _check_rows_are_here(self, method: str) -> None:
+        """Raise if the model was fitted to rows that stayed on a cluster."""
+        check_is_fitted(self)
+        if self._problem is None:
+            raise ValueError(
+                f"{type(self).__name__}.{method} needs the training rows, which stayed on the cluster this model was "
+                "fitted on; mercer.distributed.leave_one_out(model, X, y) gives leave-one-out predictions there, and "
+                "a fit to X.compute() has everything if it fits into memory"
+            )
 
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
@@ -253,12 +284,14 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
         if weights is not None and (weights == 0).any():
             kept = np.flatnonzero(weights)
             X, y, weights = pick(X, kept), y[kept], weights[kept]
-        return Problem(kernel, X, y, weights, bool(self.fit_intercept), parse_memory(self.memory)), kept
+        device = None if isinstance(kernel, Precomputed) else device_of(self, X)
+        memory = parse_memory(self.memory) if device is None else device_memory(device, self.memory)
+        return Problem(kernel, X, y, weights, bool(self.fit_intercept), memory, device), kept
 
     def _solve(self, problem: Problem, alpha: np.ndarray) -> tuple[Plan, Solution]:
-        chosen, prepared = plan_problem(problem, alpha, self.solver), None
+        chosen, prepared = self._plan(problem, alpha), None
         try:
-            prepared = make_solver(chosen.solver, self.random_state).prepare(problem)
+            prepared = make_solver(chosen.solver, self.random_state, self.n_centers).prepare(problem)
             solution = prepared.solve(alpha)
         except np.linalg.LinAlgError:
             if self.solver != "auto" or chosen.solver == "spectral" or problem.n > SPECTRAL_LIMIT:
@@ -274,9 +307,15 @@ class KernelRidge(KernelParams, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 f"{type(self).__name__}: alpha=0 and the kernel matrix is singular (rank {problem.n - zeros} of "
                 f"{problem.n}), so this is the least-squares fit of smallest norm; give a positive alpha, or say "
                 "solver='spectral' to accept it without this warning",
-                stacklevel=4,
+                stacklevel=6,
             )
         return chosen, solution
+
+    def _plan(self, problem: Problem, alpha: np.ndarray) -> Plan:
+        if self.n_centers is None or self.solver != "auto":
+            return plan_problem(problem, alpha, self.solver)
+        reason = f"{self.n_centers} centres were asked for"
+        return replace(plan_problem(problem, alpha, "nystroem"), reason=reason)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.gram.budget import parse_memory
+from mercer.gram.device.library import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
 from mercer.solvers.base import Problem
@@ -16,7 +17,9 @@ from mercer.solvers.plan import SPECTRAL_LIMIT, make_solver, plan_problem
 from mercer.solvers.tridiagonal import loo_path
 
 from ._classifier import KernelClassifier, Labelled, winners
-from ._kernel_argument import all_or_nothing, checked_rows, is_precomputed
+from ._engine import where_the_data_lives
+from ._kernel_argument import all_or_nothing, checked_rows, is_precomputed, place_of
+from ._progress import told
 from ._targets import checked_alphas
 from .choice import part
 from .ridge import KernelRidge
@@ -26,7 +29,7 @@ GRID = np.logspace(-6, 3, 19)  # times the mean of k(x, x)
 SHARED = ("expansion_", "kernel_", "plan_", "dual_coef_", "intercept_", "residual_", "n_iter_", "converged_")
 
 
-class KernelRidgeClassifier(KernelClassifier):
+class KernelRidgeClassifier(CallbackSupportMixin, KernelClassifier):  # type: ignore[misc]
     """Least squares on labels of ±1, in the space of a kernel, with the penalty found by leave-one-out.
 
     For every class, f minimises Σᵢ wᵢ(tᵢ − f(xᵢ) − b)² + α‖f‖² with tᵢ = 1 for points of the class and −1 for others
@@ -55,6 +58,8 @@ class KernelRidgeClassifier(KernelClassifier):
         points and no explicit features.
     assume_psd : bool, default=False
         Whether to use a mercer kernel even if it is refuted.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
 
     Attributes
     ----------
@@ -95,6 +100,7 @@ class KernelRidgeClassifier(KernelClassifier):
         memory: float | str | None = None,
         random_state: Any = None,
         assume_psd: bool = False,
+        device: Any = None,
     ) -> None:
         self.alpha = alpha
         self.alphas = alphas
@@ -105,7 +111,10 @@ class KernelRidgeClassifier(KernelClassifier):
         self.memory = memory
         self.random_state = random_state
         self.assume_psd = assume_psd
+        self.device = device
 
+    @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit to labelled points; a fit that fails or is interrupted changes nothing.
 
@@ -118,10 +127,11 @@ class KernelRidgeClassifier(KernelClassifier):
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative.
         """
-        with all_or_nothing(self):
+        with told(self, X, y), all_or_nothing(self):
             self._fit(X, y, sample_weight)
         return self
 
+    @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return f(x) + b for every class, or for the second of two.
 
@@ -141,7 +151,7 @@ class KernelRidgeClassifier(KernelClassifier):
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
         data = self._labelled(X, y, sample_weight)
-        kernel, targets = self._resolved(self.kernel, data), _targets(data)
+        kernel, targets = self._resolved(self.kernel, data), targets_of(data.codes, len(data.classes))
         alpha, tried = self._penalty(kernel, data, targets)
         # The regression sees all points, so that it has a coefficient for each; those without a weight stay out of it.
         everything, weights = np.zeros((length(data.X), *targets.shape[1:])), np.zeros(length(data.X))
@@ -154,8 +164,12 @@ class KernelRidgeClassifier(KernelClassifier):
             memory=self.memory,
             random_state=self.random_state,
             assume_psd=True,
+            device=self.device,
         ).fit(data.X, everything, None if (weights == 1.0).all() else weights)
-        self.classes_, self.alpha_, self.regressor_ = data.classes, alpha, regressor
+        self._keep_regressor(data.classes, alpha, regressor, tried)
+
+    def _keep_regressor(self, classes: np.ndarray, alpha: float, regressor: KernelRidge, tried: dict[str, Any]) -> None:
+        self.classes_, self.alpha_, self.regressor_ = classes, alpha, regressor
         for name in ("alphas_", "loo_errors_", "loo_accuracy_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
@@ -170,7 +184,8 @@ class KernelRidgeClassifier(KernelClassifier):
             raise ValueError(f"{type(self).__name__}: alpha must be a number or 'loo', got {self.alpha!r}")
         weights = None if (data.weights == 1.0).all() else data.weights
         y = targets.reshape(len(targets), -1)
-        problem = Problem(kernel, data.points, y, weights, bool(self.fit_intercept), parse_memory(self.memory))
+        device, memory = place_of(self, data.X)
+        problem = Problem(kernel, data.points, y, weights, bool(self.fit_intercept), memory, device)
         grid, q = self._grid(problem), y.shape[1]
         if plan_problem(problem, np.ones(q), loo=True).solver == "primal":
             prepared = make_solver("primal").prepare(problem)
@@ -180,25 +195,38 @@ class KernelRidgeClassifier(KernelClassifier):
                 few = check_random_state(self.random_state).choice(problem.n, SPECTRAL_LIMIT, replace=False)
                 problem = part(problem, few)
             path = loo_path(problem)(grid)
-        errors, accuracies = [], []
-        for residuals in path:
-            residuals = np.nan_to_num(residuals, nan=1.0)  # nothing was left to fit: as good as a prediction of 0
-            right = winners(problem.y - residuals) == winners(problem.y)
-            errors.append(float(np.average((residuals**2).mean(axis=1), weights=problem.weights)))
-            accuracies.append(float(np.average(right, weights=problem.weights)))
-        best = int(np.argmin(errors))
-        found = {"alphas_": grid, "loo_errors_": np.array(errors), "loo_accuracy_": accuracies[best]}
-        return float(grid[best]), found
+        total = problem.n if problem.weights is None else float(problem.weights.sum())
+        return best_of(grid, np.array([judged(residuals, problem.y, problem.weights) for residuals in path]) / total)
 
     def _grid(self, problem: Problem) -> np.ndarray:
         if self.alphas is None:
-            size = float(np.abs(problem.kernel.diag(problem.X)).mean())
-            return GRID * (size if size > 0 else 1.0)
+            on_host = problem.device is None
+            diagonal = problem.kernel.diag(problem.X) if on_host else host_array(problem.gram().diag())
+            return relative_grid(float(np.abs(diagonal).mean()))
         return checked_alphas(self, self.alphas)
 
 
-def _targets(data: Labelled) -> np.ndarray:
+def targets_of(codes: np.ndarray, classes: int) -> np.ndarray:
     """Return targets of ±1: one column for two classes, otherwise one for each."""
-    if len(data.classes) == 2:
-        return 2.0 * data.codes - 1.0
-    return 2.0 * (data.codes[:, None] == np.arange(len(data.classes))) - 1.0
+    if classes == 2:
+        return 2.0 * codes - 1.0
+    return 2.0 * (codes[:, None] == np.arange(classes)) - 1.0
+
+
+def relative_grid(size: float) -> np.ndarray:
+    """Return the penalties to try for a kernel whose k(x, x) is of this size."""
+    return GRID * (size if size > 0 else 1.0)
+
+
+def judged(residuals: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
+    """Return the weighted sums, over points, of squared leave-one-out errors and of classes that are right."""
+    residuals = np.nan_to_num(residuals, nan=1.0)  # nothing was left to fit: as good as a prediction of 0
+    weights = np.ones(len(y)) if weights is None else weights
+    right = winners(y - residuals) == winners(y)
+    return float(weights @ (residuals**2).mean(axis=1)), float(weights @ right)
+
+
+def best_of(grid: np.ndarray, means: np.ndarray) -> tuple[float, dict[str, Any]]:
+    """Return the penalty of least error, and the attributes that tell of the search; means has two columns."""
+    best = int(np.argmin(means[:, 0]))
+    return float(grid[best]), {"alphas_": grid, "loo_errors_": means[:, 0], "loo_accuracy_": float(means[best, 1])}

@@ -14,24 +14,34 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.features._params import KernelParams
-from mercer.gram.budget import parse_memory
+from mercer.gram.device.library import is_tensor
 from mercer.kernels import Gaussian, Kernel, Matern, Precomputed
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.base import Problem
 
-from ._kernel_argument import accepts_sparse, all_or_nothing, check_psd, checked_rows, is_precomputed, resolve_kernel
+from ._engine import where_the_data_lives
+from ._kernel_argument import (
+    accepts_sparse,
+    all_or_nothing,
+    check_psd,
+    checked_rows,
+    is_precomputed,
+    place_of,
+    resolve_kernel,
+)
 from ._progress import reporter
 from ._targets import checked_alphas, checked_targets, checked_weights
 from .choice import as_score, choose, folds_among, part
 from .ridge import KernelRidge
-from .tuning import Objective, families, length_scale_of, per_feature, race, with_length_scale
+from .tuning import Objective, OnStep, families, length_scale_of, per_feature, race, with_length_scale
 
 PATH_LIMIT = 5000  # points up to which the path is computed from all of them
 PATH_SAMPLE = 3000  # points it is computed from otherwise
+DEVICE_SAMPLE = 20_000  # the same on a GPU, which computes the path of all points whose matrices fit
 SUBSET = 1500  # points of a tuning step, and more where the fit itself takes minutes anyway
 MANY, LARGE_SUBSET = 20_000, 2200
 STEPS = 120  # of the tuning
-PATH_BYTES, STEP_BYTES = 40, 64  # for each pair of points: of the path, and of a tuning step
+PATH_BYTES, DEVICE_PATH_BYTES, STEP_BYTES = 40, 24, 64  # for each pair: of the path, and of a tuning step
 SERIAL = 500  # points up to which one thread is enough
 OF_THE_FIT = ("expansion_", "plan_", "dual_coef_", "intercept_", "residual_", "n_iter_", "converged_")
 
@@ -66,6 +76,8 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     random_state : int, RandomState or None, default=None
         The seed of subsets, and of solvers that choose at random.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
 
     Attributes
     ----------
@@ -92,7 +104,8 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
     Notes
     -----
     The path uses all points up to 5,000 and a random 3,000 beyond: in the sum form Σ(…)² + α‖f‖² the best penalty does
-    not grow with their number.  Each step of the tuning is a task for ``sklearn.callback``, such as its ProgressBar.
+    not grow with their number.  On a GPU it uses all points while three matrices of them fit there, and a random 20,000
+    beyond.  Each step of the tuning is a task for ``sklearn.callback``, such as its ProgressBar.
 
     Examples
     --------
@@ -106,6 +119,8 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
     (True, True)
     """
 
+    _targets: np.ndarray | None  # None if the rows stayed on a cluster
+
     def __init__(
         self,
         alphas: Any = None,
@@ -117,6 +132,7 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         solver: str = "auto",
         memory: float | str | None = None,
         random_state: Any = None,
+        device: Any = None,
     ) -> None:
         self.alphas = alphas
         self.kernel = kernel
@@ -127,8 +143,10 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         self.solver = solver
         self.memory = memory
         self.random_state = random_state
+        self.device = device
 
     @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Choose kernel and penalty, and fit; a fit that fails or is interrupted changes nothing.
 
@@ -151,6 +169,7 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
             context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
+    @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return f(x) + b for all points, of shape (m,) or (m, targets)."""
         check_is_fitted(self)
@@ -175,6 +194,9 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
     @property
     def loo_score_(self) -> float:
         """R² of the leave-one-out predictions, weighted, the mean over targets."""
+        check_is_fitted(self)
+        if self._targets is None:  # the rows stayed on a cluster, which summed their errors up
+            return float(self._loo_score)
         return float(r2_score(self._targets, self.loo_predictions_, sample_weight=self._weights))
 
     # -- the steps of a fit -----------------------------------------------------------------------------------------
@@ -183,6 +205,17 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         X = self._rows(X, reset=True)
         n = length(X)
         targets, weights = checked_targets(self, y, n), checked_weights(self, sample_weight, n)
+        self._choose(X, targets, weights, reporter(self, context))
+        self.ridge_ = self._last_fit().fit(X, targets, weights)
+        for name in OF_THE_FIT:
+            setattr(self, name, getattr(self.ridge_, name))
+        self._targets, self._weights = targets, weights
+
+    def _choose(
+        self, X: Any, targets: np.ndarray, weights: np.ndarray | None, on_step: OnStep, curves: Any = None
+    ) -> None:
+        """Choose kernel and penalty from points that are here."""
+        n = length(X)
         kept = np.arange(n) if weights is None else np.flatnonzero(weights)
         if len(kept) < 2:
             raise ValueError(
@@ -195,19 +228,21 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         scale = np.sqrt(np.mean((columns - shift) ** 2, axis=0))
         scale[~(scale > 0)] = 1.0
         present = None if weights is None else weights[kept]
-        options = (present, bool(self.fit_intercept), parse_memory(self.memory))
+        device, memory = place_of(self, X)
+        options = (present, bool(self.fit_intercept), memory, device)
         data = Problem(Gaussian(), pick(points, kept), (columns - shift) / scale, *options)
         alphas = self._alphas()
         score = None
         if self.scoring is not None:
             score = as_score(check_scoring(self, self.scoring), shift, scale, targets.ndim == 1)
         rng = check_random_state(self.random_state)
-        kernels, trace = self._candidates(X, data, rng, context)
-        room = int((data.memory / PATH_BYTES) ** 0.5)
-        if data.n > min(PATH_LIMIT, room):
-            chosen = rng.permutation(data.n)[: max(2, min(PATH_SAMPLE, room))]
+        kernels, trace = self._candidates(X, data, rng, on_step)
+        limit, sample = path_sizes(data)
+        if data.n > limit:
+            chosen = rng.permutation(data.n)[:sample]
             data, kept = part(data, chosen), kept[chosen]
-        found = choose(data, kernels, alphas, score=score, folds=folds_among(self.cv, n, kept))
+        folds = folds_among(self.cv, n, kept)
+        found = choose(data, kernels, alphas, score=score, folds=folds, curves=curves)
         unit = float(scale[0] ** 2) if score is None and targets.ndim == 1 else 1.0
         self.kernel_, self.alpha_, self.best_score_ = found.kernel, found.alpha, unit * found.score
         self.path_ = {
@@ -217,17 +252,17 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
             "errors": -unit * found.scores,
             "tuning": unit * np.array(trace),
         }
-        self.ridge_ = KernelRidge(
+
+    def _last_fit(self) -> KernelRidge:
+        """Return the model of all points, to be fitted."""
+        return KernelRidge(
             self.alpha_, kernel="precomputed" if is_precomputed(self.kernel) else self.kernel_,
             fit_intercept=self.fit_intercept, solver=self.solver, memory=self.memory, random_state=self.random_state,
-            assume_psd=True,
-        ).fit(X, targets, weights)  # fmt: skip
-        for name in OF_THE_FIT:
-            setattr(self, name, getattr(self.ridge_, name))
-        self._targets, self._weights = targets, weights
+            assume_psd=True, device=self.device,
+        )  # fmt: skip
 
     def _candidates(
-        self, X: Any, data: Problem, rng: np.random.RandomState, context: Any
+        self, X: Any, data: Problem, rng: np.random.RandomState, on_step: OnStep
     ) -> tuple[list[Kernel], list[float]]:
         """Return the kernels to choose from, tuned where that was asked for, and the errors seen in tuning."""
         kernels = self._given(X)
@@ -237,10 +272,10 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         if wish is None or (isinstance(wish, str) and wish == "auto"):
             starts = families(data.X) if self.kernel is None else [per_feature(k, data.X.shape[1]) for k in kernels]
             steps = int(min(STEPS, 10 + data.n // 4))
-            objective = Objective(data.X, data.y, data.weights, data.fit_intercept)
+            objective = Objective(data.X, data.y, data.weights, data.fit_intercept, data.device)
             wanted = SUBSET if data.n < MANY else LARGE_SUBSET
             size = max(2, min(wanted, int((data.memory / STEP_BYTES) ** 0.5)))
-            tuned = race(starts, objective, rng, size=size, steps=steps, on_step=reporter(self, context))
+            tuned = race(starts, objective, rng, size=size, steps=steps, on_step=on_step)
             return [tuned.kernel], tuned.trace
         if isinstance(wish, str | numbers.Number) or len(wish) == 0:
             example = "'auto', or a list of length scales to try such as [0.5, 1.0, 2.0]"
@@ -262,15 +297,35 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         return None if self.alphas is None else checked_alphas(self, self.alphas)
 
     def _rows(self, X: Rows, *, reset: bool) -> Any:
-        if self.kernel is None:
+        if self.kernel is None and not is_tensor(X):
             return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+        return checked_rows(self, X, self._argument(), reset=reset)
+
+    def _argument(self) -> Any:
+        """Return the kernel as data is checked for it: the sum of several."""
         several = isinstance(self.kernel, list | tuple)
         if several and not all(isinstance(kernel, Kernel) for kernel in self.kernel):
             raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {self.kernel!r}")
-        return checked_rows(self, X, sum(self.kernel[1:], self.kernel[0]) if several else self.kernel, reset=reset)
+        return sum(self.kernel[1:], self.kernel[0]) if several else self.kernel
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel is not None and accepts_sparse(self.kernel)
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
+
+
+def path_sizes(data: Problem) -> tuple[int, int]:
+    """Return up to how many points the path is computed from all of them, and from how many otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> path_sizes(Problem(Gaussian(), np.zeros((2, 1)), np.zeros((2, 1)), memory=10**9))
+    (5000, 3000)
+    """
+    if data.device is not None and data.device.type == "cuda":
+        room = max(2, int((data.memory / DEVICE_PATH_BYTES) ** 0.5))
+        return room, min(DEVICE_SAMPLE, room)
+    room = max(2, int((data.memory / PATH_BYTES) ** 0.5))
+    return min(PATH_LIMIT, room), min(PATH_SAMPLE, room)

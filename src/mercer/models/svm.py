@@ -62,6 +62,9 @@ class SVC(SupportVectorClassifier):
     assume_psd : bool, default=False
         Whether to use a mercer kernel or a matrix even if it is refuted, that is, not positive semi-definite.  The
         problem is then not convex: what is found is a local optimum, and the gap is no bound.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
+        All pairs of classes are solved at once there.  Sparse data, matrices and plain functions stay on the host.
 
     Attributes
     ----------
@@ -127,6 +130,7 @@ class SVC(SupportVectorClassifier):
         max_time: float | None = None,
         memory: float | str | None = None,
         assume_psd: bool = False,
+        device: Any = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -146,6 +150,7 @@ class SVC(SupportVectorClassifier):
         self.max_time = max_time
         self.memory = memory
         self.assume_psd = assume_psd
+        self.device = device
 
     def _problem(self, signs: np.ndarray, weights: np.ndarray, factors: np.ndarray, C: float) -> DualProblem:
         return c_svc(signs, C * factors * weights)
@@ -166,7 +171,7 @@ class NuSVC(SupportVectorClassifier):
         As for :class:`SVC`.
     class_weight : dict or "balanced", optional
         Without effect, as in scikit-learn: give ``sample_weight`` instead.
-    verbose, max_iter, decision_function_shape, break_ties, random_state, max_time, memory, assume_psd
+    verbose, max_iter, decision_function_shape, break_ties, random_state, max_time, memory, assume_psd, device
         As for :class:`SVC`.
 
     Attributes
@@ -211,6 +216,7 @@ class NuSVC(SupportVectorClassifier):
         max_time: float | None = None,
         memory: float | str | None = None,
         assume_psd: bool = False,
+        device: Any = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -230,6 +236,7 @@ class NuSVC(SupportVectorClassifier):
         self.max_time = max_time
         self.memory = memory
         self.assume_psd = assume_psd
+        self.device = device
 
     def _problem(self, signs: np.ndarray, weights: np.ndarray, factors: np.ndarray, C: float) -> DualProblem:
         largest = largest_nu(weights, signs)
@@ -247,7 +254,7 @@ class NuSVC(SupportVectorClassifier):
             warnings.warn(
                 f"{type(self).__name__}: class_weight has no effect on the ν machine, as in scikit-learn; give weights "
                 "as sample_weight to fit instead",
-                stacklevel=6,
+                stacklevel=7,
             )
         return super()._prepare(y, n, weights)
 

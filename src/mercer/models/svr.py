@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from mercer.kernels.data import Rows
 from mercer.solvers.dual import DualProblem, DualSolution
 
+from ._engine import where_the_data_lives
 from ._svm_base import Part, SupportVectorMachine
 from ._svm_problem import epsilon_svr, nu_svr
 from ._targets import checked_targets
@@ -21,6 +22,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ign
     """What both regressions share; subclasses say which problem they solve."""
 
     @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit to data; a fit that fails or is interrupted changes nothing.
 
@@ -36,6 +38,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ign
         self._run(X, y, sample_weight)
         return self
 
+    @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return f(x) + b for all points.
 
@@ -77,7 +80,7 @@ class SVR(SupportVectorRegressor):
         The price C > 0 of a unit of error; Cᵢ is C times the weight of the point.
     epsilon : float, default=0.1
         ε, half of the width of the tube.
-    shrinking, cache_size, verbose, max_iter, max_time, memory, assume_psd
+    shrinking, cache_size, verbose, max_iter, max_time, memory, assume_psd, device
         As for :class:`~mercer.models.svm.SVC`.
 
     Attributes
@@ -126,6 +129,7 @@ class SVR(SupportVectorRegressor):
         max_time: float | None = None,
         memory: float | str | None = None,
         assume_psd: bool = False,
+        device: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -141,6 +145,7 @@ class SVR(SupportVectorRegressor):
         self.max_time = max_time
         self.memory = memory
         self.assume_psd = assume_psd
+        self.device = device
 
     def _problem(self, y: np.ndarray, bounds: np.ndarray) -> DualProblem:
         return epsilon_svr(y, bounds, float(self.epsilon))
@@ -158,7 +163,7 @@ class NuSVR(SupportVectorRegressor):
         ν, above 0 and at most 1.
     C : float, default=1.0
         The price C > 0 of a unit of error; Cᵢ is C times the weight of the point.
-    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, max_time, memory, assume_psd
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, max_time, memory, assume_psd, device
         As for :class:`~mercer.models.svm.SVC`.
 
     Attributes
@@ -200,6 +205,7 @@ class NuSVR(SupportVectorRegressor):
         max_time: float | None = None,
         memory: float | str | None = None,
         assume_psd: bool = False,
+        device: Any = None,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -215,6 +221,7 @@ class NuSVR(SupportVectorRegressor):
         self.max_time = max_time
         self.memory = memory
         self.assume_psd = assume_psd
+        self.device = device
 
     def _problem(self, y: np.ndarray, bounds: np.ndarray) -> DualProblem:
         return nu_svr(y, bounds, float(self.nu))

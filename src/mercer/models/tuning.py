@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.gram.device.library import host_array
 from mercer.kernels import Gaussian, Kernel, Matern
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.loo_gradient import LeaveOneOut, leave_one_out
@@ -42,19 +43,22 @@ class Objective:
         Their weights.
     fit_intercept : bool
         Whether there is an intercept.
+    device : torch.device, optional
+        Where to compute; on the host if not given.
     """
 
     X: Rows
     y: np.ndarray
     weights: np.ndarray | None = None
     fit_intercept: bool = True
+    device: Any = None
 
     def on(self, positions: np.ndarray, kernel: Kernel, alpha: float, *, gradient: bool) -> LeaveOneOut:
         """Return the leave-one-out error of some of the points."""
         weights = None if self.weights is None else self.weights[positions]
         return leave_one_out(
             kernel, pick(self.X, positions), self.y[positions], alpha, weights=weights,
-            fit_intercept=self.fit_intercept, gradient=gradient,
+            fit_intercept=self.fit_intercept, gradient=gradient, device=self.device,
         )  # fmt: skip
 
 
@@ -92,6 +96,7 @@ def families(X: np.ndarray) -> list[Kernel]:
     >>> [type(kernel).__name__ for kernel in families(np.eye(3))]
     ['Matern', 'Matern', 'Gaussian']
     """
+    X = host_array(X)
     spread = np.asarray(X, dtype=np.float64).std(axis=0)
     constant = ~(spread > 1e-12 * np.abs(X).max(axis=0, initial=0.0))
     scales = (np.where(constant, 1.0, spread) * np.sqrt(max(1, np.sum(~constant)))).tolist()
@@ -264,7 +269,7 @@ def is_length_scale(name: str) -> bool:
 
 def _level(kernel: Kernel, X: Rows) -> float:
     """Return the mean of k(x, x), which penalties are relative to."""
-    some = pick(X, np.arange(min(length(X), 1000)))
+    some = host_array(pick(X, np.arange(min(length(X), 1000))))
     return max(float(np.mean(kernel.diag(some))), np.finfo(float).tiny)
 
 

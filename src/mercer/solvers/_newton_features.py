@@ -6,15 +6,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
 
 from mercer.features.nystroem import independent
 from mercer.gram import Gram
 from mercer.gram.budget import require
 from mercer.kernels.data import Rows, pick, take
 
+from ._either import add_to_diagonal, cast, empty, factorised, solved, stack, vdot
 from ._factor import GrowingFactor
 from ._newton_gram import conjugate_gradients
+from ._sampling import some_rows
 from .base import Problem
 from .logistic_loss import Curvature
 
@@ -30,7 +32,7 @@ class FeatureBlocks(Protocol):
     def shape(self) -> tuple[int, int]:
         """Points and features."""
 
-    def blocks(self) -> Iterable[tuple[slice, np.ndarray]]:
+    def blocks(self) -> Iterable[tuple[slice, Any]]:
         """Yield rows of the features, with their places."""
 
 
@@ -101,28 +103,27 @@ class FeatureSpace:
     def __init__(self, features: FeatureBlocks, outputs: int) -> None:
         self.features, self.shape = features, (features.shape[1], outputs)
 
-    def values(self, weights: np.ndarray) -> np.ndarray:
+    def values(self, weights: Any) -> Any:
         """Return Φw."""
-        out = np.empty((self.features.shape[0], weights.shape[1]))
+        out = empty(weights, (self.features.shape[0], weights.shape[1]))
         for rows, block in self.features.blocks():
             out[rows] = block @ weights  # in float64, as a gradient must be
         return out
 
-    def adjoint(self, R: np.ndarray) -> np.ndarray:
+    def adjoint(self, R: Any) -> Any:
         """Return ΦᵀR."""
-        total = np.zeros((self.shape[0], R.shape[1]))
+        total = empty(R, (self.shape[0], R.shape[1]))
+        total[:] = 0.0
         for rows, block in self.features.blocks():
             total += block.T @ R[rows]
         return total
 
-    def residual(self, R: np.ndarray, coef: np.ndarray, values: np.ndarray, alpha: float) -> tuple[np.ndarray, float]:
+    def residual(self, R: Any, coef: Any, values: Any, alpha: float) -> tuple[Any, float]:
         """Return ΦᵀR − 2αw and its squared norm."""
         residual = self.adjoint(R) - 2 * alpha * coef
-        return residual, float(np.vdot(residual, residual))
+        return residual, vdot(residual, residual)
 
-    def step(
-        self, residual: np.ndarray, curvature: Curvature, alpha: float, accuracy: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def step(self, residual: Any, curvature: Curvature, alpha: float, accuracy: float) -> tuple[Any, Any]:
         """Solve the Newton equations: by a factor while they are few, by conjugate gradients otherwise."""
         m, q = self.shape
         if q == 1 or m * q <= JOINT:
@@ -131,62 +132,74 @@ class FeatureSpace:
             step = self._iterated_step(residual, curvature, alpha, accuracy)
         return step, self.values(step)
 
-    def inner(self, first: np.ndarray, second: np.ndarray, values: np.ndarray) -> float:
+    def inner(self, first: Any, second: Any, values: Any) -> float:
         """Return the sum of products of the coordinates."""
-        return float(np.vdot(first, second))
+        return vdot(first, second)
 
-    def hessian(self, W: np.ndarray) -> np.ndarray:
+    def hessian(self, W: Any) -> Any:
         """Return ΦᵀWΦ for curvatures of shape (n,)."""
-        total = np.zeros((self.shape[0], self.shape[0]))
+        total = empty(W, (self.shape[0], self.shape[0]))
+        total[:] = 0.0
         for rows, block in self.features.blocks():
-            total += block.T @ (block * W[rows, None].astype(block.dtype))
+            total += block.T @ (block * cast(W[rows, None], block))
         return total
 
-    def _joint_step(self, residual: np.ndarray, curvature: Curvature, alpha: float) -> np.ndarray:
+    def _joint_step(self, residual: Any, curvature: Curvature, alpha: float) -> Any:
         m, q = self.shape
         W = curvature.blocks()
-        H = np.empty((m * q, m * q))
+        H = empty(W, (m * q, m * q))
         for i in range(q):
             for j in range(i + 1):
-                H[i::q, j::q] = self.hessian(W[:, i, j])
-                H[j::q, i::q] = H[i::q, j::q].T
+                part = self.hessian(W[:, i, j])
+                H[i::q, j::q] = part
+                if j < i:
+                    H[j::q, i::q] = part.T
         U = curvature.constants
         if U.shape[2]:
             images = [self.adjoint(curvature.half(U[:, :, j])).ravel() for j in range(U.shape[2])]
-            taken = np.column_stack(images)
+            taken = stack(images, 1)
             H -= taken @ taken.T
-        return np.asarray(cho_solve(_factor(H, alpha), residual.ravel(), check_finite=False)).reshape(m, q)
+        return solved(_factor(H, alpha), residual.ravel()).reshape(m, q)
 
-    def _iterated_step(self, residual: np.ndarray, curvature: Curvature, alpha: float, accuracy: float) -> np.ndarray:
+    def _iterated_step(self, residual: Any, curvature: Curvature, alpha: float, accuracy: float) -> Any:
         factors = [_factor(self.hessian(curvature.root[:, j] ** 2), alpha) for j in range(self.shape[1])]
 
-        def inverse(V: np.ndarray) -> np.ndarray:
-            return np.column_stack([cho_solve(f, v, check_finite=False) for f, v in zip(factors, V.T, strict=True)])
+        def inverse(V: Any) -> Any:
+            return stack([solved(f, v) for f, v in zip(factors, V.T, strict=True)], 1)
 
-        def apply(V: np.ndarray) -> np.ndarray:
+        def apply(V: Any) -> Any:
             bent = curvature.remove_constants(curvature.half_transposed(self.values(V)))
             return 2 * alpha * V + self.adjoint(curvature.half(bent))
 
         return conjugate_gradients(apply, inverse, residual, accuracy)[0]
 
 
-def _factor(H: np.ndarray, alpha: float) -> Any:
+def _factor(H: Any, alpha: float) -> Any:
     """Factorise H + 2αI; sums of float32 products may need a shift of their rounding to stay positive definite."""
     shift = 0.0
     for _ in range(8):
-        matrix = H.copy()
-        matrix.flat[:: len(H) + 1] += 2 * alpha + shift
+        matrix = 1.0 * H
+        add_to_diagonal(matrix, 2 * alpha + shift)
         try:
-            return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            return factorised(matrix)
         except np.linalg.LinAlgError:
-            shift = max(10 * shift, float(np.finfo(np.float32).eps) * np.trace(H) / len(H))
+            shift = max(10 * shift, float(np.finfo(np.float32).eps) * float(H.trace()) / len(H))
     raise np.linalg.LinAlgError(
         f"the Newton equations are not positive definite with alpha = {alpha:g}; give a larger alpha"
     )
 
 
-def choose_features(problem: Problem, n_centers: int, rng: np.random.RandomState) -> Features:
+def choose_features(problem: Problem, n_centers: int, rng: np.random.RandomState) -> Any:
     """Return Nyström features of centres found by randomly pivoted Cholesky among 8 random points for each."""
+    if problem.device is not None:
+        from .device.newton import DeviceFeatures
+
+        return DeviceFeatures(problem, n_centers, POINTS_PER_CENTRE, rng)
+    return Features(problem, *choose_centers(problem, n_centers, rng))
+
+
+def choose_centers(problem: Problem, n_centers: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """Return which points are centres, found by randomly pivoted Cholesky, and the factor L of their K_zz = LLᵀ."""
     count = min(n_centers, problem.n)
     require(
         40.0 * count**2,
@@ -195,7 +208,7 @@ def choose_features(problem: Problem, n_centers: int, rng: np.random.RandomState
         f"ask for at most {int((problem.memory / 80) ** 0.5)} centres, or give more memory",
     )
     affordable = int(problem.memory / 4 / (8 * count))
-    some = rng.permutation(problem.n)[: max(count, min(max(POINTS_PER_CENTRE * count, 1000), affordable))]
+    some = some_rows(rng, problem.n, max(count, min(max(POINTS_PER_CENTRE * count, 1000), affordable)))
     points = pick(problem.X, some)
     factor = GrowingFactor(Gram(problem.kernel, points, memory=problem.memory, dtype=np.float64), points, rng)
     factor.grow(count)
@@ -204,4 +217,4 @@ def choose_features(problem: Problem, n_centers: int, rng: np.random.RandomState
         raise ValueError(f"{problem.kernel!r} is 0 on all of the data, so that no centre explains anything")
     K: Any = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
     kept, triangle = independent(K)
-    return Features(problem, indices[kept], triangle)
+    return indices[kept], triangle

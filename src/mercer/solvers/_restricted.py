@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.gram import Gram
-from mercer.kernels.data import pick
+from mercer.kernels.data import Rows, pick
 
+from ._restricted_rows import RestrictedRows
 from .base import Problem
 
-BLOCK_BYTES = 2**28  # of features at a time, with copies
 FEW = 4  # values of α for which Cholesky factors are cheaper than one eigendecomposition
 REFINEMENTS = 4  # corrections of a solution by its true residual
-REFINED = 1e-7  # the relative residual at which they stop
+REFINED = 1e-9  # the relative residual at which they stop
 
 
 class RestrictedRidge:
@@ -33,22 +33,25 @@ class RestrictedRidge:
         Which points are centres.
     triangle : array of shape (m, m)
         L.
+    rows : callable
+        Makes the sums over the rows from a problem and its centres, wherever the rows are.
     """
 
-    def __init__(self, problem: Problem, indices: np.ndarray, triangle: np.ndarray) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        indices: np.ndarray,
+        triangle: np.ndarray,
+        rows: Callable[[Problem, Rows], RestrictedRows] = RestrictedRows,
+    ) -> None:
         self._problem, self.indices, self._triangle = problem, indices, triangle
         self.centers = pick(problem.X, indices)
-        self._gram = Gram(problem.kernel, problem.X, self.centers, memory=problem.memory, dtype=np.float64)
-        self._y = np.asarray(problem.y, dtype=np.float64)
-        self._weights = np.ones(problem.n) if problem.weights is None else np.asarray(problem.weights, dtype=np.float64)
+        self._rows = rows(problem, self.centers)
         self._decomposed: tuple[np.ndarray, np.ndarray] | None = None
         self._triangles: dict[float, np.ndarray] = {}  # of H + αI, until many α are asked for
-        self._total = self._weights.sum()
-        self._target_mean = np.zeros(self._y.shape[1])
-        if problem.fit_intercept:
-            self._target_mean = self._weights @ self._y / self._total
-        self._reverse = self._gram.T if self._gram.backend_name == "native" else None
-        self._sum_up(raw=self._reverse is not None)
+        self._total, weighted = self._rows.moments()
+        self._target_mean = weighted / self._total if problem.fit_intercept else np.zeros(len(weighted))
+        self._sum_up(raw=self._rows.quick)
 
     @property
     def rank(self) -> int:
@@ -75,18 +78,20 @@ class RestrictedRidge:
 
     def loo(self, alpha: np.ndarray, beta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return yᵢ − f₋ᵢ(xᵢ) = (yᵢ − ŷᵢ)/(1 − hᵢᵢ) of all rows or some, with the centres held fixed."""
-        self._factorise(alpha)
-        rows = np.arange(self._problem.n) if rows is None else rows
-        out = np.empty((len(rows), len(alpha)))
-        b = self.intercept(beta)
-        constant = 1.0 / self._total if self._problem.fit_intercept else 0.0
-        for part, features in self._blocks(rows):
-            chosen = rows[part]
-            fitted = features.T @ beta + b
-            features -= self._mean[:, None]
-            leverage = self._weights[chosen, None] * (constant + self._squared_norms(alpha, features))
-            out[part] = (self._y[chosen] - fitted) / np.maximum(1.0 - leverage, np.finfo(np.float64).eps)
+        left_out = self.left_out(alpha, beta)
+        out = np.empty((self._problem.n if rows is None else len(rows), len(alpha)))
+        for part, values, y, weights in self._rows.pieces(rows):
+            out[part] = left_out(values, y, weights)
         return out
+
+    def left_out(self, alpha: np.ndarray, beta: np.ndarray) -> LeftOut:
+        """Return the function from kernel values of rows to their leave-one-out residuals."""
+        self._factorise(alpha)
+        constant = 1.0 / self._total if self._problem.fit_intercept else 0.0
+        factors = [] if self._decomposed is not None else [self._triangles[one] for one in alpha.tolist()]
+        return LeftOut(
+            self._triangle, self._mean, constant, alpha, beta, self.intercept(beta), self._decomposed, factors
+        )
 
     def _refined(self, alpha: np.ndarray) -> tuple[np.ndarray, float]:
         beta, best = np.zeros_like(self._right), np.inf
@@ -105,18 +110,10 @@ class RestrictedRidge:
         return beta, best
 
     def _sum_up(self, raw: bool) -> None:
-        from scipy.linalg import blas, solve_triangular
+        from scipy.linalg import solve_triangular
 
-        m, rows = self.rank, np.arange(self._problem.n)
-        inner = np.zeros((m, m), order="F")  # its lower triangle
-        right, total = np.zeros((m, self._y.shape[1])), np.zeros(m)
-        for part, features in self._kernel_blocks(rows) if raw else self._blocks(rows):
-            weights = self._weights[part]
-            right += features @ (weights[:, None] * (self._y[part] - self._target_mean))
-            total += features @ weights
-            if self._problem.weights is not None:
-                features *= np.sqrt(weights)
-            inner = blas.dsyrk(1.0, features, beta=1.0, c=inner, lower=1, overwrite_c=1)
+        sums = self._rows.sums(None if raw else self._triangle, self._target_mean)
+        inner, right, total = sums.inner, sums.right, sums.total
         inner = np.tril(inner) + np.tril(inner, -1).T
         if raw:
             half = solve_triangular(self._triangle, inner, lower=True, overwrite_b=True, check_finite=False)
@@ -124,7 +121,7 @@ class RestrictedRidge:
             inner = (inner + inner.T) / 2
             right = solve_triangular(self._triangle, right, lower=True, check_finite=False)
             total = solve_triangular(self._triangle, total, lower=True, check_finite=False)
-        self._mean = np.zeros(m)
+        self._mean = np.zeros(self.rank)
         if self._problem.fit_intercept:
             self._mean = total / self._total
             # Σ w(φ − φ̄)(φ − φ̄)ᵀ; the targets are centred already, so that the right-hand side stays as it is.
@@ -132,21 +129,6 @@ class RestrictedRidge:
         self._inner, self._right, self._raw = inner, right, raw
         self._triangles.clear()
         self._decomposed = None
-
-    def _blocks(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Positions in ``rows`` and the features of these rows, one column each."""
-        from scipy.linalg import solve_triangular
-
-        for part, values in self._kernel_blocks(rows):
-            yield part, solve_triangular(self._triangle, values, lower=True, overwrite_b=True, check_finite=False)
-
-    def _kernel_blocks(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Positions in ``rows`` and k(z, x) of these rows x, one column each, in Fortran order."""
-        budget = min(BLOCK_BYTES, self._problem.memory // 4)
-        step = max(1, budget // (24 * self.rank))
-        for start in range(0, len(rows), step):
-            part = slice(start, min(start + step, len(rows)))
-            yield part, self._gram.rows(rows[part]).T
 
     def _factorise(self, alpha: np.ndarray) -> None:
         """Make H + αI ready to be inverted: by Cholesky for a few α, by eigenvalues once for all others."""
@@ -182,26 +164,66 @@ class RestrictedRidge:
             out[:, columns] = cho_solve((self._triangles[one], True), right[:, columns], check_finite=False)
         return out
 
-    def _squared_norms(self, alpha: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """φᵀ(H + αI)⁻¹φ for each column φ of ``features`` (rows of the result) and each α."""
-        from scipy.linalg import solve_triangular
-
-        if self._decomposed is not None:
-            eigenvalues, vectors = self._decomposed
-            return np.asarray(((vectors.T @ features) ** 2).T @ (1.0 / (eigenvalues[:, None] + alpha)))
-        out = np.empty((features.shape[1], len(alpha)))
-        for one in np.unique(alpha):
-            solved = solve_triangular(self._triangles[one], features, lower=True, check_finite=False)
-            out[:, alpha == one] = np.einsum("ij,ij->j", solved, solved)[:, None]
-        return out
-
     def _left_over(self, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """What β leaves of the right-hand side: from H, or from the data where H may have lost digits."""
-        if self._reverse is None:
+        if not self._rows.quick:
             return np.asarray(self._right - self._inner @ beta - alpha * beta)
         from scipy.linalg import solve_triangular
 
-        fitted = self._gram @ self.coefficients(beta) + self.intercept(beta)
-        errors = self._weights[:, None] * (self._y - fitted)
-        image = solve_triangular(self._triangle, self._reverse @ errors, lower=True, check_finite=False)
-        return np.asarray(image - np.outer(self._mean, errors.sum(axis=0)) - alpha * beta)
+        values, total = self._rows.image(self.coefficients(beta), self.intercept(beta))
+        image = solve_triangular(self._triangle, values, lower=True, check_finite=False)
+        return np.asarray(image - np.outer(self._mean, total) - alpha * beta)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Leave-one-out residuals (yᵢ − ŷᵢ)/(1 − hᵢᵢ) of rows, from what was summed up over all of them.
+
+    Parameters
+    ----------
+    triangle : array of shape (m, m)
+        L.
+    mean : array of shape (m,)
+        The mean of the features, 0 without an intercept.
+    constant : float
+        What an intercept adds to the leverage of a row of weight 1.
+    alpha, beta, intercept : array
+        The penalty of each output, and its solution.
+    decomposed : pair of arrays, optional
+        Eigenvalues and eigenvectors of H.
+    factors : list of arrays
+        Otherwise the Cholesky factor of H + αI for each α.
+    """
+
+    triangle: np.ndarray
+    mean: np.ndarray
+    constant: float
+    alpha: np.ndarray
+    beta: np.ndarray
+    intercept: np.ndarray
+    decomposed: tuple[np.ndarray, np.ndarray] | None
+    factors: list[np.ndarray]
+
+    def __call__(self, values: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the residuals of rows, from their kernel values (one column each), which are overwritten."""
+        from scipy.linalg import solve_triangular
+
+        features = solve_triangular(self.triangle, values, lower=True, overwrite_b=True, check_finite=False)
+        fitted = features.T @ self.beta + self.intercept
+        features -= self.mean[:, None]
+        leverage = weights[:, None] * (self.constant + self._squared_norms(features))
+        return np.asarray((y - fitted) / np.maximum(1.0 - leverage, np.finfo(np.float64).eps))
+
+    def _squared_norms(self, features: np.ndarray) -> np.ndarray:
+        """φᵀ(H + αI)⁻¹φ for each column φ of ``features`` (rows of the result) and each α."""
+        from scipy.linalg import solve_triangular
+
+        if self.decomposed is not None:
+            eigenvalues, vectors = self.decomposed
+            return np.asarray(((vectors.T @ features) ** 2).T @ (1.0 / (eigenvalues[:, None] + self.alpha)))
+        out = np.empty((features.shape[1], len(self.alpha)))
+        for one in np.unique(self.alpha):
+            columns = np.flatnonzero(self.alpha == one)
+            solved = solve_triangular(self.factors[columns[0]], features, lower=True, check_finite=False)
+            out[:, columns] = np.einsum("ij,ij->j", solved, solved)[:, None]
+        return out

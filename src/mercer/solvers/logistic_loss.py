@@ -3,15 +3,35 @@
 A function has Q outputs: one for two classes, the log-odds of the second, and otherwise one for each class.  With the
 probabilities p of the classes and T the indicators of those observed, the loss of all points is −Σ wᵢ ln pᵢ(yᵢ), its
 negative derivative by the outputs is the residual R = w(T − p), and its curvature at each point is w(diag(p) − ppᵀ).
+Outputs are arrays, or tensors on the device that :meth:`LogisticLoss.on` has taken labels and weights to.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, log_softmax, logsumexp, softmax
+
+from mercer.gram.device.library import host_array, is_tensor, load_torch, on_device
+
+from ._columns import like
+from ._either import (
+    counts,
+    einsum,
+    entries,
+    expit,
+    identity,
+    indicators,
+    log_softmax,
+    logsumexp,
+    orthonormal,
+    softmax,
+    softplus,
+    stack,
+    where,
+)
 
 FLOOR = 1e-8  # of p(1 − p) in a curvature, so that its square root can be divided by
 STEPS = 200  # of the search for one intercept, which takes about five
@@ -35,81 +55,104 @@ class Curvature(ABC):
         Whether there is an intercept.
     """
 
-    root: np.ndarray
-    constants: np.ndarray  # (n, Q, r), orthonormal
+    root: Any
+    constants: Any  # (n, Q, r), orthonormal
 
     @abstractmethod
-    def project(self, V: np.ndarray) -> np.ndarray:
+    def project(self, V: Any) -> Any:
         """Return the part of V that S does not forget."""
 
     @abstractmethod
-    def blocks(self) -> np.ndarray:
+    def blocks(self) -> Any:
         """Return W, of shape (n, Q, Q)."""
 
-    def half(self, V: np.ndarray) -> np.ndarray:
+    def half(self, V: Any) -> Any:
         """Return SV."""
-        return np.asarray(self.root * self.project(V))
+        return self.root * self.project(V)
 
-    def half_transposed(self, V: np.ndarray) -> np.ndarray:
+    def half_transposed(self, V: Any) -> Any:
         """Return SᵀV."""
         return self.project(self.root * V)
 
-    def divide(self, R: np.ndarray) -> np.ndarray:
+    def divide(self, R: Any) -> Any:
         """Return V with SV = R, for an R that S can give."""
         return self.project(R / self.root)
 
-    def remove_constants(self, V: np.ndarray) -> np.ndarray:
+    def remove_constants(self, V: Any) -> Any:
         """Return ΨV."""
         if self.constants.shape[2] == 0:
             return V
-        return np.asarray(V - self.constants @ np.einsum("nqr,nq->r", self.constants, V))
+        return V - self.constants @ einsum("nqr,nq->r", self.constants, V)
 
-    def _orthonormal(self, columns: int) -> np.ndarray:
+    def _orthonormal(self, columns: int) -> Any:
         n, q = self.root.shape
-        images = np.zeros((n, q, columns))
-        for j in range(columns):
-            unit = np.zeros((n, q))
-            unit[:, j] = 1.0
-            images[:, :, j] = self.half_transposed(unit)
-        return np.linalg.qr(images.reshape(n * q, columns))[0].reshape(n, q, columns)
+        if columns == 0:
+            return (0.0 * self.root)[:, :, None][:, :, :0]
+        images = [self.half_transposed(0.0 * self.root + unit) for unit in identity(self.root, q)[:columns]]
+        return orthonormal(stack(images, 2).reshape(n * q, columns)).reshape(n, q, columns)
 
 
 class BinaryCurvature(Curvature):
     """W = w p(1 − p), with S its square root."""
 
-    def __init__(self, weights: np.ndarray, p: np.ndarray, intercept: bool) -> None:
-        self.root = np.sqrt(weights * np.maximum(p * (1 - p), FLOOR))
+    def __init__(self, weights: Any, p: Any, intercept: bool) -> None:
+        self.root = (weights * (p * (1 - p)).clip(FLOOR)) ** 0.5
         self.constants = self._orthonormal(1 if intercept else 0)
 
-    def project(self, V: np.ndarray) -> np.ndarray:
+    def project(self, V: Any) -> Any:
         """Return V, because S forgets nothing."""
         return V
 
-    def blocks(self) -> np.ndarray:
+    def blocks(self) -> Any:
         """Return W, of shape (n, 1, 1)."""
-        return np.asarray(self.root**2)[:, :, None]
+        return (self.root**2)[:, :, None]
 
 
 class MultinomialCurvature(Curvature):
     """W = w(diag(p) − ppᵀ) = SSᵀ with S = √w diag(s)(I − ssᵀ), where s = √p has length 1 at every point."""
 
-    def __init__(self, weights: np.ndarray, p: np.ndarray, intercept: bool) -> None:
-        p = np.maximum(p, FLOOR)
-        self._direction = np.sqrt(p / p.sum(axis=1, keepdims=True))
-        self.root = np.sqrt(weights) * self._direction
+    def __init__(self, weights: Any, p: Any, intercept: bool) -> None:
+        p = p.clip(FLOOR)
+        self._direction = (p / p.sum(axis=1)[:, None]) ** 0.5
+        self.root = weights**0.5 * self._direction
         # The constants of all classes together change no probability, so that one of them says nothing new.
         self.constants = self._orthonormal(p.shape[1] - 1 if intercept else 0)
 
-    def project(self, V: np.ndarray) -> np.ndarray:
+    def project(self, V: Any) -> Any:
         """Return (I − ssᵀ)V at every point."""
         s = self._direction
-        return np.asarray(V - s * np.einsum("nq,nq->n", s, V)[:, None])
+        return V - s * einsum("nq,nq->n", s, V)[:, None]
 
-    def blocks(self) -> np.ndarray:
+    def blocks(self) -> Any:
         """Return W, of shape (n, Q, Q)."""
         s = self._direction
-        inner = np.eye(s.shape[1]) - s[:, :, None] * s[:, None, :]
-        return np.asarray(self.root[:, :, None] * inner * self.root[:, None, :])
+        inner = identity(s, s.shape[1]) - s[:, :, None] * s[:, None, :]
+        return self.root[:, :, None] * inner * self.root[:, None, :]
+
+
+@dataclass(frozen=True)
+class Share:
+    """Σ wᵢ/(1 + exp(−vᵢ − b)) as a function of b.
+
+    Parameters
+    ----------
+    values : array or tensor of shape (n,)
+        v.
+    weights : array or tensor of shape (n,)
+        w.
+    """
+
+    values: Any
+    weights: Any
+
+    def range(self) -> tuple[float, float, float]:
+        """Return Σw, and the smallest and the largest of the values."""
+        return float(self.weights.sum()), float(self.values.min()), float(self.values.max())
+
+    def at(self, b: float) -> tuple[float, float]:
+        """Return the sum and its derivative."""
+        p = expit(self.values + b)
+        return float(self.weights @ p), float(self.weights @ (p * expit(-self.values - b)))
 
 
 @dataclass(frozen=True)
@@ -118,17 +161,24 @@ class LogisticLoss(ABC):
 
     Parameters
     ----------
-    codes : int array of shape (n,)
+    codes : int array or tensor of shape (n,)
         The class of each point, counted from 0; every class occurs.
     classes : int
         Their number.
-    weights : array of shape (n,)
+    weights : array or tensor of shape (n,)
         Positive weights of the points.
     """
 
-    codes: np.ndarray
+    codes: Any
     classes: int
-    weights: np.ndarray
+    weights: Any
+
+    def on(self, device: Any) -> Self:
+        """Return the loss with labels and weights on a device, for outputs that are there; None is the host."""
+        if device is None:
+            return self
+        codes = load_torch().as_tensor(host_array(self.codes), device=device).long()
+        return replace(self, codes=codes, weights=on_device(self.weights, device, np.float64))
 
     @property
     def outputs(self) -> int:
@@ -136,89 +186,111 @@ class LogisticLoss(ABC):
         return 1 if self.classes == 2 else self.classes
 
     @abstractmethod
-    def losses(self, outputs: np.ndarray) -> np.ndarray:
+    def losses(self, outputs: Any) -> Any:
         """Return −ln p(y) of each point, from outputs of shape (n, Q)."""
 
     @abstractmethod
-    def residuals(self, outputs: np.ndarray) -> np.ndarray:
+    def residuals(self, outputs: Any) -> Any:
         """Return R = w(T − p), accurate also where p is close to T."""
 
     @abstractmethod
-    def entropy(self, outputs: np.ndarray) -> float:
+    def entropy(self, outputs: Any) -> float:
         """Return Σ wᵢ H(pᵢ), the part of the dual that is not a norm."""
 
     @abstractmethod
-    def curvature(self, outputs: np.ndarray, intercept: bool) -> Curvature:
+    def curvature(self, outputs: Any, intercept: bool) -> Curvature:
         """Return the curvature at all points."""
 
     @abstractmethod
-    def best_intercept(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def best_intercept(self, values: Any, start: np.ndarray) -> np.ndarray:
         """Return the b that minimises the loss at values + b, which makes the residuals of each output sum to 0."""
 
-    def value(self, outputs: np.ndarray) -> float:
+    def value(self, outputs: Any) -> float:
         """Return the loss of all points."""
         return float(self.weights @ self.losses(outputs))
+
+    # -- what the search for intercepts needs of all points: sums of a few numbers ---------------------------------
+
+    def mass(self) -> np.ndarray:
+        """Return the weight of each class."""
+        return counts(self.codes, self.weights, self.classes)
+
+    def residual_sums(self, values: Any, b: np.ndarray) -> np.ndarray:
+        """Return the sum of residuals of each output at values + b."""
+        return np.asarray(host_array(self.residuals(values + like(values, b)).sum(axis=0)))
+
+    def curvature_sums(self, values: Any, b: np.ndarray) -> np.ndarray:
+        """Return the sum of curvatures at values + b, of shape (Q, Q)."""
+        blocks = self.curvature(values + like(values, b), intercept=False).blocks()
+        return np.asarray(host_array(blocks.sum(axis=0)))
+
+    def share(self, values: Any, b: np.ndarray, q: int) -> Share:
+        """Return the share of class q as a function of its intercept, those of others staying as they are."""
+        if self.outputs == 1:
+            return Share(values[:, 0], self.weights)
+        others = values + like(values, b)
+        others[:, q] = -np.inf
+        return Share(values[:, q] - logsumexp(others), self.weights)
+
+    def spread(self, values: Any) -> float:
+        """Return the largest of all values minus the smallest."""
+        return float(values.max() - values.min())
 
 
 class BinaryLoss(LogisticLoss):
     """Σ wᵢ ln(1 + exp(−yᵢ gᵢ)) with yᵢ = ±1."""
 
     @property
-    def _signs(self) -> np.ndarray:
-        return 2.0 * self.codes - 1.0
+    def _signs(self) -> Any:
+        return 2.0 * self.codes - 1.0 if not is_tensor(self.codes) else 2.0 * self.codes.double() - 1.0
 
-    def losses(self, outputs: np.ndarray) -> np.ndarray:
+    def losses(self, outputs: Any) -> Any:
         """Return ln(1 + exp(−yg))."""
-        return np.logaddexp(0.0, -self._signs * outputs[:, 0])
+        return softplus(-self._signs * outputs[:, 0])
 
-    def residuals(self, outputs: np.ndarray) -> np.ndarray:
+    def residuals(self, outputs: Any) -> Any:
         """Return w(t − p) = w y p(−yg)."""
         signs = self._signs
-        return np.asarray(self.weights * signs * expit(-signs * outputs[:, 0]))[:, None]
+        return (self.weights * signs * expit(-signs * outputs[:, 0]))[:, None]
 
-    def entropy(self, outputs: np.ndarray) -> float:
+    def entropy(self, outputs: Any) -> float:
         """Return Σ w H(p)."""
-        size = np.abs(outputs[:, 0])
-        return float(self.weights @ (np.logaddexp(0.0, -size) + size * expit(-size)))
+        size = abs(outputs[:, 0])
+        return float(self.weights @ (softplus(-size) + size * expit(-size)))
 
-    def curvature(self, outputs: np.ndarray, intercept: bool) -> Curvature:
+    def curvature(self, outputs: Any, intercept: bool) -> Curvature:
         """Return w p(1 − p)."""
         return BinaryCurvature(self.weights[:, None], expit(outputs), intercept)
 
-    def best_intercept(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def best_intercept(self, values: Any, start: np.ndarray) -> np.ndarray:
         """Return the root of a monotone function."""
-        wanted = float(self.weights @ self.codes)
-        return np.array([shift_to_share(values[:, 0], self.weights, wanted, float(start[0]))])
+        return np.array([shift_to(self.share(values, start, 0), float(self.mass()[1]), float(start[0]))])
 
 
 class MultinomialLoss(LogisticLoss):
     """Σ wᵢ (ln Σ_q exp(g_iq) − g_i(yᵢ)), the softmax."""
 
-    @property
-    def _indicators(self) -> np.ndarray:
-        return self.codes[:, None] == np.arange(self.classes)
-
-    def losses(self, outputs: np.ndarray) -> np.ndarray:
+    def losses(self, outputs: Any) -> Any:
         """Return ln Σ exp(g) − g(y)."""
-        return np.asarray(-log_softmax(outputs, axis=1)[np.arange(len(self.codes)), self.codes])
+        return -entries(log_softmax(outputs), self.codes)
 
-    def residuals(self, outputs: np.ndarray) -> np.ndarray:
+    def residuals(self, outputs: Any) -> Any:
         """Return w(T − p), where 1 − p of the class observed is the sum of all others."""
-        hit = self._indicators
-        p = softmax(outputs, axis=1)
-        others = np.where(hit, 0.0, p)
-        return np.asarray(self.weights[:, None] * np.where(hit, others.sum(axis=1, keepdims=True), -p))
+        hit = indicators(self.codes, self.classes)
+        p = softmax(outputs)
+        others = where(hit, 0.0, p)
+        return self.weights[:, None] * where(hit, others.sum(axis=1)[:, None], -p)
 
-    def entropy(self, outputs: np.ndarray) -> float:
+    def entropy(self, outputs: Any) -> float:
         """Return Σ w H(p)."""
-        logs = log_softmax(outputs, axis=1)
-        return float(-self.weights @ np.einsum("nq,nq->n", np.exp(logs), logs))
+        logs = log_softmax(outputs)
+        return -float(self.weights @ einsum("nq,nq->n", softmax(outputs), logs))
 
-    def curvature(self, outputs: np.ndarray, intercept: bool) -> Curvature:
+    def curvature(self, outputs: Any, intercept: bool) -> Curvature:
         """Return w(diag(p) − ppᵀ)."""
-        return MultinomialCurvature(self.weights[:, None], softmax(outputs, axis=1), intercept)
+        return MultinomialCurvature(self.weights[:, None], softmax(outputs), intercept)
 
-    def best_intercept(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def best_intercept(self, values: Any, start: np.ndarray) -> np.ndarray:
         """Return the minimum, with mean 0.
 
         Where nearly all points are certain, the loss has corners for any search.  The problem is then solved with
@@ -226,57 +298,56 @@ class MultinomialLoss(LogisticLoss):
         """
         b, found = self._intercept_near(values, start)
         if not found:
-            temperature = float(np.ptp(values))
+            temperature = self.spread(values)
             while temperature > 1.0:
                 b = temperature * self._intercept_near(values / temperature, b / temperature)[0]
                 temperature /= COOLING
             b, _ = self._intercept_near(values, b)
         return np.asarray(b - b.mean())
 
-    def _intercept_near(self, values: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, bool]:
+    def _intercept_near(self, values: Any, b: np.ndarray) -> tuple[np.ndarray, bool]:
         """Take Newton steps where they halve the sums of residuals, else one class at a time; say if they vanish."""
-        total = float(self.weights.sum())
-        wanted = np.bincount(self.codes, weights=self.weights, minlength=self.classes)
-        sums = self.residuals(values + b).sum(axis=0)
+        wanted = self.mass()
+        total = float(wanted.sum())
+        sums = self.residual_sums(values, b)
         for _ in range(SWEEPS):
             size = float(np.abs(sums).max())
             if size <= 4 * np.finfo(float).eps * total:
                 return b, True
-            hessian = self.curvature(values + b, intercept=False).blocks().sum(axis=0)
+            hessian = self.curvature_sums(values, b)
             trial = b + np.linalg.lstsq(hessian, sums, rcond=1e-12)[0]
-            after = self.residuals(values + trial).sum(axis=0)
+            after = self.residual_sums(values, trial)
             if not np.abs(after).max() <= 0.5 * size:
                 if size <= 1e-12 * total:  # nothing but rounding is left
                     return b, True
                 trial = b.copy()
                 for q in range(self.classes):
-                    others = logsumexp(np.delete(values + trial, q, axis=1), axis=1)
-                    trial[q] = shift_to_share(values[:, q] - others, self.weights, float(wanted[q]), float(trial[q]))
-                after = self.residuals(values + trial).sum(axis=0)
+                    trial[q] = shift_to(self.share(values, trial, q), float(wanted[q]), float(trial[q]))
+                after = self.residual_sums(values, trial)
             b, sums = trial, after
         return b, bool(np.abs(sums).max() <= 1e-9 * total)
 
 
-def shift_to_share(values: np.ndarray, weights: np.ndarray, wanted: float, start: float) -> float:
+def shift_to(share: Share, wanted: float, start: float) -> float:
     """Return the b at which Σ wᵢ/(1 + exp(−vᵢ − b)) is what is wanted, by Newton steps inside a bracket.
 
     Examples
     --------
     >>> import numpy as np
-    >>> abs(shift_to_share(np.array([-5.0, 5.0]), np.ones(2), 1.0, 3.0)) < 1e-12
+    >>> abs(shift_to(Share(np.array([-5.0, 5.0]), np.ones(2)), 1.0, 3.0)) < 1e-12
     True
     """
-    odds = np.log(wanted) - np.log(weights.sum() - wanted)
-    low, high = odds - float(values.max()), odds - float(values.min())
+    total, least, most = share.range()
+    odds = np.log(wanted) - np.log(total - wanted)
+    low, high = odds - most, odds - least
     b = min(max(start, low), high)
     for _ in range(STEPS):
-        p = expit(values + b)
-        miss = wanted - float(weights @ p)
+        reached, bend = share.at(b)
+        miss = wanted - reached
         if miss > 0:
             low = b
         else:
             high = b
-        bend = float(weights @ (p * expit(-values - b)))
         step = miss / bend if bend > 0 else np.inf
         after = b + step if low < b + step < high else 0.5 * (low + high)
         if after == b or abs(miss) <= np.finfo(float).eps * wanted:

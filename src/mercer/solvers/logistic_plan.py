@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from mercer.gram.budget import MemoryBudgetError, show_bytes
 from mercer.kernels.data import Rows
 from mercer.kernels.processors import default_threads
 
-from ._newton_features import Features, FeatureSpace, choose_features
-from ._newton_gram import RANK, GramSpace
+from ._newton_features import FeatureSpace, choose_features
+from ._newton_gram import RANK, GramSpace, low_rank_of
 from ._products import width
 from .base import Problem
 from .logistic_loss import LogisticLoss
@@ -22,6 +23,9 @@ from .plan import CENTERS, PATIENCE, RATE, Plan
 
 SOLVERS = ("newton", "newton-cg", "nystroem")
 DIRECT_LIMIT = 1500  # points times functions up to which factors are cheap
+DIRECT_SECONDS = 1.0  # of factors on a GPU, up to which they are
+# Operations a second on one H200: products count as kernel values are computed, at about 2e12 a second.
+DEVICE_RATE = {"newton": 3e13, "newton-cg": 6e13, "nystroem": 2e13}
 STEPS, PRODUCTS = 8, 150  # of Newton, and of conjugate gradients in all of them, typically
 
 
@@ -61,10 +65,16 @@ def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None 
         "nystroem": n * centers * (centers + entry) + STEPS * q * q * n * float(centers) ** 2,
     }
     rates = {"newton": RATE["cholesky"] / 2, "newton-cg": RATE["cg"], "nystroem": RATE["nystroem"]}
+    speed, where, cheap = float(default_threads()), "", n * q <= DIRECT_LIMIT
+    if problem.device is not None:
+        where = f", on {problem.device}"
+        memory["newton-cg"] = 16.0 * n * low_rank_of(problem) + 120.0 * n * q
+        if problem.device.type == "cuda":
+            rates, speed = DEVICE_RATE, 1.0
+            cheap = flops["newton"] / rates["newton"] <= DIRECT_SECONDS
 
     def plan(name: str, reason: str) -> Plan:
-        seconds = flops[name] / (rates[name] * default_threads())
-        return Plan(name, reason, int(memory[name]), flops[name], seconds)
+        return Plan(name, reason + where, int(memory[name]), flops[name], flops[name] / (rates[name] * speed))
 
     def fits(name: str) -> bool:
         return memory[name] <= problem.memory
@@ -78,7 +88,7 @@ def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None 
         return plan(solver, "it was asked for")
     if n_centers is not None and centers < n:
         return plan("nystroem", f"{centers} centres were asked for")
-    if n * q <= DIRECT_LIMIT and 2 * memory["newton"] <= problem.memory:
+    if cheap and 2 * memory["newton"] <= problem.memory:
         return plan("newton", f"a factor of the {n} × {n} matrix is cheap")
     slow = plan("newton-cg", "").seconds
     if fits("newton-cg") and slow <= PATIENCE:
@@ -136,9 +146,10 @@ class PreparedLogistic:
         random_state: Any = None,
     ) -> None:
         self.problem, self.loss = problem, loss
+        self._placed = loss.on(problem.device)
         rng = check_random_state(random_state)
         self._last: State | None = None
-        self._features: Features | None = None
+        self._features: Any = None
         self.space: GramSpace | FeatureSpace
         if solver == "nystroem":
             self._features = choose_features(problem, centers_of(problem, n_centers), rng)
@@ -149,11 +160,11 @@ class PreparedLogistic:
     def solve(self, alpha: float, tol: float = 1e-8, max_iter: int = 100) -> Minimum:
         """Minimise for one penalty."""
         found = minimise(
-            self.space, self.loss, alpha, fit_intercept=self.problem.fit_intercept, tol=tol, max_iter=max_iter,
+            self.space, self._placed, alpha, fit_intercept=self.problem.fit_intercept, tol=tol, max_iter=max_iter,
             start=self._last,
         )  # fmt: skip
         self._last = found.state
-        return found
+        return replace(found, state=found.state.on_host())
 
     def expansion(self, state: State) -> tuple[Rows, np.ndarray | None, np.ndarray]:
         """Return the centres of a function, which of the points they are (None for all), and its coefficients."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.expansion import Expansion
+from mercer.gram.device.library import host_array
 from mercer.kernels.data import pick
 
 from .base import Problem
@@ -39,7 +40,7 @@ def by_leaving_one_out(problem: Problem, loss: LogisticLoss, alphas: np.ndarray,
         The most Newton steps of a fit.
     """
     prepared = PreparedLogistic(problem, loss, "newton")
-    K = problem.gram(dtype=np.float64).dense()
+    K = host_array(problem.gram(dtype=np.float64).dense())
     found = np.empty(len(alphas))
     for j, alpha in enumerate(alphas):
         outputs = prepared.solve(float(alpha), TOLERANCE, max_iter).state.outputs
@@ -55,7 +56,7 @@ def loo_is_accurate(problem: Problem, loss: LogisticLoss, alpha: float, max_iter
     """
     prepared = PreparedLogistic(problem, loss, "newton")
     whole = prepared.solve(alpha, TOLERANCE, max_iter).state
-    K = problem.gram(dtype=np.float64).dense()
+    K = host_array(problem.gram(dtype=np.float64).dense())
     approximate = loss.losses(approximate_loo(K, whole.outputs, loss, alpha, problem.fit_intercept))
     change = loss.weights * np.abs(approximate - loss.losses(whole.outputs))
     probes = np.argsort(-change, kind="stable")[:PROBES]
@@ -123,7 +124,8 @@ def _held_out(
     for j, alpha in enumerate(alphas):
         state = prepared.solve(float(alpha), TOLERANCE, max_iter).state
         centers, _, coef = prepared.expansion(state)
-        outputs = Expansion(problem.kernel, centers, coef, state.intercept)(outside, memory=problem.memory)
+        function = Expansion(problem.kernel, centers, coef, state.intercept)
+        outputs = host_array(function(outside, memory=problem.memory, device=problem.device))
         found[j] = np.where(known, judge.losses(outputs), WORST)
     return found
 

@@ -16,12 +16,17 @@ which is one matrix product for all of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
+from mercer.gram.device.expression import ExpressionTiles
+from mercer.gram.device.library import host_array, is_tensor, on_device
+from mercer.gram.device.points import device_points, is_matrix
 from mercer.gram.operator import choose_backend
+from mercer.gram.program import UnsupportedError
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows
 from mercer.kernels.evaluation import Evaluation
@@ -36,6 +41,9 @@ from mercer.kernels.expression import (
     parameters,
 )
 from mercer.kernels.statistics import SquaredDistance, Statistic
+
+from ._either import add_to_diagonal, einsum, vdot
+from .device.triangles import inverse_factor
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,7 @@ def leave_one_out(
     weights: np.ndarray | None = None,
     fit_intercept: bool = True,
     gradient: bool = True,
+    device: Any = None,
 ) -> LeaveOneOut:
     """Return the exact leave-one-out error of ridge, and its gradient, in O(n³) whatever the number of hyperparameters.
 
@@ -88,6 +97,8 @@ def leave_one_out(
         Whether there is an unpenalised intercept.
     gradient : bool, default=True
         Whether the gradient is wanted too.
+    device : torch.device, optional
+        Where to compute with a matrix of numbers; on the host if not given.
 
     Raises
     ------
@@ -111,33 +122,38 @@ def leave_one_out(
     if n < 2:
         raise ValueError(f"leave_one_out needs at least 2 points, one to leave out and one to fit, got {n}")
     noise = np.ones(n) if weights is None else 1.0 / np.asarray(weights, dtype=np.float64)
-    share = 1.0 / (noise * np.sum(1.0 / noise) * targets.shape[1])  # of each residual in the mean
-    expression = kernel.traced()
-    G = _matrix(expression, X, repr(kernel))
-    G.flat[:: n + 1] += alpha * noise
+    share = 1.0 / (noise * np.sum(1.0 / noise) * targets.shape[1])[:, None]  # of each residual in the mean
+    if device is not None and is_matrix(X):
+        X = on_device(X, device, np.float64)
+        targets, noise, share = (on_device(V, device, np.float64) for V in (targets, noise, share))
+    else:
+        X = host_array(X)
+    G = _matrix(kernel.traced(), X, repr(kernel))
+    add_to_diagonal(G, alpha * noise)
     G = _inverse(G, alpha, kernel)
     if fit_intercept:
         eta = G.sum(axis=1)
-        G -= np.outer(eta, eta / eta.sum())
+        G -= eta[:, None] * (eta / eta.sum())
     leverage = G.diagonal()[:, None]
     coef = G @ targets
     residuals = coef / leverage
-    error = float(np.sum(share[:, None] * residuals**2))
+    error, on_host = float((share * residuals**2).sum()), np.asarray(host_array(residuals))
     if not gradient:
-        return LeaveOneOut(error, residuals)
-    u = 2.0 * share[:, None] * residuals / leverage
-    half = G * np.sqrt(np.sum(u * residuals, axis=1))
+        return LeaveOneOut(error, on_host)
+    u = 2.0 * share * residuals / leverage
+    half = G * (u * residuals).sum(axis=1) ** 0.5
     M = half @ half.T
     outer = (G @ u) @ coef.T
     M -= 0.5 * (outer + outer.T)
     by_log_alpha = alpha * float(M.diagonal() @ noise)
-    return LeaveOneOut(error, residuals, by_log_alpha, inner_gradient(kernel, X, M))
+    return LeaveOneOut(error, on_host, by_log_alpha, inner_gradient(kernel, X, M))
 
 
-def inner_gradient(kernel: Kernel, X: Rows, M: np.ndarray) -> dict[str, float]:
+def inner_gradient(kernel: Kernel, X: Rows, M: Any) -> dict[str, float]:
     """Return ⟨M, ∂K/∂log θ⟩ for a symmetric matrix M and every hyperparameter θ of the kernel, by name.
 
-    Length scales of squared distances are computed all at once; any other hyperparameter needs its own matrix.
+    X and M are arrays, or tensors on one device.  Length scales of squared distances are computed all at once; any
+    other hyperparameter needs its own matrix.
 
     Examples
     --------
@@ -150,16 +166,20 @@ def inner_gradient(kernel: Kernel, X: Rows, M: np.ndarray) -> dict[str, float]:
     expression = kernel.traced()
     found = dict.fromkeys(parameters(expression), np.nan)
     for statistic in _free_distances(expression):
-        A = statistic.prepare(X, X, np.float64)[0]
+        A: Any = (
+            device_points(statistic, X, None, np.float64, X.device)[0]
+            if is_tensor(X)
+            else statistic.prepare(X, X, np.float64)[0]
+        )
         if sparse.issparse(A):
             continue
         N = _matrix(partial(expression, statistic), X, repr(kernel))
         N *= M
-        shares = -4.0 * np.einsum("aj,aj->j", A, N.sum(axis=1)[:, None] * A - N @ A)
+        shares = host_array(-4.0 * einsum("aj,aj->j", A, N.sum(axis=1)[:, None] * A - N @ A))
         found |= {param.name: float(share) for param, share in zip(statistic.scale, shares, strict=True)}
     for name, value in found.items():
         if np.isnan(value):
-            found[name] = float(np.vdot(M, _matrix(log_derivative(expression, name), X, repr(kernel))))
+            found[name] = vdot(M, _matrix(log_derivative(expression, name), X, repr(kernel)))
     return found
 
 
@@ -218,8 +238,13 @@ def _free_distances(expression: Expression) -> list[SquaredDistance]:
     return [s for s in free if elsewhere.isdisjoint(param.name for param in s.scale)]
 
 
-def _matrix(expression: Expression, X: Rows, name: str) -> np.ndarray:
-    """Values of an expression for all pairs of points, in float64, by the fastest backend."""
+def _matrix(expression: Expression, X: Rows, name: str) -> Any:
+    """Values of an expression for all pairs of points, in float64, by the fastest backend; a tensor if X is one."""
+    if is_tensor(X):
+        try:
+            return ExpressionTiles(expression, X, None, name, X.device).dense()
+        except UnsupportedError:
+            return on_device(_matrix(expression, host_array(X), name), X.device, np.float64)
     backend = choose_backend(expression, X, None, name, dtype=np.float64)
     out = np.empty(backend.shape)
     if backend.fill(out):
@@ -227,14 +252,20 @@ def _matrix(expression: Expression, X: Rows, name: str) -> np.ndarray:
     return Evaluation(expression, X, None, name).dense().astype(np.float64, copy=False)
 
 
-def _inverse(A: np.ndarray, alpha: float, kernel: Kernel) -> np.ndarray:
+def _inverse(A: Any, alpha: float, kernel: Kernel) -> Any:
     """Inverse of a symmetric positive definite matrix, which is overwritten."""
+    refusal = np.linalg.LinAlgError(
+        f"K + αI of {kernel!r} is not positive definite to rounding with alpha={alpha:.3g}; take a larger alpha"
+    )
+    if is_tensor(A):
+        half = inverse_factor(A)
+        if half is None:
+            raise refusal
+        return half.T @ half
     factor, failed = lapack.dpotrf(A.T, lower=0, overwrite_a=1, clean=0)
     if not failed:
         inverse, failed = lapack.dpotri(factor, lower=0, overwrite_c=1)
     if failed:
-        raise np.linalg.LinAlgError(
-            f"K + αI of {kernel!r} is not positive definite to rounding with alpha={alpha:.3g}; take a larger alpha"
-        )
+        raise refusal
     lower = inverse.T  # the other triangle is what LAPACK left untouched
     return np.tril(lower) + np.tril(lower, -1).T

@@ -15,11 +15,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.gram.device.library import host_array
+
+from ._columns import like
+from ._either import empty
 from .logistic_loss import Curvature, LogisticLoss
 
 ARMIJO = 1e-4  # of the decrease that the slope promises, which a step must keep
@@ -35,31 +39,36 @@ class Space(Protocol):
 
     shape: tuple[int, int]
 
-    def residual(self, R: np.ndarray, coef: np.ndarray, values: np.ndarray, alpha: float) -> tuple[np.ndarray, float]:
+    def residual(self, R: Any, coef: Any, values: Any, alpha: float) -> tuple[Any, float]:
         """Return −∇F in coordinates of the space, and its squared norm."""
 
-    def step(
-        self, residual: np.ndarray, curvature: Curvature, alpha: float, accuracy: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def step(self, residual: Any, curvature: Curvature, alpha: float, accuracy: float) -> tuple[Any, Any]:
         """Return the Newton step in coordinates of the space, and its values at all points."""
 
-    def inner(self, first: np.ndarray, second: np.ndarray, values: np.ndarray) -> float:
+    def inner(self, first: Any, second: Any, values: Any) -> float:
         """Return the inner product of two functions by their coordinates and the values of the second."""
 
 
 @dataclass
 class State:
-    """A function and its intercept: coordinates, values at all points without the intercept, and squared norm."""
+    """A function and its intercept: coordinates, values at all points without the intercept, and squared norm.
 
-    coef: np.ndarray
-    values: np.ndarray
+    Coordinates and values are arrays, or tensors where the space and the loss are on a device.
+    """
+
+    coef: Any
+    values: Any
     intercept: np.ndarray
     norm2: float
 
     @property
-    def outputs(self) -> np.ndarray:
+    def outputs(self) -> Any:
         """f(xᵢ) + b, of shape (n, Q)."""
-        return np.asarray(self.values + self.intercept)
+        return self.values + like(self.values, self.intercept)
+
+    def on_host(self) -> State:
+        """Return the same in arrays."""
+        return State(host_array(self.coef), host_array(self.values), self.intercept, self.norm2)
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,9 @@ class Minimum:
 
 def start_at_zero(space: Space, loss: LogisticLoss) -> State:
     """Return f = 0."""
-    return State(np.zeros(space.shape), np.zeros((len(loss.codes), loss.outputs)), np.zeros(loss.outputs), 0.0)
+    coef, values = (empty(loss.weights, shape) for shape in (space.shape, (len(loss.codes), loss.outputs)))
+    coef[:], values[:] = 0.0, 0.0
+    return State(coef, values, np.zeros(loss.outputs), 0.0)
 
 
 def minimise(
@@ -138,7 +149,7 @@ def minimise(
                 "semi-definite; use another kernel, or see k.certificate()"
             )
         # Without a sum of 0 there is no point of the dual, and nothing is certified.
-        feasible = not fit_intercept or np.abs(R.sum(axis=0)).max() <= FEASIBLE * loss.weights.sum()
+        feasible = not fit_intercept or np.abs(host_array(R.sum(axis=0))).max() <= FEASIBLE * float(loss.weights.sum())
         gap = max(gap, 0.0) if feasible else np.inf
         if gap <= tol * objective or n_iter == max_iter or stuck:
             break
@@ -167,7 +178,7 @@ def warn_if_stuck(name: str, minimum: Minimum, tol: float, max_iter: int) -> Non
         if minimum.n_iter >= max_iter
         else "this is what rounding allows with so small a penalty: raise alpha or tol"
     )
-    warnings.warn(f"{reached}, {asked}, after {minimum.n_iter} steps; {remedy}", ConvergenceWarning, stacklevel=4)
+    warnings.warn(f"{reached}, {asked}, after {minimum.n_iter} steps; {remedy}", ConvergenceWarning, stacklevel=6)
 
 
 def _with_best_intercept(loss: LogisticLoss, state: State, fit_intercept: bool) -> State:
@@ -182,7 +193,7 @@ def _search(
     alpha: float,
     state: State,
     objective: float,
-    direction: tuple[np.ndarray, np.ndarray, float],
+    direction: tuple[Any, Any, float],
     fit_intercept: bool,
 ) -> tuple[State, float] | None:
     """Return the first state on the way that lowers the objective enough, and its objective; None if there is none."""

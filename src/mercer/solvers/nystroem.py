@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,7 +18,9 @@ from mercer.kernels.data import Rows, pick
 
 from ._factor import GrowingFactor
 from ._restricted import RestrictedRidge
-from .base import Problem, Solution
+from ._restricted_rows import RestrictedRows
+from ._sampling import some_rows
+from .base import Prepared, Problem, Solution
 
 FIRST = 256  # centres to begin with
 POINTS_PER_CENTRE = 4  # among which pivoting looks for centres, so that it costs less than the fit
@@ -75,16 +78,25 @@ class Nystroem:
         if self.selection not in ("rpcholesky", "uniform"):
             raise ValueError(f"Nystroem: selection must be 'rpcholesky' or 'uniform', got {self.selection!r}")
 
-    def prepare(self, problem: Problem) -> PreparedNystroem:
+    def prepare(self, problem: Problem) -> Prepared:
         """Choose centres; if their number is given, sum up the rows too."""
+        if problem.device is not None:
+            from .device.nystroem import DeviceNystroem
+
+            return DeviceNystroem(self, problem)
         return PreparedNystroem(self, problem)
 
 
 class PreparedNystroem:
     """Centres, and the sums over all rows that every α shares."""
 
-    def __init__(self, solver: Nystroem, problem: Problem) -> None:
-        self.solver, self.problem = solver, problem
+    def __init__(
+        self,
+        solver: Nystroem,
+        problem: Problem,
+        rows: Callable[[Problem, Rows], RestrictedRows] = RestrictedRows,
+    ) -> None:
+        self.solver, self.problem, self._rows = solver, problem, rows
         self._rng = check_random_state(solver.random_state)
         wanted = solver.max_centers if solver.n_centers is None else solver.n_centers
         # K_mm, its factor, the sums and their decomposition: eight m × m matrices at the worst moment.
@@ -101,7 +113,7 @@ class PreparedNystroem:
         self._candidates, self._factor = self._choose_candidates()
         first = self._limit if solver.n_centers is not None else min(FIRST, self._limit)
         self._ridge = self._with_centers(first)
-        self._judges = np.sort(self._rng.permutation(problem.n)[:JUDGES])
+        self._judges = np.sort(some_rows(self._rng, problem.n, JUDGES))
         self.history: list[tuple[int, float]] = []  # centres, and the leave-one-out error that they gave
 
     @property
@@ -160,13 +172,12 @@ class PreparedNystroem:
 
     def _choose_candidates(self) -> tuple[np.ndarray, GrowingFactor | None]:
         problem = self.problem
-        candidates = self._rng.permutation(problem.n)
         if self.solver.selection == "uniform":
-            return candidates, None
+            return some_rows(self._rng, problem.n, self._limit), None
         # The factor that finds the pivots may take a quarter of the budget.
         affordable = int(problem.memory / 4 / (8 * self._limit))
         count = min(problem.n, max(POINTS_PER_CENTRE * self._limit, 1000), max(affordable, self._limit))
-        candidates = candidates[:count]
+        candidates = some_rows(self._rng, problem.n, count)
         points = pick(problem.X, candidates)
         gram = Gram(problem.kernel, points, memory=problem.memory, dtype=np.float64)
         return candidates, GrowingFactor(gram, points, self._rng)
@@ -183,4 +194,4 @@ class PreparedNystroem:
         problem = self.problem
         K = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
         kept, triangle = independent(K)
-        return RestrictedRidge(problem, indices[kept], triangle)
+        return RestrictedRidge(problem, indices[kept], triangle, self._rows)

@@ -138,6 +138,8 @@ def plan_problem(problem: Problem, alpha: np.ndarray, solver: str = "auto", *, l
     large penalty take conjugate gradients so few iterations that they are done before a factor would be.
     """
     X, kernel, n = problem.X, problem.kernel, problem.n
+    if problem.device is not None:
+        return _device_plan(problem, alpha, solver, loo)
     columns = _columns(kernel, X)
     counts = {"outputs": len(alpha), "alphas": len(np.unique(alpha)), "memory": problem.memory}
     chosen = plan(kernel, n, columns, loo=loo, solver=solver, **counts)
@@ -155,6 +157,18 @@ def plan_problem(problem: Problem, alpha: np.ndarray, solver: str = "auto", *, l
     return replace(plan(kernel, n, columns, loo=loo, solver="spectral", **counts), reason=reason)
 
 
+def _device_plan(problem: Problem, alpha: np.ndarray, solver: str, loo: bool) -> Plan:
+    from .device.plan import device_choice, device_costs
+
+    if solver not in ("auto", *SOLVERS):
+        raise ValueError(f"solver must be 'auto' or one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
+    shape: tuple[int, ...] = getattr(problem.X, "shape", ())
+    features = _features(problem.kernel, int(shape[1]) if len(shape) == 2 else None)
+    name, reason = device_choice(problem, alpha, solver, loo, features)
+    memory, flops, seconds = device_costs(name, problem, len(alpha), None)
+    return Plan(name, reason, int(memory), flops, seconds)
+
+
 def _is_easy(problem: Problem, alpha: np.ndarray) -> bool:
     """Whether α is a good part of k(x, x) everywhere, for a kernel whose products the native core computes."""
     try:
@@ -164,10 +178,12 @@ def _is_easy(problem: Problem, alpha: np.ndarray) -> bool:
     return float((alpha.min() * problem.noise).min()) >= EASY * float(problem.kernel.diag(problem.X).mean())
 
 
-def make_solver(name: str, random_state: Any = None) -> Solver:
+def make_solver(name: str, random_state: Any = None, n_centers: int | None = None) -> Solver:
     """Return the solver of a name, with its defaults; its module is loaded now and not before."""
     solver: type[Any] = getattr(import_module(f"mercer.solvers.{name}"), CLASSES[name])
-    return solver(random_state=random_state) if name in ("cg", "nystroem") else solver()
+    if name == "nystroem":
+        return solver(n_centers=n_centers, random_state=random_state)
+    return solver(random_state=random_state) if name == "cg" else solver()
 
 
 @dataclass(frozen=True)
@@ -294,7 +310,7 @@ def _features(kernel: Kernel, d: int | None) -> float:
         return math.inf
     try:
         return float(kernel.feature_dim(d))
-    except (ValueError, TypeError, IndexError):  # features of other objects than rows of numbers
+    except (ValueError, TypeError, IndexError, OverflowError):  # of other objects than rows of numbers, or too many
         return math.inf
 
 

@@ -31,13 +31,12 @@ class DeviceProducts:
         self._dense: Any = None
         self.device = problem.device
         self.flops = RATE.get(self.device.type, RATE["cpu"])
-        if width(problem.X) >= WIDE and 4 * problem.n**2 <= problem.memory // 2:
-            self._dense = self._fast.dense()
+        self._keep = width(problem.X) >= WIDE and 4 * problem.n**2 <= problem.memory // 2
 
     @property
     def stored(self) -> bool:
-        """Whether the whole matrix is in memory."""
-        return self._dense is not None
+        """Whether the whole matrix is kept in memory from its first product on."""
+        return self._keep
 
     @property
     def single(self) -> bool:
@@ -57,7 +56,8 @@ class DeviceProducts:
         """K @ V to about six digits."""
         if self._fast is None:
             return self.exact(V)
-        if self._dense is not None:
+        if self._keep:
+            self._dense = self._fast.dense() if self._dense is None else self._dense
             return (self._dense @ V.float()).double()
         try:
             return self._fast @ V
@@ -71,7 +71,7 @@ class DeviceProducts:
 
     def give_up_single(self) -> None:
         """Make the fast product exact, because six digits turned out to be too few."""
-        self._fast = self._dense = None
+        self._fast, self._dense, self._keep = None, None, False
 
 
 class DevicePreconditioner:
