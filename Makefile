@@ -24,7 +24,8 @@ test: $(VENV)/.test
 
 test-torch: $(VENV)/.test $(VENV)/.torch
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/device
-	TRITON_INTERPRET=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/device/test_fused.py
+	TRITON_INTERPRET=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/device/test_fused.py tests/device/test_svm_triton.py
+	$(BIN)/python -m pytest tests/test_docs.py -k gpu
 
 test-gpu:  # everything that is needed must be there: the package itself and torch with CUDA
 	$(PYTHON) -m pytest tests/device

@@ -78,8 +78,8 @@ def product_rows(n: int = N) -> list[list[str]]:
             gram = Gram(k, X, Y)
             rate = n * n / device_time(lambda g=gram, v=V: g @ v)
             error = float((gram @ V)[some].sub(truth).norm() / truth.norm())
-            single = V.float()
-            peer = n * n / device_time(lambda x=X, z=other.float(), v=single, g=0.5 / d: in_chunks(x, z, v, g), 1)
+            columns_of, single = (X if Y is None else Y), V.float()
+            peer = n * n / device_time(lambda x=X, z=columns_of, v=single, g=0.5 / d: in_chunks(x, z, v, g), 1)
             kind = "symmetric" if Y is None else "cross"
             mode = gram.why.split("'")[1]
             rows.append([d, columns, kind, f"{rate:.2e}", f"{goal:.1e}", f"{peer:.1e}", f"{error:.0e}", mode])
@@ -202,6 +202,14 @@ def predict_row(n: int = 10_000_000, centers: int = 20_000) -> None:
     say(f"predict, {n:,} x 28, {centers:,} centres", ours, "10x", ratio, f"streamed from NumPy {streamed:.2f} s")
 
 
+def machines() -> None:
+    from benchmarks.gpu_svm import hard_rows, svc_rows
+
+    rows = svc_rows("cuda") + hard_rows("cuda")
+    header = ["support vector machines (reach: 3 s for ten classes)", "seconds", "figures"]
+    table("", header, [[name, f"{seconds:.2f}", figure] for name, seconds, figure in rows])
+
+
 def _cuda():
     import torch
 
@@ -225,6 +233,7 @@ SECTIONS = {
     "classifier": classifier_row,
     "tuning": tuning_row,
     "predict": predict_row,
+    "svm": machines,
 }
 
 

@@ -20,6 +20,7 @@ from .points import device_points
 from .tiles import tile
 
 FUSED_COLUMNS = 32  # more right-hand sides than this go in groups
+DOUBLE_COLUMNS = 8  # the same in float64, where each column is a sum of its own
 PARTIAL = 4096  # columns summed in float32 before they are added up in float64
 
 
@@ -219,8 +220,8 @@ class TensorGram(Gram):
         torch = load_torch()
         product = self._fused
         if product is not None:
-            groups = range(0, V.shape[1], FUSED_COLUMNS)
-            return torch.cat([product(V[:, start : start + FUSED_COLUMNS]) for start in groups], 1)
+            size = DOUBLE_COLUMNS if product.double else FUSED_COLUMNS
+            return torch.cat([product(V[:, i : i + size]) for i in range(0, V.shape[1], size)], 1)
         out = torch.zeros(self.shape[0], V.shape[1], dtype=torch.float64, device=self.device)
         for rows in self._row_blocks():
             block = self._tile(rows, slice(0, self.shape[1]))

@@ -223,7 +223,8 @@ class _Printer:
             lines.append(f"t{count} = {self.instruction(step, names, factors, s)}")
             names[step.dst], factors[step.dst] = f"t{count}", 1.0
         last = self.launch.code[-1].dst if self.launch.code else 0
-        return [*lines, f"k = {_scaled(names[last], factors[last])}"]
+        # Numbers beyond float32 would make everything after them float64.
+        return [*lines, f"k = ({_scaled(names[last], factors[last])}).to({self.real})"]
 
     def statistic(self, i: int, operand: Operand, s: str) -> list[str]:
         if operand.mode == "plain":
@@ -306,9 +307,9 @@ class _Printer:
             case "powi" if exponent <= SQUARED:
                 return _integer_power(a, int(exponent))
             case "powi":
-                size = f"tl.exp2({exponent!r} * tl.log2(tl.maximum(tl.abs({a}), 1e-38)))"
+                size = f"tl.exp2({exponent!r} * tl.log2(tl.maximum(tl.abs({a}), 1e-37)))"
                 return f"tl.where({a} < 0, -{size}, {size})" if exponent % 2 else size
-        floor = f"tl.maximum({a}, 1e-38)"
+        floor = f"tl.maximum({a}, 1e-37)"
         return f"tl.where({a} <= 0, 0.0, tl.exp2({exponent!r} * tl.log2({floor})))"
 
     # -- sums -------------------------------------------------------------------------------------------------------
