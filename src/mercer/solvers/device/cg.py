@@ -12,7 +12,7 @@ from mercer.gram.device.library import host_array, load_torch, on_device
 from mercer.solvers._products import width
 from mercer.solvers.base import Problem
 
-BLOCK = 256  # pivots proposed at a time
+BLOCK = 384  # pivots proposed at a time
 WIDE = 48  # features from which reading entries from memory beats computing them again
 RATE = {"cuda": 2e13, "cpu": 2e10}  # operations a second of matrix products in float64
 ENTRIES = {"cuda": 2e12, "cpu": 1e8}  # kernel values a second
