@@ -235,9 +235,9 @@ class Block(Statistic):
 def middle(some: np.ndarray) -> np.ndarray:
     """Return a point to subtract from all others, given some of them.
 
-    Differences do not notice a shift, but their rounding errors do.  Quartiles of some rows, unlike means, stay with the
-    bulk of the data when there are outliers; of the values between them the one nearest to 0 costs the fewest digits of
-    points that are closer to 0 than the shift is.
+    Differences do not notice a shift, but their rounding errors do.  Quartiles of some rows, unlike means, stay with
+    the bulk of the data when there are outliers; of the values between them the one nearest to 0 costs the fewest
+    digits of points that are closer to 0 than the shift is.
     """
     some = some.astype(np.float64)
     low = np.quantile(some, 0.25, axis=0, method="lower")

@@ -36,4 +36,3 @@ class Directions:
         P = Z + like(Z, beta) * self._direction[:, columns]
         self._direction[:, columns], self._before[:, columns], self._slope[columns] = P, R, slope
         return P
-
