@@ -1,0 +1,145 @@
+"""What tasks compute of one block for Newton's method: losses, residuals and curvatures, and sums in features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from mercer.gram import Gram
+from mercer.kernels import Kernel
+from mercer.solvers.logistic_loss import LogisticLoss, Share, make_loss
+
+from ._block import Block
+
+Given = list[Any]  # a block, and the values of its rows
+
+
+@dataclass(frozen=True)
+class FeaturesOf:
+    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k.
+    centers : collection of m objects
+        z.
+    triangle : array of shape (m, m)
+        L.
+    """
+
+    kernel: Kernel
+    centers: Any
+    triangle: np.ndarray
+
+    def __call__(self, block: Block) -> Any:
+        """Yield places of rows in a block and their features, a row each, as many as a task has memory for."""
+        memory, m = block.memory, len(self.triangle)
+        step = max(1, min(len(block), 2**24 // m, memory // (64 * m)))
+        gram = Gram(self.kernel, block.X, self.centers, memory=memory, dtype=np.float64)
+        for start in range(0, len(block), step):
+            rows = slice(start, min(start + step, len(block)))
+            values = gram.rows(np.arange(rows.start, rows.stop)).T
+            yield rows, solve_triangular(self.triangle, values, lower=True, overwrite_b=True, check_finite=False).T
+
+
+def outputs_at(
+    given: Given, factors: tuple[float, ...], shift: np.ndarray, classes: int
+) -> tuple[LogisticLoss, np.ndarray]:
+    """Return the loss of a block, and the outputs of its rows."""
+    block, *terms = given
+    weights = np.ones(len(block)) if block.weights is None else block.weights
+    loss = make_loss(block.y, classes, weights)
+    outputs = np.zeros((len(block), loss.outputs)) + shift
+    for factor, term in zip(factors, terms, strict=True):
+        outputs += factor * term
+    return loss, outputs
+
+
+def values_of(block: Block, features: FeaturesOf, weights: np.ndarray) -> np.ndarray:
+    out = np.empty((len(block), weights.shape[1]))
+    for rows, phi in features(block):
+        out[rows] = phi @ weights
+    return out
+
+
+def loss_of(given: Given, factors: Any, shift: np.ndarray, classes: int) -> np.ndarray:
+    loss, outputs = outputs_at(given, factors, shift, classes)
+    return np.asarray(loss.value(outputs))
+
+
+def residual_sums(given: Given, factors: Any, shift: np.ndarray, classes: int) -> np.ndarray:
+    loss, outputs = outputs_at(given, factors, shift, classes)
+    return np.asarray(loss.residuals(outputs).sum(axis=0))
+
+
+def curvature_sums(given: Given, factors: Any, shift: np.ndarray, classes: int) -> np.ndarray:
+    loss, outputs = outputs_at(given, factors, shift, classes)
+    return np.asarray(loss.curvature(outputs, intercept=False).blocks().sum(axis=0))
+
+
+def share_of(given: Given, factors: Any, shift: np.ndarray, classes: int, of: tuple[np.ndarray, int]) -> Share:
+    loss, outputs = outputs_at(given, factors, shift, classes)
+    b, q = of
+    # The outputs hold the intercepts of all classes; the one of this class is what is looked for.
+    return loss.share(outputs - (b if loss.outputs > 1 else 0.0), b, q)
+
+
+def range_of(given: Given, factors: Any, shift: np.ndarray, classes: int, of: Any) -> tuple[float, float]:
+    if of is None:
+        outputs = outputs_at(given, factors, shift, classes)[1]
+        return float(outputs.min()), float(outputs.max())
+    _, least, most = share_of(given, factors, shift, classes, of).range()
+    return least, most
+
+
+def share_at(given: Given, factors: Any, shift: np.ndarray, classes: int, of: Any, b: float) -> np.ndarray:
+    return np.array(share_of(given, factors, shift, classes, of).at(b))
+
+
+def gradient_of(given: Given, factors: Any, shift: np.ndarray, classes: int, features: FeaturesOf) -> np.ndarray:
+    loss, outputs = outputs_at(given, factors, shift, classes)
+    R = loss.residuals(outputs)
+    total = np.zeros((len(features.triangle), R.shape[1]))
+    for rows, phi in features(given[0]):
+        total += phi.T @ R[rows]
+    return total
+
+
+def hessian_of(
+    given: Given, factors: Any, shift: np.ndarray, classes: int, features: FeaturesOf, joint: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return ΦᵀWΦ (of all pairs of outputs, or of each alone), ΦᵀW1 and 1ᵀW1."""
+    loss, outputs = outputs_at(given, factors, shift, classes)
+    W = loss.curvature(outputs, intercept=False).blocks()
+    m, q = len(features.triangle), loss.outputs
+    root2 = None if joint else loss.curvature(outputs, intercept=False).root ** 2
+    H = np.zeros((m * q, m * q)) if joint else np.zeros((q, m, m))
+    B = np.zeros((m * q, q))
+    for rows, phi in features(given[0]):
+        for i in range(q):
+            B[i::q] += phi.T @ W[rows, i]
+            if root2 is not None:
+                H[i] += phi.T @ (phi * root2[rows, i, None])
+                continue
+            for j in range(i + 1):
+                part = phi.T @ (phi * W[rows, i, j, None])
+                H[i::q, j::q] += part
+                if j < i:
+                    H[j::q, i::q] += part.T
+    return H, B, W.sum(axis=0)
+
+
+def curved_of(
+    given: Given, factors: Any, shift: np.ndarray, classes: int, features: FeaturesOf, V: np.ndarray
+) -> np.ndarray:
+    """Return ΦᵀWΦV."""
+    loss, outputs = outputs_at(given, factors, shift, classes)
+    W = loss.curvature(outputs, intercept=False).blocks()
+    total = np.zeros_like(V)
+    for rows, phi in features(given[0]):
+        total += phi.T @ np.einsum("nij,nj->ni", W[rows], phi @ V)
+    return total

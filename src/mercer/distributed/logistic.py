@@ -1,0 +1,73 @@
+"""Kernel logistic regression over partitions: Newton's method in Nyström features, or all rows where they are few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mercer.gram.budget import parse_memory
+from mercer.kernels.data import pick
+from mercer.models._targets import checked_positive, checked_whole
+from mercer.models.logistic import KernelLogisticRegression
+from mercer.solvers._newton_features import choose_centers
+from mercer.solvers.base import Problem
+from mercer.solvers.logistic_plan import DIRECT_LIMIT, centers_of, plan_logistic
+from mercer.solvers.newton import State, minimise, warn_if_stuck
+
+from ._block import Intake
+from ._cluster import Cluster
+from ._labels import Classes, resolved_kernel
+from ._newton import ReducedSpace, reduced_loss
+from ._table import make_table
+from .gathered import fit_gathered
+from .ridge import cluster_plan, refuse_precomputed
+
+EXACT = ("newton", "newton-cg")
+
+
+def fit_logistic(model: KernelLogisticRegression, cluster: Cluster, X: Any, y: Any, sample_weight: Any = None) -> None:
+    """Fit to labelled rows in partitions."""
+    refuse_precomputed(model)
+    tol = checked_positive(model, "tol", model.tol)
+    max_iter = checked_whole(model, "max_iter", model.max_iter)
+    n_centers = checked_whole(model, "n_centers", model.n_centers, none=True)
+    if model.solver in EXACT:
+        fit_gathered(model, cluster, X, y, sample_weight)
+        return
+    labelled = make_table(model, cluster, Intake(model, model._argument(), "labels"), X, y, sample_weight)
+    classes = Classes.of(model, labelled)
+    outputs = 1 if len(classes.names) == 2 else len(classes.names)
+    if model.solver == "auto" and n_centers is None and labelled.n * outputs <= DIRECT_LIMIT:
+        fit_gathered(model, cluster, X, y, sample_weight)
+        return
+    table = classes.coded(labelled)
+    kernel = resolved_kernel(model, table)
+    nothing: Any = _Shape((table.n, outputs))
+    problem = Problem(kernel, table.column("X"), nothing, None, bool(model.fit_intercept), parse_memory(model.memory))
+    plan = plan_logistic(problem, "nystroem" if model.solver == "auto" else model.solver, n_centers)
+    alpha = model._penalty_of(float(classes.mass.sum()))
+    rng = check_random_state(model.random_state)
+    indices, triangle = choose_centers(problem, centers_of(problem, n_centers), rng)
+    centers = pick(problem.X, indices)
+    loss = reduced_loss(table, classes.mass)
+    space: Any = ReducedSpace(table, kernel, centers, triangle, loss)
+    start = State(np.zeros(space.shape), space.nothing(), np.zeros(outputs), 0.0)
+    found = minimise(space, loss, alpha, fit_intercept=problem.fit_intercept, tol=tol, max_iter=max_iter, start=start)
+    warn_if_stuck(type(model).__name__, found, tol, max_iter)
+    coef = np.linalg.solve(triangle.T, found.state.coef)
+    model._keep_function(classes.names, kernel, centers, coef, found.state.intercept)
+    m = len(triangle)
+    workers = f"values of {m} Nyström features, and the sums of gradients and Hessians"
+    client = f"the choice of centres among the rows picked for it, and Newton's equations ({m * outputs} unknowns)"
+    model.plan_ = cluster_plan(plan, table, workers, client)
+    model.objective_, model.duality_gap_ = found.objective, found.gap
+    model.n_iter_, model.converged_ = found.n_iter, found.converged
+
+
+class _Shape:
+    """What is known of targets that are not there."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape = shape

@@ -1,0 +1,60 @@
+"""Data, and ways to cut it into partitions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+da = pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
+
+
+@dataclass(frozen=True)
+class Data:
+    X: np.ndarray
+    y: np.ndarray
+    several: np.ndarray
+    two: np.ndarray
+    three: np.ndarray
+    weights: np.ndarray
+
+
+@pytest.fixture(scope="session")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 3))
+    signal = np.sin(2 * X[:, 0]) + X[:, 1] ** 2
+    y = signal + 0.2 * rng.normal(size=240)
+    weights = rng.uniform(0.2, 2.0, size=240)
+    weights[::7] = 0.0
+    return Data(X, y, np.c_[y, X[:, 2] - y], np.where(y > 0.7, "b", "a"), np.digitize(y, [0.3, 1.2]), weights)
+
+
+ROWS = (70, 1, 0, 49, 120)
+
+
+def cut(values, rows=ROWS):
+    """A dask array of uneven partitions, one of them empty, with one column to a chunk."""
+    if values is None:
+        return None
+    return da.from_array(values, chunks=(rows, *(1,) * (np.ndim(values) - 1)))
+
+
+def without_sizes(array):
+    """The same array, with partitions whose sizes Dask does not know."""
+    rows = array.rechunk({1: -1}) if array.ndim == 2 else array
+    chunks = (tuple([np.nan] * len(rows.chunks[0])), *rows.chunks[1:])
+    return da.Array(rows.dask, rows.name, chunks, dtype=rows.dtype, meta=rows._meta)
+
+
+@pytest.fixture
+def at_once():
+    """Tasks one after the other in this thread: quick to start, and easy to read when something fails."""
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def assert_same(first, second, rtol=1e-8):
+    first, second = np.asarray(first), np.asarray(second)
+    assert first.shape == second.shape
+    np.testing.assert_allclose(second, first, rtol=0, atol=rtol * np.abs(first).max())

@@ -1,0 +1,301 @@
+"""Real workers: the current client and others, workers that die, come and stay small, and a fit that is stopped."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from mercer.distributed import ClusterError
+from mercer.kernels import Gaussian, Polynomial
+from mercer.models import SVC, KernelLogisticRegression, KernelRidge
+
+from .conftest import assert_same, da, dask
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")  # of sockets of processes that were killed
+
+N, D = 4000, 3
+
+
+def rows(block_info=None, seed=0, pause=0.0):
+    """One block of rows and a target, from its place alone."""
+    start, stop = block_info[None]["array-location"][0]
+    time.sleep(pause)
+    X = np.random.default_rng([seed, start]).normal(size=(stop - start, D))
+    return np.c_[X, np.sin(2 * X[:, 0]) + X[:, 1]]
+
+
+def generated(n=N, parts=8, **options):
+    table = da.map_blocks(
+        rows, chunks=((n // parts,) * parts, (D + 1,)), dtype=float, meta=np.empty((0, D + 1)), **options
+    )
+    return table[:, :D], table[:, D]
+
+
+def nystroem(**options):
+    return KernelRidge(0.1, kernel=Gaussian(1.5), n_centers=30, random_state=0, fit_intercept=True, **options)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    with dask.config.set(scheduler="synchronous"):
+        X, y = (part.compute() for part in generated())
+    return X, y, nystroem().fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+def quick_cluster(**options):
+    """Workers that are threads of this process, which start in no time."""
+    options = {"n_workers": 2, "threads_per_worker": 1} | options
+    return distributed.LocalCluster(processes=False, dashboard_address=":0", protocol="inproc", **options)
+
+
+def test_the_current_client_and_one_given_by_name(client, expected):
+    X, _, here = expected
+    given = nystroem().fit(*generated(), client=client)
+    with client.as_current():
+        current = nystroem().fit(*generated())
+        lazy = current.predict(generated()[0])
+        assert_same(here.predict(X), lazy.compute(scheduler=client))
+    np.testing.assert_array_equal(given.dual_coef_, current.dual_coef_)  # to the last bit
+    for model in (given, current):
+        assert_same(here.predict(X), model.predict(X))
+        assert_same(here.predict(X), pickle.loads(pickle.dumps(model)).predict(X))
+
+
+def test_inside_a_task_of_a_worker(client, expected):
+    X, _, here = expected
+
+    def task():
+        return nystroem().fit(*generated()).predict(generated()[0][:5].compute())
+
+    assert_same(here.predict(X[:5]), client.submit(task, pure=False).result(timeout=50))
+
+
+def test_two_clusters_at_once(expected):
+    X, _, here = expected
+    with (
+        quick_cluster() as first,
+        quick_cluster() as second,
+        distributed.Client(first, set_as_default=False) as one,
+        distributed.Client(second, set_as_default=False) as other,
+    ):
+        found = {}
+
+        def fit(name, client):
+            found[name] = nystroem().fit(*generated(), client=client)
+
+        threads = [threading.Thread(target=fit, args=pair) for pair in (("one", one), ("other", other))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=50)
+    for name in ("one", "other"):
+        assert_same(here.predict(X), found[name].predict(X))
+
+
+class Killer(distributed.SchedulerPlugin):
+    """Kills the process of the first worker that is given a task of each of some names."""
+
+    def __init__(self, cluster, names):
+        self.cluster, self.names, self.killed = cluster, list(names), []
+
+    def transition(self, key, start, finish, *args, **kwargs):
+        name = next((name for name in self.names if f"mercer-{name}-" in str(key)), None)
+        if finish != "processing" or name is None:
+            return
+        address = self.cluster.scheduler.tasks[key].processing_on.address
+        for nanny in self.cluster.workers.values():
+            if nanny.worker_address == address and nanny.pid:
+                self.names.remove(name)
+                self.killed.append(name)
+                os.kill(nanny.pid, signal.SIGKILL)
+                return
+
+
+@pytest.mark.parametrize(
+    ("make", "phases"),
+    [
+        (nystroem, ["survey", "pick", "gram", "residual"]),
+        (
+            lambda: KernelLogisticRegression(kernel=Gaussian(1.5), n_centers=10, random_state=0),
+            ["values", "hessian"],
+        ),
+        (lambda: KernelRidge(0.1, kernel=Gaussian(1.5), solver="cg", random_state=0), ["rows", "product"]),
+        (lambda: KernelRidge(0.1, kernel=Polynomial(2), solver="primal"), ["normal"]),
+    ],
+    ids=["nystroem", "logistic", "cg", "primal"],
+)
+def test_workers_killed_in_every_phase_change_nothing(cluster, client, make, phases):
+    X, y = generated(n=800, parts=4)
+    if isinstance(make(), KernelLogisticRegression):
+        y = (y > 0).astype(int)
+    with dask.config.set(scheduler="synchronous"):
+        quiet = make().fit(X, y)
+    killer = Killer(cluster, phases)
+    cluster.scheduler.add_plugin(killer, name="killer")
+    try:
+        model = make().fit(X, y, client=client)
+    finally:
+        cluster.scheduler.remove_plugin("killer")
+    assert sorted(killer.killed) == sorted(phases)
+    points = np.random.default_rng(1).normal(size=(50, D))
+    method = "decision_function" if hasattr(model, "decision_function") else "predict"
+    assert_same(getattr(quiet, method)(points), getattr(model, method)(points))
+
+
+def deadly(block):
+    if distributed.worker.thread_state.__dict__:
+        os._exit(1)
+    return block
+
+
+def test_a_task_that_kills_every_worker_is_an_error_and_no_hang():
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        X, y = generated(n=80, parts=2)
+        X = X.map_blocks(deadly, dtype=float, meta=np.empty((0, D)))
+        with pytest.raises(ClusterError, match="died again and again"):
+            nystroem().fit(X, y, client=client)
+
+
+def test_no_workers_at_all_is_an_error_and_no_hang(monkeypatch):
+    monkeypatch.setattr("mercer.distributed._cluster.POLL", 0.2)
+    monkeypatch.setattr("mercer.distributed._cluster.PATIENCE", 1.0)
+    with (
+        quick_cluster(n_workers=0) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        pytest.raises(ClusterError, match="no worker for 1 seconds"),
+    ):
+        nystroem().fit(*generated(), client=client)
+
+
+def test_a_worker_that_joins_during_the_fit_takes_part(expected):
+    X, _, here = expected
+    with (
+        quick_cluster(n_workers=1) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        threading.Timer(0.3, cluster.scale, args=(2,)).start()
+        model = nystroem().fit(*generated(pause=0.05), client=client)
+        assert len(client.scheduler_info(n_workers=-1)["workers"]) == 2
+        assert all(worker.state.executed_count for worker in cluster.workers.values())
+    assert_same(here.predict(X), model.predict(X))
+
+
+def test_an_interruption_cancels_what_runs():
+    with quick_cluster() as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        timer = threading.Timer(1.5, os.kill, args=(os.getpid(), signal.SIGINT))
+        timer.start()
+        model = nystroem()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*generated(parts=40, pause=0.4), client=client)
+        deadline = time.monotonic() + 20
+        while any("mercer" in str(key) for key in cluster.scheduler.tasks) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not any("mercer" in str(key) for key in cluster.scheduler.tasks)
+        assert not hasattr(model, "expansion_")
+
+
+def test_callbacks_hear_of_every_pass():
+    class Listener:
+        def __init__(self):
+            self.begun = self.ended = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, *args, **kwargs):
+            self.begun += 1
+
+        def on_fit_task_end(self, *args, **kwargs):
+            self.ended += 1
+
+    listener = Listener()
+    with dask.config.set(scheduler="synchronous"):
+        model = nystroem().set_callbacks(listener).fit(*generated())
+    assert listener.begun == listener.ended == model.plan_.passes + 1
+
+
+def test_pairs_of_classes_are_solved_on_the_workers():
+    X, y = generated(n=400, parts=4)
+    labels = da.digitize(y, np.array([-0.5, 0.5]))
+    with (
+        quick_cluster() as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        model = SVC(tol=1e-8).fit(X, labels, client=client)
+        here = SVC(tol=1e-8).fit(client.compute(X).result(), client.compute(labels).result())
+    assert "SMO for 3 machines" in model.plan_
+    np.testing.assert_array_equal(here.support_, model.support_)
+
+
+def own_memory():
+    import psutil
+
+    import mercer.distributed._fits  # noqa: F401  (what a task loads)
+
+    return psutil.Process().memory_info().rss
+
+
+def stream(idle, extra, rows_in_all, width=50, parts=100):
+    """Fit over rows much larger than workers, of which each has ``extra`` bytes beside what Python itself takes."""
+    workers = idle.scheduler_info(n_workers=-1)["workers"]
+    base = max(idle.gather([idle.submit(own_memory, workers=[worker], pure=False) for worker in workers]))
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "n_workers": 2, "memory_limit": base + extra}
+    with (
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        generator = da.random.default_rng(0)
+        X = generator.uniform(size=(rows_in_all, width), chunks=(rows_in_all // parts, width))
+        model = KernelRidge(1.0, kernel=Gaussian(3.0), n_centers=20, random_state=0).fit(
+            X, X.sum(axis=1), client=client
+        )
+        restarts = [event for event in cluster.scheduler.get_events("all") if "died" in str(event)]
+        peak = max(client.run(_peak).values())
+    return model, X.nbytes, base, peak, restarts
+
+
+def _peak():
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def test_a_fit_streams_through_workers_much_smaller_than_the_data(client):
+    model, total, base, peak, restarts = stream(client, extra=150_000_000, rows_in_all=1_880_000, parts=188)
+    assert total > 5 * 150_000_000
+    assert peak <= base + 150_000_000
+    assert not restarts
+    assert model.converged_
+
+
+@pytest.mark.slow
+def test_two_gigabytes_stream_through_workers_of_200_megabytes(client):
+    model, total, base, peak, restarts = stream(client, extra=200_000_000, rows_in_all=5_000_000, parts=500)
+    assert total == 2_000_000_000
+    assert peak <= base + 200_000_000
+    assert not restarts
+    assert model.converged_
