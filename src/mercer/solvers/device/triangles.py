@@ -14,14 +14,6 @@ def inverse_factor(A: Any) -> Any | None:
 
     With A = [[B, Cᵀ], [C, D]] and M the inverse factor of B, the rows below are L₂₁ = CMᵀ, and D − L₂₁L₂₁ᵀ is
     factorised in turn: with its inverse factor N, L⁻¹ = [[M, 0], [−N L₂₁ M, N]].
-
-    Examples
-    --------
-    >>> import pytest
-    >>> torch = pytest.importorskip("torch")
-    >>> inverse_factor(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
-    tensor([[ 0.5000,  0.0000],
-            [-0.2500,  0.5000]])
     """
     out = load_torch().zeros_like(A)
     return out if _invert(A, out) else None
