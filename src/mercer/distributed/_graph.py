@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from mercer.gram.budget import available_memory, parse_memory
 from mercer.kernels.processors import share_of_threads
 
 FAN_IN = 8  # results that one task of a tree adds up
 SHARE = 0.5  # of a worker's free memory, for the arrays of its tasks
 LEAST = 2**22  # bytes a task may use in any case
+SMALL = 2**14  # bytes of an array that is copied into the tasks that take it
 
 
 def constant(value: Any) -> Any:
@@ -32,8 +35,16 @@ def mapped(name: str, function: Callable[..., Any], blocks: Sequence[Any], *shar
 
     token = f"mercer-{name}-{uuid.uuid4().hex}"
     call = delayed(functools.partial(_fair, function), pure=True, traverse=False)
-    constants = [constant(value) for value in shared]
+    # A node of its own for what is small would only be one more task to wait for, while blocks pile up behind it.
+    constants = [value if _is_small(value) else constant(value) for value in shared]
     return [call(block, *constants, dask_key_name=(token, i)) for i, block in enumerate(blocks)]
+
+
+def _is_small(value: Any) -> bool:
+    """Whether a value may as well stand in every task that takes it."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biuf" and value.nbytes <= SMALL
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def tree(name: str, tasks: Sequence[Any]) -> Any:
