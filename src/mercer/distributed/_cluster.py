@@ -50,7 +50,7 @@ class Cluster:
             import dask
 
             with self._libraries.limit(limits=1, user_api="blas"):  # tasks run side by side, one for each core
-                found = list(dask.compute(*tasks, traverse=False))
+                found = list(dask.compute(*tasks, traverse=False, scheduler=_local_scheduler()))
         else:
             with _any_size():
                 futures = self.client.compute(list(tasks))
@@ -69,7 +69,7 @@ class Cluster:
         import dask
 
         if self.client is None:
-            return list(dask.persist(*tasks, traverse=False))
+            return list(dask.persist(*tasks, traverse=False, scheduler=_local_scheduler()))
         with _any_size():
             return list(self.client.persist(list(tasks)))
 
@@ -166,6 +166,14 @@ def _current() -> Any:
         return get_client()
     except ValueError:
         return None
+
+
+def _local_scheduler() -> str | None:
+    """Return the scheduler of this process: the one that is set, or threads where a client that is gone was."""
+    import dask
+
+    asked = dask.config.get("scheduler", None)
+    return "threads" if asked in ("dask.distributed", "distributed") else None
 
 
 def _inside_a_task() -> bool:
