@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram import Gram
-from mercer.gram.device.library import is_tensor
+from mercer.gram.device.tensors import is_tensor
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, concatenate, length
 

@@ -17,7 +17,7 @@ from mercer import (  # noqa: E402
     ParzenDensity,
     ParzenRegressor,
 )
-from mercer.gram.device.library import DeviceError  # noqa: E402
+from mercer.gram.device.tensors import DeviceError  # noqa: E402
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, Polynomial  # noqa: E402
 from mercer.models import _neighbors_device  # noqa: E402
 from mercer.solvers.device import newton as device_newton  # noqa: E402

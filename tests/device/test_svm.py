@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.gram.budget import MemoryBudgetError
-from mercer.gram.device.library import DeviceError
+from mercer.gram.device.tensors import DeviceError
 from mercer.kernels import Chi2, Custom, Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.kernels.strings import Spectrum
 from mercer.models import SVC, SVR, NuSVC, NuSVR, OneClassSVM

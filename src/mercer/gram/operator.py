@@ -14,7 +14,7 @@ from mercer.kernels.expression import Expression
 
 from .backend import Backend
 from .budget import parse_memory, require
-from .device.library import is_tensor
+from .device.tensors import is_tensor
 from .native import NativeBackend
 from .numpy import NumpyBackend
 from .program import UnsupportedError

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mercer.gram.device.library import host_array, is_tensor, load_torch
+from mercer.gram.device.tensors import host_array, is_tensor, load_torch
 
 ENGINES = frozenset({"dask", "dask_expr", "distributed"})  # packages whose collections live elsewhere
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from mercer.certify.verdict import Refuted, Verdict
 from mercer.features._validate import checked_objects, takes_sparse, takes_vectors
 from mercer.gram.budget import parse_memory
-from mercer.gram.device.library import (
+from mercer.gram.device.tensors import (
     device_memory,
     find_device,
     host_array,

@@ -9,8 +9,8 @@ import numpy as np
 
 from mercer.gram.budget import require
 from mercer.gram.device.expression import ExpressionTiles
-from mercer.gram.device.library import host_array, load_torch
 from mercer.gram.device.points import coordinates
+from mercer.gram.device.tensors import host_array, load_torch
 from mercer.gram.program import UnsupportedError
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows

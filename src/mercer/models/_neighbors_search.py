@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.gram.backend import Backend
 from mercer.gram.budget import parse_memory, require
-from mercer.gram.device.library import device_memory, host_array
+from mercer.gram.device.tensors import device_memory, host_array
 from mercer.gram.operator import choose_backend
 from mercer.gram.program import UnsupportedError
 from mercer.kernels import Kernel

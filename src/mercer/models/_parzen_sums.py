@@ -12,9 +12,9 @@ import numpy as np
 from mercer.gram import Gram
 from mercer.gram.budget import parse_memory, require
 from mercer.gram.device.expression import ExpressionTiles
-from mercer.gram.device.library import device_memory, host_array, is_tensor, on_device
 from mercer.gram.device.points import in_double
 from mercer.gram.device.stream import evaluated
+from mercer.gram.device.tensors import device_memory, host_array, is_tensor, on_device
 from mercer.gram.operator import TILE_BYTES, choose_backend
 from mercer.gram.program import UnsupportedError, anonymous
 from mercer.kernels import Kernel

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from mercer.features import Nystroem
 from mercer.gram import Gram
 from mercer.gram.budget import parse_memory, require
-from mercer.gram.device.library import host_array, is_tensor, load_torch, on_device
+from mercer.gram.device.tensors import host_array, is_tensor, load_torch, on_device
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers._either import orthonormal

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.expansion import Expansion
 from mercer.features._params import KernelParams
 from mercer.gram.budget import parse_memory
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 from mercer.kernels import Linear
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers._smo_rounds import Progress

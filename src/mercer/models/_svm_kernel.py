@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mercer.certify.verdict import Refuted
 from mercer.gram.budget import parse_memory, require
-from mercer.gram.device.library import check_finite, host_array, is_tensor
+from mercer.gram.device.tensors import check_finite, host_array, is_tensor
 from mercer.kernels import Custom, Kernel, Precomputed
 from mercer.kernels.data import Rows, length
 

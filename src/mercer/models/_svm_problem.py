@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows
 from mercer.solvers.dual import DualProblem

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import check_cv
 
 from mercer.expansion import Expansion
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import pick
 from mercer.solvers.base import Problem

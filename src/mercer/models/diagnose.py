@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer.gram.budget import parse_memory
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 from mercer.kernels.data import pick
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT

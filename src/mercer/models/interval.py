@@ -13,7 +13,7 @@ from scipy import sparse
 
 from mercer.gram import Gram
 from mercer.gram.budget import parse_memory, require
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 from mercer.kernels.data import Rows, length, take
 from mercer.solvers.base import Problem, Solution
 from mercer.solvers.plan import make_solver, plan

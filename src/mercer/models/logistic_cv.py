@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
 from mercer.solvers.logistic_scores import by_folds, by_leaving_one_out, loo_is_accurate

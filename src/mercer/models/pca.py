@@ -15,9 +15,9 @@ from sklearn.utils.validation import _check_psd_eigenvalues, check_is_fitted
 from mercer.expansion import Expansion
 from mercer.features._params import KernelParams
 from mercer.gram import Gram
-from mercer.gram.device.library import host_array, is_tensor, on_device
 from mercer.gram.device.points import in_double
 from mercer.gram.device.stream import evaluated
+from mercer.gram.device.tensors import host_array, is_tensor, on_device
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.data import Rows, length
 

@@ -9,7 +9,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
 from mercer.solvers.base import Problem

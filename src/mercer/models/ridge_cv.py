@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.features._params import KernelParams
-from mercer.gram.device.library import is_tensor
+from mercer.gram.device.tensors import is_tensor
 from mercer.kernels import Gaussian, Kernel, Matern, Precomputed
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.base import Problem

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 from mercer.kernels import Gaussian, Kernel, Matern
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.loo_gradient import LeaveOneOut, leave_one_out

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.device.library import host_array, is_tensor
+from mercer.gram.device.tensors import host_array, is_tensor
 
 
 def like(V: Any, values: np.ndarray) -> Any:

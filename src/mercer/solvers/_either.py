@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.device.library import host_array, is_tensor, load_torch
+from mercer.gram.device.tensors import host_array, is_tensor, load_torch
 
 
 def empty(beside: Any, shape: tuple[int, ...]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram.budget import require
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 
 from .base import Problem, Solution
 from .residuals import Product, penalties, relative_residuals

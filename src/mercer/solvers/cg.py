@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 
 from ._iteration import Iteration
 from ._products import Products

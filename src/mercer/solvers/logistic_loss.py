@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.gram.device.library import host_array, is_tensor, load_torch, on_device
+from mercer.gram.device.tensors import host_array, is_tensor, load_torch, on_device
 
 from ._columns import like
 from ._either import (

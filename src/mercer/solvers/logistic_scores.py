@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.expansion import Expansion
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 from mercer.kernels.data import pick
 
 from .base import Problem

@@ -23,8 +23,8 @@ from scipy import sparse
 from scipy.linalg import lapack
 
 from mercer.gram.device.expression import ExpressionTiles
-from mercer.gram.device.library import host_array, is_tensor, on_device
 from mercer.gram.device.points import device_points, is_matrix
+from mercer.gram.device.tensors import host_array, is_tensor, on_device
 from mercer.gram.operator import choose_backend
 from mercer.gram.program import UnsupportedError
 from mercer.kernels import Kernel

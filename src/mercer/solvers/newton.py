@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.gram.device.library import host_array
+from mercer.gram.device.tensors import host_array
 
 from ._columns import like
 from ._either import empty

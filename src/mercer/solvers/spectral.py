@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from mercer.gram.device.library import host_array, load_torch, on_device
+from mercer.gram.device.tensors import host_array, load_torch, on_device
 
 from ._path import PreparedPath, scaled_matrix
 from .base import Problem

@@ -11,8 +11,8 @@ from mercer.kernels.data import Rows, length
 from mercer.kernels.evaluation import Evaluation
 from mercer.kernels.expression import Expression
 
-from .library import host_array, load_torch, on_device
 from .points import device_points, is_matrix
+from .tensors import host_array, load_torch, on_device
 from .tiles import tile
 
 

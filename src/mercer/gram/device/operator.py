@@ -15,8 +15,8 @@ from mercer.kernels.data import Rows, length
 from mercer.kernels.evaluation import Evaluation
 
 from .fused import FusedProduct, fusable, make_product
-from .library import device_memory, find_device, host_array, is_tensor, load_torch, on_device, real_type
 from .points import device_points
+from .tensors import device_memory, find_device, host_array, is_tensor, load_torch, on_device, real_type
 from .tiles import tile
 
 FUSED_COLUMNS = 32  # more right-hand sides than this go in groups

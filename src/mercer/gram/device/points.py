@@ -9,7 +9,7 @@ import numpy as np
 from mercer.kernels.data import Columns, Rows, View
 from mercer.kernels.statistics import AbsoluteDistance, Dot, SquaredDistance, VectorStatistic, middle
 
-from .library import check_finite, host_array, is_tensor, on_device
+from .tensors import check_finite, host_array, is_tensor, on_device
 
 THERE = (Dot, SquaredDistance, AbsoluteDistance)  # statistics whose points are transformed on the device itself
 

@@ -11,7 +11,7 @@ from mercer.gram.operator import Gram
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length, take
 
-from .library import device_memory, find_device, host_array, is_tensor, load_torch, on_device
+from .tensors import device_memory, find_device, host_array, is_tensor, load_torch, on_device
 
 BLOCK = 2**28  # bytes of points sent at a time
 LEAST = 1024  # points in a block

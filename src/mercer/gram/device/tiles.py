@@ -7,7 +7,7 @@ from typing import Any
 
 from mercer.gram.program import Instruction, Program
 
-from .library import load_torch
+from .tensors import load_torch
 
 NARROW = 64  # features up to which dot products in float64 cost next to nothing
 SLICE = 2**24  # entries of a block of coordinate sums formed at a time

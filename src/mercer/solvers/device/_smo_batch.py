@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.device.library import host_array, load_torch, on_device
+from mercer.gram.device.tensors import host_array, load_torch, on_device
 from mercer.solvers._smo_rounds import INNER
 from mercer.solvers.dual import DualProblem, DualSolution
 

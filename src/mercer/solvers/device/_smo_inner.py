@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer.gram.device.fused import fusable
-from mercer.gram.device.library import host_array, load_torch
+from mercer.gram.device.tensors import host_array, load_torch
 
 WARP_WORK = 128  # variables of a warp: four in each of its threads
 

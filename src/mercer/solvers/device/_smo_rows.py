@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from mercer.gram.device.fused import fusable
-from mercer.gram.device.library import load_torch
+from mercer.gram.device.tensors import load_torch
 
 ROWS, COLUMNS = 16, 128  # of a tile that one program adds up
 TOGETHER = 256  # rows added up at a time without Triton

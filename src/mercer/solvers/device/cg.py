@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.features.pivoting import thin
-from mercer.gram.device.library import host_array, load_torch, on_device
+from mercer.gram.device.tensors import host_array, load_torch, on_device
 from mercer.solvers._products import width
 from mercer.solvers.base import Problem
 

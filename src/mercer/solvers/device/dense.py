@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.gram.budget import require
-from mercer.gram.device.library import host_array, load_torch
+from mercer.gram.device.tensors import host_array, load_torch
 from mercer.solvers._iteration import Iteration
 from mercer.solvers.base import Problem, Solution
 from mercer.solvers.residuals import penalties

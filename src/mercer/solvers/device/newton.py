@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.gram import Gram
 from mercer.gram.budget import require
-from mercer.gram.device.library import host_array, load_torch, on_device
+from mercer.gram.device.tensors import host_array, load_torch, on_device
 from mercer.kernels.data import Rows, pick, take
 from mercer.solvers._sampling import some_rows
 from mercer.solvers.base import Problem

@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state
 
 from mercer.gram import Gram
 from mercer.gram.budget import require
-from mercer.gram.device.library import host_array, load_torch, on_device
 from mercer.gram.device.stream import CrossProducts
+from mercer.gram.device.tensors import host_array, load_torch, on_device
 from mercer.kernels.data import pick
 from mercer.solvers._sampling import some_rows
 from mercer.solvers.base import Problem, Solution

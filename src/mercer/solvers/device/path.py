@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer.gram.budget import require
-from mercer.gram.device.library import host_array, load_torch, on_device
+from mercer.gram.device.tensors import host_array, load_torch, on_device
 from mercer.solvers.base import Problem
 from mercer.solvers.spectral import Spectral, SpectralPrepared
 

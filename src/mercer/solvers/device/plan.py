@@ -94,6 +94,6 @@ def _fused(kernel: Kernel) -> bool:
 
 
 def _some(X: Any) -> Any:
-    from mercer.gram.device.library import host_array
+    from mercer.gram.device.tensors import host_array
 
     return host_array(X[:100])

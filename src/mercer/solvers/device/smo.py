@@ -18,7 +18,7 @@ import numpy as np
 
 from mercer.gram import Gram
 from mercer.gram.budget import require
-from mercer.gram.device.library import device_memory, is_tensor, load_torch, on_device
+from mercer.gram.device.tensors import device_memory, is_tensor, load_torch, on_device
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers._smo_rounds import MOST_STEPS, RESTARTS, SAFETY, Limits, Progress, rounding, single_suffices

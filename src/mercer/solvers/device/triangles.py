@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.gram.device.library import load_torch
+from mercer.gram.device.tensors import load_torch
 
 BLOCK = 1024  # rows below which the library's own factorisation and solves are quicker
 
