@@ -93,9 +93,8 @@ class Fitted:
             return np.asarray(rows.squared_errors(self._prepared.second_pass(found, True)))
         if isinstance(self._prepared, PreparedNystroem):
             ridge = self._prepared._ridge
-            beta, _ = ridge.solve(self._penalty)
             rows = ridge._rows
-            return np.asarray(rows.squared_errors(ridge.left_out(self._penalty, beta)))
+            return np.asarray(rows.squared_errors(ridge.left_out(self._penalty, ridge.solve(self._penalty).beta)))
         return None
 
 

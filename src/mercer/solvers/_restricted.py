@@ -13,8 +13,29 @@ from ._restricted_rows import RestrictedRows
 from .base import Problem
 
 FEW = 4  # values of α for which Cholesky factors are cheaper than one eigendecomposition
-REFINEMENTS = 4  # corrections of a solution by its true residual
-REFINED = 1e-9  # the relative residual at which they stop
+REFINEMENTS = 8  # corrections of a solution by its true residual
+REFINED = 1e-9  # of a solution: the correction at which they stop
+SHRINKING = 0.5  # a correction that is not smaller than the one before by this factor tells that digits are lost
+
+
+@dataclass(frozen=True)
+class Refined:
+    """A solution, and how good it is.
+
+    Parameters
+    ----------
+    beta : array of shape (m, q)
+        β.
+    residual : float
+        The largest ‖g − (H + αI)β‖ / ‖αβ‖ of an output.  It bounds the relative error of β, from far above where n is
+        large: rounding alone leaves a residual of some ε‖g‖, in directions in which H + αI is nothing like α.
+    error : float
+        The largest relative error of β as estimated, ‖(H + αI)⁻¹(g − (H + αI)β)‖ / ‖β‖.
+    """
+
+    beta: np.ndarray
+    residual: float
+    error: float
 
 
 class RestrictedRidge:
@@ -49,6 +70,7 @@ class RestrictedRidge:
         self._rows = rows(problem, self.centers)
         self._decomposed: tuple[np.ndarray, np.ndarray] | None = None
         self._triangles: dict[float, np.ndarray] = {}  # of H + αI, until many α are asked for
+        self._last: tuple[np.ndarray, Refined] | None = None
         self._total, weighted = self._rows.moments()
         self._target_mean = weighted / self._total if problem.fit_intercept else np.zeros(len(weighted))
         self._sum_up(raw=self._rows.quick)
@@ -58,13 +80,15 @@ class RestrictedRidge:
         """m, the number of centres."""
         return len(self.indices)
 
-    def solve(self, alpha: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return β for one α per output, and the largest ‖g − (H + αI)β‖ / ‖αβ‖."""
-        beta, relative = self._refined(alpha)
-        if self._raw and relative > REFINED:
-            self._sum_up(raw=False)
-            beta, relative = self._refined(alpha)
-        return beta, relative
+    def solve(self, alpha: np.ndarray) -> Refined:
+        """Solve for one α per output; the solution for the last α is kept."""
+        if self._last is None or not np.array_equal(self._last[0], alpha):
+            found = self._refined(alpha)
+            if self._raw and found.error > REFINED:
+                self._sum_up(raw=False)
+                found = self._refined(alpha)
+            self._last = alpha.copy(), found
+        return self._last[1]
 
     def coefficients(self, beta: np.ndarray) -> np.ndarray:
         """Return c = L⁻ᵀβ."""
@@ -93,21 +117,21 @@ class RestrictedRidge:
             self._triangle, self._mean, constant, alpha, beta, self.intercept(beta), self._decomposed, factors
         )
 
-    def _refined(self, alpha: np.ndarray) -> tuple[np.ndarray, float]:
-        beta, best = np.zeros_like(self._right), np.inf
-        step = self._inverse(alpha, self._right)
-        for _ in range(REFINEMENTS):
-            left = self._left_over(alpha, beta + step)
-            size = np.linalg.norm(alpha * (beta + step), axis=0)
-            each = np.divide(np.linalg.norm(left, axis=0), size, out=np.zeros_like(size), where=size > 0)
-            relative = float(each.max())
-            if not relative < best:  # no more digits to gain
-                break
-            beta, best = beta + step, relative
-            if best <= REFINED:
-                break
+    def _refined(self, alpha: np.ndarray) -> Refined:
+        """Solve, and correct as long as corrections shrink; what is returned is as good as its residual says."""
+        beta, step = np.zeros_like(self._right), self._inverse(alpha, self._right)
+        best = Refined(beta, np.inf, np.inf)
+        for _ in range(1 + REFINEMENTS):
+            beta = beta + step
+            left = self._left_over(alpha, beta)
             step = self._inverse(alpha, left)
-        return beta, best
+            found = Refined(beta, _largest(left, alpha * beta), _largest(step, beta))
+            if found.error <= REFINED:
+                return found
+            if not found.error < SHRINKING * best.error:
+                return min(best, found, key=lambda one: one.error)
+            best = found
+        return best
 
     def _sum_up(self, raw: bool) -> None:
         from scipy.linalg import solve_triangular
@@ -227,3 +251,9 @@ class LeftOut:
             solved = solve_triangular(self.factors[columns[0]], features, lower=True, check_finite=False)
             out[:, columns] = np.einsum("ij,ij->j", solved, solved)[:, None]
         return out
+
+
+def _largest(columns: np.ndarray, against: np.ndarray) -> float:
+    """Return the largest norm of a column as a multiple of the norm of another."""
+    sizes, units = np.linalg.norm(columns, axis=0), np.linalg.norm(against, axis=0)
+    return float(np.divide(sizes, units, out=np.zeros_like(sizes), where=units > 0).max())

@@ -12,7 +12,7 @@ from mercer.kernels.data import Rows
 
 from .base import Problem
 
-BLOCK_BYTES = 2**28  # of features at a time, with copies
+BLOCK_BYTES = 2**25 - 2**20  # of kernel values at a time: larger arrays are given back to the system after each block
 
 
 @dataclass
@@ -61,20 +61,19 @@ class RestrictedRows:
         """Sum up the features φ = L⁻¹k, or k itself if there is no L."""
         from scipy.linalg import blas, solve_triangular
 
-        m = self._gram.shape[1]
-        inner = np.zeros((m, m), order="F")
-        right, total = np.zeros((m, self._y.shape[1])), np.zeros(m)
-        for part, values, y, weights in self.pieces():
+        m, q = self._gram.shape[1], self._y.shape[1]
+        inner, others = np.zeros((m, m), order="F"), np.zeros((m, q + 1), order="F")
+        for _, values, y, weights in self.pieces():
             features = values
             if triangle is not None:
                 features = solve_triangular(triangle, values, lower=True, overwrite_b=True, check_finite=False)
-            right += features @ (weights[:, None] * (y - target_mean))
-            total += features @ weights
+            # All by one library: the threads of NumPy's would still be spinning when those of SciPy's begin.
+            right = weights[:, None] * np.column_stack([y - target_mean, np.ones(len(y))])
+            others = blas.dgemm(1.0, features, right, beta=1.0, c=others, overwrite_c=1)
             if self._problem.weights is not None:
                 features *= np.sqrt(weights)
             inner = blas.dsyrk(1.0, features, beta=1.0, c=inner, lower=1, overwrite_c=1)
-            del part
-        return RestrictedSums(inner, right, total)
+        return RestrictedSums(inner, others[:, :q], others[:, q])
 
     def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return Σ k e and Σ e for the weighted errors e = w(y − kᵀc − b), from the rows themselves."""
@@ -86,7 +85,7 @@ class RestrictedRows:
         """Yield places among ``rows``, k of these (one column each, in Fortran order), their targets and weights."""
         n, m = self._gram.shape
         count = n if rows is None else len(rows)
-        step = max(1, min(BLOCK_BYTES, self._problem.memory // 4) // (24 * m))
+        step = max(1, min(BLOCK_BYTES, self._problem.memory // 12) // (8 * m))  # there are two copies beside them
         for start in range(0, count, step):
             part = slice(start, min(start + step, count))
             chosen = np.arange(part.start, part.stop) if rows is None else rows[part]

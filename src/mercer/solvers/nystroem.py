@@ -26,7 +26,7 @@ FIRST = 256  # centres to begin with
 POINTS_PER_CENTRE = 4  # among which pivoting looks for centres, so that it costs less than the fit
 JUDGES = 5000  # rows whose leave-one-out errors decide whether more centres pay
 IMPROVEMENT = 0.01
-TOLERANCE = 1e-6
+TOLERANCE = 1e-6  # of the solution
 
 
 @dataclass(frozen=True)
@@ -130,22 +130,22 @@ class PreparedNystroem:
         if self.solver.n_centers is None:
             self._grow(alpha)
         ridge = self._ridge
-        beta, residual = ridge.solve(alpha)
-        if residual > TOLERANCE:
+        found = ridge.solve(alpha)
+        if not found.error <= TOLERANCE:
             warnings.warn(
-                f"Nystroem reached a relative residual of {residual:.1e}, above {TOLERANCE:.0e}, because alpha "
-                "is too small for float64; raise alpha or take fewer centres.",
+                f"Nystroem knows its solution up to a relative error of {found.error:.1e} only, above {TOLERANCE:.0e}, "
+                "because alpha is too small for float64; raise alpha or take fewer centres.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return Solution(
             centers=ridge.centers,
-            coef=ridge.coefficients(beta),
-            intercept=ridge.intercept(beta),
+            coef=ridge.coefficients(found.beta),
+            intercept=ridge.intercept(found.beta),
             alpha=alpha,
-            residual=residual,
-            converged=residual <= TOLERANCE,
-            loo=ridge.loo(alpha, beta) if loo else None,
+            residual=found.residual,
+            converged=found.error <= TOLERANCE,
+            loo=ridge.loo(alpha, found.beta) if loo else None,
         )
 
     def _grow(self, alpha: np.ndarray) -> None:
@@ -163,8 +163,7 @@ class PreparedNystroem:
             errors = better
 
     def _judge(self, alpha: np.ndarray) -> np.ndarray:
-        beta, _ = self._ridge.solve(alpha)
-        left_out = self._ridge.loo(alpha, beta, self._judges)
+        left_out = self._ridge.loo(alpha, self._ridge.solve(alpha).beta, self._judges)
         weights = None if self.problem.weights is None else self.problem.weights[self._judges]
         errors = np.sqrt(np.average(left_out**2, axis=0, weights=weights))
         self.history.append((self._ridge.rank, float(np.sqrt(np.mean(errors**2)))))
