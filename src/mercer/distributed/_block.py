@@ -19,6 +19,7 @@ from mercer.models._targets import checked_targets, checked_weights
 from mercer.solvers.base import Problem
 
 from ._graph import worker_memory
+from ._place import place_here
 
 COPIES = 6  # of the rows of a block, that any task on them needs
 
@@ -53,10 +54,14 @@ class Block:
     def __len__(self) -> int:
         return len(self.y)
 
-    def problem(self, kernel: Kernel, fit_intercept: bool, q: int) -> Problem:
-        """Return the ridge problem of these rows alone, in the memory that a task has."""
-        targets = self.y.reshape(len(self.y), q)
-        return Problem(kernel, self.X, targets, self.weights, fit_intercept, self.memory)
+    def problem(self, kernel: Kernel, fit_intercept: bool, q: int, device: Any = None) -> Problem:
+        """Return the ridge problem of these rows alone, in the memory that a task has, on a device of the worker."""
+        place, memory = self.place(device)
+        return Problem(kernel, self.X, self.y.reshape(len(self.y), q), self.weights, fit_intercept, memory, place)
+
+    def place(self, device: Any) -> tuple[Any, int]:
+        """Return the device of this worker that was asked for, None for the host, and the memory of a task there."""
+        return place_here(device, self.memory)
 
     @property
     def memory(self) -> int:

@@ -92,10 +92,22 @@ def worker_memory() -> int:
 def _free_memory() -> float:
     worker = _worker()
     if worker is None:
-        return parse_memory(None) / (os.cpu_count() or 1)
+        return parse_memory(None) / tasks_at_a_time()
     limit = worker.memory_manager.memory_limit
     free = available_memory() if limit is None else min(limit - worker.monitor.get_process_memory(), available_memory())
-    return float(SHARE * free / max(1, worker.state.nthreads))
+    return float(SHARE * free / tasks_at_a_time())
+
+
+def tasks_at_a_time() -> int:
+    """Return how many tasks may run at once in this process."""
+    worker = _worker()
+    return (os.cpu_count() or 1) if worker is None else max(1, int(worker.state.nthreads))
+
+
+def where_am_i() -> str:
+    """Return the name of this process in a message."""
+    worker = _worker()
+    return "this process" if worker is None else f"the worker at {worker.address}"
 
 
 def _fair(function: Callable[..., Any], *args: Any) -> Any:

@@ -78,10 +78,10 @@ def leave_one_out(model: KernelRidge, X: Any, y: Any, sample_weight: Any = None,
             nothing: Any = np.empty((0, len(alpha)))
             centers = pick(model.X_fit_, kept)
             problem = Problem(kernel, centers, nothing, None, bool(model.fit_intercept), parse_memory(model.memory))
-            rows = partial(DistributedRestrictedRows, table)
+            rows = partial(DistributedRestrictedRows, table, device=model.device)
             ridge = RestrictedRidge(problem, np.arange(len(kept)), triangle, rows)
             rule = ridge.left_out(alpha, ridge.solve(alpha).beta)
-            shared = kernel, centers, problem.fit_intercept, table.survey.outputs
+            shared = kernel, centers, problem.fit_intercept, table.survey.outputs, model.device
             tasks = mapped("leave-one-out", _restricted, table.blocks, shared, rule)
     example = np.empty((0,) if table.survey.flat else (0, table.survey.outputs))
     return assembled(tasks, table.counts.tolist(), example)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ._block import Block
+from ._features import FeaturesOf
 from ._graph import mapped, tree
-from ._newton_tasks import FeaturesOf
 from ._table import Table
 
 FALL = 0.1  # of the width, from one solution to the next
@@ -181,11 +181,9 @@ def _sums(block: Block, features: FeaturesOf, rule: MarginRule, w: np.ndarray, b
         sums["product"] += t[rows] @ beta - rule.epsilon * np.abs(beta).sum()
         sums["corner"] += bend.sum()
         sums["bounds"] += (u + low).sum()
-        sums["image"] += phi.T @ beta
-        near = np.flatnonzero(bend)
-        bent = phi[near] * bend[near, None]
-        sums["border"] += bent.sum(axis=0)
-        sums["hessian"] += phi[near].T @ bent
+        sums["image"] += phi.image(beta)
+        sums["border"] += phi.image(bend)
+        sums["hessian"] += phi.bent(bend)
     return Sums(sums)
 
 

@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve
 
-from mercer.kernels import Kernel
-from mercer.kernels.data import Rows
 from mercer.solvers._newton_features import JOINT, _factor
 from mercer.solvers._newton_gram import conjugate_gradients
 from mercer.solvers.logistic_loss import BinaryLoss, LogisticLoss, MultinomialLoss, Share
 
+from ._features import FeaturesOf
 from ._graph import mapped, tree
 from ._newton_tasks import (
-    FeaturesOf,
     curvature_sums,
     curved_of,
     gradient_of,
@@ -174,19 +172,15 @@ class ReducedSpace:
     ----------
     table : Table
         Blocks of classes.
-    kernel : Kernel
-        The kernel.
-    centers : collection of m objects
-        The centres.
-    triangle : array of shape (m, m)
-        L.
+    features : FeaturesOf
+        φ.
     loss : ReducedLoss
         The loss.
     """
 
-    def __init__(self, table: Table, kernel: Kernel, centers: Rows, triangle: np.ndarray, loss: ReducedLoss) -> None:
-        self._table, self._loss, self._map = table, loss, FeaturesOf(kernel, centers, triangle)
-        self.shape = len(triangle), loss.outputs
+    def __init__(self, table: Table, features: FeaturesOf, loss: ReducedLoss) -> None:
+        self._table, self._loss, self._map = table, loss, features
+        self.shape = len(features.triangle), loss.outputs
 
     def values(self, weights: np.ndarray) -> Spread:
         """Return Φw, which is computed now and stays where the rows are."""

@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from mercer.gram import Gram
-from mercer.kernels import Kernel
 from mercer.solvers.logistic_loss import LogisticLoss, Share, make_loss
 
 from ._block import Block
+from ._features import FeaturesOf
 
 Given = list[Any]  # a block, and the values of its rows
-
-
-@dataclass(frozen=True)
-class FeaturesOf:
-    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)).
-
-    Parameters
-    ----------
-    kernel : Kernel
-        k.
-    centers : collection of m objects
-        z.
-    triangle : array of shape (m, m)
-        L.
-    """
-
-    kernel: Kernel
-    centers: Any
-    triangle: np.ndarray
-
-    def __call__(self, block: Block) -> Any:
-        """Yield places of rows in a block and their features, a row each, as many as a task has memory for."""
-        memory, m = block.memory, len(self.triangle)
-        step = max(1, min(len(block), 2**24 // m, memory // (64 * m)))
-        gram = Gram(self.kernel, block.X, self.centers, memory=memory, dtype=np.float64)
-        for start in range(0, len(block), step):
-            rows = slice(start, min(start + step, len(block)))
-            values = gram.rows(np.arange(rows.start, rows.stop)).T
-            yield rows, solve_triangular(self.triangle, values, lower=True, overwrite_b=True, check_finite=False).T
 
 
 def outputs_at(
@@ -105,7 +73,7 @@ def gradient_of(given: Given, factors: Any, shift: np.ndarray, classes: int, fea
     R = loss.residuals(outputs)
     total = np.zeros((len(features.triangle), R.shape[1]))
     for rows, phi in features(given[0]):
-        total += phi.T @ R[rows]
+        total += phi.image(R[rows])
     return total
 
 
@@ -121,12 +89,12 @@ def hessian_of(
     B = np.zeros((m * q, q))
     for rows, phi in features(given[0]):
         for i in range(q):
-            B[i::q] += phi.T @ W[rows, i]
+            B[i::q] += phi.image(W[rows, i])
             if root2 is not None:
-                H[i] += phi.T @ (phi * root2[rows, i, None])
+                H[i] += phi.bent(root2[rows, i])
                 continue
             for j in range(i + 1):
-                part = phi.T @ (phi * W[rows, i, j, None])
+                part = phi.bent(W[rows, i, j])
                 H[i::q, j::q] += part
                 if j < i:
                     H[j::q, i::q] += part.T
@@ -141,5 +109,5 @@ def curved_of(
     W = loss.curvature(outputs, intercept=False).blocks()
     total = np.zeros_like(V)
     for rows, phi in features(given[0]):
-        total += phi.T @ np.einsum("nij,nj->ni", W[rows], phi @ V)
+        total += phi.image(np.einsum("nij,nj->ni", W[rows], phi @ V))
     return total

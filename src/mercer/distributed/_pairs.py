@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.gram import Gram
+from mercer.gram.device.tensors import host_array
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem, Solution
 from mercer.solvers.cg import ConjugateGradient, PreparedConjugateGradient
@@ -31,7 +32,7 @@ def solve_by_iteration(model: Any, table: Table, problem: Problem, penalty: np.n
     table = replace(table, blocks=table.cluster.keep(table.blocks))
     whole = replace(problem, X=table.column("X"), y=np.asarray(y, dtype=np.float64), weights=weights)
     solver = ConjugateGradient(TOLERANCE, random_state=model.random_state)
-    products: Any = PairProducts(table, problem.kernel, problem.memory)
+    products: Any = PairProducts(table, problem.kernel, problem.memory, model.device)
     prepared = PreparedConjugateGradient(solver, whole, products)
     solution = replace(_solved(prepared, penalty), centers=points)
     pairs = len(table.blocks) * (len(table.blocks) + 1) // 2
@@ -97,13 +98,15 @@ class PairProducts:
         The kernel.
     memory : int
         Budget of the client in bytes.
+    device : str or torch.device, optional
+        Where workers compute.
     """
 
     stored = single = False
     share, flops, first_rank = 0.25, 4e10, 5.0  # of a preconditioner, as on one machine
 
-    def __init__(self, table: Table, kernel: Kernel, memory: int) -> None:
-        self._table, self._kernel = table, kernel
+    def __init__(self, table: Table, kernel: Kernel, memory: int, device: Any = None) -> None:
+        self._table, self._kernel, self._device = table, kernel, device
         self.gram = PairGram(table, kernel, memory)
 
     @property
@@ -127,7 +130,7 @@ class PairProducts:
         pairs = [(i, j) for i in range(p) for j in range(i, p)]
         tasks = mapped(
             "product", _product, [[table.blocks[i], table.blocks[j], parts[i], parts[j]] for i, j in pairs],
-            self._kernel,
+            self._kernel, self._device,
         )  # fmt: skip
         sides: list[list[Any]] = [[] for _ in range(p)]
         for (i, j), task in zip(pairs, tasks, strict=True):
@@ -150,14 +153,18 @@ def _rows(block: Block, kernel: Kernel, points: Any) -> np.ndarray:
     return Gram(kernel, points, block.X, memory=block.memory, dtype=np.float64).dense()
 
 
-def _product(pair: list[Any], kernel: Kernel) -> tuple[np.ndarray, np.ndarray | None]:
+def _product(pair: list[Any], kernel: Kernel, device: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Return K_ij V_j and K_ijᵀ V_i, from one evaluation of the tile where it fits."""
     first, second, V_first, V_second = pair
-    memory = max(first.memory, second.memory)
+    place, memory = max((block.place(device) for block in (first, second)), key=lambda found: found[1])
     if first.index == second.index:
-        return np.asarray(Gram(kernel, first.X, memory=memory, dtype=np.float64) @ V_first), None
-    gram = Gram(kernel, first.X, second.X, memory=memory, dtype=np.float64)
-    if 8 * gram.shape[0] * gram.shape[1] <= memory // 4:
+        return _times(Gram(kernel, first.X, memory=memory, dtype=np.float64, device=place), V_first), None
+    gram = Gram(kernel, first.X, second.X, memory=memory, dtype=np.float64, device=place)
+    if place is None and 8 * gram.shape[0] * gram.shape[1] <= memory // 4:
         tile = gram.dense()
         return tile @ V_second, tile.T @ V_first
-    return np.asarray(gram @ V_second), np.asarray(gram.T @ V_first)
+    return _times(gram, V_second), _times(gram.T, V_first)
+
+
+def _times(gram: Gram, V: np.ndarray) -> np.ndarray:
+    return np.asarray(host_array(gram @ V))

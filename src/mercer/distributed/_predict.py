@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import uuid
 import warnings
 from typing import Any
@@ -12,6 +13,8 @@ from mercer.kernels.data import length, pick
 
 from ._collections import pieces_of
 from ._graph import mapped
+
+HOLDERS = ("ridge_", "regressor_")  # attributes that hold a model inside another
 
 
 def apply(model: Any, method: str, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -77,15 +80,26 @@ def _example(model: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, A
     """Return what the method gives for one point that the model knows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a row without the names of its columns, for example
-        found = getattr(model, method)(known_point(model), *args, **kwargs)
+        found = getattr(_on_host(model), method)(known_point(model), *args, **kwargs)
     if isinstance(found, tuple | list):
         return type(found)(np.asarray(part)[:0] for part in found)
     return np.asarray(found)[:0]
 
 
+def _on_host(model: Any) -> Any:
+    """Return a fitted model that computes on the host, because a device may be there on the workers only."""
+    twin = copy.copy(model)
+    if getattr(twin, "device", None) is not None:
+        twin.device = None
+    for holder in HOLDERS:
+        if hasattr(twin, holder):
+            setattr(twin, holder, _on_host(getattr(twin, holder)))
+    return twin
+
+
 def known_point(model: Any) -> Any:
     """Return one of the points that a fitted model keeps, as a collection."""
-    for holder in ("ridge_", "regressor_"):
+    for holder in HOLDERS:
         if hasattr(model, holder):
             return known_point(getattr(model, holder))
     for name in ("X_fit_", "support_vectors_"):

@@ -10,7 +10,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.data import Rows
 from mercer.solvers._primal_rows import PrimalRows, PrimalSums, SecondPass, features_of
 from mercer.solvers._restricted import LeftOut
-from mercer.solvers._restricted_rows import RestrictedRows, RestrictedSums
+from mercer.solvers._restricted_rows import RestrictedRows, RestrictedSums, restricted_rows
 from mercer.solvers.base import Problem
 
 from ._block import Block
@@ -35,11 +35,13 @@ class DistributedRestrictedRows:
         Their problem.
     centers : collection of m objects
         The centres, which every task gets.
+    device : str or torch.device, optional
+        Where workers compute.
     """
 
-    def __init__(self, table: Table, problem: Problem, centers: Rows) -> None:
+    def __init__(self, table: Table, problem: Problem, centers: Rows, device: Any = None) -> None:
         self._table, self._problem = table, problem
-        self._shared = problem.kernel, centers, problem.fit_intercept, table.survey.outputs
+        self._shared = problem.kernel, centers, problem.fit_intercept, table.survey.outputs, device
         head = Problem(problem.kernel, table.head, np.zeros((_count(table.head), 1)))
         self.quick = RestrictedRows(head, centers).quick
 
@@ -125,9 +127,9 @@ def _weights(block: Block) -> np.ndarray:
     return np.ones(len(block)) if block.weights is None else block.weights
 
 
-def rows_of(block: Block, shared: tuple[Kernel, Rows, bool, int]) -> RestrictedRows:
-    kernel, centers, fit_intercept, q = shared
-    return RestrictedRows(block.problem(kernel, fit_intercept, q), centers)
+def rows_of(block: Block, shared: tuple[Kernel, Rows, bool, int, Any]) -> Any:
+    kernel, centers, fit_intercept, q, device = shared
+    return restricted_rows(block.problem(kernel, fit_intercept, q, device), centers)
 
 
 def _sums(block: Block, shared: Any, triangle: np.ndarray | None, target_mean: np.ndarray) -> RestrictedSums:

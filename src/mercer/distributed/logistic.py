@@ -18,6 +18,7 @@ from mercer.solvers.newton import State, minimise, warn_if_stuck
 
 from ._block import Intake
 from ._cluster import Cluster
+from ._features import FeaturesOf
 from ._labels import Classes, resolved_kernel
 from ._newton import ReducedSpace, reduced_loss
 from ._table import make_table
@@ -52,7 +53,7 @@ def fit_logistic(model: KernelLogisticRegression, cluster: Cluster, X: Any, y: A
     indices, triangle = choose_centers(problem, centers_of(problem, n_centers), rng)
     centers = pick(problem.X, indices)
     loss = reduced_loss(table, classes.mass)
-    space: Any = ReducedSpace(table, kernel, centers, triangle, loss)
+    space: Any = ReducedSpace(table, FeaturesOf(kernel, centers, triangle, model.device), loss)
     start = State(np.zeros(space.shape), space.nothing(), np.zeros(outputs), 0.0)
     found = minimise(space, loss, alpha, fit_intercept=problem.fit_intercept, tol=tol, max_iter=max_iter, start=start)
     warn_if_stuck(type(model).__name__, found, tol, max_iter)

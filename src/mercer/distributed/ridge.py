@@ -144,11 +144,12 @@ def refuse_precomputed(model: Any) -> None:
 
 def _nystroem(model: KernelRidge, table: Table, problem: Problem, penalty: np.ndarray) -> Any:
     solver = Nystroem(n_centers=model.n_centers, random_state=model.random_state)
-    rows: Any = partial(DistributedRestrictedRows, table)
+    rows: Any = partial(DistributedRestrictedRows, table, device=model.device)
     prepared = PreparedNystroem(solver, problem, rows)
     solution = prepared.solve(penalty)
     m = len(solution.coef)
-    workers = f"kernel values at {m} centres and their sums of products"
+    where = "" if model.device is None else f", on {model.device}"
+    workers = f"kernel values at {m} centres and their sums of products{where}"
     client = f"the choice of centres among the rows picked for it, and {RESIDUAL} ({m} × {m})"
     return solution, prepared, (workers, client)
 

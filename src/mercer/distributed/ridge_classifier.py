@@ -40,7 +40,7 @@ def fit_ridge_classifier(
     alpha, tried = _penalty(model, table, kernel)
     regressor = KernelRidge(
         alpha, kernel=kernel, fit_intercept=model.fit_intercept, solver=model.solver, memory=model.memory,
-        random_state=model.random_state, assume_psd=True,
+        random_state=model.random_state, assume_psd=True, device=model.device,
     )  # fmt: skip
     copy_columns(model, regressor, table.head)
     fit_table(regressor, table, kernel)

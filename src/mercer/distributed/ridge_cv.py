@@ -20,6 +20,7 @@ from mercer.solvers.base import Problem
 from ._block import Block, Intake
 from ._cluster import Cluster
 from ._graph import mapped
+from ._place import place_here
 from ._table import Table, copy_columns, make_table
 from .ridge import fit_table, refuse_precomputed
 
@@ -37,7 +38,8 @@ def fit_ridge_cv(model: KernelRidgeCV, cluster: Cluster, X: Any, y: Any, sample_
             f"n_samples = {table.n}"
         )
     rows, targets, weights = _pool(model, table)
-    model._choose(rows, targets, weights, _steps(cluster), partial(ClusterCurves, cluster))
+    curves = partial(ClusterCurves, cluster, model.device)
+    model._choose(rows, targets, weights, _steps(cluster), curves, (None, parse_memory(model.memory)))
     model.ridge_ = model._last_fit()
     copy_columns(model, model.ridge_, table.head)
     fitted = fit_table(model.ridge_, table, model.kernel_)
@@ -60,13 +62,17 @@ class ClusterCurves(Curves):
     ----------
     cluster : Cluster
         Where tasks run.
+    device : str or torch.device, optional
+        Where workers compute.
     cases, score, folds
         As for :class:`~mercer.models.choice.Curves`.
     """
 
-    def __init__(self, cluster: Cluster, cases: Sequence[Problem], score: Score, folds: Folds | None) -> None:
+    def __init__(
+        self, cluster: Cluster, device: Any, cases: Sequence[Problem], score: Score, folds: Folds | None
+    ) -> None:
         super().__init__(cases, score, folds)
-        self._cluster = cluster
+        self._cluster, self._device = cluster, device
 
     def scores(self, alphas: np.ndarray) -> np.ndarray:
         """Return the scores, shape (kernels, penalties)."""
@@ -81,14 +87,15 @@ class ClusterCurves(Curves):
         data = case.X, case.y, case.weights, case.fit_intercept, case.memory
         parts: list[Any] = [None] if self.folds is None else [[fold] for fold in self.folds]
         wanted = [(self.cases[row].kernel, part) for row in rows for part in parts]
-        tasks = mapped("scores", _scored, wanted, data, self.score, alphas)
+        tasks = mapped("scores", _scored, wanted, data, self.score, alphas, self._device)
         found = np.array(self._cluster.compute(tasks)).reshape(len(rows), len(parts), len(alphas))
         return np.asarray(found.mean(axis=1))
 
 
-def _scored(case: tuple[Any, Any], data: tuple[Any, ...], score: Score, alphas: np.ndarray) -> np.ndarray:
-    kernel, folds = case
-    return curve_of(Problem(kernel, *data), score, folds)(alphas)
+def _scored(case: tuple[Any, Any], data: tuple[Any, ...], score: Score, alphas: np.ndarray, device: Any) -> np.ndarray:
+    (kernel, folds), (X, y, weights, fit_intercept, memory) = case, data
+    place, room = place_here(device, memory)
+    return curve_of(Problem(kernel, X, y, weights, fit_intercept, room, place), score, folds)(alphas)
 
 
 def _steps(cluster: Cluster) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 from mercer.gram.budget import MemoryBudgetError, parse_memory, show_bytes
@@ -28,10 +29,11 @@ from mercer.solvers.smo import SMO
 
 from ._block import Intake
 from ._cluster import Cluster
+from ._features import FeaturesOf
 from ._graph import mapped, worker_memory
 from ._labels import Classes
 from ._margins import Margin, MarginRule, fit_margin
-from ._newton_tasks import FeaturesOf
+from ._place import place_here
 from ._table import Table, make_table
 from .gathered import tell
 from .ridge import refuse_precomputed
@@ -98,7 +100,7 @@ def _fit_exactly(model: Any, table: Table, kernel: Kernel, labelled: bool, weigh
     held = replace(table, blocks=blocks)
     solver = SMO(model.tol, model.max_iter, model.max_time, None, bool(model.shrinking))
     given = [[held.picked("X", indices), problem] for indices, problem in parts]
-    solutions = table.cluster.compute(mapped("smo", _solved, given, solver, kernel, len(parts) > 1))
+    solutions = table.cluster.compute(mapped("smo", _solved, given, solver, kernel, len(parts) > 1, model.device))
     table.cluster.count("rows of problems", 2 * sum(len(indices) for indices, _ in parts) / n * table.survey.nbytes)
     training: Any = _Training(kernel)
     found = [model._read(solution) for solution in solutions]
@@ -109,13 +111,16 @@ def _fit_exactly(model: Any, table: Table, kernel: Kernel, labelled: bool, weigh
     tell(model, table, what, "labels, weights and the support vectors found")
 
 
-def _solved(given: list[Any], solver: SMO, kernel: Kernel, several: bool) -> DualSolution:
+def _solved(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device: Any) -> DualSolution:
     """Solve one machine as the fit on one machine does it, which treats several problems otherwise than one."""
     rows, problem = given
-    limited = replace(solver, memory=worker_memory())
-    if not several:
-        return limited.solve(kernel, rows, problem)
-    return limited.solve_many(kernel, rows, [(np.arange(length(rows)), problem)])[0]
+    place, memory = place_here(None if sparse.issparse(rows) else device, worker_memory())
+    limited, parts = replace(solver, memory=memory), [(np.arange(length(rows)), problem)]
+    if place is not None:
+        from mercer.solvers.device.smo import DeviceSMO
+
+        return DeviceSMO(limited, place, memory).solve_many(kernel, rows, parts)[0]
+    return limited.solve_many(kernel, rows, parts)[0] if several else limited.solve(kernel, rows, problem)
 
 
 class _Training:
@@ -141,7 +146,7 @@ def _fit_features(
     rng = check_random_state(getattr(model, "random_state", None))
     indices, triangle = choose_centers(problem, centers_of(problem, None), rng)
     centers = pick(problem.X, indices)
-    features = FeaturesOf(kernel, centers, triangle)
+    features = FeaturesOf(kernel, centers, triangle, model.device)
     if not np.isfinite(model.C):
         raise ValueError(f"{type(model).__name__}: a hard margin is not possible in Nyström features; give a finite C")
     if classify:

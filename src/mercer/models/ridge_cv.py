@@ -212,9 +212,15 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         self._targets, self._weights = targets, weights
 
     def _choose(
-        self, X: Any, targets: np.ndarray, weights: np.ndarray | None, on_step: OnStep, curves: Any = None
+        self,
+        X: Any,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        on_step: OnStep,
+        curves: Any = None,
+        place: tuple[Any, int] | None = None,
     ) -> None:
-        """Choose kernel and penalty from points that are here."""
+        """Choose kernel and penalty from points that are here, on the model's device or at another place."""
         n = length(X)
         kept = np.arange(n) if weights is None else np.flatnonzero(weights)
         if len(kept) < 2:
@@ -228,7 +234,7 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         scale = np.sqrt(np.mean((columns - shift) ** 2, axis=0))
         scale[~(scale > 0)] = 1.0
         present = None if weights is None else weights[kept]
-        device, memory = place_of(self, X)
+        device, memory = place_of(self, X) if place is None else place
         options = (present, bool(self.fit_intercept), memory, device)
         data = Problem(Gaussian(), pick(points, kept), (columns - shift) / scale, *options)
         alphas = self._alphas()

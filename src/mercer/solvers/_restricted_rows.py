@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -90,3 +91,12 @@ class RestrictedRows:
             part = slice(start, min(start + step, count))
             chosen = np.arange(part.start, part.stop) if rows is None else rows[part]
             yield part, self._gram.rows(chosen).T, self._y[chosen], self._weights[chosen]
+
+
+def restricted_rows(problem: Problem, centers: Rows) -> Any:
+    """Return the rows of a problem as seen from centres, on its device if it has one."""
+    if problem.device is None:
+        return RestrictedRows(problem, centers)
+    from .device.restricted import DeviceRestrictedRows
+
+    return DeviceRestrictedRows(problem, centers)
