@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
+from ._fusion import fused
+from ._graph import combines
 from .errors import ClusterError
 
 POLL = 2.0  # seconds between two looks at whether there are workers
@@ -46,6 +48,7 @@ class Cluster:
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Return the results of tasks; an interruption or a failure cancels all of them."""
         self.tasks += len(tasks)
+        tasks = fused(tasks, combines)
         if self.client is None:
             import dask
 
@@ -53,7 +56,7 @@ class Cluster:
                 found = list(dask.compute(*tasks, traverse=False, scheduler=_local_scheduler()))
         else:
             with _any_size():
-                futures = self.client.compute(list(tasks))
+                futures = self.client.compute(tasks)
             found = self._gathered(futures)
         self.step()
         return found
@@ -68,10 +71,11 @@ class Cluster:
         """Return tasks whose results stay where they are computed, to be used by other tasks."""
         import dask
 
+        tasks = fused(tasks, combines)
         if self.client is None:
             return list(dask.persist(*tasks, traverse=False, scheduler=_local_scheduler()))
         with _any_size():
-            return list(self.client.persist(list(tasks)))
+            return list(self.client.persist(tasks))
 
     def step(self, error: float = float("nan")) -> None:
         """Tell that a step is done."""

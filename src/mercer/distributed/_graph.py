@@ -19,6 +19,7 @@ from mercer.kernels.processors import share_of_threads
 FAN_IN = 8  # results that one task of a tree adds up
 SHARE = 0.5  # of a worker's free memory, for the arrays of its tasks
 LEAST = 2**22  # bytes a task may use in any case
+SUM, JOIN = "mercer-sum-", "mercer-join-"  # how keys of tasks begin that put the results of others together
 SMALL = 2**14  # bytes of an array that is copied into the tasks that take it
 
 
@@ -51,7 +52,7 @@ def tree(name: str, tasks: Sequence[Any]) -> Any:
     """Return the task at the root of a tree that adds up what others return, nothing being None."""
     from dask import delayed
 
-    token, level = f"mercer-{name}-sum-{uuid.uuid4().hex}", 0
+    token, level = f"{SUM}{name}-{uuid.uuid4().hex}", 0
     add = delayed(added, pure=True, traverse=False)
     tasks = list(tasks)
     while len(tasks) > 1:
@@ -59,6 +60,26 @@ def tree(name: str, tasks: Sequence[Any]) -> Any:
         tasks = [add(group, dask_key_name=(token, level, i)) for i, group in enumerate(groups)]
         level += 1
     return tasks[0]
+
+
+def together(name: str, function: Callable[..., Any], tasks: Sequence[Any], *more: Any) -> Any:
+    """Return the task function(results of tasks, *more)."""
+    from dask import delayed
+
+    call = delayed(function, pure=True, traverse=False)
+    return call(list(tasks), *more, dask_key_name=f"{JOIN}{name}-{uuid.uuid4().hex}")
+
+
+def combines(key: Any) -> bool:
+    """Whether a task of this key puts the results of others together.
+
+    Examples
+    --------
+    >>> combines((SUM + "gram-1f", 0, 3)), combines("mercer-gram-1f")
+    (True, False)
+    """
+    name = key[0] if isinstance(key, tuple) else key
+    return isinstance(name, str) and name.startswith((SUM, JOIN))
 
 
 def added(parts: Sequence[Any]) -> Any:

@@ -16,7 +16,7 @@ from mercer.models._kernel_argument import checked_rows
 from ._block import Block, Intake, joined
 from ._cluster import Cluster
 from ._collections import Pieces, aligned
-from ._graph import constant, mapped, tree
+from ._graph import constant, mapped, together, tree
 from ._survey import Survey, size_of, survey_of
 
 HEAD = 5  # rows that are looked at before all others
@@ -102,7 +102,7 @@ class Table:
     def picked(self, field: str, positions: np.ndarray) -> Any:
         """Return the task whose result is some rows, for other tasks: they do not pass through the client."""
         tasks, order = self._picks(field, positions)
-        return mapped("join", _joined, [tasks], order)[0]
+        return together("rows", _joined, tasks, order)
 
     def _picks(self, field: str, positions: np.ndarray) -> tuple[list[Any], np.ndarray]:
         """Return tasks for the rows of each block that are wanted, and where each wanted row is in what they give."""

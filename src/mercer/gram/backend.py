@@ -30,5 +30,8 @@ class Backend(Protocol):
     def part(self, index: np.ndarray, threads: int | None = None) -> Backend | None:
         """Return the backend of some of the points of a symmetric matrix, or None where it must be built anew."""
 
-    def fill(self, out: np.ndarray) -> bool:
-        """Write the whole matrix to ``out`` if there is a faster way than tiles, and say whether it was done."""
+    def fill(self, out: np.ndarray, rows: np.ndarray | None = None) -> bool:
+        """Write the whole matrix, or the rows at some positions, to ``out`` if there is a faster way than tiles.
+
+        Says whether it was done.  Overflow is looked for in the whole matrix, and left to the caller in rows.
+        """

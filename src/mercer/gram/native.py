@@ -64,12 +64,15 @@ class NativeBackend:
         positions = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows, dtype=np.int64)
         start, stop, _ = columns.indices(m)
         out = np.empty((len(positions), stop - start), dtype=self.dtype)
+        self._write(out, positions, start, stop)
+        check_overflow(out, self._owner)
+        return out
+
+    def _write(self, out: np.ndarray, positions: np.ndarray, start: int, stop: int) -> None:
         step = self._rows_per_call(stop - start)
         for first in range(0, len(positions), step):
             part = np.ascontiguousarray(positions[first : first + step])
             self.plan.dense(out[first : first + step], part, start, stop, self._threads)
-        check_overflow(out, self._owner)
-        return out
 
     def product(self, V: np.ndarray, budget: int) -> np.ndarray | None:
         """Multiply without ever storing the matrix, a few right-hand sides at a time."""
@@ -82,9 +85,14 @@ class NativeBackend:
             multiply(V, out, start, stop, self._threads)
         return out
 
-    def fill(self, out: np.ndarray) -> bool:
+    def fill(self, out: np.ndarray, rows: np.ndarray | None = None) -> bool:
         """Compute each tile of a symmetric matrix once, unless turning it over takes longer than computing it."""
-        if not (self.symmetric and out.dtype == self.dtype and out.flags.c_contiguous):
+        if out.dtype != self.dtype or not out.flags.c_contiguous:
+            return False
+        if rows is not None:
+            self._write(out, rows, 0, self.shape[1])
+            return True
+        if not self.symmetric:
             return False
         if self._features <= NARROW:
             everything = np.arange(len(out))

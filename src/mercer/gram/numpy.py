@@ -47,6 +47,6 @@ class NumpyBackend:
     def part(self, index: np.ndarray, threads: int | None = None) -> None:
         """Nothing is prepared that would be worth keeping."""
 
-    def fill(self, out: np.ndarray) -> bool:
+    def fill(self, out: np.ndarray, rows: np.ndarray | None = None) -> bool:
         """Tiles are the only way here."""
         return False

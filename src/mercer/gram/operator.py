@@ -147,13 +147,14 @@ class Gram:
         """V @ K."""
         return np.asarray((self.T @ np.asarray(V).T).T)
 
-    def rows(self, index: Any) -> np.ndarray:
-        """Return row ``index``, or the rows of a slice or list of positions."""
-        n, m = self.shape
-        try:
-            positions = np.arange(n)[index]
-        except IndexError:
-            raise IndexError(f"rows: {index!r} does not pick rows of a Gram matrix with {n} rows") from None
+    def rows(self, index: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """Return row ``index``, or the rows of a slice or list of positions.
+
+        Rows are written to ``out`` if it is given, an array of theirs to be used again and again; whether they hold
+        infinities is then left to whoever sums them up.
+        """
+        m = self.shape[1]
+        positions = self._positions(index)
         count = np.atleast_1d(positions)
         require(
             len(count) * m * max(self._backend.entry_bytes, self.dtype.itemsize),
@@ -161,13 +162,30 @@ class Gram:
             f"{len(count)} rows of {m} entries",
             "ask for fewer rows at a time",
         )
-        block = self._backend.tile(count, slice(0, m))
-        return block[0] if np.ndim(positions) == 0 else block
+        if out is None:
+            block = self._backend.tile(count, slice(0, m))
+            return block[0] if np.ndim(positions) == 0 else block
+        if out.shape != (len(count), m):
+            raise ValueError(f"rows: {len(count)} rows of {m} entries do not go into an array of shape {out.shape}")
+        if not self._backend.fill(out, count):
+            out[:] = self._backend.tile(count, slice(0, m))
+        return out
+
+    def _positions(self, index: Any) -> Any:
+        """Return the position of a row, or those of several."""
+        n = self.shape[0]
+        counted = isinstance(index, np.ndarray) and index.dtype == np.int64 and index.ndim == 1 and index.size > 0
+        if counted and index.min() >= 0 and index.max() < n:
+            return index  # without counting up all rows for a few of them
+        try:
+            return np.arange(n)[index]
+        except IndexError:
+            raise IndexError(f"rows: {index!r} does not pick rows of a Gram matrix with {n} rows") from None
 
     def add_rows(self, index: Any, weights: Any, out: np.ndarray) -> None:
         """Add the weighted sum of some rows, weights @ K[index], to a vector of length m in float64, in place."""
-        n, m = self.shape
-        positions = np.ascontiguousarray(np.arange(n)[index], dtype=np.int64)
+        m = self.shape[1]
+        positions = np.ascontiguousarray(self._positions(index), dtype=np.int64)
         factors = np.ascontiguousarray(weights, dtype=np.float64)
         if factors.shape != positions.shape or out.shape != (m,) or out.dtype != np.float64:
             raise ValueError(

@@ -10,10 +10,11 @@ import numpy as np
 
 from mercer.gram import Gram
 from mercer.kernels.data import Rows
+from mercer.kernels.evaluation import check_overflow
 
 from .base import Problem
 
-BLOCK_BYTES = 2**25 - 2**20  # of kernel values at a time: larger arrays are given back to the system after each block
+BLOCK_BYTES = 2**24  # of kernel values at a time, which the caches nearly hold
 
 
 @dataclass
@@ -74,6 +75,7 @@ class RestrictedRows:
             if self._problem.weights is not None:
                 features *= np.sqrt(weights)
             inner = blas.dsyrk(1.0, features, beta=1.0, c=inner, lower=1, overwrite_c=1)
+        check_overflow(others, repr(self._problem.kernel))
         return RestrictedSums(inner, others[:, :q], others[:, q])
 
     def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -83,14 +85,18 @@ class RestrictedRows:
         return np.asarray(self._reverse @ errors), errors.sum(axis=0)
 
     def pieces(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield places among ``rows``, k of these (one column each, in Fortran order), their targets and weights."""
+        """Yield places among ``rows``, k of these (one column each, in Fortran order), their targets and weights.
+
+        All k are written to the same array, one after the other: fresh memory would cost as much as they do.
+        """
         n, m = self._gram.shape
         count = n if rows is None else len(rows)
         step = max(1, min(BLOCK_BYTES, self._problem.memory // 12) // (8 * m))  # there are two copies beside them
+        values = np.empty((min(step, count), m))
         for start in range(0, count, step):
             part = slice(start, min(start + step, count))
             chosen = np.arange(part.start, part.stop) if rows is None else rows[part]
-            yield part, self._gram.rows(chosen).T, self._y[chosen], self._weights[chosen]
+            yield part, self._gram.rows(chosen, values[: len(chosen)]).T, self._y[chosen], self._weights[chosen]
 
 
 def restricted_rows(problem: Problem, centers: Rows) -> Any:

@@ -147,10 +147,12 @@ class TensorGram(Gram):
         V = on_device(V, self.device, np.float64)
         return self.T @ V if V.ndim == 1 else (self.T @ V.T).T
 
-    def rows(self, index: Any) -> Any:
-        """Return row ``index``, or the rows of a slice or list of positions."""
+    def rows(self, index: Any, out: Any = None) -> Any:
+        """Return row ``index``, or the rows of a slice or list of positions, in the tensor ``out`` if it is given."""
         positions = np.arange(self.shape[0])[host_array(index)]
         block = self._tile(np.atleast_1d(positions), slice(0, self.shape[1]))
+        if out is not None:
+            return out.copy_(block)
         return block[0] if np.ndim(positions) == 0 else block
 
     def add_rows(self, index: Any, weights: Any, out: Any) -> None:
