@@ -175,11 +175,11 @@ def paper_exercise(rate: float, centers: int = CENTERS, block_rows: int = 1_000_
 
 
 def paper_row(n: int, workers: int, rate: float, centers: int, block_rows: int) -> list[str]:
-    """Tasks, bytes, depth and seconds of one fit: the survey, the picks, the sums and one residual."""
+    """Tasks, bytes, depth and seconds of one fit: a survey, the picks, the sums and two residuals."""
     parts = -(-n // block_rows)
     depth = max(1, int(np.ceil(np.log(parts) / np.log(FAN_IN))))
     sums = parts * FAN_IN / (FAN_IN - 1)
-    tasks = 4 * 3 * parts + 3 * sums - 3 * parts  # read, check and compute, in four passes; three of them add up
+    tasks = 5 * parts + 4 * (sums - parts)  # one for each partition in five passes, of which four add up
     moved = sums * 8 * centers**2
     computing, scheduling = n / rate / workers, tasks * SECONDS_A_TASK
     # The sums of a level move side by side, and those of the last levels one after the other.

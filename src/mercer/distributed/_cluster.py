@@ -32,7 +32,6 @@ class Cluster:
         self.client, self._on_step = client, on_step
         self.steps = 0
         self.moved: dict[str, int] = {}  # bytes, by what they were
-        self.tasks = 0
 
     def __reduce__(self) -> Any:
         raise TypeError("a cluster is not part of a model and is never pickled with it")
@@ -47,7 +46,6 @@ class Cluster:
 
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Return the results of tasks; an interruption or a failure cancels all of them."""
-        self.tasks += len(tasks)
         tasks = fused(tasks, combines)
         if self.client is None:
             import dask

@@ -109,6 +109,7 @@ def choose(model: KernelRidge, table: Table, problem: Problem, penalty: np.ndarr
     if (penalty == 0).any():
         raise ValueError(f"{name}: rows in partitions need a positive alpha, got {model.alpha!r}")
     sizes: dict[str, Any] = {"outputs": len(penalty), "alphas": len(np.unique(penalty)), "memory": problem.memory}
+    sizes["n_centers"] = model.n_centers
     if model.solver != "auto":
         return plan(problem.kernel, n, d, solver=model.solver, **sizes)
     if model.n_centers is not None:

@@ -313,9 +313,9 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
 
     def _plan(self, problem: Problem, alpha: np.ndarray) -> Plan:
         if self.n_centers is None or self.solver != "auto":
-            return plan_problem(problem, alpha, self.solver)
+            return plan_problem(problem, alpha, self.solver, n_centers=self.n_centers)
         reason = f"{self.n_centers} centres were asked for"
-        return replace(plan_problem(problem, alpha, "nystroem"), reason=reason)
+        return replace(plan_problem(problem, alpha, "nystroem", n_centers=self.n_centers), reason=reason)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

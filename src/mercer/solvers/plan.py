@@ -29,12 +29,13 @@ SPECTRAL_LIMIT = 5000  # points up to which all eigenvectors are
 MANY = 8000  # points from which iterations may beat a factorisation
 EASY = 0.05  # of the mean k(x, x): at 0.1 cg was measured to take half of the time of cholesky, at 0.01 more
 PATIENCE = 3600.0  # seconds after which an approximation is the better answer
-CENTERS = 2000  # of a Nyström model whose number of centres was not given
+CENTERS = 4096  # that a Nyström model grows to at most, if their number was not given
+CUBES = 20  # times m³: choosing m centres, factors of their matrix and of the sums
 RANK = 1000  # of the preconditioner
 ITERATIONS = 50  # of conjugate gradients with such a preconditioner, typically
 TILE = 2**26  # bytes in work at a time, at most
 # Operations a second and core, as the growth table of benchmarks/ridge.py showed them on two cores with AVX-512.
-RATE = {"primal": 4e9, "spectral": 3.5e10, "cholesky": 8e10, "cg": 8e10, "nystroem": 4e9}
+RATE = {"primal": 4e9, "spectral": 3.5e10, "cholesky": 8e10, "cg": 8e10, "nystroem": 3.5e10}
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ def plan(
     loo: bool = False,
     memory: float | str | None = None,
     solver: str = "auto",
+    n_centers: int | None = None,
 ) -> Plan:
     """Choose the solver of a ridge problem.
 
@@ -99,6 +101,8 @@ def plan(
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     solver : str, default="auto"
         "auto", or the name of the solver to use: it is then only checked against the budget.
+    n_centers : int, optional
+        Centres of a Nyström model, if their number is fixed.
 
     Returns
     -------
@@ -119,18 +123,21 @@ def plan(
     >>> [plan(Gaussian(), n, 8, loo=n < 5000, memory="4GB").solver for n in (1_000, 20_000, 50_000, 5_000_000)]
     ['spectral', 'cholesky', 'cg', 'nystroem']
     """
-    for name, count in (("n", n), ("d", 1 if d is None else d), ("outputs", outputs), ("alphas", alphas)):
-        _check_count(name, count)
+    for name, count in (("n", n), ("d", d), ("outputs", outputs), ("alphas", alphas), ("n_centers", n_centers)):
+        if count is not None or name not in ("d", "n_centers"):
+            _check_count(name, count)
     if solver not in ("auto", *SOLVERS):
         raise ValueError(f"solver must be 'auto' or one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
     budget = parse_memory(memory)
-    estimates = _Estimates(n, d or 20, _features(kernel, d), outputs, alphas, budget)
+    estimates = _Estimates(n, d or 20, _features(kernel, d), outputs, alphas, budget, n_centers)
     if solver != "auto":
         return _forced(solver, estimates, budget, kernel)
     return _chosen(estimates, budget, loo)
 
 
-def plan_problem(problem: Problem, alpha: np.ndarray, solver: str = "auto", *, loo: bool = False) -> Plan:
+def plan_problem(
+    problem: Problem, alpha: np.ndarray, solver: str = "auto", *, loo: bool = False, n_centers: int | None = None
+) -> Plan:
     """Choose the solver of a problem that is there, for one α per output.
 
     Beside its size this looks at what may go wrong: with α = 0, or a kernel not proved positive semi-definite, a matrix
@@ -139,9 +146,10 @@ def plan_problem(problem: Problem, alpha: np.ndarray, solver: str = "auto", *, l
     """
     X, kernel, n = problem.X, problem.kernel, problem.n
     if problem.device is not None:
-        return _device_plan(problem, alpha, solver, loo)
+        return _device_plan(problem, alpha, solver, loo, n_centers)
     columns = _columns(kernel, X)
-    counts = {"outputs": len(alpha), "alphas": len(np.unique(alpha)), "memory": problem.memory}
+    counts: dict[str, Any] = {"outputs": len(alpha), "alphas": len(np.unique(alpha)), "memory": problem.memory}
+    counts["n_centers"] = n_centers
     chosen = plan(kernel, n, columns, loo=loo, solver=solver, **counts)
     if (alpha == 0).any():
         reason = "without a penalty the matrix may be singular, which only its eigenvalues tell"
@@ -157,7 +165,7 @@ def plan_problem(problem: Problem, alpha: np.ndarray, solver: str = "auto", *, l
     return replace(plan(kernel, n, columns, loo=loo, solver="spectral", **counts), reason=reason)
 
 
-def _device_plan(problem: Problem, alpha: np.ndarray, solver: str, loo: bool) -> Plan:
+def _device_plan(problem: Problem, alpha: np.ndarray, solver: str, loo: bool, n_centers: int | None) -> Plan:
     from .device.plan import device_choice, device_costs
 
     if solver not in ("auto", *SOLVERS):
@@ -165,7 +173,7 @@ def _device_plan(problem: Problem, alpha: np.ndarray, solver: str, loo: bool) ->
     shape: tuple[int, ...] = getattr(problem.X, "shape", ())
     features = _features(problem.kernel, int(shape[1]) if len(shape) == 2 else None)
     name, reason = device_choice(problem, alpha, solver, loo, features)
-    memory, flops, seconds = device_costs(name, problem, len(alpha), None)
+    memory, flops, seconds = device_costs(name, problem, len(alpha), n_centers)
     return Plan(name, reason, int(memory), flops, seconds)
 
 
@@ -196,6 +204,7 @@ class _Estimates:
     outputs: int
     alphas: int
     budget: int
+    given: int | None  # centres
 
     def memory(self, solver: str) -> float:
         n, q = self.n, self.outputs
@@ -218,6 +227,8 @@ class _Estimates:
 
     @property
     def centers(self) -> int:
+        if self.given is not None:
+            return min(self.given, self.n)
         return int(max(1, min(CENTERS, self.n, math.sqrt(self.budget / 96.0))))
 
     def flops(self, solver: str) -> float:
@@ -232,7 +243,9 @@ class _Estimates:
             return entry * n * n / 2 + self.alphas * n**3 / 3 + 4 * n * n * q
         if solver == "cg":
             return n * self.rank * (self.rank + entry) + ITERATIONS * n * n * (entry + 2 * q * self.alphas)
-        return n * self.centers * (self.centers + entry) + self.alphas * self.centers**3
+        # A number that was not given doubles until it is enough, which costs a third more than the last time alone.
+        growing = 1.0 if self.given is not None else 4 / 3
+        return growing * (n * self.centers * (self.centers + entry) + CUBES * self.centers**3)
 
     def seconds(self, solver: str) -> float:
         return self.flops(solver) / (RATE[solver] * default_threads())
@@ -272,7 +285,7 @@ def _chosen(estimates: _Estimates, budget: int, loo: bool) -> Plan:
             f"a fit of {n} points needs at least {show_bytes(least)}, but the memory budget is {limit}; give more "
             "memory or fewer points"
         )
-    return estimates.plan("nystroem", f"{why}, so about {estimates.centers} centres stand for all points")
+    return estimates.plan("nystroem", f"{why}, so up to {estimates.centers} centres stand for all points")
 
 
 def _forced(solver: str, estimates: _Estimates, budget: int, kernel: Kernel) -> Plan:
