@@ -1,9 +1,9 @@
-"""Workers that compute on a device give the answer of workers that do not: CPU torch stands for all devices."""
+"""Workers that compute on a device give the answer of workers that do not, whatever device it is."""
 
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
@@ -21,6 +21,7 @@ from mercer.models import (  # noqa: E402
     ParzenRegressor,
 )
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(230, 3))
 Y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.2 * RNG.normal(size=230)
@@ -43,7 +44,7 @@ def both(make, y, weights=None, **more):
     """Predictions of the fit without partitions and device, and of the one with them, lazy ones too."""
     given = {} if weights is None else {"sample_weight": weights}
     here = make(**more).fit(X, y, **given)
-    there = make(**more, device="cpu").fit(cut(X), cut(y), **{name: cut(value) for name, value in given.items()})
+    there = make(**more, device=DEVICE).fit(cut(X), cut(y), **{name: cut(value) for name, value in given.items()})
     return here, there
 
 
@@ -63,7 +64,7 @@ def test_nystroem_ridge(y, weights, kernel, intercept):
     options = {"kernel": kernel, "n_centers": 40, "random_state": 0, "fit_intercept": intercept}
     here, there = both(lambda **more: KernelRidge(0.1, **options, **more), y, weights)
     assert_agree(here, there)
-    assert "on cpu" in str(there.plan_)
+    assert f"on {DEVICE}" in str(there.plan_)
 
 
 def test_a_kernel_without_a_form_on_the_device():
@@ -76,12 +77,12 @@ def test_a_kernel_without_a_form_on_the_device():
 
 def test_conjugate_gradients():
     exact = KernelRidge(0.1, kernel=Gaussian(1.5), solver="spectral", fit_intercept=True).fit(X, Y, WEIGHTS)
-    there = KernelRidge(0.1, kernel=Gaussian(1.5), solver="cg", fit_intercept=True, random_state=0, device="cpu")
+    there = KernelRidge(0.1, kernel=Gaussian(1.5), solver="cg", fit_intercept=True, random_state=0, device=DEVICE)
     assert_agree(exact, there.fit(cut(X), cut(Y), cut(WEIGHTS)))
 
 
 def test_leave_one_out():
-    model = KernelRidge(0.1, kernel=Gaussian(1.5), n_centers=30, random_state=0, device="cpu").fit(cut(X), cut(Y))
+    model = KernelRidge(0.1, kernel=Gaussian(1.5), n_centers=30, random_state=0, device=DEVICE).fit(cut(X), cut(Y))
     here = KernelRidge(0.1, kernel=Gaussian(1.5), n_centers=30, random_state=0).fit(X, Y)
     found = distributed.leave_one_out(model, cut(X), cut(Y)).compute()
     np.testing.assert_allclose(found, here.leave_one_out(), rtol=0, atol=1e-8)
@@ -125,7 +126,7 @@ def test_exact_machines(labels):
 )
 def test_machines_in_features(make, y, monkeypatch):
     monkeypatch.setattr("mercer.distributed.svm.EXACT_ROWS", 100)
-    host, device = (make(device=place).fit(cut(X), cut(y)) for place in (None, "cpu"))
+    host, device = (make(device=place).fit(cut(X), cut(y)) for place in (None, DEVICE))
     method = "predict" if y is Y else "decision_function"
     assert_agree(host, device, 1e-6, method)
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mercer.distributed._fusion import fused
-from mercer.distributed._graph import combines, mapped, together, tree
+from mercer.distributed._graph import combines, mapped, tell_sizes, together, tree
+from mercer.solvers._restricted_rows import RestrictedSums
 
 from .conftest import da, dask
 
@@ -80,3 +81,10 @@ def test_tasks_with_wishes_of_their_own_are_left_alone():
         X = da.ones((40, 2), chunks=(10, 2)) + 1
     tasks = mapped("total", total, pieces(X))
     assert fused(tasks, combines) == tasks
+
+
+def test_dask_knows_how_large_sums_are():
+    from dask.sizeof import sizeof
+
+    tell_sizes()
+    assert sizeof(RestrictedSums(np.zeros((50, 50)), np.zeros((50, 2)), np.zeros(50))) == 8 * (50 * 50 + 50 * 3)

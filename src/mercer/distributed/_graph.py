@@ -102,6 +102,21 @@ def added(parts: Sequence[Any]) -> Any:
     return total
 
 
+@functools.cache
+def tell_sizes() -> None:
+    """Let Dask know how large results are, so that it counts what moves, and moves what is small."""
+    from dask.sizeof import sizeof
+
+    from mercer.solvers._primal_rows import PrimalSums
+    from mercer.solvers._restricted_rows import RestrictedSums
+
+    from ._block import Block
+    from ._survey import size_of
+
+    for kind in (Block, PrimalSums, RestrictedSums):
+        sizeof.register(kind)(size_of)
+
+
 def worker_memory() -> int:
     """Return the bytes that a task may use for its arrays: its share of what its worker may still take.
 
@@ -133,6 +148,7 @@ def where_am_i() -> str:
 
 def _fair(function: Callable[..., Any], *args: Any) -> Any:
     """Call a function with the threads that one of several tasks may use."""
+    tell_sizes()
     with _one_of_several():
         return function(*args)
 
