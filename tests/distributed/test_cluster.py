@@ -1,5 +1,6 @@
 """Real workers: the current client and others, workers that die, come and stay small, and a fit that is stopped."""
 
+import copy
 import os
 import pickle
 import signal
@@ -8,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 from mercer.distributed import ClusterError
 from mercer.kernels import Gaussian, Polynomial
@@ -87,6 +89,21 @@ def test_inside_a_task_of_a_worker(client, expected):
     assert_same(here.predict(X[:5]), client.submit(task, pure=False).result(timeout=50))
 
 
+def side_by_side(**calls):
+    """Results of calls in threads of their own."""
+    found = {}
+
+    def work(name, call):
+        found[name] = call()
+
+    threads = [threading.Thread(target=work, args=pair) for pair in calls.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=50)
+    return found
+
+
 def test_two_clusters_at_once(expected):
     X, _, here = expected
     with (
@@ -95,18 +112,26 @@ def test_two_clusters_at_once(expected):
         distributed.Client(first, set_as_default=False) as one,
         distributed.Client(second, set_as_default=False) as other,
     ):
-        found = {}
-
-        def fit(name, client):
-            found[name] = nystroem().fit(*generated(), client=client)
-
-        threads = [threading.Thread(target=fit, args=pair) for pair in (("one", one), ("other", other))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=50)
+        settings = copy.deepcopy(dask.config.config)
+        found = side_by_side(
+            one=lambda: nystroem().fit(*generated(), client=one),
+            other=lambda: nystroem().fit(*generated(), client=other),
+        )
+        assert dask.config.config == settings  # which are those of the whole process
     for name in ("one", "other"):
         assert_same(here.predict(X), found[name].predict(X))
+
+
+def test_fits_in_threads_leave_settings_of_the_process_as_they_were(expected):
+    X, _, here = expected
+    libraries = ThreadpoolController()
+    with libraries.limit(limits=2, user_api="blas"), dask.config.set(scheduler="threads"):
+        before = [library["num_threads"] for library in libraries.info()]
+        found = side_by_side(**{name: lambda: nystroem().fit(*generated()) for name in "abc"})
+        after = [library["num_threads"] for library in libraries.info()]
+    assert before == after
+    for model in found.values():
+        assert_same(here.predict(X), model.predict(X))
 
 
 class Killer(distributed.SchedulerPlugin):

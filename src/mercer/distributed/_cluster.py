@@ -6,11 +6,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 from ._fusion import fused
 from ._graph import combines
+from ._shared import ANY_SIZE, SINGLE
 from .errors import ClusterError
 
 POLL = 2.0  # seconds between two looks at whether there are workers
@@ -50,20 +50,14 @@ class Cluster:
         if self.client is None:
             import dask
 
-            with self._libraries.limit(limits=1, user_api="blas"):  # tasks run side by side, one for each core
+            with SINGLE:  # tasks run side by side, one for each core
                 found = list(dask.compute(*tasks, traverse=False, scheduler=_local_scheduler()))
         else:
-            with _any_size():
+            with ANY_SIZE:
                 futures = self.client.compute(tasks)
             found = self._gathered(futures)
         self.step()
         return found
-
-    @cached_property
-    def _libraries(self) -> Any:
-        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-
-        return ThreadpoolController()
 
     def keep(self, tasks: Sequence[Any]) -> list[Any]:
         """Return tasks whose results stay where they are computed, to be used by other tasks."""
@@ -72,7 +66,7 @@ class Cluster:
         tasks = fused(tasks, combines)
         if self.client is None:
             return list(dask.persist(*tasks, traverse=False, scheduler=_local_scheduler()))
-        with _any_size():
+        with ANY_SIZE:
             return list(self.client.persist(tasks))
 
     def step(self, error: float = float("nan")) -> None:
@@ -103,18 +97,14 @@ class Cluster:
             ) from error
 
     def _wait(self, futures: list[Any]) -> None:
+        """Wait for all, as long as there are workers."""
         from dask.config import get
         from dask.utils import parse_timedelta
-        from distributed import wait
-        from distributed.utils import TimeoutError as NotYet
 
         limit = parse_timedelta(get("distributed.scheduler.no-workers-timeout", None) or PATIENCE)
         alone_since: float | None = None
-        while True:
-            try:
-                with self.client.as_current():  # wait asks for the current one, which may be another
-                    wait(futures, timeout=POLL)
-            except NotYet:
+        for future in futures:
+            while not _is_done(future):
                 workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
                 if any(worker.get("status") != "paused" for worker in workers):
                     alone_since = None
@@ -128,9 +118,16 @@ class Cluster:
                         else "all of them died or were closed; start workers again and repeat the fit. Their logs say "
                         "why they ended"
                     )
-                    raise ClusterError(f"there has been no worker for {limit:.0f} seconds: {what}") from None
-            else:
-                return
+                    raise ClusterError(f"there has been no worker for {limit:.0f} seconds: {what}")
+
+
+def _is_done(future: Any) -> bool:
+    """Wait a little, and say whether a task has ended, well or not."""
+    try:
+        future.exception(timeout=POLL)
+    except TimeoutError:
+        return False
+    return True
 
 
 @contextmanager
@@ -148,13 +145,6 @@ def connected(client: Any = None, on_step: Callable[[int, float], bool] | None =
             yield Cluster(own, on_step)
     else:
         yield Cluster(_current(), on_step)
-
-
-def _any_size() -> Any:
-    """Let graphs hold what is the same for all tasks, such as a factor of centres, without a warning of their size."""
-    import dask
-
-    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
 
 
 def _current() -> Any:
