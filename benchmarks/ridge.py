@@ -90,6 +90,8 @@ def nystroem_row(X, y, X_test, y_test, centers: int = 2000) -> None:
     problem = Problem(Gaussian(2.0), X, y[:, None], fit_intercept=True)
     for selection in ("uniform", "rpcholesky"):
         solver = Nystroem(n_centers=centers, selection=selection, random_state=0)
+        few = Problem(problem.kernel, X[:3000], y[:3000, None], fit_intercept=True)
+        Nystroem(n_centers=100, selection=selection).prepare(few).solve(np.array([1e-3]))  # warms up
         found, seconds = timed(lambda s=solver: s.prepare(problem).solve(np.array([1e-3])))
         f = Expansion(problem.kernel, found.centers, found.coef[:, 0], found.intercept[0])
         ours = np.sqrt(np.mean((f(X_test) - y_test) ** 2))

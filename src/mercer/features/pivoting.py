@@ -60,7 +60,7 @@ def randomly_pivoted_cholesky(
     >>> len(pivots), bool(np.allclose(F @ F.T, K)), left < 1e-12
     (2, True, True)
     """
-    from scipy.linalg.blas import dtrsm
+    from scipy.linalg.blas import dgemm, dtrsm
 
     residual = np.array(diagonal, dtype=np.float64)
     n = len(residual)
@@ -85,8 +85,10 @@ def randomly_pivoted_cholesky(
         corner = columns[proposed] if columns is not None else np.asarray(entries(proposed))  # type: ignore[misc]
         # Rounding in the columns themselves, which are float32 for float32 data, cannot be told from a residual.
         floor = max(floor, 32 * float(np.finfo(corner.dtype).eps)) if corner.dtype.kind == "f" else floor
-        rows = factor[proposed, :done]
-        left = corner.astype(np.float64) - rows @ rows.T
+        left = corner.astype(np.float64, order="F")
+        if done:  # by SciPy's library as all of it, because the threads of NumPy's would spin on while these work
+            rows = np.asfortranarray(factor[proposed, :done])
+            left = dgemm(-1.0, rows, rows, trans_b=1, beta=1.0, c=left, overwrite_c=1)
         # A residual that was only rounding must not be proposed for ever.
         residual[proposed[left.diagonal() <= floor * diagonal[proposed]]] = 0.0
         kept, triangle = thin(left, residual[proposed], floor * np.asarray(diagonal)[proposed], rng)
@@ -94,7 +96,8 @@ def randomly_pivoted_cholesky(
             continue
         chosen = proposed[kept]
         new = np.array(columns[:, kept] if columns is not None else column(chosen), dtype=np.float64, order="F")
-        new -= (factor[chosen, :done] @ factor[:, :done].T).T
+        if done:
+            new = dgemm(-1.0, factor[:, :done], rows[kept], trans_b=1, beta=1.0, c=new, overwrite_c=1)
         added = factor[:, done : done + len(kept)]
         added[:] = dtrsm(1.0, triangle, new, side=1, lower=1, trans_a=1, overwrite_b=1)  # new · triangle⁻ᵀ
         added[chosen] = np.tril(added[chosen])

@@ -134,15 +134,12 @@ class RestrictedRidge:
         return best
 
     def _sum_up(self, raw: bool) -> None:
-        from scipy.linalg import solve_triangular
+        from scipy.linalg import lapack, solve_triangular
 
         sums = self._rows.sums(None if raw else self._triangle, self._target_mean)
-        inner, right, total = sums.inner, sums.right, sums.total
-        inner = np.tril(inner) + np.tril(inner, -1).T
+        inner, right, total = sums.inner, sums.right, sums.total  # of the inner products only the lower half is used
         if raw:
-            half = solve_triangular(self._triangle, inner, lower=True, overwrite_b=True, check_finite=False)
-            inner = solve_triangular(self._triangle, half.T, lower=True, check_finite=False)
-            inner = (inner + inner.T) / 2
+            inner, _ = lapack.dsygst(inner, self._triangle, itype=1, lower=1, overwrite_a=1)
             right = solve_triangular(self._triangle, right, lower=True, check_finite=False)
             total = solve_triangular(self._triangle, total, lower=True, check_finite=False)
         self._mean = np.zeros(self.rank)
@@ -190,10 +187,10 @@ class RestrictedRidge:
 
     def _left_over(self, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """What β leaves of the right-hand side: from H, or from the data where H may have lost digits."""
-        if not self._rows.quick:
-            return np.asarray(self._right - self._inner @ beta - alpha * beta)
-        from scipy.linalg import solve_triangular
+        from scipy.linalg import blas, solve_triangular
 
+        if not self._rows.quick:
+            return np.asarray(self._right - blas.dsymm(1.0, self._inner, beta, lower=1) - alpha * beta)
         values, total = self._rows.image(self.coefficients(beta), self.intercept(beta))
         image = solve_triangular(self._triangle, values, lower=True, check_finite=False)
         return np.asarray(image - np.outer(self._mean, total) - alpha * beta)
