@@ -33,6 +33,8 @@ class GrowingFactor:
     >>> _ = F.grow(4), F.grow(9)
     >>> len(F.pivots), bool(F.residual.sum() < 0.1)
     (9, True)
+    >>> bool(np.allclose(F.triangle @ F.triangle.T, Gram(Gaussian(), X[F.pivots]).dense()))
+    True
     """
 
     def __init__(self, gram: Gram, X: Rows, rng: np.random.Generator | np.random.RandomState) -> None:
@@ -61,6 +63,11 @@ class GrowingFactor:
         self.parts.append(added)
         self.pivots = np.concatenate([self.pivots, pivots])
         return added
+
+    @property
+    def triangle(self) -> np.ndarray:
+        """The rows of F at the pivots: the lower Cholesky factor of K there."""
+        return np.tril(np.concatenate([part[self.pivots] for part in self.parts], axis=1))
 
     def _columns(self, indices: np.ndarray) -> np.ndarray:
         """Columns of K − FFᵀ."""

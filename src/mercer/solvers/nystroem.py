@@ -183,14 +183,14 @@ class PreparedNystroem:
 
     def _with_centers(self, count: int) -> RestrictedRidge:
         self._count = count = min(count, self._limit)
+        problem = self.problem
         if self._factor is None:
             indices = self._candidates[:count]
-        else:
-            self._factor.grow(count)
-            indices = self._candidates[self._factor.pivots]
+            K = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
+            kept, triangle = independent(K)
+            return RestrictedRidge(problem, indices[kept], triangle, self._rows)
+        self._factor.grow(count)
+        indices = self._candidates[self._factor.pivots]
         if len(indices) == 0:
-            raise ValueError(f"Nystroem: {self.problem.kernel!r} is 0 on all of the data; no centre explains any")
-        problem = self.problem
-        K = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
-        kept, triangle = independent(K)
-        return RestrictedRidge(problem, indices[kept], triangle, self._rows)
+            raise ValueError(f"Nystroem: {problem.kernel!r} is 0 on all of the data; no centre explains any")
+        return RestrictedRidge(problem, indices, self._factor.triangle, self._rows)
