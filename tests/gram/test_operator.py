@@ -219,6 +219,20 @@ def test_rows_are_picked_like_those_of_an_array():
         gram.rows(53)
 
 
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+@pytest.mark.parametrize("index", [slice(3, 9), [5, 5, 2], np.array([0, 52])], ids=["slice", "list", "array"])
+def test_rows_are_written_to_an_array_that_is_given(backend, index):
+    gram = Gram(Gaussian(), X, Z, backend=backend)
+    expected = gram.rows(index)
+    room = np.full(expected.shape, np.nan)
+    assert gram.rows(index, out=room) is room
+    np.testing.assert_array_equal(room, expected)
+    turned = np.asfortranarray(np.zeros_like(expected))
+    np.testing.assert_array_equal(gram.rows(index, out=turned), expected)
+    with pytest.raises(ValueError, match=r"do not go into an array of shape \(1, 1\)"):
+        gram.rows(index, out=np.zeros((1, 1)))
+
+
 def test_the_diagonal_needs_one_collection():
     np.testing.assert_allclose(Gram(Linear(), X).diag(), (X**2).sum(1))
     with pytest.raises(ValueError, match="needs Z = X"):

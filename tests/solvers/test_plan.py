@@ -115,3 +115,11 @@ def test_many_points_with_a_large_penalty_are_left_to_conjugate_gradients():
     weighted = Problem(4.0 * Gaussian(), X, y, weights=np.full(9000, 100.0))
     assert plan_problem(weighted, np.array([1.0])).solver == "cholesky"
     assert plan_problem(Problem(Custom(np.dot), X, y), np.array([1.0])).solver == "cholesky"
+
+
+def test_centres_that_are_given_are_what_a_plan_counts():
+    few, many = (plan(Gaussian(), 10**6, 10, solver="nystroem", n_centers=m, memory="4GB") for m in (100, 1000))
+    assert 50 < many.flops / few.flops < 100  # n m² and the kernel values, which are n m
+    assert plan(Gaussian(), 50, 10, solver="nystroem", n_centers=1000).flops < 1e7  # no more centres than points
+    with pytest.raises(ValueError, match="n_centers must be a whole number of at least 1, got 0"):
+        plan(Gaussian(), 100, 10, n_centers=0)
