@@ -9,11 +9,12 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 from threadpoolctl import ThreadpoolController
 
 from mercer.distributed import ClusterError
 from mercer.kernels import Gaussian, Polynomial
-from mercer.models import SVC, KernelLogisticRegression, KernelRidge
+from mercer.models import SVC, KernelLogisticRegression, KernelRidge, KernelRidgeCV
 
 from .conftest import assert_same, da, dask
 
@@ -87,6 +88,18 @@ def test_inside_a_task_of_a_worker(client, expected):
         return nystroem().fit(*generated()).predict(generated()[0][:5].compute())
 
     assert_same(here.predict(X[:5]), client.submit(task, pure=False).result(timeout=50))
+
+
+def sent(dask_worker):
+    return dask_worker.transfer_outgoing_bytes_total
+
+
+def test_rows_do_not_travel_between_workers(client):
+    X, y = generated(n=400_000, parts=16)
+    before = sum(client.run(sent).values())
+    model = nystroem().fit(X, y, client=client)
+    moved = sum(client.run(sent).values()) - before
+    assert moved < model.plan_.bytes_moved + 1e5 < X.nbytes / 10
 
 
 def side_by_side(**calls):
@@ -163,15 +176,29 @@ class Killer(distributed.SchedulerPlugin):
         ),
         (lambda: KernelRidge(0.1, kernel=Gaussian(1.5), solver="cg", random_state=0), ["rows", "product"]),
         (lambda: KernelRidge(0.1, kernel=Polynomial(2), solver="primal"), ["normal"]),
+        (
+            lambda: KernelRidgeCV(
+                kernel=Gaussian(), length_scales=[1.0, 2.0], alphas=[0.1, 1.0], solver="nystroem", random_state=0
+            ),
+            ["gather", "scores", "leave-one-out"],
+        ),
+        (lambda: SVC(kernel=Gaussian(1.5), tol=1e-8), ["smo"]),
+        (lambda: SVC(kernel=Gaussian(1.5), C=0.5, random_state=0), ["margin"]),
+        (lambda: SVC(kernel=Gaussian(1.5), C=0.5, random_state=0), ["line"]),
+        (lambda: SVC(kernel=Gaussian(1.5), C=0.5, random_state=0), ["slope"]),
     ],
-    ids=["nystroem", "logistic", "cg", "primal"],
+    ids=["nystroem", "logistic", "cg", "primal", "cv", "machine", "margin", "line", "slope"],
 )
-def test_workers_killed_in_every_phase_change_nothing(cluster, client, make, phases):
+def test_workers_killed_in_every_phase_change_nothing(cluster, client, make, phases, monkeypatch):
     X, y = generated(n=800, parts=4)
-    if isinstance(make(), KernelLogisticRegression):
+    if phases[0] in ("margin", "line", "slope"):
+        monkeypatch.setattr("mercer.distributed.svm.EXACT_ROWS", 100)
+        monkeypatch.setattr("mercer.solvers.logistic_plan.CENTERS", 20)
+    if is_classifier(make()):
         y = (y > 0).astype(int)
     with dask.config.set(scheduler="synchronous"):
         quiet = make().fit(X, y)
+    client.wait_for_workers(2, timeout=60)  # those of the last test may not be back yet
     killer = Killer(cluster, phases)
     cluster.scheduler.add_plugin(killer, name="killer")
     try:
@@ -226,6 +253,15 @@ def test_a_worker_that_joins_during_the_fit_takes_part(expected):
     assert_same(here.predict(X), model.predict(X))
 
 
+@pytest.fixture
+def _interruptible():
+    """Let an interruption raise KeyboardInterrupt, also in a process that was started to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_an_interruption_cancels_what_runs():
     with quick_cluster() as cluster, distributed.Client(cluster, set_as_default=False) as client:
         timer = threading.Timer(1.5, os.kill, args=(os.getpid(), signal.SIGINT))

@@ -19,9 +19,10 @@ from ._products import width
 from .base import Problem
 from .logistic_loss import LogisticLoss
 from .newton import Minimum, State, minimise
-from .plan import CENTERS, PATIENCE, RATE, Plan
+from .plan import PATIENCE, RATE, Plan
 
 SOLVERS = ("newton", "newton-cg", "nystroem")
+CENTERS = 2000  # of Nyström features whose number was not given
 DIRECT_LIMIT = 1500  # points times functions up to which factors are cheap
 DIRECT_SECONDS = 1.0  # of factors on a GPU, up to which they are
 # Operations a second on one H200: products count as kernel values are computed, at about 2e12 a second.
