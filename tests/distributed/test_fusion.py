@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.distributed._fusion import fused
-from mercer.distributed._graph import combines, mapped, tell_sizes, together, tree
+from mercer.distributed._graph import mapped, tell_sizes, together, tree
 from mercer.solvers._restricted_rows import RestrictedSums
 
 from .conftest import da, dask
@@ -34,7 +34,7 @@ def test_a_partition_is_one_task(columns):
     pairs = [[X, y] for X, y in zip(*map(pieces, columns), strict=True)]
     tasks = mapped("total", lambda pair: total(pair[0]) + total(pair[1]), pairs)
     whole = tree("total", tasks)
-    (found,) = fused([whole], combines)
+    (found,) = fused([whole])
     assert found.key == whole.key
     of_maps = [name for name in names(found) if name.startswith("mercer-total-")]
     of_sums = [name for name in names(found) if name.startswith("mercer-sum-total-")]
@@ -53,7 +53,7 @@ def test_what_two_tasks_need_is_computed_once(columns):
     parts = mapped("read", read, pieces(columns[0])[:3])
     first, second = mapped("total", total, parts), mapped("other", total, parts)
     with dask.config.set(scheduler="synchronous"):
-        found = dask.compute(*fused([*first, *second], combines))
+        found = dask.compute(*fused([*first, *second]))
     assert len(seen) == 3
     np.testing.assert_array_equal(found[:3], found[3:])
 
@@ -61,7 +61,7 @@ def test_what_two_tasks_need_is_computed_once(columns):
 def test_rows_that_are_joined_are_read_side_by_side(columns):
     tasks = mapped("pick", lambda values: values[:2], pieces(columns[0]))
     joined = together("rows", np.concatenate, tasks)
-    (found,) = fused([joined], combines)
+    (found,) = fused([joined])
     assert len([name for name in names(found) if name.startswith("mercer-pick-")]) == PARTS
     np.testing.assert_array_equal(found.compute(), joined.compute())
 
@@ -72,7 +72,7 @@ def test_results_that_are_there_already_are_taken(columns):
         tasks = mapped(
             "total", lambda pair: total(pair[0]) - 2 * total(pair[1]), list(zip(kept, pieces(columns[1]), strict=True))
         )
-        values = dask.compute(*fused(tasks, combines))
+        values = dask.compute(*fused(tasks))
     np.testing.assert_allclose([value[0] for value in values], 0.0, atol=1e-12)
 
 
@@ -80,7 +80,7 @@ def test_tasks_with_wishes_of_their_own_are_left_alone():
     with dask.annotate(retries=3):
         X = da.ones((40, 2), chunks=(10, 2)) + 1
     tasks = mapped("total", total, pieces(X))
-    assert fused(tasks, combines) == tasks
+    assert fused(tasks) == tasks
 
 
 def test_dask_knows_how_large_sums_are():

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from ._fusion import fused
-from ._graph import combines
 from ._shared import ANY_SIZE, SINGLE
 from .errors import ClusterError
 
@@ -46,12 +45,12 @@ class Cluster:
 
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Return the results of tasks; an interruption or a failure cancels all of them."""
-        tasks = fused(tasks, combines)
+        tasks = fused(tasks)
         if self.client is None:
             import dask
 
             with SINGLE:  # tasks run side by side, one for each core
-                found = list(dask.compute(*tasks, traverse=False, scheduler=_local_scheduler()))
+                found = list(dask.compute(*tasks, traverse=False))
         else:
             with ANY_SIZE:
                 futures = self.client.compute(tasks)
@@ -63,9 +62,9 @@ class Cluster:
         """Return tasks whose results stay where they are computed, to be used by other tasks."""
         import dask
 
-        tasks = fused(tasks, combines)
+        tasks = fused(tasks)
         if self.client is None:
-            return list(dask.persist(*tasks, traverse=False, scheduler=_local_scheduler()))
+            return list(dask.persist(*tasks, traverse=False))
         with ANY_SIZE:
             return list(self.client.persist(tasks))
 
@@ -158,14 +157,6 @@ def _current() -> Any:
         return get_client()
     except ValueError:
         return None
-
-
-def _local_scheduler() -> str | None:
-    """Return the scheduler of this process: the one that is set, or threads where a client that is gone was."""
-    import dask
-
-    asked = dask.config.get("scheduler", None)
-    return "threads" if asked in ("dask.distributed", "distributed") else None
 
 
 def _inside_a_task() -> bool:

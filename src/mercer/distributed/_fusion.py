@@ -6,9 +6,11 @@ Left apart, the scheduler may give the task that reads rows to one worker and th
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from ._graph import combines
 
 
 @dataclass(frozen=True)
@@ -36,15 +38,15 @@ class Recipe:
         return get(self.tasks, [self.result], dict(zip(self.inputs, values, strict=True)))[0]
 
 
-def fused(tasks: Sequence[Any], combines: Callable[[Any], bool]) -> list[Any]:
+def fused(tasks: Sequence[Any]) -> list[Any]:
     """Return the same tasks, each together with everything that only it depends on.
+
+    Tasks that put several others together, such as sums, and those others stay tasks of their own, to run side by side.
 
     Parameters
     ----------
     tasks : sequence of Delayed
         What is wanted.
-    combines : callable
-        Whether the task of a key puts several others together: those stay tasks of their own, to run side by side.
 
     Returns
     -------
@@ -54,13 +56,14 @@ def fused(tasks: Sequence[Any], combines: Callable[[Any], bool]) -> list[Any]:
     Examples
     --------
     >>> from dask import delayed
-    >>> read = [delayed(range)(i) for i in (3, 4)]
-    >>> sizes = [delayed(len)(part) for part in read]
-    >>> whole = delayed(sum)(sizes, dask_key_name="sum")
-    >>> (one,) = fused([whole], lambda key: key == "sum")
+    >>> from mercer.distributed._graph import tree
+    >>> sizes = [delayed(len)(delayed(range)(i)) for i in (3, 4)]
+    >>> whole = tree("sizes", sizes)
+    >>> (one,) = fused([whole])
     >>> one.compute(), len(dict(whole.dask)), len(dict(one.dask))
     (7, 5, 3)
     """
+    from dask._task_spec import TaskRef, convert_legacy_graph
     from dask.core import reverse_dict, toposort
     from dask.delayed import Delayed
     from dask.highlevelgraph import HighLevelGraph
@@ -70,31 +73,25 @@ def fused(tasks: Sequence[Any], combines: Callable[[Any], bool]) -> list[Any]:
     if any(layer.annotations for layer in whole.layers.values()):
         return list(tasks)  # which say where or how often single tasks are to run
     graph, _ = cull(whole.to_dict(), [task.key for task in tasks])
-    needs = {key: _needed(graph, key) for key in graph}
+    there = {key: task for key, task in graph.items() if isinstance(task, TaskRef)}  # results that a cluster holds
+    nodes = convert_legacy_graph({key: graph[key] for key in graph.keys() - there.keys()}, all_keys=set(graph))
+    needs = {key: set(node.dependencies) for key, node in nodes.items()} | {key: set() for key in there}
     within = {key: graph.keys() & known for key, known in needs.items()}
     users = reverse_dict(within)
-    apart = {task.key for task in tasks}
-    apart |= {key for key, task in graph.items() if combines(key) or _holds_future(task)}
-    apart |= {need for key in graph if combines(key) for need in needs[key]}
+    apart = {task.key for task in tasks} | there.keys()
+    for key in filter(combines, graph):
+        apart |= {key, *needs[key]}
     home: dict[Any, Any] = {}
     for key in reversed(toposort(graph, dependencies=within)):
         homes = {home[user] for user in users[key]}
         home[key] = key if key in apart or len(homes) != 1 else homes.pop()
     name = f"mercer-fused-{uuid.uuid4().hex}"
-    layer = HighLevelGraph.from_collections(name, _joined(graph, home, needs))
+    layer = HighLevelGraph.from_collections(name, _joined(nodes | there, home, needs))
     return [Delayed(task.key, layer, layer=name) for task in tasks]
 
 
-def _needed(graph: dict[Any, Any], key: Any) -> set[Any]:
-    """Return what a task depends on, which a cluster may hold already and the graph not have."""
-    from dask.core import get_dependencies
-
-    task = graph[key]
-    return set(task.dependencies if hasattr(task, "dependencies") else get_dependencies(graph, key)) - {key}
-
-
 def _joined(graph: dict[Any, Any], home: dict[Any, Any], needs: dict[Any, set[Any]]) -> dict[Any, Any]:
-    from dask.core import TaskRef
+    from dask._task_spec import TaskRef
 
     members: dict[Any, list[Any]] = {}
     for key, place in home.items():
@@ -108,19 +105,3 @@ def _joined(graph: dict[Any, Any], home: dict[Any, Any], needs: dict[Any, set[An
         outside = tuple(dict.fromkeys(need for key in keys for need in needs[key] if need not in inside))
         found[place] = (Recipe({key: graph[key] for key in keys}, place, outside), *map(TaskRef, outside))
     return found
-
-
-def _holds_future(task: Any) -> bool:
-    """Whether a task is, or takes, the result of another that a client has asked for already."""
-    if isinstance(task, dict):
-        return _any(task.values())
-    if isinstance(task, list | tuple | set):
-        return _any(task)
-    if hasattr(task, "args") and hasattr(task, "kwargs"):
-        return _any(task.args) or _any(task.kwargs.values())
-    kind = type(getattr(task, "value", task))  # of a node that holds data
-    return kind.__name__ == "Future" and kind.__module__.startswith("distributed")
-
-
-def _any(parts: Iterable[Any]) -> bool:
-    return any(_holds_future(part) for part in parts)
