@@ -50,7 +50,7 @@ def join_sparse(kind: str, parts: Parts) -> Any:
 # -- frames ---------------------------------------------------------------------------------------------------------
 
 
-def library_of(value: Any) -> str | None:
+def package_of(value: Any) -> str | None:
     """Return which library a frame or series is of, without importing any."""
     kind = type(value)
     library = kind.__module__.partition(".")[0]
