@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mercer.distributed._graph import FAN_IN
 from mercer.kernels import Gaussian
 from mercer.models import KernelRidge
 
@@ -18,7 +19,6 @@ from .measure import table, verdict
 WIDTH, CENTERS = 10, 1000
 RATE_OF_NETWORK = 1e9  # bytes a second between two machines, an assumption
 SECONDS_A_TASK = 1e-3  # that the scheduler takes for one task, an assumption from Dask's own documentation
-FAN_IN = 8  # of the tree of sums
 
 
 def rows_of(place: int, count: int) -> np.ndarray:

@@ -9,7 +9,7 @@ da = pytest.importorskip("dask.array")
 
 from mercer import distributed  # noqa: E402
 from mercer.gram.device.tensors import DeviceError  # noqa: E402
-from mercer.kernels import Custom, Gaussian, Laplacian  # noqa: E402
+from mercer.kernels import Custom, Gaussian, Laplacian, Polynomial  # noqa: E402
 from mercer.models import (  # noqa: E402
     SVC,
     SVR,
@@ -75,6 +75,12 @@ def test_a_kernel_without_a_form_on_the_device():
     assert_agree(here, there)
 
 
+def test_values_that_overflow_are_an_error_as_on_the_host():
+    model = KernelRidge(0.1, kernel=Polynomial(400), n_centers=10, random_state=0, solver="nystroem", device=DEVICE)
+    with pytest.raises(OverflowError, match="overflows"):
+        model.fit(cut(100 * X), cut(Y))
+
+
 def test_conjugate_gradients():
     exact = KernelRidge(0.1, kernel=Gaussian(1.5), solver="spectral", fit_intercept=True).fit(X, Y, WEIGHTS)
     there = KernelRidge(0.1, kernel=Gaussian(1.5), solver="cg", fit_intercept=True, random_state=0, device=DEVICE)
@@ -126,6 +132,7 @@ def test_exact_machines(labels):
 )
 def test_machines_in_features(make, y, monkeypatch):
     monkeypatch.setattr("mercer.distributed.svm.EXACT_ROWS", 100)
+    monkeypatch.setattr("mercer.solvers.logistic_plan.CENTERS", 30)
     host, device = (make(device=place).fit(cut(X), cut(y)) for place in (None, DEVICE))
     method = "predict" if y is Y else "decision_function"
     assert_agree(host, device, 1e-6, method)

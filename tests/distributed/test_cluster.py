@@ -147,6 +147,9 @@ def test_fits_in_threads_leave_settings_of_the_process_as_they_were(expected):
         assert_same(here.predict(X), model.predict(X))
 
 
+IN_FEATURES = ("margin", "line", "slope")  # the phases of a machine that no worker can hold
+
+
 class Killer(distributed.SchedulerPlugin):
     """Kills the process of the first worker that is given a task of each of some names."""
 
@@ -183,15 +186,13 @@ class Killer(distributed.SchedulerPlugin):
             ["gather", "scores", "leave-one-out"],
         ),
         (lambda: SVC(kernel=Gaussian(1.5), tol=1e-8), ["smo"]),
-        (lambda: SVC(kernel=Gaussian(1.5), C=0.5, random_state=0), ["margin"]),
-        (lambda: SVC(kernel=Gaussian(1.5), C=0.5, random_state=0), ["line"]),
-        (lambda: SVC(kernel=Gaussian(1.5), C=0.5, random_state=0), ["slope"]),
+        *((lambda: SVC(kernel=Gaussian(1.5), C=0.5, random_state=0), [phase]) for phase in IN_FEATURES),
     ],
-    ids=["nystroem", "logistic", "cg", "primal", "cv", "machine", "margin", "line", "slope"],
+    ids=["nystroem", "logistic", "cg", "primal", "cv", "machine", *IN_FEATURES],
 )
 def test_workers_killed_in_every_phase_change_nothing(cluster, client, make, phases, monkeypatch):
     X, y = generated(n=800, parts=4)
-    if phases[0] in ("margin", "line", "slope"):
+    if phases[0] in IN_FEATURES:
         monkeypatch.setattr("mercer.distributed.svm.EXACT_ROWS", 100)
         monkeypatch.setattr("mercer.solvers.logistic_plan.CENTERS", 20)
     if is_classifier(make()):

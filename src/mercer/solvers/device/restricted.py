@@ -9,6 +9,7 @@ import numpy as np
 from mercer.gram import Gram
 from mercer.gram.device.tensors import host_array, load_torch, on_device
 from mercer.kernels.data import Rows
+from mercer.kernels.evaluation import check_overflow
 from mercer.solvers._restricted_rows import RestrictedSums
 from mercer.solvers.base import Problem
 
@@ -40,7 +41,7 @@ class DeviceRestrictedRows:
         L = None if triangle is None else on_device(triangle, place, np.float64)
         inner = torch.zeros(m, m, dtype=torch.float64, device=place)
         others = torch.zeros(m, q + 1, dtype=torch.float64, device=place)
-        for part, rows in self._parts(self._problem.n):
+        for part, rows in self._parts():
             features = self._gram.rows(rows).T
             if L is not None:
                 features = torch.linalg.solve_triangular(L, features, upper=False)
@@ -50,6 +51,7 @@ class DeviceRestrictedRows:
             if self._problem.weights is not None:
                 features = features * on_device(np.sqrt(weights[:, 0]), place, np.float64)
             inner += features @ features.T
+        check_overflow(host_array(others), repr(self._problem.kernel))
         return RestrictedSums(host_array(inner), host_array(others[:, :q]), host_array(others[:, q]))
 
     def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,10 +61,11 @@ class DeviceRestrictedRows:
 
     def pieces(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield places of rows, k of these (one column each) on the host, their targets and weights."""
-        for part, rows in self._parts(self._problem.n):
+        for part, rows in self._parts():
             yield part, host_array(self._gram.rows(rows)).T, self._y[part], self._weights[part]
 
-    def _parts(self, count: int) -> Iterator[tuple[slice, np.ndarray]]:
+    def _parts(self) -> Iterator[tuple[slice, np.ndarray]]:
+        count = self._problem.n
         step = max(1, min(BLOCK_BYTES, self._problem.memory // 12) // (8 * self._gram.shape[1]))
         for start in range(0, count, step):
             part = slice(start, min(start + step, count))
