@@ -143,7 +143,7 @@ def _fit_features(
     )
     nothing: Any = np.empty((0, 1))
     problem = Problem(kernel, table.column("X"), nothing, None, True, parse_memory(model.memory))
-    rng = check_random_state(getattr(model, "random_state", None))
+    rng = check_random_state(getattr(model, "random_state", 0))  # SVR has none: the same rows give the same machine
     indices, triangle = choose_centers(problem, centers_of(problem, None), rng)
     centers = pick(problem.X, indices)
     features = FeaturesOf(kernel, centers, triangle, model.device)
