@@ -112,6 +112,9 @@ struct Isa {
   const char* name;
   Kernels<float> single;
   Kernels<double> twice;
+  // A step of a triangular system with a band, see band.hpp.
+  void (*band_step)(const double* rows, Index before, const double* right, Index right_step, double* window,
+                    double* squares);
 };
 
 template <class T>

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "alignment_module.hpp"
+#include "band_module.hpp"
 #include "code.hpp"
 #include "perceptron_module.hpp"
 #include "plan.hpp"
@@ -257,6 +258,7 @@ NB_MODULE(_native, m) {
       .def("workspace", &BoundPlan::workspace, "r"_a, "threads"_a, "Bytes of scratch that a product allocates.");
   bind_smo(m);
   bind_alignment(m);
+  bind_band(m);
   bind_trees(m);
   bind_strings(m);
   bind_perceptron(m);

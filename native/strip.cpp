@@ -1,5 +1,6 @@
 // The inner loops, compiled once per instruction set (MERCER_ISA names it): a strip of the Gram matrix is
 // evaluated -- statistics, then program -- and contracted while it is in cache.
+#include "band.hpp"
 #include "contract.hpp"
 #include "program.hpp"
 #include "smo.hpp"
@@ -43,6 +44,6 @@ static_assert(panel_width<float> % strip_rows == 0 && panel_width<double> % stri
 #define MERCER_TEXT(a) MERCER_TEXT_(a)
 
 extern const Isa MERCER_JOIN(isa_, MERCER_ISA);
-const Isa MERCER_JOIN(isa_, MERCER_ISA) = {MERCER_TEXT(MERCER_ISA), kernels<float>(), kernels<double>()};
+const Isa MERCER_JOIN(isa_, MERCER_ISA) = {MERCER_TEXT(MERCER_ISA), kernels<float>(), kernels<double>(), band_step};
 
 }  // namespace mercer

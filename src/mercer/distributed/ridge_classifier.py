@@ -14,10 +14,10 @@ from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_classifier import KernelRidgeClassifier, best_of, judged, relative_grid
 from mercer.solvers._primal_rows import SecondPass
 from mercer.solvers._sampling import LIMIT, some_rows
+from mercer.solvers.banded import loo_path
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT, plan
 from mercer.solvers.primal import PrimalPrepared
-from mercer.solvers.tridiagonal import loo_path
 
 from ._block import Block, Intake
 from ._cluster import Cluster

@@ -14,9 +14,9 @@ from mercer.expansion import Expansion
 from mercer.gram.device.tensors import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import pick
+from mercer.solvers.banded import loo_path
 from mercer.solvers.base import Problem
 from mercer.solvers.spectral import Spectral
-from mercer.solvers.tridiagonal import loo_path
 
 GRID = np.logspace(-9.0, 3.0, 25)  # penalties, relative to the mean of k(x, x)
 FINER = 11  # penalties between the neighbours of the best

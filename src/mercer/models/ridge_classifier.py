@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.gram.device.tensors import host_array
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
+from mercer.solvers.banded import loo_path
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT, make_solver, plan_problem
-from mercer.solvers.tridiagonal import loo_path
 
 from ._classifier import KernelClassifier, Labelled, winners
 from ._engine import where_the_data_lives

@@ -1,5 +1,6 @@
 """Solvers: one algorithm a file, prepare once and solve for many penalties, each with its certificate."""
 
+from .banded import Banded
 from .base import Prepared, Problem, Solution, Solver
 from .cg import ConjugateGradient
 from .cholesky import Cholesky
@@ -7,9 +8,9 @@ from .nystroem import Nystroem
 from .plan import Plan, plan
 from .primal import Primal
 from .spectral import Spectral
-from .tridiagonal import Tridiagonal
 
 __all__ = [
+    "Banded",
     "Cholesky",
     "ConjugateGradient",
     "Nystroem",
@@ -20,6 +21,5 @@ __all__ = [
     "Solution",
     "Solver",
     "Spectral",
-    "Tridiagonal",
     "plan",
 ]

@@ -1,18 +1,24 @@
-"""The tridiagonal solver: many penalties with exact leave-one-out, without eigenvectors."""
+"""The banded solver: many penalties with exact leave-one-out, without eigenvectors."""
 
 import numpy as np
 import pytest
 
 from mercer.gram.budget import MemoryBudgetError
 from mercer.kernels import Gaussian, Linear
-from mercer.solvers import Problem, Spectral, Tridiagonal
+from mercer.solvers import Banded, Problem, Spectral
 
 ALPHA = np.array([0.3, 2.0])
 
 
+@pytest.fixture(autouse=True, params=[32, 3], ids=["wide", "narrow"])
+def band(request, monkeypatch):
+    """Few points fit into the band as they are: a narrow one is there to be reached."""
+    monkeypatch.setattr("mercer.solvers.banded.NARROW", request.param)
+
+
 def test_it_equals_brute_force_with_a_penalty_for_each_target(reference, variant):
     problem = reference.problem(**variant, kernel=Gaussian(1.5))
-    solution = Tridiagonal().prepare(problem).solve(ALPHA)
+    solution = Banded().prepare(problem).solve(ALPHA)
     coef, intercept = reference.solve(problem, ALPHA)
     np.testing.assert_allclose(solution.coef, coef, atol=1e-10)
     np.testing.assert_allclose(solution.intercept, intercept, atol=1e-10)
@@ -21,14 +27,14 @@ def test_it_equals_brute_force_with_a_penalty_for_each_target(reference, variant
 
 def test_leave_one_out_equals_fitting_without_each_point(reference, variant):
     problem = reference.problem(**variant)
-    solution = Tridiagonal().prepare(problem).solve(ALPHA, loo=True)
+    solution = Banded().prepare(problem).solve(ALPHA, loo=True)
     np.testing.assert_allclose(solution.loo, reference.loo(problem, ALPHA), atol=1e-8)
 
 
 def test_a_path_equals_that_of_the_eigendecomposition(reference, variant):
     problem = reference.problem(**variant)
     alphas = np.logspace(-4, 3, 7)
-    ours, theirs = (solver.prepare(problem).path(alphas, loo=True) for solver in (Tridiagonal(), Spectral()))
+    ours, theirs = (solver.prepare(problem).path(alphas, loo=True) for solver in (Banded(), Spectral()))
     for mine, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(mine.coef, other.coef, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(mine.loo, other.loo, atol=1e-8)
@@ -38,7 +44,7 @@ def test_a_path_equals_that_of_the_eigendecomposition(reference, variant):
 def test_the_smallest_problems_have_their_answers(n):
     X, y = np.arange(float(n)).reshape(-1, 1), np.ones((n, 1))
     problem = Problem(Gaussian(), X, y)
-    found = Tridiagonal().prepare(problem).solve(0.5, loo=True)
+    found = Banded().prepare(problem).solve(0.5, loo=True)
     np.testing.assert_allclose(found.coef, np.linalg.solve(Gaussian()(X) + 0.5 * np.eye(n), y))
     np.testing.assert_allclose(found.loo, Spectral().prepare(problem).solve(0.5, loo=True).loo)
 
@@ -46,12 +52,12 @@ def test_the_smallest_problems_have_their_answers(n):
 @pytest.mark.parametrize("alpha", [0.0, 1e-18])
 def test_a_penalty_lost_in_rounding_is_left_to_the_spectral_solver(alpha):
     X = np.repeat(np.arange(5.0), 2).reshape(-1, 1)
-    prepared = Tridiagonal().prepare(Problem(Linear(), X, X))
+    prepared = Banded().prepare(Problem(Linear(), X, X))
     with pytest.raises(np.linalg.LinAlgError, match="spectral"):
         prepared.solve(alpha)
 
 
 def test_more_than_the_budget_is_refused_before_anything_is_computed():
     X = np.zeros((1000, 1))
-    with pytest.raises(MemoryBudgetError, match="tridiagonal"):
-        Tridiagonal().prepare(Problem(Gaussian(), X, X, memory=10_000_000))
+    with pytest.raises(MemoryBudgetError, match="banded"):
+        Banded().prepare(Problem(Gaussian(), X, X, memory=10_000_000))
