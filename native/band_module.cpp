@@ -111,6 +111,7 @@ void band_squares(nb::handle columns, nb::handle right, nb::handle out, int thre
   const nb::gil_scoped_release released;
   const BandRows rows(static_cast<const double*>(L.data()), n, width, isa.twice.strip);
   const Index together = panels_together * isa.twice.panel, tasks = (count + together - 1) / together;
+  // An entry of a cheap kernel takes about as long as eight multiplications and additions.
   const int useful = useful_threads(threads, tasks, double(n) * double(count) * double(width + 1) / 8);
   std::vector<BandGroup> groups;
   for (int worker = 0; worker < useful; ++worker) groups.emplace_back(isa, rows);

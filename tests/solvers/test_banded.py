@@ -7,28 +7,11 @@ from mercer.gram.budget import MemoryBudgetError
 from mercer.kernels import Gaussian, Linear
 from mercer.solvers import Banded, Problem, Spectral
 
-ALPHA = np.array([0.3, 2.0])
-
 
 @pytest.fixture(autouse=True, params=[32, 3], ids=["wide", "narrow"])
 def band(request, monkeypatch):
     """Few points fit into the band as they are: a narrow one is there to be reached."""
     monkeypatch.setattr("mercer.solvers.banded.NARROW", request.param)
-
-
-def test_it_equals_brute_force_with_a_penalty_for_each_target(reference, variant):
-    problem = reference.problem(**variant, kernel=Gaussian(1.5))
-    solution = Banded().prepare(problem).solve(ALPHA)
-    coef, intercept = reference.solve(problem, ALPHA)
-    np.testing.assert_allclose(solution.coef, coef, atol=1e-10)
-    np.testing.assert_allclose(solution.intercept, intercept, atol=1e-10)
-    assert solution.residual < 1e-10
-
-
-def test_leave_one_out_equals_fitting_without_each_point(reference, variant):
-    problem = reference.problem(**variant)
-    solution = Banded().prepare(problem).solve(ALPHA, loo=True)
-    np.testing.assert_allclose(solution.loo, reference.loo(problem, ALPHA), atol=1e-8)
 
 
 def test_a_path_equals_that_of_the_eigendecomposition(reference, variant):

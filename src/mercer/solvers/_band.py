@@ -24,7 +24,7 @@ def band_form(K: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
     K : array of shape (n, n)
         A symmetric matrix.  If it is in Fortran order, Q takes its place.
     width : int
-        How many diagonals, at least 1 where n > 1.
+        How many diagonals, at least 1.
 
     Returns
     -------

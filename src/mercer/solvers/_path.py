@@ -12,6 +12,8 @@ from mercer.gram.device.tensors import host_array
 from .base import Problem, Solution
 from .residuals import Product, penalties, relative_residuals
 
+LOST = 8 * np.finfo(np.float64).eps  # share of the trace below which eigenvalues and penalties are rounding
+
 
 def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarray, np.ndarray, Product]:
     """Return W^½KW^½ to be overwritten, the diagonal of W^½, and K for products, where ``matrices`` fit the budget."""

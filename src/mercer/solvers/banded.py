@@ -11,7 +11,7 @@ from mercer import _native
 from mercer.kernels.processors import default_threads
 
 from ._band import band_form
-from ._path import PreparedPath, scaled_matrix
+from ._path import LOST, PreparedPath, scaled_matrix
 from .base import Problem
 from .residuals import Product
 from .spectral import Spectral
@@ -82,7 +82,7 @@ class BandedPrepared(PreparedPath):
 
         shifted = self._band.copy(order="F")
         shifted[0] += alpha
-        lost = alpha <= 8 * np.finfo(np.float64).eps * np.abs(self._band[0]).sum()
+        lost = alpha <= LOST * np.abs(self._band[0]).sum()
         if not lost:
             shifted, lost = lapack.dpbtrf(shifted, lower=1, overwrite_ab=1)
         if lost:
@@ -94,54 +94,43 @@ class BandedPrepared(PreparedPath):
 
     def _inner(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (B + α)⁻¹QᵀW^½(y − b) and b for each α and the output of its column."""
-        solved, eta = self._solved(alpha, self._y[:, columns])
-        if eta is None:
-            return solved, np.zeros(len(alpha))
-        b = (self._one @ solved) / (self._one @ eta)
-        return solved - b * eta, b
-
-    def _solved(self, alpha: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return (B + α)⁻¹ times each column of ``right``, and times QᵀW^½1 if there is an intercept."""
-        solved, eta = np.empty_like(right), np.empty_like(right)
-        for one in np.unique(alpha):
-            self._divide(self._factor(one), alpha == one, right, solved, eta)
-        return solved, eta if self.problem.fit_intercept else None
-
-    def _divide(
-        self, L: np.ndarray, columns: np.ndarray, right: np.ndarray, solved: np.ndarray, eta: np.ndarray
-    ) -> None:
-        """Write the columns of (LLᵀ)⁻¹ times ``right`` and times QᵀW^½1."""
-        from scipy.linalg import lapack
-
-        both = lapack.dpbtrs(L, np.column_stack([right[:, columns], self._one]), lower=1)[0]
-        solved[:, columns], eta[:, columns] = both[:, :-1], both[:, -1:]
+        inner, b, _ = self._solved(alpha, columns)
+        return inner, b
 
     def _leave_one_out(self, alpha: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        right = self._y[:, columns]
-        solved, eta, diagonal = np.empty_like(right), np.empty_like(right), np.empty_like(right)
-        for some in _groups(np.unique(alpha)):
-            # Threads of LAPACK go on for a while and would be in the way of the squares: all factors of a group first.
-            factors = {one: self._factor(one) for one in some}
-            for one, L in factors.items():
-                self._divide(L, alpha == one, right, solved, eta)
-            for one, L in factors.items():
-                diagonal[:, alpha == one] = self._inverse_diagonal(L)[:, None]
-        coef = self._Q @ solved
-        if self.problem.fit_intercept:
-            total, image = self._one @ eta, self._Q @ eta
-            coef -= (self._one @ solved) / total * image
-            diagonal -= image**2 / total
-        return self._ratio(coef, diagonal)
+        inner, _, diagonal = self._solved(alpha, columns, with_diagonal=True)
+        return self._ratio(self._Q @ inner, diagonal)
+
+    def _solved(
+        self, alpha: np.ndarray, columns: np.ndarray, *, with_diagonal: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (B + α)⁻¹QᵀW^½(y − b), b, and if asked the diagonal of G, a column for each α and its output."""
+        from scipy.linalg import lapack
+
+        y = self._y[:, columns]
+        solved, eta, diagonal = np.empty_like(y), np.empty_like(y), np.zeros_like(y)
+        penalties = np.unique(alpha)
+        for some in np.array_split(penalties, -(-len(penalties) // TOGETHER)):
+            # Threads of LAPACK go on for a while and would be in the way of the diagonals: all factors of some first.
+            factors = [(alpha == one, self._factor(one)) for one in some]
+            for its, L in factors:
+                both = lapack.dpbtrs(L, np.column_stack([y[:, its], self._one]), lower=1)[0]
+                solved[:, its], eta[:, its] = both[:, :-1], both[:, -1:]
+            for its, L in factors if with_diagonal else []:
+                diagonal[:, its] = self._inverse_diagonal(L)[:, None]
+        if not self.problem.fit_intercept:
+            return solved, np.zeros(len(alpha)), diagonal
+        total = self._one @ eta
+        b = (self._one @ solved) / total
+        if with_diagonal:
+            diagonal -= (self._Q @ eta) ** 2 / total
+        return solved - b * eta, b, diagonal
 
     def _inverse_diagonal(self, L: np.ndarray) -> np.ndarray:
         """Return the diagonal of Q(LLᵀ)⁻¹Qᵀ: with LX = Qᵀ it is the sum of X² over the rows of X."""
         out = np.empty(self.problem.n)
         _native.band_squares(L.T, self._Q.T, out, default_threads())
         return out
-
-
-def _groups(alphas: np.ndarray) -> list[np.ndarray]:
-    return np.array_split(alphas, -(-len(alphas) // TOGETHER))
 
 
 def loo_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:

@@ -11,7 +11,7 @@ from scipy import linalg
 
 from mercer.gram.device.tensors import host_array, load_torch, on_device
 
-from ._path import PreparedPath, scaled_matrix
+from ._path import LOST, PreparedPath, scaled_matrix
 from .base import Problem
 from .residuals import Product, penalties
 
@@ -58,7 +58,7 @@ class Spectral:
         else:
             # The transposed view of a symmetric matrix is in LAPACK's order, so that nothing is copied.
             values, Q = linalg.eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
-        values[np.abs(values) <= 8 * np.finfo(np.float64).eps * trace] = 0.0
+        values[np.abs(values) <= LOST * trace] = 0.0
         return SpectralPrepared(problem, values, Q, roots, product)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer.gram.budget import require
 from mercer.gram.device.tensors import host_array, load_torch, on_device
+from mercer.solvers._path import LOST
 from mercer.solvers.base import Problem
 from mercer.solvers.spectral import Spectral, SpectralPrepared
 
@@ -86,7 +87,7 @@ class DeviceEigenvectors(SpectralPrepared):
         trace, eps = K.diagonal().abs().sum(), torch.finfo(torch.float64).eps
         values, Q = torch.linalg.eigh(K)
         del K
-        null = values.abs() <= 8 * eps * trace
+        null = values.abs() <= LOST * trace
         values[null] = 0.0
         self.eigenvalues, self.eigenvectors = values, Q
         self._y = Q.T @ (self._roots[:, None] * on_device(problem.y, problem.device, np.float64))
