@@ -265,15 +265,6 @@ def test_a_worker_that_joins_during_the_fit_takes_part(expected):
     assert_same(here.predict(X), model.predict(X))
 
 
-@pytest.fixture
-def _interruptible():
-    """Let an interruption raise KeyboardInterrupt, also in a process that was started to ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("_interruptible")
 def test_an_interruption_cancels_what_runs():
     with quick_cluster() as cluster, distributed.Client(cluster, set_as_default=False) as client:
         timer = threading.Timer(1.5, os.kill, args=(os.getpid(), signal.SIGINT))

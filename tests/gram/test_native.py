@@ -27,10 +27,13 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in another way")
 def test_ctrl_c_stops_a_long_product():
-    process = subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)  # undisturbed it would take many minutes
+    with subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(signal.SIGINT)
+            output, _ = process.communicate(timeout=60)  # undisturbed it would take many minutes
+        finally:
+            process.kill()
     assert output == "interrupted\n"
 
 
