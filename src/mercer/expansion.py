@@ -6,17 +6,59 @@ import numbers
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from mercer.gram import Gram
-from mercer.gram.device.tensors import is_tensor
+from mercer.gram.device.tensors import host_array, is_tensor, on_device
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, concatenate, length
+from mercer.kernels.data import Rows, concatenate, length, take
+
+BLOCK_BYTES = 2**26  # of features at a time
+
+
+class ExplicitFunction:
+    """f(x) = φ(x)ᵀw + b, for functions that were found in the space of explicit features.
+
+    Parameters
+    ----------
+    feature_map : FeatureMap
+        φ.
+    w : array of shape (D,) or (D, q)
+        Weights.
+    intercept : float or array of shape (q,)
+        b.
+    """
+
+    def __init__(self, feature_map: Any, w: np.ndarray, intercept: Any) -> None:
+        self.feature_map = feature_map
+        self.w = w
+        self.intercept = intercept
+
+    def features(self, X: Rows) -> np.ndarray:
+        """Return φ(x) for all x."""
+        phi = self.feature_map.transform(X)
+        return np.asarray(phi.toarray() if sparse.issparse(phi) else phi, dtype=np.float64)
+
+    def __call__(self, X: Rows) -> np.ndarray:
+        """Return f(x) for all x, in blocks of rows."""
+        n, step = length(X), max(1, BLOCK_BYTES // (16 * len(self.w)))
+        parts = [self.features(take(X, i, min(i + step, n))) @ self.w for i in range(0, n, step)]
+        return np.asarray(np.concatenate(parts) + self.intercept)
+
+    def shares_features(self, other: ExplicitFunction, X: Rows) -> bool:
+        """Whether the other function has the same φ, as far as some points tell."""
+        if self.feature_map is other.feature_map:
+            return True
+        some = take(X, 0, min(3, length(X)))
+        return len(self.w) == len(other.w) and np.array_equal(self.features(some), other.features(some))
 
 
 class Expansion:
     """A function of the reproducing kernel Hilbert space, plus an intercept.
 
-    f(x) = Σᵢ cᵢ k(xᵢ, x) + b.  Every fitted model is one, or one with several outputs.
+    f(x) = Σᵢ cᵢ k(xᵢ, x) + b.  Every fitted model is one, or one with several outputs.  A function that was found in
+    explicit features is computed from its weights there, however it is asked: for a small penalty or features of very
+    different size, coefficients of kernel values have far fewer digits of f than weights of features have.
 
     Parameters
     ----------
@@ -28,6 +70,8 @@ class Expansion:
         The coefficients cᵢ, one column for each of q outputs.
     intercept : float or array of shape (q,), default=0.0
         The constant b, which is not part of the space: norms and inner products leave it out.
+    explicit : ExplicitFunction, optional
+        The same function in explicit features.
 
     Examples
     --------
@@ -44,7 +88,9 @@ class Expansion:
 
     __array_ufunc__ = None  # so that np.float64(2) * f comes here
 
-    def __init__(self, kernel: Kernel, centers: Rows, coef: Any, intercept: Any = 0.0) -> None:
+    def __init__(
+        self, kernel: Kernel, centers: Rows, coef: Any, intercept: Any = 0.0, explicit: ExplicitFunction | None = None
+    ) -> None:
         if not isinstance(kernel, Kernel):
             raise TypeError(f"Expansion: kernel must be a mercer kernel, got {kernel!r}")
         coef = np.asarray(coef, dtype=np.float64)
@@ -65,12 +111,16 @@ class Expansion:
         self.centers = centers
         self.coef = coef
         self.intercept = intercept
+        self.explicit = explicit
 
     def __call__(self, X: Rows, memory: float | str | None = None, device: Any = None) -> Any:
         """Return f(x) for all x in X, of shape (len(X),) or (len(X), q), within a memory budget.
 
         Tensors give a tensor where they are.  With a device the values are computed there, and arrays give an array.
         """
+        if self.explicit is not None:
+            values = self.explicit(host_array(X))
+            return on_device(values, X.device, values.dtype) if is_tensor(X) else values
         if device is None and not is_tensor(X) and not is_tensor(self.centers):
             values = Gram(self.kernel, X, self.centers, memory=memory) @ self.coef
             return np.asarray(values + self.intercept)
@@ -91,11 +141,27 @@ class Expansion:
         if self.coef.ndim == 1:
             return [self]
         intercepts = np.broadcast_to(self.intercept, self.coef.shape[1:])
-        return [Expansion(self.kernel, self.centers, c, b) for c, b in zip(self.coef.T, intercepts, strict=True)]
+        forms: list[ExplicitFunction | None] = [None] * len(intercepts)
+        if self.explicit is not None:
+            columns = zip(self.explicit.w.T, intercepts, strict=True)
+            forms = [ExplicitFunction(self.explicit.feature_map, w, b) for w, b in columns]
+        parts = zip(self.coef.T, intercepts, forms, strict=True)
+        return [Expansion(self.kernel, self.centers, c, b, form) for c, b, form in parts]
 
     def inner(self, other: Expansion) -> Any:
         """Return ⟨f, g⟩ = Σ cᵢ dⱼ k(xᵢ, zⱼ): a number, or one for each output."""
         self._check_same_space(other)
+        result: Any
+        if self.explicit is not None:
+            other_form, w = other.explicit, self.explicit.w
+            if other_form is not None and self.explicit.shares_features(other_form, self.centers):
+                result = np.einsum("i...,i...->...", w, other_form.w)
+            else:
+                values = ExplicitFunction(self.explicit.feature_map, w, 0.0)(host_array(other.centers))
+                result = np.einsum("i...,i...->...", values, other.coef)
+            return float(result) if result.ndim == 0 else result
+        if other.explicit is not None:
+            return other.inner(self)
         cross = Gram(self.kernel, self.centers, None if other.centers is self.centers else other.centers) @ other.coef
         result = np.einsum("i...,i...->...", self.coef, cross)
         return float(result) if result.ndim == 0 else result
@@ -107,22 +173,28 @@ class Expansion:
 
     def __add__(self, other: object) -> Expansion:
         if isinstance(other, numbers.Real):
-            return Expansion(self.kernel, self.centers, self.coef, self.intercept + float(other))
+            moved = self.intercept + float(other)
+            return Expansion(self.kernel, self.centers, self.coef, moved, self._explicit_form(1.0, moved))
         if not isinstance(other, Expansion):
             return NotImplemented
         self._check_same_space(other)
         intercept = self.intercept + other.intercept
+        one, two, form = self.explicit, other.explicit, None
+        if one is not None and two is not None and one.shares_features(two, self.centers):
+            form = ExplicitFunction(one.feature_map, one.w + two.w, intercept)
         if other.centers is self.centers:
-            return Expansion(self.kernel, self.centers, self.coef + other.coef, intercept)
+            return Expansion(self.kernel, self.centers, self.coef + other.coef, intercept, form)
         centers = concatenate(self.centers, other.centers)
-        return Expansion(self.kernel, centers, np.concatenate([self.coef, other.coef]), intercept)
+        return Expansion(self.kernel, centers, np.concatenate([self.coef, other.coef]), intercept, form)
 
     __radd__ = __add__
 
     def __mul__(self, factor: object) -> Expansion:
         if not isinstance(factor, numbers.Real):
             return NotImplemented
-        return Expansion(self.kernel, self.centers, float(factor) * self.coef, float(factor) * self.intercept)
+        times = float(factor)
+        coef, intercept = times * self.coef, times * self.intercept
+        return Expansion(self.kernel, self.centers, coef, intercept, self._explicit_form(times, intercept))
 
     __rmul__ = __mul__
 
@@ -143,6 +215,12 @@ class Expansion:
     def __repr__(self) -> str:
         outputs = "" if self.coef.ndim == 1 else f", {self.coef.shape[1]} outputs"
         return f"<Expansion of {self.kernel!r} at {length(self.centers)} centers{outputs}>"
+
+    def _explicit_form(self, factor: float, intercept: Any) -> ExplicitFunction | None:
+        """Return the explicit form of a multiple of this function with another intercept."""
+        if self.explicit is None:
+            return None
+        return ExplicitFunction(self.explicit.feature_map, factor * self.explicit.w, intercept)
 
     def _check_same_space(self, other: Expansion) -> None:
         if not isinstance(other, Expansion):

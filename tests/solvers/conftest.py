@@ -41,11 +41,13 @@ def refit_without_each(problem, alpha):
 
 
 def true_residual(problem, solution):
-    """Return the largest ‖y − b − (K + αW⁻¹)c‖ / ‖αW⁻¹c‖, from a dense K."""
+    """Return the largest √(rᵀWr / P) with r = y − b − (K + αW⁻¹)c and the objective P, from a dense K."""
     K = problem.kernel(np.asarray(problem.X, dtype=np.float64))
-    penalty = solution.alpha * problem.noise[:, None] * solution.coef
-    left = problem.y - solution.intercept - K @ solution.coef - penalty
-    return (np.linalg.norm(left, axis=0) / np.linalg.norm(penalty, axis=0)).max()
+    w = 1.0 / problem.noise[:, None]
+    errors = problem.y - solution.intercept - K @ solution.coef
+    left = errors - solution.alpha * solution.coef / w
+    objective = (w * errors**2).sum(axis=0) + solution.alpha * (solution.coef * (K @ solution.coef)).sum(axis=0)
+    return np.sqrt((w * left**2).sum(axis=0) / objective).max()
 
 
 def make_problem(n=30, d=3, q=2, *, fit_intercept=False, weighted=False, kernel=None, seed=0, dtype=np.float64):

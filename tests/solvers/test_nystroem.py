@@ -213,7 +213,7 @@ def test_constant_targets_are_the_intercept(points):
 
 def test_an_alpha_below_rounding_is_warned_of_or_solved(points, targets):
     problem = Problem(Gaussian(3.0), points, 1e3 * targets)
-    with pytest.warns(ConvergenceWarning, match="raise alpha or take fewer centres"):
+    with pytest.warns(ConvergenceWarning, match="raise alpha, or take fewer centres"):
         assert not fit(problem, [1e-30, 1e-30], n_centers=N).converged
 
 
@@ -241,10 +241,9 @@ def test_a_residual_that_rounding_keeps_large_is_no_reason_to_sum_up_again(weigh
     prepared = Nystroem(n_centers=40, random_state=0).prepare(problem)
     alpha = np.full(targets.shape[1], 1e-3)
     solution = prepared.solve(alpha)
-    assert (solution.residual > 1e-9) == (weight > 1)
     assert prepared._ridge._raw  # the sums of the first pass were good enough
     assert solution.converged
-    assert prepared._ridge.solve(alpha).error <= 1e-9
+    assert solution.residual <= 1e-9
     # The same problem by orthogonal factors, which square no condition number.
     K, M = problem.kernel(points, solution.centers), problem.kernel(solution.centers)
     L = np.linalg.cholesky(M + 1e-14 * np.eye(len(M)))

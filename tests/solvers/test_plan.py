@@ -1,5 +1,6 @@
 """The plan: which solver, why, and at what cost."""
 
+from contextlib import suppress
 from importlib import import_module
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 
 from mercer import MemoryBudgetError
 from mercer.kernels import Custom, FromFeatures, Gaussian, Linear, Polynomial, Precomputed
+from mercer.models import KernelRidge
 from mercer.solvers.base import Problem
-from mercer.solvers.plan import SOLVERS, make_solver, plan, plan_problem
+from mercer.solvers.plan import SOLVERS, SPECTRAL_LIMIT, make_solver, plan, plan_problem
 
 MODULE = import_module("mercer.solvers.plan")  # the package has a function of that name
 
@@ -18,15 +20,16 @@ MODULE = import_module("mercer.solvers.plan")  # the package has a function of t
     [
         (Polynomial(2), 200_000, {}, "primal"),
         (Linear(), 10, {}, "cholesky"),  # as many features as points: nothing is gained
-        (Gaussian(), 5_000, {"loo": True}, "spectral"),
-        (Gaussian(), 5_000, {"alphas": 20}, "spectral"),
-        (Gaussian(), 5_001, {"alphas": 20}, "cholesky"),
+        (Gaussian(), 5_000, {"loo": True}, "cholesky"),
+        (Gaussian(), 5_000, {"alphas": 2}, "cholesky"),
+        (Gaussian(), 5_000, {"alphas": 20, "loo": True}, "spectral"),
         (Gaussian(), 5_000, {}, "cholesky"),
         (Gaussian(), 20_000, {}, "cholesky"),
         (Gaussian(), 60_000, {}, "cg"),
         (Gaussian(), 60_000, {"loo": True}, "nystroem"),
         (Gaussian(), 10_000_000, {}, "nystroem"),
-        (Polynomial(4), 200_000, {"memory": "8GB"}, "cg"),  # 10,626 features are too many
+        (Polynomial(4), 200_000, {"memory": "8GB"}, "primal"),  # 10,626 features are many, but all pairs are more
+        (Polynomial(4), 200_000, {"memory": "2GB"}, "cg"),
     ],
 )
 def test_the_ladder_goes_by_features_path_memory_and_time(monkeypatch, kernel, n, options, solver):
@@ -90,12 +93,14 @@ def test_arguments_that_make_no_sense_are_refused(arguments, message):
         plan(Gaussian(), **{"n": 100, "d": 3, **arguments})
 
 
-def test_a_problem_without_a_penalty_or_a_proof_is_decomposed():
+def test_a_problem_without_a_penalty_is_left_to_solvers_that_take_none():
     X = np.arange(12.0).reshape(6, 2)
     y, one = np.ones((6, 1)), np.ones(1)
     assert plan_problem(Problem(Gaussian(), X, y), one).solver == "cholesky"
     assert "singular" in plan_problem(Problem(Gaussian(), X, y), 0 * one).reason
-    assert "not proved" in plan_problem(Problem(Custom(np.dot), X, y), one).reason
+    assert plan_problem(Problem(Linear(), X, y), 0 * one).solver == "primal"
+    # A kernel without a proof may well have a factor; the ladder goes on to eigenvalues if it has none.
+    assert plan_problem(Problem(Custom(np.dot), X, y), one).solver == "cholesky"
     assert plan_problem(Problem(Linear(), X, y), 0 * one, "cholesky").solver == "cholesky"
     assert plan_problem(Problem(Precomputed(np.eye(6)), np.arange(6), y), one).solver == "cholesky"
 
@@ -123,3 +128,45 @@ def test_centres_that_are_given_are_what_a_plan_counts():
     assert plan(Gaussian(), 50, 10, solver="nystroem", n_centers=1000).flops < 1e7  # no more centres than points
     with pytest.raises(ValueError, match="n_centers must be a whole number of at least 1, got 0"):
         plan(Gaussian(), 100, 10, n_centers=0)
+
+
+def exact_plans(kernel, n, d, options):
+    """Return the plan of each exact solver that fits, by its own estimate."""
+    found = {}
+    for name in ("primal", "spectral", "cholesky", "cg"):
+        if name == "cg" and options.get("loo"):
+            continue  # it has no leave-one-out residuals
+        with suppress(ValueError, MemoryBudgetError):
+            found[name] = plan(kernel, n, d, solver=name, **options)
+    return found
+
+
+@pytest.mark.parametrize("memory", ["100MB", "2GB", "64GB"])
+@pytest.mark.parametrize("alphas", [1, 2, 20, 200])
+@pytest.mark.parametrize("outputs", [1, 10])
+@pytest.mark.parametrize("loo", [False, True])
+def test_no_exact_solver_is_much_quicker_by_the_plans_own_estimate(memory, alphas, outputs, loo):
+    options = {"memory": memory, "alphas": alphas, "outputs": outputs, "loo": loo}
+    for n in (10, 300, 999, 1_001, 5_000, 5_001, 30_000, 200_000, 3_000_000):
+        for kernel, d in ((Gaussian(), 1), (Gaussian(), 500), (Linear(), 3), (Linear(), 990), (Polynomial(3), 17)):
+            others = exact_plans(kernel, n, d, options)
+            try:
+                chosen = plan(kernel, n, d, **options)
+            except MemoryBudgetError:
+                assert not others
+                continue
+            if chosen.solver == "nystroem":  # only where nothing exact fits, or all of it would take too long
+                assert all(other.seconds > MODULE.PATIENCE for other in others.values())
+            else:
+                assert chosen.seconds <= 2 * min(other.seconds for other in others.values())
+                assert chosen.solver in others
+
+
+def test_alpha_zero_is_solved_in_explicit_features_however_many_points_there_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(SPECTRAL_LIMIT + 1000, 2))
+    y = X @ [1.0, -2.0] + 0.1 * rng.normal(size=len(X))
+    with pytest.warns(UserWarning, match="least-squares fit of smallest norm"):
+        model = KernelRidge(0.0, kernel=Linear()).fit(X, y)
+    assert model.plan_.solver == "primal"
+    np.testing.assert_allclose(model.predict(np.eye(2)), np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-10)

@@ -107,13 +107,13 @@ def tell_sizes() -> None:
     """Let Dask know how large results are, so that it counts what moves, and moves what is small."""
     from dask.sizeof import sizeof
 
-    from mercer.solvers._primal_rows import PrimalSums
+    from mercer.solvers._primal_rows import PrimalErrors, PrimalSums, PrimalTriangle
     from mercer.solvers._restricted_rows import RestrictedSums
 
     from ._block import Block
     from ._survey import size_of
 
-    for kind in (Block, PrimalSums, RestrictedSums):
+    for kind in (Block, PrimalErrors, PrimalSums, PrimalTriangle, RestrictedSums):
         sizeof.register(kind)(size_of)
 
 

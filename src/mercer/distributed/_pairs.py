@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer.gram import Gram
 from mercer.gram.device.tensors import host_array
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem, Solution
 from mercer.solvers.cg import ConjugateGradient, PreparedConjugateGradient
+from mercer.solvers.evidence import RESIDUAL, warn_not_converged
 
 from ._block import Block
 from ._graph import constant, mapped, tree
 from ._table import Table
 
-ENOUGH = 1e-6  # the residual that conjugate gradients on one machine stop at
 TOLERANCE = 1e-10  # of the residual, so that the answer is that of one machine to eight digits
 RATE = 2e9  # pairs of rows a second that two cores compute, roughly, to weigh a preconditioner against iterations
 
@@ -43,17 +41,12 @@ def solve_by_iteration(model: Any, table: Table, problem: Problem, penalty: np.n
 
 def _solved(prepared: PreparedConjugateGradient, penalty: np.ndarray) -> Solution:
     """Solve as well as rounding allows, and warn only where that is worse than one machine would be content with."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        solution = prepared.solve(penalty)
-    if solution.residual <= ENOUGH:
-        return replace(solution, converged=True)
-    warnings.warn(
-        f"conjugate gradients stopped after {solution.n_iter} iterations at a relative residual of "
-        f"{solution.residual:.1e}; raise alpha, or use solver='nystroem'",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
+    solution: Solution = replace(prepared.attempt(penalty), tolerance=RESIDUAL)
+    if not solution.converged:
+        remedy = (
+            f"conjugate gradients stopped after {solution.n_iter} iterations: raise alpha, or use solver='nystroem'"
+        )
+        warn_not_converged("KernelRidge", solution.residual, solution.tolerance, remedy)
     return solution
 
 

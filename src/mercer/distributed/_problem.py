@@ -8,7 +8,15 @@ import numpy as np
 
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows
-from mercer.solvers._primal_rows import PrimalRows, PrimalSums, SecondPass, features_of
+from mercer.solvers._primal_rows import (
+    ErrorRule,
+    PrimalErrors,
+    PrimalRows,
+    PrimalSums,
+    PrimalTriangle,
+    SecondPass,
+    features_of,
+)
 from mercer.solvers._restricted import LeftOut
 from mercer.solvers._restricted_rows import RestrictedRows, RestrictedSums, restricted_rows
 from mercer.solvers.base import Problem
@@ -110,6 +118,16 @@ class DistributedPrimalRows:
         found: PrimalSums = self._table.reduce("normal", _primal_sums, self.shared, mean, y_mean)
         return found
 
+    def triangle(self, mean: np.ndarray, y_mean: np.ndarray) -> PrimalTriangle:
+        """Reduce all blocks to one triangle."""
+        found: PrimalTriangle = self._table.reduce("triangle", _primal_triangle, self.shared, mean, y_mean)
+        return found
+
+    def errors(self, rule: ErrorRule) -> PrimalErrors:
+        """Sum up the errors of all blocks."""
+        found: PrimalErrors = self._table.reduce("errors", _primal_error_sums, self.shared, rule)
+        return found
+
     def second_pass(self, rule: SecondPass) -> Any:
         """Refuse: coefficients of all rows are never made."""
         raise NotImplementedError("coefficients of all rows are not computed on a cluster")
@@ -155,6 +173,14 @@ def primal_rows_of(block: Block, shared: Any) -> PrimalRows:
 
 def _primal_sums(block: Block, shared: Any, mean: np.ndarray, y_mean: np.ndarray) -> PrimalSums:
     return primal_rows_of(block, shared).sums(mean, y_mean)
+
+
+def _primal_triangle(block: Block, shared: Any, mean: np.ndarray, y_mean: np.ndarray) -> PrimalTriangle:
+    return primal_rows_of(block, shared).triangle(mean, y_mean)
+
+
+def _primal_error_sums(block: Block, shared: Any, rule: ErrorRule) -> PrimalErrors:
+    return primal_rows_of(block, shared).errors(rule)
 
 
 def _primal_errors(block: Block, shared: Any, rule: SecondPass) -> np.ndarray:

@@ -13,14 +13,14 @@ from mercer.gram.budget import parse_memory, require
 from mercer.kernels import Kernel
 from mercer.models._kernel_argument import is_precomputed, training_kernel
 from mercer.models._targets import checked_alpha
-from mercer.models.interval import ExplicitFunction
 from mercer.models.ridge import KernelRidge
 from mercer.solvers._primal_rows import PrimalWeights, features_of
 from mercer.solvers.base import Problem
+from mercer.solvers.evidence import warn_not_converged
 from mercer.solvers.nystroem import Nystroem, PreparedNystroem
 from mercer.solvers.plan import Plan, plan
 from mercer.solvers.plan import _columns as explicit_columns
-from mercer.solvers.primal import PrimalPrepared, PrimalSolution
+from mercer.solvers.primal import REMEDY, PrimalPrepared, PrimalSolution
 
 from ._block import Intake
 from ._cluster import Cluster
@@ -59,7 +59,8 @@ def fit_table(model: KernelRidge, table: Table, kernel: Kernel) -> Fitted:
     solution, prepared, told = solve(model, table, problem, penalty)
     columns: Any = (slice(None), 0) if survey.flat else slice(None)
     intercept = solution.intercept[0] if survey.flat else solution.intercept
-    model.expansion_ = Expansion(kernel, solution.centers, solution.coef[columns], intercept)
+    model._explicit = solution.explicit(columns)
+    model.expansion_ = Expansion(kernel, solution.centers, solution.coef[columns], intercept, model._explicit)
     model.kernel_, model.X_fit_ = kernel, solution.centers
     model.plan_ = cluster_plan(chosen, table, *told)
     model.dual_coef_, model.intercept_ = model.expansion_.coef, intercept
@@ -67,7 +68,6 @@ def fit_table(model: KernelRidge, table: Table, kernel: Kernel) -> Fitted:
     here = prepared if isinstance(prepared, Problem) else None  # conjugate gradients need all points in the end
     model._problem, model._penalty, model._kept = here, penalty, None
     model._targets = None if here is None else here.y[columns]
-    model._explicit = ExplicitFunction.of(solution, columns)
     return Fitted(prepared, penalty)
 
 
@@ -165,9 +165,11 @@ def _primal(model: KernelRidge, table: Table, problem: Problem, penalty: np.ndar
     found = prepared.weights([penalty])
     centers, coef = _spanning(table, rows.feature_map, found, D, model.random_state)
     solution = PrimalSolution(
-        centers, coef, found.intercept, found.alpha, float(found.residuals.max()), w=found.w,
+        centers, coef, found.intercept, found.alpha, float(found.residuals.max()), remedy=REMEDY, w=found.w,
         feature_map=rows.feature_map,
     )  # fmt: skip
+    if not solution.converged:
+        warn_not_converged(f"{type(model).__name__} (primal)", solution.residual, solution.tolerance, REMEDY)
     workers = f"{D} explicit features of each row and their sums of products"
     return solution, prepared, (workers, f"{RESIDUAL} ({D} × {D})")
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from mercer.expansion import ExplicitFunction
 from mercer.gram import Gram
 from mercer.gram.budget import parse_memory, require
 from mercer.gram.device.tensors import host_array
 from mercer.kernels.data import Rows, length, take
-from mercer.solvers.base import Problem, Solution
+from mercer.solvers.base import Problem
 from mercer.solvers.plan import make_solver, plan
-from mercer.solvers.primal import PrimalSolution
 
 from ._kernel_argument import checked_rows, cross_kernel, is_precomputed
 
@@ -187,41 +187,3 @@ def _on_the_host(model: KernelRidge) -> Problem:
     if problem.device is None:
         return problem
     return replace(problem, X=host_array(problem.X), memory=parse_memory(model.memory), device=None)
-
-
-class ExplicitFunction:
-    """f(x) = φ(x)ᵀw + b, for models that were solved in the space of explicit features.
-
-    Parameters
-    ----------
-    feature_map : FeatureMap
-        φ.
-    w : array of shape (D,) or (D, targets)
-        Weights.
-    intercept : float or array of shape (targets,)
-        b.
-    """
-
-    def __init__(self, feature_map: Any, w: np.ndarray, intercept: Any) -> None:
-        self.feature_map = feature_map
-        self.w = w
-        self.intercept = intercept
-
-    @classmethod
-    def of(cls, solution: Solution, columns: Any) -> ExplicitFunction | None:
-        """Return the function of a solution, or None if it has no explicit features."""
-        if not isinstance(solution, PrimalSolution) or solution.w is None:
-            return None
-        intercept = solution.intercept if columns == slice(None) else solution.intercept[0]
-        return cls(solution.feature_map, solution.w[columns], intercept)
-
-    def features(self, X: Rows) -> np.ndarray:
-        """Return φ(x) for all x."""
-        phi = self.feature_map.transform(X)
-        return np.asarray(phi.toarray() if sparse.issparse(phi) else phi, dtype=np.float64)
-
-    def __call__(self, X: Rows) -> np.ndarray:
-        """Return f(x) for all x, in blocks of rows."""
-        n, step = length(X), max(1, BLOCK_BYTES // (16 * len(self.w)))
-        parts = [self.features(take(X, i, min(i + step, n))) @ self.w for i in range(0, n, step)]
-        return np.asarray(np.concatenate(parts) + self.intercept)

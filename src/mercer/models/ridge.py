@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.expansion import Expansion
 from mercer.features._params import KernelParams
 from mercer.gram.budget import parse_memory
-from mercer.gram.device.tensors import device_memory, host_array
+from mercer.gram.device.tensors import device_memory
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.base import Problem, Solution
-from mercer.solvers.plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
+from mercer.solvers.evidence import warn_not_converged
+from mercer.solvers.ladder import solve_ridge
+from mercer.solvers.plan import Plan
 
 from ._engine import where_the_data_lives
 from ._kernel_argument import (
@@ -34,7 +35,7 @@ from ._kernel_argument import (
 from ._progress import told
 from ._targets import checked_alpha, checked_targets, checked_weights
 from .diagnose import Diagnosis, diagnose
-from .interval import ExplicitFunction, jackknife_plus, leave_one_out
+from .interval import jackknife_plus, leave_one_out
 
 
 class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -91,9 +92,15 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
     X_fit_ : data
         The training data (the Gram matrix if it was precomputed).
     residual_ : float
-        The relative residual ‖y − b − (K + αW⁻¹)c‖ / ‖αW⁻¹c‖ reached (of the normal equations, if primal).
+        The certificate: √(rᵀWr / P) with the residual r = y − b − (K + αW⁻¹)c and the value P of what is minimised.  P
+        is above its minimum by at most rᵀWr, which bounds the error of all fitted values and of f itself.  Solutions
+        in explicit features bound the same gap by their gradient, those of Nyström centres give the relative size of
+        the next correction.
+    converged_ : bool
+        Whether ``residual_`` is at most 1e-5 (1e-6 for conjugate gradients, 1e-4 for Nyström centres on a device); if
+        not there is one warning, with what to do.
     n_iter_ : int
-        Iterations, 0 for direct solvers; ``converged_`` says whether the residual is as small as was asked.
+        Iterations, 0 for direct solvers.
     n_features_in_, feature_names_in_ : int, array of str
         Number and names of the columns, if the data has columns and they have names.
 
@@ -180,9 +187,7 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
         if is_precomputed(self.kernel):
             return np.asarray(cross_kernel(self, X) @ self.dual_coef_ + self.intercept_)
         X = checked_rows(self, X, self.kernel, reset=False)
-        if self._explicit is None:
-            return self.expansion_(X, memory=self.memory, device=self.device)
-        return self._explicit(host_array(X))
+        return self.expansion_(X, memory=self.memory, device=self.device)
 
     def leave_one_out(self) -> np.ndarray:
         """Return what the model would predict at each training point had it been fitted without that point.
@@ -263,12 +268,12 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
             coef[places] = solution.coef
         columns: Any = (slice(None), 0) if targets.ndim == 1 else slice(None)
         intercept = solution.intercept[0] if targets.ndim == 1 else solution.intercept
-        self.expansion_ = Expansion(kernel, solution.centers, solution.coef[columns], intercept)
+        self._explicit = solution.explicit(columns)
+        self.expansion_ = Expansion(kernel, solution.centers, solution.coef[columns], intercept, self._explicit)
         self.kernel_, self.plan_, self.X_fit_ = kernel, chosen, X
         self.dual_coef_, self.intercept_ = coef[columns], intercept
         self.residual_, self.n_iter_, self.converged_ = solution.residual, solution.n_iter, solution.converged
         self._problem, self._penalty, self._kept, self._targets = problem, penalty, kept, targets
-        self._explicit = ExplicitFunction.of(solution, columns)
 
     def _kernel_and_points(self, X: Any) -> tuple[Kernel, Any]:
         options = ("gamma", "degree", "coef0", "kernel_params")
@@ -289,33 +294,23 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
         return Problem(kernel, X, y, weights, bool(self.fit_intercept), memory, device), kept
 
     def _solve(self, problem: Problem, alpha: np.ndarray) -> tuple[Plan, Solution]:
-        chosen, prepared = self._plan(problem, alpha), None
-        try:
-            prepared = make_solver(chosen.solver, self.random_state, self.n_centers).prepare(problem)
-            solution = prepared.solve(alpha)
-        except np.linalg.LinAlgError:
-            if self.solver != "auto" or chosen.solver == "spectral" or problem.n > SPECTRAL_LIMIT:
-                raise
-            prepared = None  # before memory is needed again
-            reason = f"{chosen.solver} found the matrix singular or not positive definite, and eigenvalues take any"
-            chosen = replace(plan_problem(problem, alpha, "spectral"), reason=reason)
-            prepared = make_solver("spectral").prepare(problem)
-            solution = prepared.solve(alpha)
-        zeros = int(np.sum(getattr(prepared, "eigenvalues", 1.0) == 0.0))
-        if self.solver == "auto" and (alpha == 0).any() and zeros:
+        chosen, solution, prepared = solve_ridge(
+            problem, alpha, self.solver, random_state=self.random_state, n_centers=self.n_centers
+        )
+        name = type(self).__name__
+        if not solution.converged:
+            warn_not_converged(
+                f"{name} ({chosen.solver})", solution.residual, solution.tolerance, solution.remedy, stacklevel=6
+            )
+        rank = int(np.sum(getattr(prepared, "eigenvalues", np.ones(problem.n)) != 0.0))
+        if self.solver == "auto" and (alpha == 0).any() and rank < problem.n:
             warnings.warn(
-                f"{type(self).__name__}: alpha=0 and the kernel matrix is singular (rank {problem.n - zeros} of "
-                f"{problem.n}), so this is the least-squares fit of smallest norm; give a positive alpha, or say "
-                "solver='spectral' to accept it without this warning",
+                f"{name}: alpha=0 and the kernel matrix is singular (rank {rank} of {problem.n}), so this is the "
+                "least-squares fit of smallest norm; give a positive alpha, or say "
+                f"solver={chosen.solver!r} to accept it without this warning",
                 stacklevel=6,
             )
         return chosen, solution
-
-    def _plan(self, problem: Problem, alpha: np.ndarray) -> Plan:
-        if self.n_centers is None or self.solver != "auto":
-            return plan_problem(problem, alpha, self.solver, n_centers=self.n_centers)
-        reason = f"{self.n_centers} centres were asked for"
-        return replace(plan_problem(problem, alpha, "nystroem", n_centers=self.n_centers), reason=reason)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

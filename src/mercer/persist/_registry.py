@@ -18,7 +18,7 @@ from sklearn.kernel_approximation import PolynomialCountSketch
 from mercer import features, kernels, models
 from mercer.certify import verdict
 from mercer.distributed import ClusterPlan
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, ExplicitFunction
 from mercer.features import composition, polynomial, trigonometric
 from mercer.features.graphs import Substructures
 from mercer.features.strings import Vocabulary
@@ -28,7 +28,6 @@ from mercer.kernels import Graph, Kernel, algebra, data, mapping, pullback, sequ
 from mercer.models import _kernel_argument, _parzen_windows
 from mercer.models._svm_base import DualityGap
 from mercer.models.diagnose import Diagnosis
-from mercer.models.interval import ExplicitFunction
 from mercer.solvers.base import Problem
 from mercer.solvers.perceptron import Kept, Mistakes
 from mercer.solvers.plan import Plan
@@ -156,7 +155,11 @@ NODE: Kinds = (
 )  # fmt: skip
 BOTH = {"left": NODE, "right": NODE}
 RECORDS: tuple[Entry, ...] = (
-    Record("Expansion", Expansion, {"kernel": (Kernel,), "centers": ANY, "coef": ARRAY, "intercept": NUMBERS}),
+    Record(
+        "Expansion", Expansion,
+        {"kernel": (Kernel,), "centers": ANY, "coef": ARRAY, "intercept": NUMBERS,
+         "explicit": (ExplicitFunction, NOTHING)},
+    ),
     from_dataclass(Graph),
     from_dataclass(Plan, solver=TEXT, reason=TEXT, memory=NUMBER, flops=NUMBER, seconds=NUMBER),
     Record(

@@ -46,3 +46,17 @@ def dots(U: Any, V: Any) -> np.ndarray:
 def sums(V: Any) -> np.ndarray:
     """Return the sum of each column."""
     return np.asarray(host_array(V.sum(0)))
+
+
+def units(V: Any) -> np.ndarray:
+    """Return for each column the power of 2 that brings its largest number near 1, so that squares are in range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> units(np.array([[3e-300, 0.0, 5.0], [1e-300, 0.0, -7.0]])) == [2.0**-995, 1.0, 4.0]
+    array([ True,  True,  True])
+    """
+    largest = np.asarray(host_array(abs(V).max(0).values if is_tensor(V) else np.abs(V).max(axis=0)), dtype=np.float64)
+    _, exponent = np.frexp(largest)
+    return np.where(largest > 0, np.ldexp(1.0, exponent - 1), 1.0)

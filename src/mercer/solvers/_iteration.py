@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ._columns import dots, like, norms, ones, sums, zeros
+from ._columns import dots, like, norms, ones, sums, units, zeros
 from ._directions import Directions
 from ._products import Products
+from .evidence import is_converged
 from .preconditioner import Preconditioner
+from .residuals import ratios
 
 DROP = 1e-3  # by which the updated residual falls before it is compared with the true one
 STALLS = 3  # certificates without progress before rounding is blamed
@@ -23,6 +25,8 @@ class Iteration:
     no longer be trusted.  When all rest, :meth:`certify` recomputes the residuals in float64 and puts them in place of
     the updated ones, keeping the search directions, which forgive the exchange.
     With an intercept all of this happens in the subspace 1ᵀc = 0, with the preconditioner projected onto it.
+    Norms of residuals are those of W, by which errors count, and each y is brought near 1, so that no square leaves the
+    range of numbers.
     """
 
     def __init__(
@@ -35,20 +39,25 @@ class Iteration:
         fit_intercept: bool,
         tolerance: float,
     ) -> None:
+        self._unit = units(y)
+        y = y / like(y, self._unit)
         self._K, self._P, self._y, self._noise = products, preconditioner, y, noise[:, None]
+        self._weights = noise.min() / self._noise
+        self._roots = self._noise**-0.5
         self.alpha, self._centred, self._tolerance = alpha, fit_intercept, tolerance
-        self.coef = zeros(y)
-        self.intercept = sums(y) / len(y) if fit_intercept else np.zeros(y.shape[1])
+        self._coef = zeros(y)
+        self._intercept = self._level(y)
         self.n_iter = self.since_start = 0
         self.indefinite = self.stalled = False
         self._R = self._centre(y + 0.0)
         # A residual that is only rounding of y, as that of constant targets, is as good as none.
-        self._floor = 8 * np.finfo(np.float64).eps * norms(y)
-        self._true = norms(self._R)
+        self._floor = 8 * np.finfo(np.float64).eps * self._norms(y)
+        self._true = self._norms(self._R)
         self._updated = self._true.copy()
         self._drop = np.full(len(alpha), DROP if products.single else 0.0)
         self._best, self._failures = math.inf, 0
         self._done = self._true <= self._floor
+        self._certificate = np.where(self._done, 0.0, math.inf)
         self._size = np.zeros(len(alpha))
         self._resting = self._done.copy()
         self._directions = Directions(y)
@@ -63,6 +72,16 @@ class Iteration:
         if self._centred:
             columns, index = np.unique(self.alpha, return_inverse=True)
             self._ones = self._P.solve(ones(self._y, len(columns)), columns)[:, index]
+
+    @property
+    def coef(self) -> Any:
+        """The coefficients, in the unit of y."""
+        return self._coef * like(self._coef, self._unit)
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The intercepts, in the unit of y."""
+        return np.asarray(self._intercept * self._unit)
 
     @property
     def active(self) -> bool:
@@ -81,12 +100,8 @@ class Iteration:
 
     @property
     def residual(self) -> float:
-        """The largest relative residual as of the last certificate."""
-        relevant = self._true > self._floor
-        if not relevant.any():
-            return 0.0
-        with np.errstate(divide="ignore"):  # coefficients of 0 that do not solve the problem are infinitely wrong
-            return float((self._true[relevant] / self._size[relevant]).max())
+        """The largest √(rᵀWr/P) of a column, as of the last certificate."""
+        return float(self._certificate.max())
 
     def remaining(self) -> float:
         """How many more iterations the slowest column needs at the rate of convergence since the start."""
@@ -112,11 +127,11 @@ class Iteration:
                 return float("inf")
             self.indefinite = True
         lengths = np.where(bad, 0.0, dots(P, R) / np.where(bad, 1.0, curvature))
-        self.coef[:, live] += like(P, lengths) * P
+        self._coef[:, live] += like(P, lengths) * P
         R = self._centre(R - like(R, lengths) * product)
         self._R[:, live] = R
-        self._updated[live] = norms(R)
-        self._size[live] = norms(like(R, alpha) * self._noise * self.coef[:, live])
+        self._updated[live] = self._norms(R)
+        self._size[live] = self._norms(like(R, alpha) * self._noise * self._coef[:, live])
         goal = np.maximum(0.5 * self._tolerance * self._size[live], self._drop[live] * self._true[live])
         self._resting[live] = (self._updated[live] <= np.maximum(goal, self._floor[live])) | bad
         self.n_iter += 1
@@ -127,18 +142,22 @@ class Iteration:
     def certify(self) -> None:
         """Recompute the residuals of all columns that are not done in float64, and go on from them."""
         live = np.flatnonzero(~self._done)
-        coef = self.coef[:, live]
+        coef = self._coef[:, live]
         size = like(coef, self.alpha[live]) * self._noise * coef
-        R = self._y[:, live] - self._K.exact(coef) - size
-        if self._centred:
-            self.intercept[live] = sums(R) / len(R)
-            R -= like(R, self.intercept[live])
-        drift = norms(R - self._R[:, live])
+        image = self._K.exact(coef)
+        errors = self._y[:, live] - image
+        level = self._level(errors)
+        self._intercept[live] = level
+        errors = errors - like(errors, level)
+        R = errors - size
+        drift = self._norms(R - self._R[:, live])
         start = self._true[live]
         self._R[:, live] = R
-        self._true[live] = self._updated[live] = norms(R)
-        self._size[live] = norms(size)
-        self._done[live] = self._true[live] <= np.maximum(self._tolerance * self._size[live], self._floor[live])
+        self._true[live] = self._updated[live] = self._norms(R)
+        self._size[live] = self._norms(size)
+        objective = self._norms(errors) ** 2 + self.alpha[live] * np.abs(dots(coef, image))
+        self._certificate[live] = ratios(self._true[live], np.sqrt(objective), self._floor[live])
+        self._done[live] = [is_converged(one, self._tolerance) for one in self._certificate[live]]
         self._resting = self._done.copy()
         if self.converged:
             return
@@ -159,8 +178,18 @@ class Iteration:
 
     def _centre(self, R: Any) -> Any:
         if self._centred:
-            R -= R.mean(0)
+            R -= like(R, self._level(R))
         return R
+
+    def _level(self, R: Any) -> np.ndarray:
+        """Return the b that leaves the least of R by the weights, 0 if there is none."""
+        if not self._centred:
+            return np.zeros(R.shape[1])
+        return sums(self._weights * R) / float(self._weights.sum())
+
+    def _norms(self, V: Any) -> np.ndarray:
+        """Return the length of each column in the norm of W."""
+        return norms(self._roots * V)
 
     def _precondition(self, R: Any, live: np.ndarray) -> Any:
         Z = self._P.solve(R, self.alpha[live])

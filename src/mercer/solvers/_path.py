@@ -9,10 +9,17 @@ import numpy as np
 from mercer.gram.budget import require
 from mercer.gram.device.tensors import host_array
 
-from .base import Problem, Solution
+from .base import PreparedRidge, Problem, Solution
+from .evidence import RESIDUAL
 from .residuals import Product, penalties, relative_residuals
 
+CORRECTIONS = 2  # of a solution by its true residual
+GAIN = 0.1  # a correction that does not lower the residual to this share of it is rounding, and is left out
 LOST = 8 * np.finfo(np.float64).eps  # share of the trace below which eigenvalues and penalties are rounding
+REMEDY = (
+    "alpha is lost in the rounding of the kernel matrix: raise alpha, scale the columns of the data or the kernel, or "
+    "even out the weights"
+)
 
 
 def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarray, np.ndarray, Product]:
@@ -36,7 +43,7 @@ def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarra
     return K, roots, product
 
 
-class PreparedPath:
+class PreparedPath(PreparedRidge):
     """A decomposed problem.
 
     Parameters
@@ -58,7 +65,7 @@ class PreparedPath:
         self._y = rotation.T @ (roots[:, None] * self._targets)  # y and 1 in the coordinates of Q
         self._one = rotation.T @ roots
 
-    def solve(self, alpha: Any, *, loo: bool = False) -> Solution:
+    def attempt(self, alpha: Any, *, loo: bool = False) -> Solution:
         """Solve for one α per output, with leave-one-out residuals if asked."""
         return self.path([penalties(alpha, self._y.shape[1])], loo=loo)[0]
 
@@ -78,9 +85,7 @@ class PreparedPath:
         """
         steps, q = self._steps(alphas), self._y.shape[1]
         flat, columns = steps.ravel(), np.tile(np.arange(q), len(steps))
-        inner, b = self._inner(flat, columns)
-        coef = self._roots[:, None] * (self._Q @ inner)
-        residuals = relative_residuals(self.problem, self._gram, self._targets[:, columns], coef, b, flat)
+        coef, b, residuals = self._corrected(flat, columns)
         left_out = self._leave_one_out(flat, columns) if loo else None
         solutions = []
         for i, alpha in enumerate(steps):
@@ -92,6 +97,7 @@ class PreparedPath:
                     intercept=b[part],
                     alpha=alpha,
                     residual=float(residuals[part].max()),
+                    remedy=REMEDY,
                     loo=None if left_out is None else left_out[:, part].copy(),
                 )
             )
@@ -114,10 +120,29 @@ class PreparedPath:
         flat = self._leave_one_out(steps.ravel(), np.tile(np.arange(q), len(steps)))
         return np.ascontiguousarray(flat.reshape(len(flat), len(steps), q).swapaxes(0, 1))
 
+    def _corrected(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return c, b and the certificate for each α and the output of its column, corrected where that is needed."""
+        y, roots = self._targets[:, columns], self._roots[:, None]
+        inner, b = self._inner(alpha, self._y[:, columns])
+        coef = roots * (self._Q @ inner)
+        residuals = relative_residuals(self.problem, self._gram, y, coef, b, alpha)
+        for _ in range(CORRECTIONS):
+            bad = np.flatnonzero((residuals > RESIDUAL) & (alpha > 0))
+            if len(bad) == 0:
+                break
+            left = y[:, bad] - b[bad] - self._gram @ coef[:, bad] - alpha[bad] * coef[:, bad] / roots**2
+            inner, shift = self._inner(alpha[bad], self._Q.T @ (roots * left))
+            better, moved = coef[:, bad] + roots * (self._Q @ inner), b[bad] + shift
+            found = relative_residuals(self.problem, self._gram, y[:, bad], better, moved, alpha[bad])
+            kept = found < GAIN * residuals[bad]
+            chosen = bad[kept]
+            coef[:, chosen], b[chosen], residuals[chosen] = better[:, kept], moved[kept], found[kept]
+        return coef, b, residuals
+
     # -- for subclasses -----------------------------------------------------------------------------------------------
 
-    def _inner(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (M + α)⁻¹QᵀW^½(y − b) and b for each α and the output of its column."""
+    def _inner(self, alpha: np.ndarray, rotated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (M + α)⁻¹QᵀW^½(y − b) and b for each α and its column of QᵀW^½y."""
         raise NotImplementedError
 
     def _leave_one_out(self, alpha: np.ndarray, columns: np.ndarray) -> np.ndarray:

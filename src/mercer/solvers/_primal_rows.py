@@ -1,4 +1,4 @@
-"""Passes over the rows of a problem in explicit features: sums for the normal equations, and residuals."""
+"""Passes over the rows of a problem in explicit features: sums for the normal equations, errors, and residuals."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from scipy import sparse
 from mercer.gram.device.tensors import host_array
 from mercer.kernels.data import Rows, take
 
+from ._primal_factor import triangle_of
 from .base import Problem
 
-MATRICES = 4  # D × D in float64: ΦᵀWΦ kept for residuals, its eigenvectors, and LAPACK's workspace of two
+MATRICES = 4  # D × D in float64: ΦᵀWΦ, its eigenvectors, and LAPACK's workspace of two
 BLOCK_BYTES = 2**22  # of features at a time, so that a block stays in the cache
 BLOCK_ROWS = 1024  # at least, if there is memory: adding up D × D matrices must not cost more than they do
 COPIES = 3  # of a block: while the map computes it, weighted, and as it is
@@ -23,13 +24,14 @@ COLUMNS = 6  # arrays of the size of y that a solution needs
 
 @dataclass
 class PrimalSums:
-    """ΦᵀWΦ, ΦᵀWy, the sums of wφ and wy about some point, and Σw; those of two sets of rows add up."""
+    """ΦᵀWΦ, ΦᵀWy, the sums of wφ and wy about some point, Σw and max |y|; those of two sets of rows add up."""
 
     normal: np.ndarray
     right: np.ndarray
     features: np.ndarray
     targets: np.ndarray
     total: float
+    largest: np.ndarray
 
     def __iadd__(self, other: PrimalSums) -> PrimalSums:
         self.normal += other.normal
@@ -37,6 +39,38 @@ class PrimalSums:
         self.features += other.features
         self.targets += other.targets
         self.total += other.total
+        self.largest = np.maximum(self.largest, other.largest)
+        return self
+
+
+@dataclass
+class PrimalTriangle:
+    """R with RᵀR = [Φ, y]ᵀW[Φ, y] about some means; those of two sets of rows make that of both."""
+
+    triangle: np.ndarray
+
+    def __iadd__(self, other: PrimalTriangle) -> PrimalTriangle:
+        self.triangle = triangle_of(np.concatenate([self.triangle, other.triangle]))
+        return self
+
+
+@dataclass
+class PrimalErrors:
+    """Sums over the errors e of a solution: ΦᵀWe, Σwe, Σwe² and Σwy², a column each; those of two sets of rows add up.
+
+    Errors and y are in the unit of the rule that they are errors of.
+    """
+
+    gradient: np.ndarray
+    level: np.ndarray
+    squares: np.ndarray
+    size: np.ndarray
+
+    def __iadd__(self, other: PrimalErrors) -> PrimalErrors:
+        self.gradient += other.gradient
+        self.level += other.level
+        self.squares += other.squares
+        self.size += other.size
         return self
 
 
@@ -49,9 +83,13 @@ class PrimalWeights:
     w : array of shape (D, p)
         The weights.
     intercept, alpha, residuals : array of shape (p,)
-        b, α and the relative residual.
+        b, α and the certificate.
     columns : int array of shape (p,)
         Of which output each column is.
+    preimage : array of shape (D, p)
+        u with c = WΦu, for the columns in which (y − ŷ)/α would be noise; NaN elsewhere.
+    factor : Eigen or Triangular
+        What inverts H = ΦᵀWΦ + αI.
     """
 
     w: np.ndarray
@@ -59,11 +97,40 @@ class PrimalWeights:
     alpha: np.ndarray
     columns: np.ndarray
     residuals: np.ndarray
+    preimage: np.ndarray
+    factor: Any
+
+
+@dataclass(frozen=True)
+class ErrorRule:
+    """y − ŷ of rows, from their features, in units of y that keep squares in range.
+
+    Parameters
+    ----------
+    w : array of shape (D, p)
+        Weights, in the unit of their column.
+    columns : int array of shape (p,)
+        Of which output each column is.
+    unit : array of shape (p,)
+        The unit.
+    mean, y_mean : array of shape (D,) and (q,)
+        Means of features and targets, 0 without an intercept.
+    """
+
+    w: np.ndarray
+    columns: np.ndarray
+    unit: np.ndarray
+    mean: np.ndarray
+    y_mean: np.ndarray
+
+    def __call__(self, phi: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the errors, given features less their mean."""
+        return np.asarray((y - self.y_mean)[:, self.columns] / self.unit - phi @ self.w)
 
 
 @dataclass(frozen=True)
 class SecondPass:
-    """c = W(y − ŷ)/α and (y − ŷ)/(1 − h) of rows, from their features.
+    """c and (y − ŷ)/(1 − h) of rows, from their features; c is W(y − ŷ)/α, or WΦu where that is nothing but rounding.
 
     Parameters
     ----------
@@ -71,8 +138,6 @@ class SecondPass:
         The solution.
     mean, y_mean : array of shape (D,) and (q,)
         Means of features and targets, 0 without an intercept.
-    eigenvalues, eigenvectors : array of shape (D,) and (D, D)
-        Of the normal equations.
     constant : float
         What an intercept adds to the leverage of a row of weight 1.
     loo : bool
@@ -82,8 +147,6 @@ class SecondPass:
     found: PrimalWeights
     mean: np.ndarray
     y_mean: np.ndarray
-    eigenvalues: np.ndarray
-    eigenvectors: np.ndarray
     constant: float
     loo: bool
 
@@ -91,12 +154,16 @@ class SecondPass:
         """Return both, given features less their mean; the second only if it was wanted."""
         found = self.found
         error = (y - self.y_mean)[:, found.columns] - phi @ found.w
-        coef = weights[:, None] * error / found.alpha
+        with np.errstate(divide="ignore", invalid="ignore"):
+            coef = weights[:, None] * error / found.alpha
+        noisy = ~np.isnan(found.preimage[0]) if len(found.preimage) else np.zeros(coef.shape[1], dtype=bool)
+        if noisy.any():
+            coef[:, noisy] = weights[:, None] * (phi @ found.preimage[:, noisy])
         if not self.loo:
             return coef, None
-        # hᵢᵢ = wᵢ Σⱼ (φᵢᵀqⱼ)²/(λⱼ + α), and wᵢ/Σw for the mean.
+        # hᵢᵢ = wᵢ φᵢᵀH⁻¹φᵢ, and wᵢ/Σw for the mean.
         distinct, where = np.unique(found.alpha, return_inverse=True)
-        h = (phi @ self.eigenvectors) ** 2 @ (1.0 / (self.eigenvalues[:, None] + distinct)) + self.constant
+        h = found.factor.leverages(distinct, phi) + self.constant
         with np.errstate(invalid="ignore", divide="ignore"):
             return coef, error / (1.0 - weights[:, None] * h)[:, where]
 
@@ -136,7 +203,8 @@ class PrimalRows:
         """Sum ΦᵀWΦ and ΦᵀWy about some means."""
         D, q = self._width, self._y.shape[1]
         total = float(self._problem.n) if self._weights is None else float(self._weights.sum())
-        sums = PrimalSums(np.zeros((D, D)), np.zeros((D, q)), np.zeros(D), np.zeros(q), total)
+        largest = np.abs(self._y).max(axis=0, initial=0.0)
+        sums = PrimalSums(np.zeros((D, D)), np.zeros((D, q)), np.zeros(D), np.zeros(q), total, largest)
         for rows, phi in self._blocks():
             phi -= mean
             target = self._y[rows] - y_mean
@@ -150,6 +218,30 @@ class PrimalRows:
                 target *= roots
             sums.normal += phi.T @ phi
             sums.right += phi.T @ target
+        return sums
+
+    def triangle(self, mean: np.ndarray, y_mean: np.ndarray) -> PrimalTriangle:
+        """Reduce the features and targets about some means to a triangle, without squaring them."""
+        found = np.zeros((0, self._width + self._y.shape[1]))
+        for rows, phi in self._blocks():
+            block = np.column_stack([phi - mean, self._y[rows] - y_mean])
+            if self._weights is not None:
+                block *= np.sqrt(self._weights[rows])[:, None]
+            found = triangle_of(np.concatenate([found, block]))
+        return PrimalTriangle(found)
+
+    def errors(self, rule: ErrorRule) -> PrimalErrors:
+        """Sum up what the errors of a solution say about it."""
+        D, p = rule.w.shape
+        sums = PrimalErrors(np.zeros((D, p)), np.zeros(p), np.zeros(p), np.zeros(p))
+        for rows, phi in self._blocks():
+            phi -= rule.mean
+            error, y = rule(phi, self._y[rows]), self._y[rows][:, rule.columns] / rule.unit
+            weighted = error if self._weights is None else self._weights[rows][:, None] * error
+            sums.gradient += phi.T @ weighted
+            sums.level += weighted.sum(axis=0)
+            sums.squares += np.einsum("ij,ij->j", weighted, error)
+            sums.size += self._sum(rows, y**2)
         return sums
 
     def second_pass(self, rule: SecondPass) -> tuple[np.ndarray, np.ndarray | None]:

@@ -9,8 +9,10 @@ import numpy as np
 
 from mercer.kernels.data import Rows, pick
 
+from ._columns import units
 from ._restricted_rows import RestrictedRows
 from .base import Problem
+from .residuals import ratios
 
 FEW = 4  # values of α for which Cholesky factors are cheaper than one eigendecomposition
 REFINEMENTS = 8  # corrections of a solution by its true residual
@@ -26,15 +28,11 @@ class Refined:
     ----------
     beta : array of shape (m, q)
         β.
-    residual : float
-        The largest ‖g − (H + αI)β‖ / ‖αβ‖ of an output.  It bounds the relative error of β, from far above where n is
-        large: rounding alone leaves a residual of some ε‖g‖, in directions in which H + αI is nothing like α.
     error : float
         The largest relative error of β as estimated, ‖(H + αI)⁻¹(g − (H + αI)β)‖ / ‖β‖.
     """
 
     beta: np.ndarray
-    residual: float
     error: float
 
 
@@ -120,12 +118,12 @@ class RestrictedRidge:
     def _refined(self, alpha: np.ndarray) -> Refined:
         """Solve, and correct as long as corrections shrink; what is returned is as good as its residual says."""
         beta, step = np.zeros_like(self._right), self._inverse(alpha, self._right)
-        best = Refined(beta, np.inf, np.inf)
+        best = Refined(beta, np.inf)
         for _ in range(1 + REFINEMENTS):
             beta = beta + step
             left = self._left_over(alpha, beta)
             step = self._inverse(alpha, left)
-            found = Refined(beta, _largest(left, alpha * beta), _largest(step, beta))
+            found = Refined(beta, _largest(step, beta))
             if found.error <= REFINED:
                 return found
             if not found.error < SHRINKING * best.error:
@@ -252,5 +250,6 @@ class LeftOut:
 
 def _largest(columns: np.ndarray, against: np.ndarray) -> float:
     """Return the largest norm of a column as a multiple of the norm of another."""
-    sizes, units = np.linalg.norm(columns, axis=0), np.linalg.norm(against, axis=0)
-    return float(np.divide(sizes, units, out=np.zeros_like(sizes), where=units > 0).max())
+    unit = units(against)
+    sizes, scales = (np.linalg.norm(one / unit, axis=0) for one in (columns, against))
+    return float(ratios(sizes, scales, np.zeros(len(unit))).max())

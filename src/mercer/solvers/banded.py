@@ -70,6 +70,8 @@ class BandedPrepared(PreparedPath):
         The matrix K, for residuals.
     """
 
+    name = "Banded"
+
     def __init__(
         self, problem: Problem, band: np.ndarray, rotation: np.ndarray, roots: np.ndarray, gram: Product
     ) -> None:
@@ -92,22 +94,21 @@ class BandedPrepared(PreparedPath):
             )
         return shifted
 
-    def _inner(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (B + α)⁻¹QᵀW^½(y − b) and b for each α and the output of its column."""
-        inner, b, _ = self._solved(alpha, columns)
+    def _inner(self, alpha: np.ndarray, rotated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (B + α)⁻¹QᵀW^½(y − b) and b for each α and its column of QᵀW^½y."""
+        inner, b, _ = self._solved(alpha, rotated)
         return inner, b
 
     def _leave_one_out(self, alpha: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        inner, _, diagonal = self._solved(alpha, columns, with_diagonal=True)
+        inner, _, diagonal = self._solved(alpha, self._y[:, columns], with_diagonal=True)
         return self._ratio(self._Q @ inner, diagonal)
 
     def _solved(
-        self, alpha: np.ndarray, columns: np.ndarray, *, with_diagonal: bool = False
+        self, alpha: np.ndarray, y: np.ndarray, *, with_diagonal: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (B + α)⁻¹QᵀW^½(y − b), b, and if asked the diagonal of G, a column for each α and its output."""
+        """Return (B + α)⁻¹QᵀW^½(y − b), b, and if asked the diagonal of G, a column for each α and y."""
         from scipy.linalg import lapack
 
-        y = self._y[:, columns]
         solved, eta, diagonal = np.empty_like(y), np.empty_like(y), np.zeros_like(y)
         penalties = np.unique(alpha)
         for some in np.array_split(penalties, -(-len(penalties) // TOGETHER)):

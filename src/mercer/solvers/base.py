@@ -3,6 +3,14 @@
 The problem is min Σᵢ wᵢ (yᵢ − f(xᵢ) − b)² + α‖f‖².  With A = K + α W⁻¹ its solution is c = A⁻¹(y − b1); with an
 unpenalised intercept b = 1ᵀA⁻¹y / 1ᵀA⁻¹1, and without one b = 0.  A solver prepares what does not depend on α once, and
 then solves for as many α as it is asked, each time with a certificate: the residual it reached.
+
+With the residual r = y − b − (K + αW⁻¹)c of any c (1ᵀc = 0 if there is an intercept) the objective P(c) is above its
+minimum by at most the duality gap rᵀWr, and that bounds all errors at once:
+
+    Σ wᵢ(f(xᵢ) + b − f*(xᵢ) − b*)² + α‖f − f*‖² = P(c) − P* ≤ rᵀWr.
+
+So √(rᵀWr / P(c)) is the certificate of every ridge solver.  It has no unit: neither targets nor kernel nor weights
+change it when they are multiplied by a number.
 """
 
 from __future__ import annotations
@@ -16,6 +24,8 @@ from mercer.gram import Gram
 from mercer.gram.budget import parse_memory
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
+
+from .evidence import RESIDUAL, is_converged, warn_not_converged
 
 
 @dataclass(frozen=True)
@@ -78,14 +88,16 @@ class Solution:
     alpha : array of shape (q,)
         The penalty of each output.
     residual : float
-        The largest ‖y − b − (K + αW⁻¹)c‖ / ‖αW⁻¹c‖ of all outputs, recomputed and not updated; for solvers in other
-        coordinates the same relative residual of their normal equations.
-    converged : bool
-        Whether the residual is as small as was asked.
+        The certificate, the largest of all outputs: √(rᵀWr / P) with r = y − b − (K + αW⁻¹)c and the objective P, both
+        computed from c and not updated; solvers in other coordinates bound the same gap there.
+    tolerance : float
+        The residual up to which the solution counts as found.
     n_iter : int
         Iterations, 0 for direct solvers.
     loo : array of shape (n, q), optional
         Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ), if asked for.
+    remedy : str
+        What to do if it has not converged.
     """
 
     centers: Rows
@@ -93,9 +105,19 @@ class Solution:
     intercept: np.ndarray
     alpha: np.ndarray
     residual: float
-    converged: bool = True
+    tolerance: float = RESIDUAL
     n_iter: int = 0
     loo: np.ndarray | None = None
+    remedy: str = "raise alpha, or scale the columns of the data"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the residual is as small as was asked."""
+        return is_converged(self.residual, self.tolerance)
+
+    def explicit(self, columns: Any = slice(None)) -> Any:
+        """Return the function in explicit features, if it was found there; the coefficients are all there is here."""
+        return None
 
 
 class Prepared(Protocol):
@@ -112,3 +134,20 @@ class Solver(Protocol):
 
     def prepare(self, problem: Problem) -> Prepared:
         """Do what does not depend on α."""
+
+
+class PreparedRidge:
+    """What the prepared solvers here share: :meth:`solve` is an attempt, and a warning if it did not converge."""
+
+    name = "ridge"
+
+    def solve(self, alpha: Any, *, loo: bool = False) -> Any:
+        """Solve for one α per output, with leave-one-out residuals if asked."""
+        solution = self.attempt(alpha, loo=loo)
+        if not solution.converged:
+            warn_not_converged(self.name, solution.residual, solution.tolerance, solution.remedy)
+        return solution
+
+    def attempt(self, alpha: Any, *, loo: bool = False) -> Any:
+        """Solve as well as this solver can, and leave it to the caller to look at the residual."""
+        raise NotImplementedError

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from mercer.gram.device.tensors import host_array
 
 from ._iteration import Iteration
 from ._products import Products
-from .base import Problem, Solution
+from .base import PreparedRidge, Problem, Solution
 from .preconditioner import Preconditioner
 
 SMALL = 2000  # ranks up to this are cheap, so that they may even reach n
@@ -34,7 +32,8 @@ class ConjugateGradient:
     Parameters
     ----------
     tolerance : float, default=1e-6
-        Stop when ‖y − b − Ac‖ ≤ tolerance · ‖αW⁻¹c‖ for every output, which is the relative error of y − f.
+        Stop when the certificate is at most this for every output, about when ‖y − b − Ac‖ ≤ tolerance · ‖αW⁻¹c‖ in
+        the norm of W, which is the relative error of y − f.
     max_iter : int, default=1000
         The most products with K, not counting those that certify.
     rank : int or "auto", default="auto"
@@ -80,8 +79,10 @@ class ConjugateGradient:
         return PreparedConjugateGradient(self, problem)
 
 
-class PreparedConjugateGradient:
+class PreparedConjugateGradient(PreparedRidge):
     """A problem with its products and its preconditioner, which every α shares."""
+
+    name = "ConjugateGradient"
 
     def __init__(self, solver: ConjugateGradient, problem: Problem, products: Products | None = None) -> None:
         self.solver, self.problem = solver, problem
@@ -105,7 +106,7 @@ class PreparedConjugateGradient:
 
         return DevicePreconditioner(gram, self.products.place(problem.noise), rank, rng)
 
-    def solve(self, alpha: np.ndarray, *, loo: bool = False) -> Solution:
+    def attempt(self, alpha: np.ndarray, *, loo: bool = False) -> Solution:
         """Solve for one α per output; leave-one-out residuals need the diagonal of A⁻¹, which this does not have."""
         if loo:
             raise ValueError(
@@ -133,16 +134,15 @@ class PreparedConjugateGradient:
                 if state.active and state.since_start and state.since_start % CHECK == 0:
                     self._grow_if_it_pays(state)
             state.certify()
-        if not state.converged:
-            self._warn(state)
         return Solution(
             centers=problem.X,
             coef=np.asarray(host_array(state.coef)),
             intercept=state.intercept,
             alpha=alpha,
             residual=state.residual,
-            converged=state.converged,
+            tolerance=solver.tolerance,
             n_iter=state.n_iter,
+            remedy=_remedy(state),
         )
 
     def _grow_if_it_pays(self, state: Iteration) -> None:
@@ -160,20 +160,17 @@ class PreparedConjugateGradient:
             P.grow(rank)
             state.restart()
 
-    def _warn(self, state: Iteration) -> None:
-        tolerance = self.solver.tolerance
-        if state.indefinite:
-            advice = "the kernel matrix is not positive semi-definite: check it with k.certificate()"
-        elif state.stalled:
-            advice = "rounding in float64 allows no more: raise alpha or the tolerance, or use the Cholesky solver"
-        else:
-            advice = "raise max_iter, the rank of the preconditioner or alpha"
-        warnings.warn(
-            f"ConjugateGradient stopped after {state.n_iter} iterations at a relative residual of "
-            f"{state.residual:.1e}, above the tolerance {tolerance:.1e}; {advice}.",
-            ConvergenceWarning,
-            stacklevel=3,
+
+def _remedy(state: Iteration) -> str:
+    stopped = f"it stopped after {state.n_iter} iterations"
+    if state.indefinite:
+        return f"{stopped}, because the kernel matrix is not positive semi-definite: check it with k.certificate()"
+    if state.stalled:
+        return (
+            f"{stopped}, because rounding in float64 allows no more: raise alpha, scale the columns of the data, or "
+            "use the Cholesky solver"
         )
+    return f"{stopped}: raise max_iter, the rank of the preconditioner or alpha"
 
 
 def _products(problem: Problem) -> Any:

@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.gram import Gram
 from mercer.gram.budget import require, show_bytes
 
-from .base import Prepared, Problem, Solution
+from .base import Prepared, PreparedRidge, Problem, Solution
+from .evidence import RESIDUAL, is_converged
 from .refinement import Refined, System, refine
 from .residuals import penalties
 from .shared_triangles import SharedTriangles
@@ -43,7 +44,8 @@ class Cholesky:
         kernels without a native form, whose entries are not to be evaluated again and again, as long as that fits into
         memory, and single otherwise.
     tolerance : float, default=1e-8
-        The relative residual asked for.  An answer whose residual is rounding in float64, ε tr(K)‖c‖, is accepted too.
+        The relative residual ‖y − b − Ac‖ / ‖αW⁻¹c‖ to aim at.  Where rounding in float64 does not allow it, a solution
+        counts as found up to a certificate of 1e-5, and not beyond.
 
     Notes
     -----
@@ -84,7 +86,7 @@ class Cholesky:
         return CholeskyPrepared(problem, self)
 
 
-class CholeskyPrepared:
+class CholeskyPrepared(PreparedRidge):
     """A problem with its matrix in memory.
 
     Parameters
@@ -94,6 +96,8 @@ class CholeskyPrepared:
     options : Cholesky
         Precision and tolerance.
     """
+
+    name = "Cholesky"
 
     def __init__(self, problem: Problem, options: Cholesky) -> None:
         self.problem = problem
@@ -120,7 +124,7 @@ class CholeskyPrepared:
             self._matrix = self._evaluate(np.float64)  # values beyond 3e38
         self._factored: float | None = None  # the α whose factor is there
 
-    def solve(self, alpha: Any, *, loo: bool = False) -> Solution:
+    def attempt(self, alpha: Any, *, loo: bool = False) -> Solution:
         """Solve for one α per output, with leave-one-out residuals if asked; equal penalties share a factor."""
         alpha = penalties(alpha, self._y.shape[1])
         if (alpha == 0).any():
@@ -132,19 +136,20 @@ class CholeskyPrepared:
             self._to_double()
         coef, intercept = np.empty_like(self._y), np.empty(len(alpha))
         left_out = np.empty_like(self._y) if loo else None
-        residual, n_iter, met = 0.0, 0, True
+        residual, n_iter = 0.0, 0
         for value in np.unique(alpha):
             columns = alpha == value
             found = self._solve_one(float(value), self._y[:, columns])
             coef[:, columns], intercept[columns] = found.coef, found.intercept
-            residual, n_iter, met = max(residual, found.residuals.max()), max(n_iter, found.n_iter), met and found.met
+            residual, n_iter = np.maximum(residual, found.residuals.max()), max(n_iter, found.n_iter)
             if left_out is not None:
                 left_out[:, columns] = self._leave_one_out(float(value), found.coef)
-        if not met:
-            warnings.warn(self._advice(residual), ConvergenceWarning, stacklevel=2)
         # A factor in float64 is a direct solution: what follows it is one check.
         n_iter = 0 if self._matrix.dtype == np.float64 and n_iter == 1 else n_iter
-        return Solution(self.problem.X, coef, intercept, alpha, float(residual), met, n_iter, left_out)
+        tolerance = max(self.options.tolerance, RESIDUAL)
+        return Solution(
+            self.problem.X, coef, intercept, alpha, float(residual), tolerance, n_iter, left_out, self._remedy()
+        )
 
     # -- one penalty ----------------------------------------------------------------------------------------------
 
@@ -152,11 +157,11 @@ class CholeskyPrepared:
         constant = self.problem.fit_intercept if constant is None else constant
         self._factor(alpha)
         double = self._matrix.dtype == np.float64
-        system = System(self._matrix if double else self._gram, alpha * self._noise, constant, self._matrix.trace)
+        system = System(self._matrix if double else self._gram, alpha * self._noise, constant)
         last = double or not self._fits_double or self.options.precision == "single"
         limits = PATIENT if last and not double else QUICK
         found = refine(system, y, self._matrix.solve, self.options.tolerance, **limits)
-        if found.met or last:
+        if last or is_converged(found.residuals.max(), self.options.tolerance):
             return found
         self._to_double()
         return self._solve_one(alpha, y, constant)
@@ -236,15 +241,13 @@ class CholeskyPrepared:
         self._factored = None
         self._matrix = self._evaluate(np.float64)
 
-    def _advice(self, residual: float) -> str:
-        needed = show_bytes(self._bytes(np.float64))
+    def _remedy(self) -> str:
         if self._matrix.dtype == np.float64:
-            advice = "alpha is too small for this kernel matrix; give a larger alpha, or use the spectral solver"
-        elif self.options.precision == "single":
-            advice = "use precision='auto' or 'double', or a larger alpha"
-        else:
-            advice = f"a factor in float64 would do but needs {needed} of memory; give that, or a larger alpha"
-        return (
-            f"Cholesky: refinement reached a relative residual of {residual:.1e}, not {self.options.tolerance:.1e}; "
-            + advice
-        )
+            return (
+                "alpha is too small for this kernel matrix: raise alpha, scale the columns of the data or the kernel, "
+                "or use the spectral solver"
+            )
+        if self.options.precision == "single":
+            return "use precision='auto' or 'double', or raise alpha"
+        needed = show_bytes(self._bytes(np.float64))
+        return f"a factor in float64 would do but needs {needed} of memory; give that, or raise alpha"

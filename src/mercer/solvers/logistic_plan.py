@@ -19,7 +19,7 @@ from ._products import width
 from .base import Problem
 from .logistic_loss import LogisticLoss
 from .newton import Minimum, State, minimise
-from .plan import PATIENCE, RATE, Plan
+from .plan import DOUBLE, PATIENCE, SINGLE, Plan
 
 SOLVERS = ("newton", "newton-cg", "nystroem")
 CENTERS = 2000  # of Nyström features whose number was not given
@@ -65,7 +65,7 @@ def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None 
         "newton-cg": PRODUCTS * float(n) * n * (entry + 2 * q),
         "nystroem": n * centers * (centers + entry) + STEPS * q * q * n * float(centers) ** 2,
     }
-    rates = {"newton": RATE["cholesky"] / 2, "newton-cg": RATE["cg"], "nystroem": RATE["nystroem"]}
+    rates = {"newton": DOUBLE, "newton-cg": SINGLE, "nystroem": DOUBLE}
     speed, where, cheap = float(default_threads()), "", n * q <= DIRECT_LIMIT
     if problem.device is not None:
         where = f", on {problem.device}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from mercer.features.nystroem import independent
@@ -20,13 +18,12 @@ from ._factor import GrowingFactor
 from ._restricted import RestrictedRidge
 from ._restricted_rows import RestrictedRows
 from ._sampling import some_rows
-from .base import Prepared, Problem, Solution
+from .base import Prepared, PreparedRidge, Problem, Solution
 
 FIRST = 256  # centres to begin with
 POINTS_PER_CENTRE = 4  # among which pivoting looks for centres, so that it costs less than the fit
 JUDGES = 5000  # rows whose leave-one-out errors decide whether more centres pay
 IMPROVEMENT = 0.01
-TOLERANCE = 1e-6  # of the solution
 
 
 @dataclass(frozen=True)
@@ -87,8 +84,10 @@ class Nystroem:
         return PreparedNystroem(self, problem)
 
 
-class PreparedNystroem:
+class PreparedNystroem(PreparedRidge):
     """Centres, and the sums over all rows that every α shares."""
+
+    name = "Nystroem"
 
     def __init__(
         self,
@@ -121,7 +120,7 @@ class PreparedNystroem:
         """The centres in use."""
         return self._ridge.centers
 
-    def solve(self, alpha: np.ndarray, *, loo: bool = False) -> Solution:
+    def attempt(self, alpha: np.ndarray, *, loo: bool = False) -> Solution:
         """Solve for one α per output, with more centres first if their number was left open and they pay."""
         outputs = self.problem.y.shape[1]
         alpha = np.asarray(alpha, dtype=np.float64)
@@ -131,21 +130,14 @@ class PreparedNystroem:
             self._grow(alpha)
         ridge = self._ridge
         found = ridge.solve(alpha)
-        if not found.error <= TOLERANCE:
-            warnings.warn(
-                f"Nystroem knows its solution up to a relative error of {found.error:.1e} only, above {TOLERANCE:.0e}, "
-                "because alpha is too small for float64; raise alpha or take fewer centres.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
         return Solution(
             centers=ridge.centers,
             coef=ridge.coefficients(found.beta),
             intercept=ridge.intercept(found.beta),
             alpha=alpha,
-            residual=found.residual,
-            converged=found.error <= TOLERANCE,
+            residual=found.error,
             loo=ridge.loo(alpha, found.beta) if loo else None,
+            remedy="alpha is too small for float64: raise alpha, or take fewer centres",
         )
 
     def _grow(self, alpha: np.ndarray) -> None:

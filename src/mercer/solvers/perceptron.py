@@ -25,7 +25,7 @@ from mercer.kernels.processors import default_threads
 
 from ._perceptron_walks import PoolWalk, Slate, Sweep, Walk, margins
 from ._products import width
-from .plan import RATE, Plan
+from .plan import SINGLE, Plan
 
 BLOCK = 512  # points between two products: fewer cost calls, more cost kernel values inside the blocks
 DENSE_BYTES = 2**25  # of kernel values that are kept for all epochs rather than computed again
@@ -210,7 +210,7 @@ class Perceptron:
         flops = entries[way] * (2.0 * width(X) + 20.0)
         block = self._block(most, m)
         needed = {"dense": dense, "pool": 8.0 * (most + block) * block, "sweep": 12.0 * block * block + 16.0 * m}[way]
-        return Plan(way, reason, int(needed), flops, flops / (RATE["cg"] * default_threads()))
+        return Plan(way, reason, int(needed), flops, flops / (SINGLE * default_threads()))
 
     def learn(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from mercer.gram.budget import MemoryBudgetError, parse_memory, show_bytes
 from mercer.gram.program import UnsupportedError, lower
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Kernel
 from mercer.kernels.data import take
 from mercer.kernels.processors import default_threads
 
@@ -24,18 +24,25 @@ CLASSES = {
     "nystroem": "Nystroem",
 }  # fmt: skip
 SOLVERS = tuple(CLASSES)
-PRIMAL_LIMIT = 5000  # features up to which their normal equations are cheap
-SPECTRAL_LIMIT = 5000  # points up to which all eigenvectors are
-MANY = 8000  # points from which iterations may beat a factorisation
-EASY = 0.05  # of the mean k(x, x): at 0.1 cg was measured to take half of the time of cholesky, at 0.01 more
+EXACT = ("primal", "spectral", "cholesky", "cg")  # Nyström centres change the problem
+UNPENALISED = ("primal", "spectral")  # that take α = 0 as the limit
+SPECTRAL_LIMIT = 5000  # points up to which all eigenvectors are affordable, whatever else there is
+EASY = 0.05  # of the mean k(x, x): a penalty from which on conjugate gradients take few iterations
 PATIENCE = 3600.0  # seconds after which an approximation is the better answer
 CENTERS = 4096  # that a Nyström model grows to at most, if their number was not given
 CUBES = 20  # times m³: choosing m centres, factors of their matrix and of the sums
 RANK = 1000  # of the preconditioner
-ITERATIONS = 50  # of conjugate gradients with such a preconditioner, typically
+FEW, MANY = 60, 300  # iterations of conjugate gradients, where the penalty is large and where nothing is known of it
+PASSES = 3  # over the features of all rows: sums, errors, coefficients
+SLOW = 50  # times the operations of a native entry: one that Python computes
 TILE = 2**26  # bytes in work at a time, at most
-# Operations a second and core, as the growth table of benchmarks/ridge.py showed them on two cores with AVX-512.
-RATE = {"primal": 4e9, "spectral": 3.5e10, "cholesky": 8e10, "cg": 8e10, "nystroem": 3.5e10}
+# Operations a second and core, by what is done; benchmarks/plan.py prints what they give beside what is measured.
+SINGLE = 8e10  # factors and products in float32
+DOUBLE = 4e10  # the same in float64, large
+EIGEN = 3.5e10  # all eigenvectors
+ENTRIES = 2e10  # kernel values and features
+STREAM = 8e8  # numbers read from memory
+OVERHEAD = 1e-3  # seconds of a fit of nothing
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,9 @@ def plan(
     solver: str = "auto",
     n_centers: int | None = None,
 ) -> Plan:
-    """Choose the solver of a ridge problem.
+    """Choose the solver of a ridge problem: the one of least time expected among those that are exact and fit.
+
+    Nyström centres, which change the problem, are taken only if nothing else fits, or would take more than an hour.
 
     Parameters
     ----------
@@ -120,19 +129,20 @@ def plan(
     >>> from mercer.solvers.plan import plan
     >>> print(plan(Polynomial(degree=2), n=200_000, d=20, memory="1GB").reason)
     the kernel has 231 explicit features, fewer than the 200000 points
-    >>> [plan(Gaussian(), n, 8, loo=n < 5000, memory="4GB").solver for n in (1_000, 20_000, 50_000, 5_000_000)]
-    ['spectral', 'cholesky', 'cg', 'nystroem']
+    >>> [plan(Gaussian(), n, 8, memory="4GB").solver for n in (1_000, 20_000, 50_000, 5_000_000)]
+    ['cholesky', 'cholesky', 'cg', 'nystroem']
     """
     for name, count in (("n", n), ("d", d), ("outputs", outputs), ("alphas", alphas), ("n_centers", n_centers)):
         if count is not None or name not in ("d", "n_centers"):
             _check_count(name, count)
     if solver not in ("auto", *SOLVERS):
         raise ValueError(f"solver must be 'auto' or one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
-    budget = parse_memory(memory)
-    estimates = _Estimates(n, d or 20, _features(kernel, d), outputs, alphas, budget, n_centers)
+    estimates = _Estimates(
+        n, d or 20, _features(kernel, d), outputs, alphas, parse_memory(memory), n_centers, loo, _is_native(kernel)
+    )
     if solver != "auto":
-        return _forced(solver, estimates, budget, kernel)
-    return _chosen(estimates, budget, loo)
+        return _forced(solver, estimates, kernel)
+    return _chosen(estimates, EXACT)
 
 
 def plan_problem(
@@ -140,29 +150,33 @@ def plan_problem(
 ) -> Plan:
     """Choose the solver of a problem that is there, for one α per output.
 
-    Beside its size this looks at what may go wrong: with α = 0, or a kernel not proved positive semi-definite, a matrix
-    may have no Cholesky factor, and up to 5,000 points its eigenvalues are computed instead.  And many points with a
-    large penalty take conjugate gradients so few iterations that they are done before a factor would be.
+    Beside its size this looks at the penalty.  Without one, a matrix may have no Cholesky factor, and only eigenvalues
+    or explicit features find the limit; with a large one, conjugate gradients take few iterations.
     """
-    X, kernel, n = problem.X, problem.kernel, problem.n
     if problem.device is not None:
         return _device_plan(problem, alpha, solver, loo, n_centers)
-    columns = _columns(kernel, X)
-    counts: dict[str, Any] = {"outputs": len(alpha), "alphas": len(np.unique(alpha)), "memory": problem.memory}
-    counts["n_centers"] = n_centers
-    chosen = plan(kernel, n, columns, loo=loo, solver=solver, **counts)
-    if (alpha == 0).any():
-        reason = "without a penalty the matrix may be singular, which only its eigenvalues tell"
-    elif chosen.solver == "cholesky" and kernel.theorem() is None and not isinstance(kernel, Precomputed):
-        reason = "the kernel is not proved positive semi-definite, and eigenvalues may have any sign"
-    elif solver == "auto" and not loo and chosen.solver == "cholesky" and n >= MANY and _is_easy(problem, alpha):
-        reason = "with so large a penalty conjugate gradients take few iterations, and no factor is needed"
-        return replace(plan(kernel, n, columns, loo=loo, solver="cg", **counts), reason=reason)
-    else:
-        return chosen
-    if solver != "auto" or n > SPECTRAL_LIMIT or chosen.solver == "spectral":
-        return chosen
-    return replace(plan(kernel, n, columns, loo=loo, solver="spectral", **counts), reason=reason)
+    kernel, columns = problem.kernel, _columns(problem.kernel, problem.X)
+    if solver not in ("auto", *SOLVERS):
+        raise ValueError(f"solver must be 'auto' or one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
+    shape: tuple[int, ...] = getattr(problem.X, "shape", ())
+    width = int(shape[1]) if len(shape) == 2 else 20
+    estimates = _Estimates(
+        problem.n, width, _features(kernel, columns), len(alpha), len(np.unique(alpha)), problem.memory,
+        n_centers, loo, _is_native(kernel), easy=_is_easy(problem, alpha),
+    )  # fmt: skip
+    if solver != "auto":
+        return _forced(solver, estimates, kernel)
+    if (alpha > 0).all():
+        return _chosen(estimates, EXACT)
+    able = [name for name in UNPENALISED if estimates.fits(name)]
+    if not able:
+        least = min(estimates.memory(name) for name in UNPENALISED)
+        raise MemoryBudgetError(
+            f"without a penalty {problem.n} points need the eigenvalues of their matrix, {show_bytes(least)}, but the "
+            f"memory budget is {show_bytes(problem.memory)}; give a positive alpha, more memory or fewer points"
+        )
+    reason = "without a penalty the matrix may be singular, which only its eigenvalues or explicit features tell"
+    return estimates.plan(min(able, key=estimates.seconds), reason)
 
 
 def _device_plan(problem: Problem, alpha: np.ndarray, solver: str, loo: bool, n_centers: int | None) -> Plan:
@@ -178,12 +192,17 @@ def _device_plan(problem: Problem, alpha: np.ndarray, solver: str, loo: bool, n_
 
 
 def _is_easy(problem: Problem, alpha: np.ndarray) -> bool:
-    """Whether α is a good part of k(x, x) everywhere, for a kernel whose products the native core computes."""
+    """Whether α is a good part of k(x, x) everywhere."""
+    return float((alpha.min() * problem.noise).min()) >= EASY * float(problem.kernel.diag(problem.X).mean())
+
+
+def _is_native(kernel: Kernel) -> bool:
+    """Whether the native core computes the kernel's values."""
     try:
-        lower(problem.kernel.traced())
+        lower(kernel.traced())
     except UnsupportedError:
         return False
-    return float((alpha.min() * problem.noise).min()) >= EASY * float(problem.kernel.diag(problem.X).mean())
+    return True
 
 
 def make_solver(name: str, random_state: Any = None, n_centers: int | None = None) -> Solver:
@@ -205,6 +224,9 @@ class _Estimates:
     alphas: int
     budget: int
     given: int | None  # centres
+    loo: bool
+    native: bool
+    easy: bool = False
 
     def memory(self, solver: str) -> float:
         n, q = self.n, self.outputs
@@ -231,24 +253,40 @@ class _Estimates:
             return min(self.given, self.n)
         return int(max(1, min(CENTERS, self.n, math.sqrt(self.budget / 96.0))))
 
-    def flops(self, solver: str) -> float:
-        n, q = float(self.n), self.outputs
-        entry = 2.0 * self.d + 20.0
+    @property
+    def entry(self) -> float:
+        """Operations of one kernel value."""
+        return (2.0 * self.d + 20.0) * (1 if self.native else SLOW)
+
+    def work(self, solver: str) -> list[tuple[float, float]]:
+        """Return the operations of a solver, each part with its rate."""
+        n, q, p = float(self.n), self.outputs, self.alphas
         if solver == "primal":
             D = self.features
-            return n * D * (D + 2 * q) + self.alphas * D**3 / 3
+            solving = n * D * (D + 2 * q * (PASSES - 1) + (D * p if self.loo else 0))
+            return [(PASSES * 20.0 * n * D, ENTRIES), (solving, DOUBLE), (9 * D**3 + p * q * 4 * D * D, EIGEN)]
         if solver == "spectral":
-            return entry * n * n / 2 + 9 * n**3 + self.alphas * q * 4 * n * n
+            return [(self.entry * n * n / 2, ENTRIES), (9 * n**3 + p * q * (4 + 2 * self.loo) * n * n, EIGEN)]
         if solver == "cholesky":
-            return entry * n * n / 2 + self.alphas * n**3 / 3 + 4 * n * n * q
+            double = self.loo or not self.native
+            cubes = p * n**3 / 3 * (3 if self.loo else 1)
+            return [(self.entry * n * n / 2, ENTRIES), (cubes + 4 * n * n * q * p, DOUBLE if double else SINGLE)]
         if solver == "cg":
-            return n * self.rank * (self.rank + entry) + ITERATIONS * n * n * (entry + 2 * q * self.alphas)
+            steps = FEW if self.easy else MANY
+            kept = not self.native and 8 * n * n <= self.budget / 2
+            entries = self.entry * n * n * (0.5 if kept else steps)
+            rest = n * self.rank**2 + steps * 2 * n * n * q * p
+            parts = [(entries, ENTRIES if kept or not self.native else SINGLE), (rest, DOUBLE)]
+            return [*parts, (steps * n * n, STREAM)] if kept else parts
         # A number that was not given doubles until it is enough, which costs a third more than the last time alone.
-        growing = 1.0 if self.given is not None else 4 / 3
-        return growing * (n * self.centers * (self.centers + entry) + CUBES * self.centers**3)
+        growing, m = 1.0 if self.given is not None else 4 / 3, float(self.centers)
+        return [(growing * n * m * self.entry, ENTRIES), (growing * (n * m * m + CUBES * m**3), DOUBLE)]
+
+    def flops(self, solver: str) -> float:
+        return sum(amount for amount, _ in self.work(solver))
 
     def seconds(self, solver: str) -> float:
-        return self.flops(solver) / (RATE[solver] * default_threads())
+        return OVERHEAD + sum(amount / rate for amount, rate in self.work(solver)) / default_threads()
 
     def plan(self, solver: str, reason: str) -> Plan:
         return Plan(solver, reason, int(self.memory(solver)), self.flops(solver), self.seconds(solver))
@@ -256,29 +294,39 @@ class _Estimates:
     def fits(self, solver: str) -> bool:
         if solver == "primal" and not math.isfinite(self.features):
             return False
-        return self.memory(solver) <= self.budget
+        return not (solver == "cg" and self.loo) and self.memory(solver) <= self.budget
+
+    def reason(self, solver: str) -> str:
+        """Why this one, if it is the quickest of all that fit."""
+        n, limit = self.n, show_bytes(self.budget)
+        if solver == "primal":
+            few = "fewer than" if self.features < n else "not many more than"
+            return f"the kernel has {int(self.features)} explicit features, {few} the {n} points"
+        if solver == "spectral":
+            wish = f"{self.alphas} penalties" if self.alphas > 1 else "leave-one-out residuals"
+            return f"{wish} of {n} points come from one eigendecomposition"
+        if solver == "cholesky":
+            return f"the {n} × {n} matrix in float32 fits into the budget of {limit}, and nothing is quicker"
+        if self.easy:
+            return "with so large a penalty conjugate gradients take few iterations, and no factor is needed"
+        size = "would take long to factorise" if self.fits("cholesky") else f"does not fit into the budget of {limit}"
+        return f"the {n} × {n} matrix {size}, so only products with it are used"
 
 
-def _chosen(estimates: _Estimates, budget: int, loo: bool) -> Plan:
-    n, D, limit = estimates.n, estimates.features, show_bytes(budget)
-    if n > D and D <= PRIMAL_LIMIT and estimates.fits("primal"):
-        return estimates.plan("primal", f"the kernel has {int(D)} explicit features, fewer than the {n} points")
-    many = estimates.alphas > 1
-    if (many or loo) and n <= SPECTRAL_LIMIT and estimates.fits("spectral"):
-        wish = f"{estimates.alphas} penalties" if many else "leave-one-out residuals"
-        return estimates.plan("spectral", f"{wish} of {n} points come from one eigendecomposition")
-    fits = estimates.fits("cholesky")
-    if fits and not estimates.seconds("cholesky") > max(PATIENCE, estimates.seconds("cg")):
-        return estimates.plan("cholesky", f"the {n} × {n} matrix in float32 fits into the budget of {limit}")
-    size = "would take long to factorise" if fits else f"does not fit into the budget of {limit}"
-    if loo:
-        why = f"the {n} × {n} matrix {size}, and leave-one-out residuals of fewer centres are exact too"
-    elif estimates.seconds("cg") > PATIENCE:
-        why = f"products with all pairs of {n} points would take {_show_seconds(estimates.seconds('cg'))}"
-    elif estimates.fits("cg"):
-        return estimates.plan("cg", f"the {n} × {n} matrix {size}, so only products with it are used")
+def _chosen(estimates: _Estimates, names: tuple[str, ...]) -> Plan:
+    """Return the plan of least time among the solvers that fit, or Nyström centres where that is too long."""
+    n, limit = estimates.n, show_bytes(estimates.budget)
+    able = [name for name in names if estimates.fits(name)]
+    best = min(able, key=estimates.seconds, default=None)
+    if best is not None and estimates.seconds(best) <= PATIENCE:
+        return estimates.plan(best, estimates.reason(best))
+    if best is not None:
+        why = f"all that is exact would take {_show_seconds(estimates.seconds(best))} for {n} points"
+    elif estimates.loo:
+        why = f"the {n} × {n} matrix does not fit into the budget of {limit}, and leave-one-out residuals of fewer "
+        why += "centres are exact too"
     else:
-        why = f"the {n} × {n} matrix {size}"
+        why = f"the {n} × {n} matrix does not fit into the budget of {limit}"
     if not estimates.fits("nystroem"):
         least = min(estimates.memory(name) for name in ("cg", "nystroem"))
         raise MemoryBudgetError(
@@ -288,13 +336,14 @@ def _chosen(estimates: _Estimates, budget: int, loo: bool) -> Plan:
     return estimates.plan("nystroem", f"{why}, so up to {estimates.centers} centres stand for all points")
 
 
-def _forced(solver: str, estimates: _Estimates, budget: int, kernel: Kernel) -> Plan:
+def _forced(solver: str, estimates: _Estimates, kernel: Kernel) -> Plan:
+    budget = estimates.budget
     if solver == "primal" and not math.isfinite(estimates.features):
         raise ValueError(
             f"solver='primal' needs a kernel with finitely many explicit features, and data with columns; got "
             f"{kernel!r}; use solver='auto'"
         )
-    if not estimates.fits(solver):
+    if estimates.memory(solver) > budget:
         others = [name for name in SOLVERS if name != solver and estimates.fits(name)]
         remedy = f"solver={others[0]!r} would fit with {show_bytes(estimates.memory(others[0]))}" if others else ""
         if solver in ("spectral", "cholesky"):

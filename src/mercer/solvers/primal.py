@@ -6,15 +6,32 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
+from mercer.expansion import ExplicitFunction
 from mercer.features.explicit import ExplicitMap
 from mercer.gram.budget import require
 from mercer.kernels.data import Rows, take
 
-from ._primal_rows import COLUMNS, COPIES, MATRICES, PrimalRows, PrimalWeights, SecondPass, features_of
-from .base import Problem, Solution
-from .residuals import penalties
+from ._columns import units
+from ._primal_factor import Eigen, Triangular
+from ._primal_rows import (
+    COLUMNS,
+    COPIES,
+    MATRICES,
+    ErrorRule,
+    PrimalErrors,
+    PrimalRows,
+    PrimalWeights,
+    SecondPass,
+    features_of,
+)
+from .base import PreparedRidge, Problem, Solution
+from .evidence import RESIDUAL, is_converged
+from .residuals import ROUNDING, penalties, ratios
+
+CORRECTIONS = 2  # of a solution by its true gradient
+SAME = 1e-5  # of f: up to which two forms of it count as the same function
+REMEDY = "the features differ too much in size for float64: scale the columns of the data, or raise alpha"
 
 
 @dataclass(frozen=True)
@@ -22,12 +39,15 @@ class Primal:
     """Solve (ΦᵀWΦ + αI)w = ΦᵀW(y − b) for the D weights w of the kernel's explicit features, f(x) = φ(x)ᵀw.
 
     One pass over blocks of rows sums ΦᵀWΦ and ΦᵀWy (nD² operations) about the weighted means if there is an intercept;
-    Φ itself is never stored.  One eigendecomposition of the D × D matrix then serves every α.  A last pass turns w into
-    the coefficients c = W(y − Φw − b)/α of the expansion, and gives the leave-one-out residuals
-    eᵢ = (yᵢ − ŷᵢ)/(1 − hᵢᵢ).
+    Φ itself is never stored.  One eigendecomposition of the D × D matrix then serves every α.  A second pass looks at
+    the errors e that the rows themselves have: with the gradient g = ΦᵀWe − αw the objective P is above its minimum by
+    gᵀ(ΦᵀWΦ + αI)⁻¹g, and √ of that over P is the residual.  Where α is not far above the rounding of the sums, or the
+    residual is not small, the rows are reduced once more to a triangle that never squares the features (2nD²
+    operations), which survives features of very different size.  A last pass gives the coefficients
+    c = W(y − Φw − b)/α of the expansion, and the leave-one-out residuals eᵢ = (yᵢ − ŷᵢ)/(1 − hᵢᵢ).
 
-    The residual of a solution is ‖ΦᵀW(y − b) − (ΦᵀWΦ + αI)w‖ / ‖ΦᵀW(y − b)‖.  Coefficients are residuals divided by α,
-    so that for a very small α they carry the rounding of y divided by α: then predict with w, which does not.
+    For a very small α those coefficients would be the rounding of y divided by α.  Then, and at α = 0, c is the
+    smallest one with the same f.
 
     Examples
     --------
@@ -88,13 +108,19 @@ class PrimalSolution(Solution):
     w: np.ndarray | None = None
     feature_map: Any = None
 
+    def explicit(self, columns: Any = slice(None)) -> ExplicitFunction | None:
+        """Return some outputs as a function of the explicit features."""
+        assert self.w is not None
+        intercept = self.intercept if columns == slice(None) else self.intercept[0]
+        return ExplicitFunction(self.feature_map, self.w[columns], intercept)
+
     def predict(self, X: Rows) -> np.ndarray:
         """Return φ(x)ᵀw + b for all x, in O(D) for each."""
         assert self.w is not None
         return np.asarray(features_of(self.feature_map, X) @ self.w + self.intercept)
 
 
-class PrimalPrepared:
+class PrimalPrepared(PreparedRidge):
     """The normal equations of a problem, decomposed.
 
     Parameters
@@ -104,6 +130,8 @@ class PrimalPrepared:
     rows : PrimalRows
         The sums over its rows, wherever those are.
     """
+
+    name = "Primal"
 
     def __init__(self, problem: Problem, rows: PrimalRows) -> None:
         self.problem, self._rows, self.feature_map = problem, rows, rows.feature_map
@@ -116,19 +144,23 @@ class PrimalPrepared:
             sums.normal -= sums.total * np.outer(moved, moved)
             sums.right -= sums.total * np.outer(moved, moved_y)
             mean, y_mean = mean + moved, y_mean + moved_y
-        self._mean, self._y_mean, self._normal, self._right = mean, y_mean, sums.normal, sums.right
-        values, self.eigenvectors = linalg.eigh(self._normal, driver="evd", check_finite=False)
-        values[np.abs(values) <= 8 * np.finfo(np.float64).eps * np.trace(self._normal)] = 0.0
-        self.eigenvalues = values
-        self._inner = self.eigenvectors.T @ self._right
+        self._mean, self._y_mean, self._outputs = mean, y_mean, sums.right.shape[1]
+        self._unit = units(sums.largest[None])
+        self._eigen = Eigen(sums.normal, sums.right)
+        self._triangular: Triangular | None = None
 
-    def solve(self, alpha: Any, *, loo: bool = False) -> PrimalSolution:
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Eigenvalues of ΦᵀWΦ in ascending order, those that are rounding set to 0."""
+        return self._eigen.values
+
+    def attempt(self, alpha: Any, *, loo: bool = False) -> PrimalSolution:
         """Solve for one α per output, with leave-one-out residuals if asked."""
-        return self.path([penalties(alpha, self._right.shape[1])], loo=loo)[0]
+        return self.path([penalties(alpha, self._outputs)], loo=loo)[0]
 
     def path(self, alphas: Any, *, loo: bool = False) -> list[PrimalSolution]:
-        """Solve for many penalties, of shape (p,) or (p, q), with one pass over the data for all of them."""
-        q = self._right.shape[1]
+        """Solve for many penalties, of shape (p,) or (p, q), with the same passes over the data for all of them."""
+        q = self._outputs
         found = self.weights(alphas)
         coef, left_out = self._rows.second_pass(self.second_pass(found, loo))
         parts = [slice(i * q, (i + 1) * q) for i in range(len(found.alpha) // q)]
@@ -140,6 +172,7 @@ class PrimalPrepared:
                 alpha=found.alpha[part],
                 residual=float(found.residuals[part].max()),
                 loo=None if left_out is None else left_out[:, part].copy(),
+                remedy=REMEDY,
                 w=found.w[:, part].copy(),
                 feature_map=self.feature_map,
             )
@@ -147,31 +180,23 @@ class PrimalPrepared:
         ]
 
     def weights(self, alphas: Any) -> PrimalWeights:
-        """Return the weights of the features for many penalties, of shape (p,) or (p, q), without a pass."""
-        q = self._right.shape[1]
+        """Return the weights of the features for many penalties, of shape (p,) or (p, q), with their certificates."""
+        q = self._outputs
         steps = np.array([penalties(row, q) for row in alphas])
-        if (steps == 0).any():
-            raise ValueError(
-                "Primal needs alpha > 0, got 0, because the coefficients of the expansion are residuals divided by "
-                "alpha. Give a positive alpha, or use the spectral solver"
-            )
         alpha, columns = steps.ravel(), np.tile(np.arange(q), len(steps))
-        inverse = 1.0 / (self.eigenvalues[:, None] + alpha)
-        w = self.eigenvectors @ (inverse * self._inner[:, columns])
-        # One step of refinement takes out what the decomposition rounded.
-        w += self.eigenvectors @ (inverse * (self.eigenvectors.T @ self._left(w, alpha, columns)))
-        residuals = np.linalg.norm(self._left(w, alpha, columns), axis=0)
-        scale = np.linalg.norm(self._right, axis=0)[columns]
-        residuals = np.divide(residuals, scale, out=np.zeros_like(scale), where=scale > 0)
-        b = self._y_mean[columns] - self._mean @ w
-        return PrimalWeights(w, b if self.problem.fit_intercept else np.zeros(len(b)), alpha, columns, residuals)
+        if self._triangular is None and self._eigen.suits(alpha):
+            found = self._judged(self._eigen, alpha, columns)
+            if is_converged(found.residuals.max(), RESIDUAL):
+                return found
+        if self._triangular is None:
+            reduced = self._rows.triangle(self._mean, self._y_mean)
+            self._triangular = Triangular(reduced.triangle, len(self._mean))
+        return self._judged(self._triangular, alpha, columns)
 
     def second_pass(self, found: PrimalWeights, loo: bool) -> SecondPass:
         """Return what turns rows into coefficients and leave-one-out residuals."""
-        return SecondPass(
-            found, self._mean, self._y_mean, self.eigenvalues, self.eigenvectors,
-            1.0 / self._total if self.problem.fit_intercept else 0.0, loo,
-        )  # fmt: skip
+        constant = 1.0 / self._total if self.problem.fit_intercept else 0.0
+        return SecondPass(found, self._mean, self._y_mean, constant, loo)
 
     def effective_dof(self, alpha: float) -> float:
         """Return the trace of the map from y to the fitted values: Σ λⱼ/(λⱼ + α), and 1 for an intercept."""
@@ -179,5 +204,54 @@ class PrimalPrepared:
         positive = self.eigenvalues[self.eigenvalues > 0]
         return float((positive / (positive + value)).sum()) + float(self.problem.fit_intercept)
 
-    def _left(self, w: np.ndarray, alpha: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return np.asarray(self._right[:, columns] - self._normal @ w - alpha * w)
+    def _judged(self, factor: Eigen | Triangular, alpha: np.ndarray, columns: np.ndarray) -> PrimalWeights:
+        """Solve, look at the errors that the rows themselves have, and correct the solution by them while that helps.
+
+        With the gradient g = ΦᵀWe − αw of half the objective, this is above its minimum by gᵀH⁻¹g exactly.
+        """
+        unit = self._unit[columns]
+        w = factor.weights(alpha, columns) / unit
+        best = np.full(len(alpha), np.inf)
+        kept, gradient, level = w, np.zeros_like(w), np.zeros(len(alpha))
+        for _ in range(1 + CORRECTIONS):
+            sums = self._rows.errors(ErrorRule(w, columns, unit, self._mean, self._y_mean))
+            left = sums.gradient - alpha * w
+            step = factor.inverse(alpha, left)
+            residuals = self._residuals(factor, alpha, w, sums, left, step)
+            better = residuals < best
+            kept, gradient = np.where(better, w, kept), np.where(better, left, gradient)
+            level, best = np.where(better, sums.level, level), np.where(better, residuals, best)
+            if is_converged(best.max(), RESIDUAL) or not better.any():
+                break
+            w = w + step
+        b = np.zeros(len(alpha))
+        if self.problem.fit_intercept:
+            b = self._y_mean[columns] - self._mean @ kept * unit + level / self._total * unit
+        preimage = self._preimage(factor, alpha, kept, gradient) * unit
+        return PrimalWeights(kept * unit, b, alpha, columns, best, preimage, factor)
+
+    def _residuals(
+        self, factor: Eigen | Triangular, alpha: np.ndarray, w: np.ndarray, sums: PrimalErrors, left: np.ndarray,
+        step: np.ndarray,
+    ) -> np.ndarray:  # fmt: skip
+        """Return √(gᵀH⁻¹g / P) of each column; at α = 0, where P may be 0, relative to y in place of √P."""
+        gap = np.maximum(np.einsum("ij,ij->j", left, step), 0.0)
+        taken = sums.level**2 / self._total if self.problem.fit_intercept else 0.0
+        objective = sums.squares - taken + alpha * np.einsum("ij,ij->j", w, w)
+        size = np.sqrt(sums.size)
+        residuals = ratios(np.sqrt(gap), np.where(alpha > 0, np.sqrt(objective), size), ROUNDING * size)
+        known = np.array([factor.is_known(float(one)) for one in alpha])
+        return np.where(known, residuals, np.inf)
+
+    def _preimage(
+        self, factor: Eigen | Triangular, alpha: np.ndarray, w: np.ndarray, gradient: np.ndarray
+    ) -> np.ndarray:
+        """Return u with c = WΦu for columns whose c = W(y − ŷ)/α would give another function than w does, else NaN.
+
+        Φᵀc differs from w by g/α, and the values of the two functions by Φg/α.
+        """
+        u = np.full_like(w, np.nan)
+        noisy = (alpha == 0) | (factor.lengths(gradient) > SAME * alpha * factor.lengths(w))
+        if noisy.any():
+            u[:, noisy] = factor.preimage(w[:, noisy])
+        return u

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._columns import dots
+from ._columns import dots, units
 from ._directions import Directions
-from .residuals import ROUNDING, Product
+from .residuals import ROUNDING, Product, ratios
 
 
 @dataclass
 class Refined:
-    """What refinement has reached: c, b, the true relative residual of each column, products used and success."""
+    """What refinement has reached: c, b, the certificate √(rᵀWr/P) of each column, and the products used."""
 
     coef: np.ndarray
     intercept: np.ndarray
     residuals: np.ndarray
     n_iter: int
-    met: bool
 
 
 @dataclass(frozen=True)
@@ -35,33 +34,43 @@ class System:
         The diagonal αW⁻¹.
     constant : bool
         Whether there is a b.
-    trace : float
-        The trace of K, the scale of rounding.
     """
 
     gram: Product
     shift: np.ndarray
     constant: bool
-    trace: float
 
     def apply(self, V: np.ndarray) -> np.ndarray:
         """Return (K + diag(shift))V."""
         return self.gram @ V + self.shift * V
 
+    def level(self, r: np.ndarray) -> np.ndarray:
+        """Return the b that leaves the least of r by the weights, which are one over the shift; 0 if there is none."""
+        if not self.constant:
+            return np.zeros(r.shape[1])
+        weights = self.shift.min() / self.shift
+        return np.asarray((weights * r).sum(axis=0) / weights.sum())
+
     def centred(self, r: np.ndarray) -> np.ndarray:
         """Return r without what b can take up."""
-        return r - r.mean(axis=0) if self.constant else r
+        return r - self.level(r)
 
     def relative(self, r: np.ndarray, coef: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return ‖r‖/‖αW⁻¹c‖ of each column, 0 where r is nothing but the rounding of y."""
-        norm = np.linalg.norm(r, axis=0)
-        scale = np.maximum(np.linalg.norm(self.shift * coef, axis=0), np.finfo(np.float64).tiny)
-        return np.where(norm <= ROUNDING * np.linalg.norm(y, axis=0), 0.0, norm / scale)
+        """Return ‖r‖/‖αW⁻¹c‖ of each column in the norm of W, 0 where r is nothing but the rounding of y."""
+        norm, size = self._norms(r), self._norms(y)
+        return ratios(norm, self._norms(self.shift * coef), ROUNDING * size)
 
-    def is_rounding(self, r: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """Whether ‖r‖ ≤ ε tr(K)‖c‖ for each column: then c is exact for a matrix that differs from K by rounding."""
-        floor = np.finfo(np.float64).eps * self.trace * np.linalg.norm(coef, axis=0)
-        return np.asarray(np.linalg.norm(r, axis=0) <= floor)
+    def certify(self, r: np.ndarray, coef: np.ndarray, y: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """Return √(rᵀWr/P) of each column, 0 where r is nothing but the rounding of y."""
+        errors = r + self.shift * coef
+        image = y - intercept - errors
+        # Divided by α: W is the inverse of the shift then.
+        objective = self._norms(errors) ** 2 + np.abs(np.sum(coef * image, axis=0))
+        return ratios(self._norms(r), np.sqrt(objective), ROUNDING * self._norms(y))
+
+    def _norms(self, V: np.ndarray) -> np.ndarray:
+        """Return √(VᵀWV/α) of each column."""
+        return np.asarray(np.sqrt(np.sum(V**2 / self.shift, axis=0)))
 
 
 def refine(
@@ -86,7 +95,7 @@ def refine(
     solve : callable
         An approximate inverse of K + diag(shift), applied to arrays of shape (n, r).
     tolerance : float
-        The residual to reach, relative to ‖αW⁻¹c‖.  What float64 cannot improve is accepted in the end as well.
+        The residual to aim at, relative to ‖αW⁻¹c‖ in the norm of W.
     patience : int
         Stop if the residual has not halved in so many iterations.
     max_iter : int
@@ -101,10 +110,12 @@ def refine(
     >>> import numpy as np
     >>> from mercer.solvers.refinement import System, refine
     >>> K, y = np.array([[4.0, 2.0], [2.0, 3.0]]), np.array([[8.0], [8.0]])
-    >>> found = refine(System(K, np.ones((2, 1)), False, 7.0), y, lambda r: r / 5.0)
-    >>> found.met, found.coef.round(6).ravel().tolist()
+    >>> found = refine(System(K, np.ones((2, 1)), False), y, lambda r: r / 5.0)
+    >>> bool(found.residuals.max() <= 1e-8), found.coef.round(6).ravel().tolist()
     (True, [1.0, 1.5])
     """
+    unit = units(y)
+    y = y / unit
     eta = solve(np.ones((len(y), 1))) if system.constant else None
 
     def precondition(r: np.ndarray) -> np.ndarray:
@@ -148,7 +159,6 @@ def refine(
     if not (exact and small.all()):
         coef = best_coef
         left = y - system.apply(coef)
-    intercept = left.mean(axis=0) if system.constant else np.zeros(y.shape[1])
-    relative = system.relative(left - intercept, coef, y)
-    small = (relative <= tolerance) | system.is_rounding(left - intercept, coef)
-    return Refined(coef, intercept, relative, n_iter, bool(small.all()))
+    intercept = system.level(left)
+    residuals = system.certify(left - intercept, coef, y, intercept)
+    return Refined(coef * unit, intercept * unit, residuals, n_iter)

@@ -72,6 +72,9 @@ def device_eigh(K: np.ndarray, device: Any) -> tuple[np.ndarray, np.ndarray]:
 class SpectralPrepared(PreparedPath):
     """A decomposed problem.
 
+    A penalty of at most 8ε·tr(W^½KW^½) is lost beside eigenvalues that cannot be told from 0: in their directions it is
+    taken as the limit α → 0, like 0 itself, because 1/α times what is rounding there would be nothing but noise.
+
     Parameters
     ----------
     problem : Problem
@@ -86,12 +89,15 @@ class SpectralPrepared(PreparedPath):
         The matrix K, for residuals.
     """
 
+    name = "Spectral"
+
     def __init__(
         self, problem: Problem, eigenvalues: np.ndarray, eigenvectors: np.ndarray, roots: np.ndarray, gram: Product
     ) -> None:
         super().__init__(problem, eigenvectors, roots, gram)
         self.eigenvalues = eigenvalues
         self.eigenvectors = eigenvectors
+        self._lost = LOST * float(np.abs(eigenvalues).sum())
         null = eigenvalues == 0
         if np.linalg.norm(self._one[null]) <= len(null) * np.finfo(np.float64).eps * np.linalg.norm(self._one):
             self._one[null] = 0.0  # a constant that the kernel can fit: a small α must not blow up its rounding
@@ -103,7 +109,7 @@ class SpectralPrepared(PreparedPath):
         fitted = float(self.eigenvalues @ inverse[:, 0])
         if not self.problem.fit_intercept:
             return fitted
-        if value == 0:
+        if value <= self._lost:
             return fitted + float(self._has_null_intercept(null))
         scaled = self._one**2 * inverse[:, 0]
         return fitted + float(value * (scaled @ inverse[:, 0]) / scaled.sum())
@@ -111,32 +117,34 @@ class SpectralPrepared(PreparedPath):
     # -- in the coordinates of the eigenvectors -------------------------------------------------------------------
 
     def _inverse(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return 1/(λ + α), 0 where nothing is to be divided by, and which eigenvalues are 0."""
+        """Return 1/(λ + α), 0 where there is nothing but rounding to divide by, and which eigenvalues are 0."""
+        null = self.eigenvalues == 0
         shifted = self.eigenvalues[:, None] + alpha
         inverse = np.zeros_like(shifted)
-        np.divide(1.0, shifted, out=inverse, where=shifted != 0)
-        return inverse, self.eigenvalues == 0
+        lost = null[:, None] & (alpha <= self._lost)
+        np.divide(1.0, shifted, out=inverse, where=~lost & (shifted != 0))
+        return inverse, null
 
     def _has_null_intercept(self, null: np.ndarray) -> bool:
         """Whether the constant is partly outside what the kernel can fit, so that it is decided there as α → 0."""
         return bool((self._one[null] ** 2).sum() > NULL_SHARE * (self._one**2).sum())
 
-    def _inner(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _inner(self, alpha: np.ndarray, rotated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (Λ + α)⁻¹QᵀW^½(y − b) and b, one column for each α."""
         inverse, null = self._inverse(alpha)
-        y, one = self._y[:, columns], self._one[:, None]
+        y, one = rotated, self._one[:, None]
         b = np.zeros(len(alpha))
         if self.problem.fit_intercept:
             weight = inverse * one
             if self._has_null_intercept(null):
-                weight[:, alpha == 0] = one * null[:, None]
+                weight[:, alpha <= self._lost] = one * null[:, None]
             b = (weight * y).sum(axis=0) / (weight * one).sum(axis=0)
         return inverse * (y - b * one), b
 
     def _leave_one_out(self, alpha: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return cᵢ/Gᵢᵢ, G the inverse of A (less ηηᵀ/1ᵀη with an intercept)."""
         inverse, null = self._inverse(alpha)
-        free = (alpha == 0) & null.any()
+        free = (alpha <= self._lost) & null.any()
         result = np.empty((len(inverse), len(alpha)))
         if not free.all():
             result[:, ~free] = self._ratio(*self._parts(inverse[:, ~free], alpha[~free], columns[~free]))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer.gram.budget import require
-from mercer.gram.device.tensors import host_array, load_torch
+from mercer.gram.device.tensors import host_array, load_torch, on_device
 from mercer.solvers._iteration import Iteration
-from mercer.solvers.base import Problem, Solution
-from mercer.solvers.residuals import penalties
+from mercer.solvers.base import PreparedRidge, Problem, Solution
+from mercer.solvers.evidence import RESIDUAL
+from mercer.solvers.residuals import penalties, relative_residuals
 
 from .cg import DeviceProducts
 from .triangles import inverse_factor
@@ -20,10 +19,11 @@ from .triangles import inverse_factor
 DOUBLE = 2 * 8  # bytes for each pair of points: the matrix and its factor
 SINGLE = 4 + 2  # the factor in its place, and tiles of the float64 matrix
 STEPS = 300  # of refinement
-TOLERANCE = 1e-8
+TOLERANCE = 1e-8  # that refinement aims at
+REMEDY = "alpha is too small for this kernel matrix: raise alpha, or scale the columns of the data or the kernel"
 
 
-class DeviceCholesky:
+class DeviceCholesky(PreparedRidge):
     """A problem on a device, factorised once for each α.
 
     Parameters
@@ -31,6 +31,8 @@ class DeviceCholesky:
     problem : Problem
         The problem, with a device.
     """
+
+    name = "Cholesky"
 
     def __init__(self, problem: Problem) -> None:
         n = problem.n
@@ -46,7 +48,7 @@ class DeviceCholesky:
         self._noise = self.products.place(problem.noise)
         self._K: Any = self.products.gram.dense(np.float64) if self.double else None
 
-    def solve(self, alpha: Any, *, loo: bool = False) -> Solution:
+    def attempt(self, alpha: Any, *, loo: bool = False) -> Solution:
         """Solve for one α per output, with leave-one-out residuals if asked."""
         alpha = penalties(alpha, self._y.shape[1])
         if not self.double:
@@ -60,16 +62,17 @@ class DeviceCholesky:
             coef[:, columns], intercept[columns] = found, b
             if left_out is not None:
                 left_out[:, columns] = errors
-        penalty = coef.new_tensor(alpha) * self._noise[:, None] * coef
-        rest = self._y - coef.new_tensor(intercept) - self._K @ coef - penalty
-        size = penalty.norm(dim=0)
-        relative = torch.where(size > 0, rest.norm(dim=0) / size, torch.zeros_like(size))
+        found = host_array(coef)
+        relative = relative_residuals(
+            self.problem, _Stored(self._K), np.asarray(self.problem.y, dtype=np.float64), found, intercept, alpha
+        )
         return Solution(
             centers=self.problem.X,
-            coef=host_array(coef),
+            coef=found,
             intercept=intercept,
             alpha=alpha,
             residual=float(relative.max()),
+            remedy=REMEDY,
             loo=None if left_out is None else host_array(left_out),
         )
 
@@ -132,22 +135,26 @@ class DeviceCholesky:
             while state.active and state.n_iter < STEPS:
                 state.step()
             state.certify()
-        if not state.converged:
-            warnings.warn(
-                f"Cholesky refined its float32 factor to a relative residual of {state.residual:.1e}, above "
-                f"{TOLERANCE:.0e}; raise alpha, or use the conjugate gradient solver.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
         return Solution(
             centers=self.problem.X,
             coef=host_array(state.coef),
             intercept=state.intercept,
             alpha=alpha,
             residual=state.residual,
-            converged=state.converged,
+            tolerance=RESIDUAL,
             n_iter=state.n_iter,
+            remedy="its factor in float32 cannot be refined further: raise alpha, or use the conjugate gradient solver",
         )
+
+
+class _Stored:
+    """A matrix on a device that multiplies arrays of the host."""
+
+    def __init__(self, K: Any) -> None:
+        self._K = K
+
+    def __matmul__(self, V: Any) -> np.ndarray:
+        return np.asarray(host_array(self._K @ on_device(V, self._K.device, np.float64)))
 
 
 class SingleFactor:

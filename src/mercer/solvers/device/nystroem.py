@@ -7,11 +7,9 @@ that ten or twenty iterations of two fused products each are enough, and no matr
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from mercer.gram import Gram
@@ -20,7 +18,7 @@ from mercer.gram.device.stream import CrossProducts
 from mercer.gram.device.tensors import host_array, load_torch, on_device
 from mercer.kernels.data import pick
 from mercer.solvers._sampling import some_rows
-from mercer.solvers.base import Problem, Solution
+from mercer.solvers.base import PreparedRidge, Problem, Solution
 from mercer.solvers.residuals import penalties
 
 from .cg import DevicePreconditioner
@@ -33,7 +31,7 @@ DEFAULT = 4096
 JITTER = 64 * float(np.finfo(np.float64).eps)  # of the trace, added to K_mm until it has a factor
 
 
-class DeviceNystroem:
+class DeviceNystroem(PreparedRidge):
     """Centres chosen, K_mm factorised; every α shares them.
 
     Parameters
@@ -43,6 +41,8 @@ class DeviceNystroem:
     problem : Problem
         The problem, with a device.
     """
+
+    name = "Nystroem"
 
     def __init__(self, solver: Any, problem: Problem) -> None:
         torch = load_torch()
@@ -69,7 +69,7 @@ class DeviceNystroem:
         self._gram = self._triangle.T @ self._triangle
         self._torch = torch
 
-    def solve(self, alpha: Any, *, loo: bool = False) -> Solution:
+    def attempt(self, alpha: Any, *, loo: bool = False) -> Solution:
         """Solve for one α per output."""
         if loo:
             raise ValueError(
@@ -90,21 +90,15 @@ class DeviceNystroem:
         intercept = mean
         if self.problem.fit_intercept:
             intercept = mean - (self._weights * self._products.down(coef)).sum(0) / self._total
-        if worst > TOLERANCE:
-            warnings.warn(
-                f"Nystroem stopped after {steps} iterations at a relative residual of {worst:.1e}, above "
-                f"{TOLERANCE:.0e}; raise alpha, or take fewer centres.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
         return Solution(
             centers=self.centers,
             coef=host_array(coef),
             intercept=np.asarray(host_array(intercept)),
             alpha=alpha,
             residual=worst,
-            converged=worst <= TOLERANCE,
+            tolerance=TOLERANCE,
             n_iter=steps,
+            remedy=f"it stopped after {steps} iterations: raise alpha, or take fewer centres",
         )
 
     def _choose(self, count: int, selection: str, rng: np.random.RandomState) -> np.ndarray:

@@ -1,0 +1,43 @@
+"""Whether a fit is done: decided here for every solver, from the certificate that is reported next to the answer.
+
+A certificate is a number that is 0 at the solution and has no unit: a relative residual, or a relative duality gap.  A
+fit has converged if and only if its certificate is at most the tolerance; whatever made a solver stop does not count.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+RESIDUAL = 1e-5  # of ridge: the root of the relative duality gap, so that objectives are right to ten digits
+
+
+def is_converged(certificate: float, tolerance: float) -> bool:
+    """Whether a certificate is as small as was asked; one that is no number certifies nothing.
+
+    Examples
+    --------
+    >>> is_converged(1e-9, 1e-6), is_converged(0.45, 1e-6), is_converged(float("nan"), 1e-6)
+    (True, False, False)
+    """
+    return bool(certificate <= tolerance)
+
+
+def warn_not_converged(
+    name: str,
+    certificate: float,
+    tolerance: float,
+    remedy: str,
+    *,
+    kind: str = "relative residual",
+    stacklevel: int = 3,
+) -> None:
+    """Say once what was reached, what was asked for, and what to do."""
+    reached = f"{certificate:.1e}" if np.isfinite(certificate) else "not known"
+    warnings.warn(
+        f"{name} has not converged: its {kind} is {reached}, above {tolerance:.1e}; {remedy}",
+        ConvergenceWarning,
+        stacklevel=stacklevel + 1,
+    )
