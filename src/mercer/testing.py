@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from scipy import sparse
 from mercer.certify.verdict import Refuted
 from mercer.gram import Gram
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, is_frame, length, pick, take
-from mercer.solvers.base import Problem, Solution, Solver
+from mercer.kernels.data import Rows, is_frame, length, take
+
+from ._solver_laws import check_solver
 
 __all__ = ["check_gram", "check_kernel", "check_solver"]
 
@@ -105,104 +105,6 @@ def check_gram(kernel: Kernel, X: Rows, Z: Rows | None = None, *, rtol: float | 
         _close(gram.rows(some), reference[some], rtol * size, kernel, f"{label}some rows")
         if gram.symmetric:
             _close(gram.diag(), np.diag(reference), rtol * size, kernel, f"{label}diag")
-
-
-def check_solver(solver: Solver, kernel: Kernel, X: Rows, *, alpha: float = 0.1, rtol: float = 1e-5) -> None:
-    """Check the laws of a ridge solver, with and without weights and an intercept, for two targets at once.
-
-    The gradient of Σ wᵢ(yᵢ − f(xᵢ) − b)² + α‖f‖² vanishes over all expansions at the solution's centres, and by b; the
-    residual that is claimed is the one there is; the solution is linear in the targets and the same again; and
-    leave-one-out residuals, unless the solver declines them with a ValueError, are those of refitting.
-
-    Parameters
-    ----------
-    solver : Solver
-        The solver.
-    kernel : Kernel
-        A kernel, positive semi-definite.
-    X : collection
-        A few dozen points.
-    alpha : float, default=0.1
-        The penalty of the first target; the second has twice that.
-    rtol : float, default=1e-5
-        Allowed error, relative to the size of what is compared.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import Gaussian
-    >>> from mercer.solvers import Spectral
-    >>> check_solver(Spectral(), Gaussian(), np.random.default_rng(0).normal(size=(30, 2)))
-    """
-    n = length(X)
-    angles = np.arange(n, dtype=np.float64)
-    y = np.column_stack([np.sin(angles) + 1.0, np.cos(2.0 * angles)])
-    penalty = np.array([alpha, 2.0 * alpha])
-    for weights in (None, 1.5 + np.sin(3.0 * angles)):
-        for fit_intercept in (False, True):
-            problem = Problem(kernel, X, y, weights, fit_intercept)
-            case = f"{type(solver).__name__} {'with' if fit_intercept else 'without'} an intercept, "
-            case += "unweighted" if weights is None else "weighted"
-            _check_solution(case, solver, problem, penalty, rtol)
-            _check_left_out(case, solver, problem, penalty, rtol)
-
-
-def _check_solution(case: str, solver: Solver, problem: Problem, alpha: np.ndarray, rtol: float) -> None:
-    prepared = solver.prepare(problem)
-    found = prepared.solve(alpha)
-    coef, b = np.asarray(found.coef), np.asarray(found.intercept)
-    m = length(found.centers)
-    _law(coef.shape == (m, 2) and b.shape == (2,), case, f"coef and intercept have shapes {coef.shape} and {b.shape}")
-    K, inner = problem.kernel(problem.X, found.centers), problem.kernel(found.centers)
-    w = np.ones(problem.n) if problem.weights is None else problem.weights
-    errors = w[:, None] * (problem.y - b - K @ coef)
-    gradient, size = K.T @ errors - alpha * (inner @ coef), np.abs(K.T @ (w[:, None] * problem.y)).max()
-    worst = float(np.abs(gradient).max() / size)
-    _law(worst <= rtol, case, f"the gradient at its solution is {worst:.1e} of that at 0, above {rtol:.1e}")
-    total = np.abs(errors.sum(axis=0) if problem.fit_intercept else b).max()
-    _law(total <= rtol * np.abs(w @ problem.y).max(), case, f"the intercept {b} leaves weighted errors of {total:.1e}")
-    if found.centers is problem.X:
-        penalties = alpha * coef / w[:, None]
-        left = np.linalg.norm(errors / w[:, None] - penalties, axis=0) / np.linalg.norm(penalties, axis=0)
-        honest = float(left.max()) <= 10 * found.residual + rtol
-        _law(honest, case, f"it claims a residual of {found.residual:.1e}, but has {float(left.max()):.1e}")
-    _law(bool(found.converged), case, "it says that it did not converge")
-    _same(case, "solving twice", prepared.solve(alpha), found, 1.0, rtol)
-    doubled = solver.prepare(replace(problem, y=2.0 * problem.y)).solve(alpha)
-    _same(case, "twice the targets", doubled, found, 2.0, rtol)
-
-
-def _same(case: str, what: str, other: Solution, found: Solution, factor: float, rtol: float) -> None:
-    if length(other.centers) != length(found.centers):
-        return  # centres were drawn anew
-    scale = factor * float(np.abs(found.coef).max())
-    gap = float(np.abs(np.asarray(other.coef) - factor * np.asarray(found.coef)).max())
-    _law(gap <= 100 * rtol * scale, case, f"{what} changes the coefficients by {gap:.1e} where they reach {scale:.1e}")
-
-
-def _check_left_out(case: str, solver: Solver, problem: Problem, alpha: np.ndarray, rtol: float) -> None:
-    try:
-        found = solver.prepare(problem).solve(alpha, loo=True)
-    except ValueError:  # it has none, and says so
-        return
-    if found.centers is not problem.X:
-        return  # with centres held fixed, refitting would have to hold them too
-    residuals = found.loo
-    assert residuals is not None, f"{case}: it was asked for leave-one-out residuals, and gave none"
-    for i in (0, problem.n // 2):
-        others = np.delete(np.arange(problem.n), i)
-        weights = None if problem.weights is None else problem.weights[others]
-        without = replace(problem, X=pick(problem.X, others), y=problem.y[others], weights=weights)
-        fit = solver.prepare(without).solve(alpha)
-        value = problem.kernel(pick(problem.X, [i]), fit.centers) @ fit.coef + fit.intercept
-        gap = float(np.abs(problem.y[i] - value[0] - residuals[i]).max())
-        allowed = 100 * rtol * float(np.abs(problem.y).max())
-        _law(gap <= allowed, case, f"the leave-one-out residual of point {i} is off by {gap:.1e} from refitting")
-
-
-def _law(holds: bool, case: str, message: str) -> None:
-    if not holds:
-        raise AssertionError(f"{case}: {message}")
 
 
 def _transposed(K: np.ndarray, V: np.ndarray) -> np.ndarray:

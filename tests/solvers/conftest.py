@@ -47,7 +47,9 @@ def true_residual(problem, solution):
     errors = problem.y - solution.intercept - K @ solution.coef
     left = errors - solution.alpha * solution.coef / w
     objective = (w * errors**2).sum(axis=0) + solution.alpha * (solution.coef * (K @ solution.coef)).sum(axis=0)
-    return np.sqrt((w * left**2).sum(axis=0) / objective).max()
+    centre = (w * problem.y).sum(axis=0) / w.sum() if problem.fit_intercept else 0.0
+    scale = objective + 1e-12 * (w * (problem.y - centre) ** 2).sum(axis=0)
+    return np.sqrt((w * left**2).sum(axis=0) / scale).max()
 
 
 def make_problem(n=30, d=3, q=2, *, fit_intercept=False, weighted=False, kernel=None, seed=0, dtype=np.float64):

@@ -92,8 +92,9 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
     X_fit_ : data
         The training data (the Gram matrix if it was precomputed).
     residual_ : float
-        The certificate: √(rᵀWr / P) with the residual r = y − b − (K + αW⁻¹)c and the value P of what is minimised.  P
-        is above its minimum by at most rᵀWr, which bounds the error of all fitted values and of f itself.  Solutions
+        The certificate: √(rᵀWr / S) with the residual r = y − b − (K + αW⁻¹)c and the value S of what is minimised, to
+        which a millionth of the targets is added.  That value is above its minimum by at most rᵀWr, which bounds the
+        error of all fitted values and of f itself.  Solutions
         in explicit features bound the same gap by their gradient, those of Nyström centres give the relative size of
         the next correction.
     converged_ : bool

@@ -12,7 +12,7 @@ from ._directions import Directions
 from ._products import Products
 from .evidence import is_converged
 from .preconditioner import Preconditioner
-from .residuals import ratios
+from .residuals import NEGLIGIBLE, product_rounding, ratios
 
 DROP = 1e-3  # by which the updated residual falls before it is compared with the true one
 STALLS = 3  # certificates without progress before rounding is blamed
@@ -44,6 +44,7 @@ class Iteration:
         self._K, self._P, self._y, self._noise = products, preconditioner, y, noise[:, None]
         self._weights = noise.min() / self._noise
         self._roots = self._noise**-0.5
+        self._diagonal = abs(products.place(products.gram.diag()))[:, None]
         self.alpha, self._centred, self._tolerance = alpha, fit_intercept, tolerance
         self._coef = zeros(y)
         self._intercept = self._level(y)
@@ -53,7 +54,7 @@ class Iteration:
         # A residual that is only rounding of y, as that of constant targets, is as good as none.
         self._floor = 8 * np.finfo(np.float64).eps * self._norms(y)
         self._true = self._norms(self._R)
-        self._updated = self._true.copy()
+        self._updated, self._spread = self._true.copy(), self._true.copy()
         self._drop = np.full(len(alpha), DROP if products.single else 0.0)
         self._best, self._failures = math.inf, 0
         self._done = self._true <= self._floor
@@ -100,7 +101,7 @@ class Iteration:
 
     @property
     def residual(self) -> float:
-        """The largest √(rᵀWr/P) of a column, as of the last certificate."""
+        """The largest √(rᵀWr/S) of a column, as of the last certificate."""
         return float(self._certificate.max())
 
     def remaining(self) -> float:
@@ -156,7 +157,9 @@ class Iteration:
         self._true[live] = self._updated[live] = self._norms(R)
         self._size[live] = self._norms(size)
         objective = self._norms(errors) ** 2 + self.alpha[live] * np.abs(dots(coef, image))
-        self._certificate[live] = ratios(self._true[live], np.sqrt(objective), self._floor[live])
+        blind = product_rounding(self._roots, self._diagonal, coef)
+        scale = np.hypot(np.sqrt(objective), NEGLIGIBLE * self._spread[live])
+        self._certificate[live] = ratios(np.hypot(self._true[live], blind), scale, self._floor[live])
         self._done[live] = [is_converged(one, self._tolerance) for one in self._certificate[live]]
         self._resting = self._done.copy()
         if self.converged:

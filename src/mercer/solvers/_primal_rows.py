@@ -56,7 +56,7 @@ class PrimalTriangle:
 
 @dataclass
 class PrimalErrors:
-    """Sums over the errors e of a solution: ΦᵀWe, Σwe, Σwe² and Σwy², a column each; those of two sets of rows add up.
+    """Sums over the errors e of a solution: ΦᵀWe, Σwe, Σwe², Σwy² and Σw(y − ȳ)²; those of two sets of rows add up.
 
     Errors and y are in the unit of the rule that they are errors of.
     """
@@ -65,12 +65,14 @@ class PrimalErrors:
     level: np.ndarray
     squares: np.ndarray
     size: np.ndarray
+    spread: np.ndarray
 
     def __iadd__(self, other: PrimalErrors) -> PrimalErrors:
         self.gradient += other.gradient
         self.level += other.level
         self.squares += other.squares
         self.size += other.size
+        self.spread += other.spread
         return self
 
 
@@ -233,15 +235,17 @@ class PrimalRows:
     def errors(self, rule: ErrorRule) -> PrimalErrors:
         """Sum up what the errors of a solution say about it."""
         D, p = rule.w.shape
-        sums = PrimalErrors(np.zeros((D, p)), np.zeros(p), np.zeros(p), np.zeros(p))
+        sums = PrimalErrors(np.zeros((D, p)), np.zeros(p), np.zeros(p), np.zeros(p), np.zeros(p))
         for rows, phi in self._blocks():
             phi -= rule.mean
             error, y = rule(phi, self._y[rows]), self._y[rows][:, rule.columns] / rule.unit
+            mean = rule.y_mean[rule.columns] / rule.unit
             weighted = error if self._weights is None else self._weights[rows][:, None] * error
             sums.gradient += phi.T @ weighted
             sums.level += weighted.sum(axis=0)
             sums.squares += np.einsum("ij,ij->j", weighted, error)
             sums.size += self._sum(rows, y**2)
+            sums.spread += self._sum(rows, (y - mean) ** 2)
         return sums
 
     def second_pass(self, rule: SecondPass) -> tuple[np.ndarray, np.ndarray | None]:

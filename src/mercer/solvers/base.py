@@ -9,8 +9,9 @@ minimum by at most the duality gap rᵀWr, and that bounds all errors at once:
 
     Σ wᵢ(f(xᵢ) + b − f*(xᵢ) − b*)² + α‖f − f*‖² = P(c) − P* ≤ rᵀWr.
 
-So √(rᵀWr / P(c)) is the certificate of every ridge solver.  It has no unit: neither targets nor kernel nor weights
-change it when they are multiplied by a number.
+So √(rᵀWr / S) is the certificate of every ridge solver, with S = P(c) + (1e-6)² Σ wᵢ(yᵢ − ȳ)²: a fit that is closer to
+the targets than a millionth of them is not judged by how much closer it could be.  It has no unit: neither targets nor
+kernel nor weights change it when they are multiplied by a number.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Solution:
     alpha : array of shape (q,)
         The penalty of each output.
     residual : float
-        The certificate, the largest of all outputs: √(rᵀWr / P) with r = y − b − (K + αW⁻¹)c and the objective P, both
+        The certificate, the largest of all outputs: √(rᵀWr / S) with r = y − b − (K + αW⁻¹)c and S as above, both
         computed from c and not updated; solvers in other coordinates bound the same gap there.
     tolerance : float
         The residual up to which the solution counts as found.

@@ -157,7 +157,7 @@ class CholeskyPrepared(PreparedRidge):
         constant = self.problem.fit_intercept if constant is None else constant
         self._factor(alpha)
         double = self._matrix.dtype == np.float64
-        system = System(self._matrix if double else self._gram, alpha * self._noise, constant)
+        system = System(self._matrix if double else self._gram, alpha * self._noise, constant, self._matrix.diagonal)
         last = double or not self._fits_double or self.options.precision == "single"
         limits = PATIENT if last and not double else QUICK
         found = refine(system, y, self._matrix.solve, self.options.tolerance, **limits)

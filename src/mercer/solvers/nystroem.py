@@ -14,6 +14,7 @@ from mercer.gram import Gram
 from mercer.gram.budget import require
 from mercer.kernels.data import Rows, pick
 
+from ._columns import units
 from ._factor import GrowingFactor
 from ._restricted import RestrictedRidge
 from ._restricted_rows import RestrictedRows
@@ -157,8 +158,11 @@ class PreparedNystroem(PreparedRidge):
     def _judge(self, alpha: np.ndarray) -> np.ndarray:
         left_out = self._ridge.loo(alpha, self._ridge.solve(alpha).beta, self._judges)
         weights = None if self.problem.weights is None else self.problem.weights[self._judges]
-        errors = np.sqrt(np.average(left_out**2, axis=0, weights=weights))
-        self.history.append((self._ridge.rank, float(np.sqrt(np.mean(errors**2)))))
+        unit = units(left_out)
+        errors = unit * np.sqrt(np.average((left_out / unit) ** 2, axis=0, weights=weights))
+        self.history.append(
+            (self._ridge.rank, float(np.linalg.norm(errors / unit.max()) / np.sqrt(len(errors)) * unit.max()))
+        )
         return errors
 
     def _choose_candidates(self) -> tuple[np.ndarray, GrowingFactor | None]:

@@ -27,7 +27,7 @@ from ._primal_rows import (
 )
 from .base import PreparedRidge, Problem, Solution
 from .evidence import RESIDUAL, is_converged
-from .residuals import ROUNDING, penalties, ratios
+from .residuals import NEGLIGIBLE, ROUNDING, penalties, ratios
 
 CORRECTIONS = 2  # of a solution by its true gradient
 SAME = 1e-5  # of f: up to which two forms of it count as the same function
@@ -41,7 +41,7 @@ class Primal:
     One pass over blocks of rows sums ΦᵀWΦ and ΦᵀWy (nD² operations) about the weighted means if there is an intercept;
     Φ itself is never stored.  One eigendecomposition of the D × D matrix then serves every α.  A second pass looks at
     the errors e that the rows themselves have: with the gradient g = ΦᵀWe − αw the objective P is above its minimum by
-    gᵀ(ΦᵀWΦ + αI)⁻¹g, and √ of that over P is the residual.  Where α is not far above the rounding of the sums, or the
+    gᵀ(ΦᵀWΦ + αI)⁻¹g, which makes the residual.  Where α is not far above the rounding of the sums, or the
     residual is not small, the rows are reduced once more to a triangle that never squares the features (2nD²
     operations), which survives features of very different size.  A last pass gives the coefficients
     c = W(y − Φw − b)/α of the expansion, and the leave-one-out residuals eᵢ = (yᵢ − ŷᵢ)/(1 − hᵢᵢ).
@@ -234,12 +234,13 @@ class PrimalPrepared(PreparedRidge):
         self, factor: Eigen | Triangular, alpha: np.ndarray, w: np.ndarray, sums: PrimalErrors, left: np.ndarray,
         step: np.ndarray,
     ) -> np.ndarray:  # fmt: skip
-        """Return √(gᵀH⁻¹g / P) of each column; at α = 0, where P may be 0, relative to y in place of √P."""
+        """Return √(gᵀH⁻¹g / S) of each column; at α = 0, where P may be 0, relative to y in place of √S."""
         gap = np.maximum(np.einsum("ij,ij->j", left, step), 0.0)
         taken = sums.level**2 / self._total if self.problem.fit_intercept else 0.0
         objective = sums.squares - taken + alpha * np.einsum("ij,ij->j", w, w)
-        size = np.sqrt(sums.size)
-        residuals = ratios(np.sqrt(gap), np.where(alpha > 0, np.sqrt(objective), size), ROUNDING * size)
+        scale = np.hypot(np.sqrt(objective), NEGLIGIBLE * np.sqrt(sums.spread))
+        floor = ROUNDING * np.sqrt(sums.size)
+        residuals = ratios(np.sqrt(gap), np.where(alpha > 0, scale, np.sqrt(sums.spread)), floor)
         known = np.array([factor.is_known(float(one)) for one in alpha])
         return np.where(known, residuals, np.inf)
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from ._columns import dots, units
 from ._directions import Directions
-from .residuals import ROUNDING, Product, ratios
+from .residuals import NEGLIGIBLE, ROUNDING, Product, product_rounding, ratios
 
 
 @dataclass
 class Refined:
-    """What refinement has reached: c, b, the certificate √(rᵀWr/P) of each column, and the products used."""
+    """What refinement has reached: c, b, the certificate √(rᵀWr/S) of each column, and the products used."""
 
     coef: np.ndarray
     intercept: np.ndarray
@@ -34,11 +34,14 @@ class System:
         The diagonal αW⁻¹.
     constant : bool
         Whether there is a b.
+    diagonal : array of shape (n, 1)
+        The diagonal of K.
     """
 
     gram: Product
     shift: np.ndarray
     constant: bool
+    diagonal: np.ndarray
 
     def apply(self, V: np.ndarray) -> np.ndarray:
         """Return (K + diag(shift))V."""
@@ -56,17 +59,19 @@ class System:
         return r - self.level(r)
 
     def relative(self, r: np.ndarray, coef: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return ‖r‖/‖αW⁻¹c‖ of each column in the norm of W, 0 where r is nothing but the rounding of y."""
+        """Return ‖r‖/‖αW⁻¹c‖ of each column in the norm of W, 0 where both are nothing but the rounding of y."""
         norm, size = self._norms(r), self._norms(y)
         return ratios(norm, self._norms(self.shift * coef), ROUNDING * size)
 
     def certify(self, r: np.ndarray, coef: np.ndarray, y: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Return √(rᵀWr/P) of each column, 0 where r is nothing but the rounding of y."""
+        """Return √(rᵀWr/S) of each column, with what rounding may hide of r; 0 where all is the rounding of y."""
         errors = r + self.shift * coef
         image = y - intercept - errors
         # Divided by α: W is the inverse of the shift then.
         objective = self._norms(errors) ** 2 + np.abs(np.sum(coef * image, axis=0))
-        return ratios(self._norms(r), np.sqrt(objective), ROUNDING * self._norms(y))
+        blind = product_rounding(self.shift**-0.5, np.abs(self.diagonal), coef)
+        scale = np.hypot(np.sqrt(objective), NEGLIGIBLE * self._norms(self.centred(y)))
+        return ratios(np.hypot(self._norms(r), blind), scale, ROUNDING * self._norms(y))
 
     def _norms(self, V: np.ndarray) -> np.ndarray:
         """Return √(VᵀWV/α) of each column."""
@@ -110,7 +115,7 @@ def refine(
     >>> import numpy as np
     >>> from mercer.solvers.refinement import System, refine
     >>> K, y = np.array([[4.0, 2.0], [2.0, 3.0]]), np.array([[8.0], [8.0]])
-    >>> found = refine(System(K, np.ones((2, 1)), False), y, lambda r: r / 5.0)
+    >>> found = refine(System(K, np.ones((2, 1)), False, np.array([[4.0], [3.0]])), y, lambda r: r / 5.0)
     >>> bool(found.residuals.max() <= 1e-8), found.coef.round(6).ravel().tolist()
     (True, [1.0, 1.5])
     """

@@ -8,10 +8,12 @@ import numpy as np
 
 from mercer.gram.device.tensors import host_array
 
-from ._columns import units
+from ._columns import norms, units
 from .base import Problem
 
-ROUNDING = 16 * np.finfo(np.float64).eps  # a residual below this share of y is nothing but the rounding of y
+EPS = float(np.finfo(np.float64).eps)
+NEGLIGIBLE = 1e-6  # share of y below which it does not matter how much closer to y a fit could be
+ROUNDING = 16 * EPS  # a residual below this share of y is nothing but the rounding of y
 
 
 class Product(Protocol):
@@ -41,11 +43,12 @@ def penalties(alpha: Any, q: int) -> np.ndarray:
 def relative_residuals(
     problem: Problem, gram: Product, y: np.ndarray, coef: np.ndarray, intercept: np.ndarray, alpha: np.ndarray
 ) -> np.ndarray:
-    """Return √(rᵀWr / P) for each column, r = y − b − (K + αW⁻¹)c, from a product with the true matrix.
+    """Return √(rᵀWr / S) for each column, r = y − b − (K + αW⁻¹)c, from a product with the true matrix.
+
+    What rounding of that product may hide is added to the residual.
 
     At α = 0, where least squares leave an r of any size, it is that of the normal equations, ‖KWr‖ / (tr(KW) ‖y‖), all
-    norms being those of W.  A residual that is no larger than the rounding of y counts as 0, so that a constant y has
-    a residual.
+    norms being those of W.  Where all of S is no larger than the rounding of y, as for a constant y, it is 0.
     """
     unit = units(y)
     y, coef, intercept = y / unit, coef / unit, intercept / unit
@@ -55,16 +58,32 @@ def relative_residuals(
     left = errors - alpha * coef / roots
     objective = np.sum(errors**2, axis=0) + alpha * np.abs(np.sum(coef * image, axis=0))
     size = np.sqrt(np.sum((roots * y) ** 2, axis=0))
-    scale = np.sqrt(objective)
+    centre = np.sum(roots**2 * y, axis=0) / np.sum(roots**2) if problem.fit_intercept else 0.0
+    spread = np.sqrt(np.sum((roots * (y - centre)) ** 2, axis=0))
+    scale, diagonal = (
+        np.hypot(np.sqrt(objective), NEGLIGIBLE * spread),
+        np.abs(problem.kernel.diag(host_array(problem.X)))[:, None],
+    )
+    blind = product_rounding(roots, diagonal, coef)
     free = alpha == 0
     if free.any():
         left[:, free] = roots * (gram @ (roots * left[:, free]))
-        scale[free] = (np.abs(problem.kernel.diag(host_array(problem.X))) @ roots[:, 0] ** 2) * size[free]
-    return ratios(np.sqrt(np.sum(left**2, axis=0)), scale, ROUNDING * size)
+        scale[free] = float((diagonal * roots**2).sum()) * size[free]
+        blind[free] = 0.0
+    return ratios(np.hypot(np.sqrt(np.sum(left**2, axis=0)), blind), scale, ROUNDING * size)
+
+
+def product_rounding(roots: Any, diagonal: Any, coef: Any) -> np.ndarray:
+    """Return what rounding of Kc alone amounts to in the norm of W, ε √(Σ wᵢkᵢᵢ) √(Σ kⱼⱼcⱼ²), for each column of c.
+
+    A residual cannot be known better than that, however small the number that was computed for it.  By |kᵢⱼ|² ≤ kᵢᵢkⱼⱼ
+    it is an upper bound of the root of the sum of squares of all roundings.
+    """
+    return np.asarray(EPS * norms(roots * diagonal**0.5)[0] * norms(diagonal**0.5 * coef))
 
 
 def ratios(left: np.ndarray, scale: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """Return left/scale, 0 where the numerator is at most the floor, and infinity where only the scale is 0.
+    """Return left/scale, 0 where both are at most the floor, and infinity where only the scale is 0.
 
     Examples
     --------
@@ -73,4 +92,4 @@ def ratios(left: np.ndarray, scale: np.ndarray, floor: np.ndarray) -> np.ndarray
     [0.5, 0.0, inf]
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(left <= floor, 0.0, left / scale)
+        return np.where((left <= floor) & (scale <= floor), 0.0, left / scale)

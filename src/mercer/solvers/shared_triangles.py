@@ -58,6 +58,11 @@ class SharedTriangles:
         return self._both.dtype
 
     @property
+    def diagonal(self) -> np.ndarray:
+        """The diagonal of K, as a column in float64."""
+        return np.asarray(self._diagonal[:, None], dtype=np.float64)
+
+    @property
     def trace(self) -> float:
         """The trace of K."""
         return float(self._diagonal.sum(dtype=np.float64))
@@ -101,9 +106,14 @@ class SharedTriangles:
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """K @ V from the upper triangle."""
+        # The diagonal of K takes the place of the factor's for as long as it is needed: a difference of the two would
+        # be rounded to that of the factor, which is of another size than K.
         replaced = self._both.diagonal().copy()
-        product = self._symm(1.0, self._both, np.asfortranarray(V, dtype=self.dtype), lower=0)
-        return np.asarray(product + (self._diagonal - replaced)[:, None] * V)
+        np.fill_diagonal(self._both, self._diagonal)
+        try:
+            return np.asarray(self._symm(1.0, self._both, np.asfortranarray(V, dtype=self.dtype), lower=0))
+        finally:
+            np.fill_diagonal(self._both, replaced)
 
     def _restore(self) -> None:
         n = len(self._both)
