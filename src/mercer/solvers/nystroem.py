@@ -160,9 +160,8 @@ class PreparedNystroem(PreparedRidge):
         weights = None if self.problem.weights is None else self.problem.weights[self._judges]
         unit = units(left_out)
         errors = unit * np.sqrt(np.average((left_out / unit) ** 2, axis=0, weights=weights))
-        self.history.append(
-            (self._ridge.rank, float(np.linalg.norm(errors / unit.max()) / np.sqrt(len(errors)) * unit.max()))
-        )
+        largest = float(unit.max())
+        self.history.append((self._ridge.rank, largest * float(np.sqrt(np.mean((errors / largest) ** 2)))))
         return errors
 
     def _choose_candidates(self) -> tuple[np.ndarray, GrowingFactor | None]:

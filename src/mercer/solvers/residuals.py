@@ -60,10 +60,9 @@ def relative_residuals(
     size = np.sqrt(np.sum((roots * y) ** 2, axis=0))
     centre = np.sum(roots**2 * y, axis=0) / np.sum(roots**2) if problem.fit_intercept else 0.0
     spread = np.sqrt(np.sum((roots * (y - centre)) ** 2, axis=0))
-    scale, diagonal = (
-        np.hypot(np.sqrt(objective), NEGLIGIBLE * spread),
-        np.abs(problem.kernel.diag(host_array(problem.X)))[:, None],
-    )
+    scale = np.hypot(np.sqrt(objective), NEGLIGIBLE * spread)
+    known = np.diagonal(gram) if isinstance(gram, np.ndarray) else problem.kernel.diag(host_array(problem.X))
+    diagonal = np.abs(known)[:, None]
     blind = product_rounding(roots, diagonal, coef)
     free = alpha == 0
     if free.any():
