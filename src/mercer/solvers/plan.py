@@ -28,11 +28,12 @@ EXACT = ("primal", "spectral", "cholesky", "cg")  # Nyström centres change the 
 UNPENALISED = ("primal", "spectral")  # that take α = 0 as the limit
 SPECTRAL_LIMIT = 5000  # points up to which all eigenvectors are affordable, whatever else there is
 EASY = 0.05  # of the mean k(x, x): a penalty from which on conjugate gradients take few iterations
+CLOSE = 1.5  # times the least time expected: within it, other reasons decide
 PATIENCE = 3600.0  # seconds after which an approximation is the better answer
 CENTERS = 4096  # that a Nyström model grows to at most, if their number was not given
 CUBES = 20  # times m³: choosing m centres, factors of their matrix and of the sums
 RANK = 1000  # of the preconditioner
-FEW, MANY = 60, 300  # iterations of conjugate gradients, where the penalty is large and where nothing is known of it
+FEW, MANY = 60, 400  # iterations of conjugate gradients, where the penalty is large and where nothing is known of it
 PASSES = 3  # over the features of all rows: sums, errors, coefficients
 SLOW = 50  # times the operations of a native entry: one that Python computes
 TILE = 2**26  # bytes in work at a time, at most
@@ -88,7 +89,7 @@ def plan(
     solver: str = "auto",
     n_centers: int | None = None,
 ) -> Plan:
-    """Choose the solver of a ridge problem: the one of least time expected among those that are exact and fit.
+    """Choose the solver of a ridge problem: of about the least time expected among those that are exact and fit.
 
     Nyström centres, which change the problem, are taken only if nothing else fits, or would take more than an hour.
 
@@ -314,11 +315,16 @@ class _Estimates:
 
 
 def _chosen(estimates: _Estimates, names: tuple[str, ...]) -> Plan:
-    """Return the plan of least time among the solvers that fit, or Nyström centres where that is too long."""
+    """Return the plan of about the least time among the solvers that fit, or Nyström centres where that is too long."""
     n, limit = estimates.n, show_bytes(estimates.budget)
     able = [name for name in names if estimates.fits(name)]
     best = min(able, key=estimates.seconds, default=None)
     if best is not None and estimates.seconds(best) <= PATIENCE:
+        close = [name for name in able if estimates.seconds(name) <= CLOSE * estimates.seconds(best)]
+        # Estimates that are so close say little: fewer features than points make a model that predicts sooner, and a
+        # factor has no iterations that might be more than expected.
+        first = "primal" if estimates.features < n else "cholesky"
+        best = first if first in close else best
         return estimates.plan(best, estimates.reason(best))
     if best is not None:
         why = f"all that is exact would take {_show_seconds(estimates.seconds(best))} for {n} points"
