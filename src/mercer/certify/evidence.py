@@ -8,7 +8,9 @@ arithmetic.  Where it is not, nobody knows how the function computes, and errors
 
 from __future__ import annotations
 
+import itertools
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -16,6 +18,7 @@ import numpy as np
 
 from mercer.kernels.data import Rows, length
 
+from .interval import DIGITS, Interval
 from .layout import number
 from .values import MatrixValues, OutOfRangeError, Values, shaken
 from .verdict import Refuted
@@ -59,6 +62,9 @@ def confirm(values: Values, points: Rows, a: np.ndarray, floor: float = 0.0) -> 
         bound = granted_error(K, a, values.epsilon) + floor
         if value >= -bound:
             return None
+        enclosure = _enclosed_form(values, points, a)
+        if enclosure is not None:
+            return _surely_negative(values, points, a, K, enclosure)
         bound += SPREAD * _noise(values, points, lambda G: quadratic_form(G, a), value)
         if value >= -bound:
             return None
@@ -66,7 +72,7 @@ def confirm(values: Values, points: Rows, a: np.ndarray, floor: float = 0.0) -> 
         if exact is not None:
             if exact >= 0:
                 return None
-            return _refuted(values, points, a, K, float(exact), 0.0, _exact_check(exact))
+            return _refuted(values, points, a, K, _below_zero(exact), 0.0, _exact_check(exact))
         extended = values.extended(points)
     except (OutOfRangeError, ValueError):
         return None  # shaken points may leave the domain of the function
@@ -79,14 +85,13 @@ def confirm(values: Values, points: Rows, a: np.ndarray, floor: float = 0.0) -> 
     return _refuted(values, points, a, K, better, bound, _extended_check(better, bound))
 
 
-def confirm_exactly(values: MatrixValues, a: np.ndarray) -> Refuted | None:
-    """Return the refutation of a matrix by all its rows, where the matrix itself is taken to be exact."""
-    rows = np.arange(len(a))
+def confirm_exactly(values: MatrixValues, rows: np.ndarray, a: np.ndarray) -> Refuted | None:
+    """Return the refutation of a matrix by some of its rows, where the matrix itself is taken to be exact."""
     a = a / np.abs(a).max()
     exact = _exact_form(values, rows, a)
     if exact is None or exact >= 0:
         return None
-    return _refuted(values, rows, a, values.gram(rows), float(exact), 0.0, _exact_check(exact))
+    return _refuted(values, rows, a, values.gram(rows), _below_zero(exact), 0.0, _exact_check(exact))
 
 
 def confirm_asymmetry(values: Values, points: Rows) -> Refuted | None:
@@ -146,6 +151,25 @@ def _exact_form(values: Values, points: Rows, a: np.ndarray) -> Fraction | None:
     )
 
 
+def _enclosed_form(values: Values, points: Rows, a: np.ndarray) -> Interval | None:
+    K = values.enclosed(points)
+    if K is None:
+        return None
+    weights = [Interval.of(Fraction(float(c))) for c in a]
+    pairs = itertools.product(range(len(weights)), repeat=2)
+    return sum((weights[i] * weights[j] * K[i][j] for i, j in pairs), Interval.of(Fraction(0)))
+
+
+def _surely_negative(values: Values, points: Rows, a: np.ndarray, K: np.ndarray, enclosure: Interval) -> Refuted | None:
+    if enclosure.high >= 0:
+        return None
+    exact = _exact_form(values, points, a)
+    if exact is not None:
+        return _refuted(values, points, a, K, _below_zero(exact), 0.0, _exact_check(exact))
+    value = _below_zero(enclosure.middle)
+    return _refuted(values, points, a, K, value, enclosure.width, _enclosed_check(value, enclosure.width))
+
+
 def _refuted(
     values: Values, points: Rows, a: np.ndarray, K: np.ndarray, value: float, bound: float, check: str
 ) -> Refuted:
@@ -158,7 +182,8 @@ def _reason(K: np.ndarray, a: np.ndarray, value: float) -> str:
         return f"k(x₁, x₁) = {shown} is negative, but a kernel gives the squared length ‖φ(x₁)‖² there."
     text = f"At these points Σ aᵢaⱼ k(xᵢ, xⱼ) = {shown} < 0, but a kernel gives ‖Σ aᵢφ(xᵢ)‖² ≥ 0."
     if len(a) == 2 and min(K[0, 0], K[1, 1]) >= 0:
-        square, product = number(K[0, 1] ** 2), number(K[0, 0] * K[1, 1])
+        first, both, second = (Fraction(float(entry)) for entry in (K[0, 0], K[0, 1], K[1, 1]))
+        square, product = number(both**2), number(first * second)
         if square != product:
             text += (
                 f" (Two points suffice: k(x₁, x₂)² = {square} is more than k(x₁, x₁) k(x₂, x₂) = {product}, "
@@ -167,11 +192,26 @@ def _reason(K: np.ndarray, a: np.ndarray, value: float) -> str:
     return text
 
 
+def _below_zero(value: Fraction | float) -> float:
+    """Return the nearest float that is finite and negative."""
+    try:
+        return max(min(float(value), -math.ulp(0.0)), -sys.float_info.max)
+    except OverflowError:
+        return -sys.float_info.max
+
+
 def _exact_check(value: Fraction) -> str:
-    fraction = str(value).replace("-", "−")
     # Floats such as 0.1 are fractions with a large power of two below, which nobody wants to read.
-    shown = f"it is exactly {fraction}" if len(fraction) <= 24 else f"it is {number(float(value))}"
+    short = value.numerator.bit_length() + value.denominator.bit_length() <= 72
+    shown = f"it is exactly {value}".replace("-", "−") if short else f"it is {number(value)}"
     return f"The value was checked in exact rational arithmetic: {shown}, with no rounding error at all."
+
+
+def _enclosed_check(value: float, width: float) -> str:
+    return (
+        f"The value was enclosed by interval arithmetic with {DIGITS} digits: it is {number(value)}, and no rounding "
+        f"error is larger than {number(width)}."
+    )
 
 
 def _extended_check(value: float, bound: float) -> str:

@@ -88,7 +88,8 @@ def _lattices(dim: int, h: float, small: bool) -> Iterator[PointSet]:
         return
     if small:
         yield PointSet("cubes with their faces' centres", h * _cube(3, np.arange(-1, 2), dim))
-        yield PointSet("crosses", h * np.concatenate([np.zeros((1, dim)), np.eye(dim)[:20], -np.eye(dim)[:20]]))
+        axes = np.eye(min(dim, 20), dim)
+        yield PointSet("crosses", h * np.concatenate([np.zeros((1, dim)), axes, -axes]))
     else:
         yield PointSet("lattices", h * _cube(2, np.arange(-2, 3), dim))
         yield PointSet("lattices", h * _cube(3, np.arange(-1.5, 2), dim))

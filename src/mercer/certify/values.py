@@ -7,6 +7,7 @@ function allows it, the values are computed again in exact rational arithmetic o
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable
 from fractions import Fraction
@@ -20,12 +21,15 @@ from mercer.kernels.evaluation import Evaluation
 from mercer.kernels.expression import Call, Expression, Stat, nodes
 from mercer.kernels.statistics import Block
 
-from .exact import exact_gram
+from .clock import Clock
+from .exact import enclosed_gram, exact_gram
+from .interval import Interval
 
 MODERATE = 3.0  # points of this size must have finite values; far out, overflow is not the function's fault
 HAS_EXTENDED = np.finfo(np.longdouble).eps < np.finfo(np.float64).eps / 4
 
 Exact = list[list[Fraction]]
+Enclosed = list[list[Interval]]
 
 
 class OutOfRangeError(ArithmeticError):
@@ -37,6 +41,7 @@ class Values(Protocol):
 
     name: str
     epsilon: float  # the rounding unit of the values
+    clock: Clock  # asked before every value, or before every matrix of them
 
     def gram(self, points: Rows) -> np.ndarray:
         """Return k(xᵢ, xⱼ) for all ordered pairs."""
@@ -49,6 +54,9 @@ class Values(Protocol):
 
     def extended(self, points: Rows) -> np.ndarray | None:
         """Return the values in extended precision, or None if the function cannot."""
+
+    def enclosed(self, points: Rows) -> Enclosed | None:
+        """Return intervals that contain the values, or None if nobody knows how they are computed."""
 
 
 class FunctionValues:
@@ -69,6 +77,7 @@ class FunctionValues:
         self.scalars = scalars
         self.strict = strict
         self.epsilon = float(np.finfo(np.float64).eps)
+        self.clock = Clock(math.inf)
         self.calls = 0
         name = getattr(function, "__name__", None) or type(function).__name__
         self.name = "the function" if name == "<lambda>" else name
@@ -108,11 +117,16 @@ class FunctionValues:
         rows = self._again(converted, lambda value: value if isinstance(value, np.longdouble) else None)
         return None if rows is None else np.array(rows, dtype=np.longdouble)
 
+    def enclosed(self, points: Rows) -> Enclosed | None:
+        """Return None: a function may do anything."""
+        return None
+
     def _again(self, objects: list[Any], accept: Callable[[Any], Any]) -> list[list[Any]] | None:
         rows = []
         for x in objects:
             row = []
             for z in objects:
+                self.clock.check()
                 try:
                     returned = self.function(x, z)
                 except Exception:  # no promise was made that it works in other arithmetic
@@ -132,6 +146,7 @@ class FunctionValues:
 
     def _number(self, x: Any, z: Any) -> float:
         self.calls += 1
+        self.clock.check()
         try:
             returned = self.function(x, z)
         except Exception as error:
@@ -174,6 +189,7 @@ class KernelValues:
         self.formula: Expression = kernel.traced()
         self.name = repr(kernel)
         self.epsilon = float(np.finfo(np.float64).eps)
+        self.clock = Clock(math.inf)
         self.calls = 0
 
     def gram(self, points: Rows) -> np.ndarray:
@@ -184,7 +200,11 @@ class KernelValues:
 
     def exact(self, points: Rows) -> Exact | None:
         """Evaluate the formula in fractions, if it holds only rational operations."""
-        return exact_gram(self.formula, points)
+        return exact_gram(self.formula, points, self.clock)
+
+    def enclosed(self, points: Rows) -> Enclosed | None:
+        """Evaluate the formula in intervals of decimals."""
+        return enclosed_gram(self.formula, points, self.clock)
 
     def extended(self, points: Rows) -> np.ndarray | None:
         """Evaluate the formula in extended precision, unless a part of it is only known in float64."""
@@ -197,6 +217,7 @@ class KernelValues:
 
     def _dense(self, points: Rows, dtype: Any) -> np.ndarray:
         self.calls += length(points) ** 2
+        self.clock.check()
         try:
             K = Evaluation(self.formula, points, None, self.name, dtype).dense()
         except OverflowError as error:
@@ -214,6 +235,7 @@ class MatrixValues:
         self.matrix = matrix
         self.name = name
         self.epsilon = float(np.finfo(np.float64).eps)
+        self.clock = Clock(math.inf)
 
     def gram(self, points: Rows) -> np.ndarray:
         """Look the values up."""
@@ -226,6 +248,10 @@ class MatrixValues:
         return [[Fraction(float(value)) for value in row] for row in self.gram(points)]
 
     def extended(self, points: Rows) -> np.ndarray | None:
+        """Return None: the exact values are better."""
+        return None
+
+    def enclosed(self, points: Rows) -> Enclosed | None:
         """Return None: the exact values are better."""
         return None
 
