@@ -46,7 +46,7 @@ def point_sets(dim: int, domain: Domain = "real", spacings: Sequence[float] = ()
     shift = 0.0 if domain == "real" else 1.0
     for candidate in _real(dim, tuple(spacings), shift):
         points = candidate.points if domain == "real" else np.abs(candidate.points)
-        points = np.unique(_clean(points), axis=0) if domain != "real" else _distinct(_clean(points))
+        points = _distinct(_clean(points))
         points.flags.writeable = False  # a function that changes its arguments would change the evidence
         yield PointSet(candidate.shape, points)
 
@@ -123,7 +123,7 @@ def _categories(dim: int) -> Iterator[PointSet]:
     for levels in (2, 3, 5):
         if levels**dim <= 64:
             yield PointSet("tables of all categories", _cube(dim, np.arange(float(levels)), dim))
-        table = np.unique(rng.integers(0, levels, (40, dim)).astype(float), axis=0)
+        table = _distinct(rng.integers(0, levels, (40, dim)).astype(float))
         table.flags.writeable = False
         yield PointSet("random tables", table)
 
@@ -134,5 +134,5 @@ def _clean(points: np.ndarray) -> np.ndarray:
 
 
 def _distinct(points: np.ndarray) -> np.ndarray:
-    _, first = np.unique(points, axis=0, return_index=True)
-    return points[np.sort(first)]
+    first = {row.tobytes(): i for i, row in reversed(list(enumerate(points)))}
+    return points[sorted(first.values())]
