@@ -1,6 +1,7 @@
 """Every proof and every refutation holds in exact arithmetic, whatever the scales and however many features.
 
-Values are computed here by other means than the library's: from the kernels themselves, in decimals of 250 digits.
+Values are computed here by other means than the library's: from the kernels themselves, in decimals of 110 digits, and
+of 800 where these leave a doubt.
 """
 
 import decimal
@@ -31,14 +32,16 @@ from mercer.kernels import (
 from mercer.kernels.algebra import Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.pullback import After, On
 
-DIGITS = 250
-NOISE = Decimal(10) ** -100  # of the size of a term; what is left of a zero after cancellation at that precision
 
-
-def precisely():
+def precisely(digits=110):
     return localcontext(
-        decimal.Context(prec=DIGITS, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[decimal.Overflow])
+        decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[decimal.Overflow])
     )
+
+
+def noise():
+    """Return what is left of a zero after cancellation, relative to the terms."""
+    return Decimal(10) ** (-decimal.getcontext().prec // 2)
 
 
 def value(k, x, z):
@@ -78,15 +81,16 @@ def value(k, x, z):
 def negative_form(K):
     """Whether elimination meets a pivot that is negative beyond noise, relative to the row it came from."""
     K = [list(row) for row in K]
+    small = noise()
     sizes = [abs(K[i][i]) for i in range(len(K))]
     left = list(range(len(K)))
     while left:
-        if any(K[i][i] < -NOISE * sizes[i] or K[i][i] < 0 == sizes[i] for i in left):
+        if any(K[i][i] < -small * sizes[i] or K[i][i] < 0 == sizes[i] for i in left):
             return True
         p = max(left, key=lambda i: K[i][i] / sizes[i] if sizes[i] else 0)
         left.remove(p)
-        if K[p][p] <= NOISE * sizes[p]:
-            return any(K[p][i] ** 2 > NOISE * sizes[p] * sizes[i] for i in left)
+        if K[p][p] <= small * sizes[p]:
+            return any(K[p][i] ** 2 > small * sizes[p] * sizes[i] for i in left)
         for i, j in itertools.product(left, repeat=2):
             K[i][j] -= K[i][p] * K[p][j] / K[p][p]
     return False
@@ -109,19 +113,23 @@ def counterexample(kernel, dim):
     for scale, shape in itertools.product(scales_inside(kernel), shapes):
         points = [[Decimal(scale) * Decimal(c) for c in (*p, 0, 0)[:width]] for p in shape]
         points = [p for i, p in enumerate(points) if p not in points[:i]]
-        try:
-            with precisely():
-                if negative_form([[value(kernel, x, z) for z in points] for x in points]):
-                    return points
-        except decimal.Overflow:
-            continue  # larger than any number with a name
+        if is_negative(kernel, points) and is_negative(kernel, points, digits=800):
+            return points
     return None
 
 
-def refuted_value(kernel, verdict):
+def is_negative(kernel, points, digits=110):
+    try:
+        with precisely(digits):
+            return negative_form([[value(kernel, x, z) for z in points] for x in points])
+    except decimal.Overflow:
+        return False  # larger than any number with a name
+
+
+def refuted_value(kernel, verdict, digits=110):
     """Σ aᵢaⱼ k(xᵢ, xⱼ) at the points and coefficients of a refutation."""
     used = max(3, int(np.flatnonzero(np.abs(verdict.points).max(axis=0)).max(initial=0)) + 1)
-    with precisely():
+    with precisely(digits):
         points = [[Decimal(float(c)) for c in p[:used]] for p in verdict.points]
         a = [Decimal(float(c)) for c in verdict.coefficients]
         pairs = itertools.product(range(len(a)), repeat=2)
@@ -143,7 +151,7 @@ def check(kernel, dim):
         assert counterexample(kernel, dim) is None
     if isinstance(verdict, Refuted):
         assert verdict.value < -verdict.error_bound <= 0
-        assert refuted_value(kernel, verdict) < 0
+        assert refuted_value(kernel, verdict) < 0 or refuted_value(kernel, verdict, digits=800) < 0
     return verdict
 
 
@@ -193,10 +201,10 @@ def test_a_difference_of_gaussians_that_is_proved_has_no_negative_frequency(term
             terms = [(sign * Decimal(w), 1 / Decimal(s) ** 2 + 1 / Decimal(r) ** 2) for w, sign, s, r in terms]
             for base, factor in itertools.product([t for _, t in terms], ["0", "1e-9", "0.1", "0.5", "1", "3", "30"]):
                 g = [w * (-Decimal(dim) / 2 * t.ln() - base * Decimal(factor) / (2 * t)).exp() for w, t in terms]
-                assert sum(g) >= -NOISE * max(map(abs, g))
+                assert sum(g) >= -noise() * max(map(abs, g))
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(
     st.floats(0.5, 2.0),
     st.floats(1e-5, 0.3),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import DecimalException
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -15,15 +14,15 @@ from mercer.kernels.expression import Call, Const, Diagonal, Expression, Param, 
 from mercer.kernels.histogram import ChiSquare, Minimum
 from mercer.kernels.statistics import AbsoluteDistance, Dot, SquaredDistance
 
-from . import interval
-from .clock import Clock
-from .interval import Interval, TooWideError
+from .clock import UNHURRIED, Clock
+from .interval import OPERATIONS, Interval
 
 MOST_BITS = 100_000  # of a fraction; beyond that decimals will do
 T = TypeVar("T")
+Measured = Callable[[Stat], tuple[np.ndarray, np.ndarray]]
 
 
-def exact_gram(formula: Expression, points: Rows, clock: Clock | None = None) -> list[list[Fraction]] | None:
+def exact_gram(formula: Expression, points: Rows, clock: Clock = UNHURRIED) -> list[list[Fraction]] | None:
     """Return the matrix of a formula over all pairs of points as fractions, or None if it is not rational.
 
     Every float is a fraction, so nothing is rounded at all.
@@ -38,8 +37,22 @@ def exact_gram(formula: Expression, points: Rows, clock: Clock | None = None) ->
     return _gram(formula, points, lambda value: value, _FRACTIONS, clock)
 
 
-def enclosed_gram(formula: Expression, points: Rows, clock: Clock | None = None) -> list[list[Interval]] | None:
-    """Return intervals that contain the values of a formula over all pairs of points, or None if it cannot be done.
+def enclosed_gram(
+    formula: Expression, points: Rows, clock: Clock = UNHURRIED, measured: Measured | None = None
+) -> list[list[Interval]] | None:
+    """Return intervals that contain the values of a formula over all pairs of points, or None if it is not known.
+
+    Parameters
+    ----------
+    formula : Expression
+        The formula.
+    points : collection
+        The points.
+    clock : Clock
+        The time limit.
+    measured : callable, optional
+        Gives values of a statistic, and how far off they may be, where no exact ones are known; without it those
+        formulas have no enclosure.
 
     Examples
     --------
@@ -49,10 +62,8 @@ def enclosed_gram(formula: Expression, points: Rows, clock: Clock | None = None)
     >>> float(K[0][1].low), bool(K[0][1].high - K[0][1].low < 1e-55)
     (0.6065306597126334, True)
     """
-    try:
-        return _gram(formula, points, Interval.of, interval.OPERATIONS, clock)
-    except (TooWideError, DecimalException):
-        return None
+    operations = OPERATIONS if measured is not None else {op: f for op, f in OPERATIONS.items() if op != "bessel"}
+    return _gram(formula, points, Interval.of, operations, clock, measured)
 
 
 def _gram(
@@ -60,21 +71,23 @@ def _gram(
     points: Rows,
     lift: Callable[[Fraction], T],
     operations: dict[str, Callable[..., T]],
-    clock: Clock | None,
+    clock: Clock,
+    measured: Measured | None = None,
 ) -> list[list[T]] | None:
     slots: dict[Expression, int] = {}
     steps: list[Callable[[list[T], int, int], T]] = []  # the value of each node from those before it
     own: list[list[T]] = []  # the values of all nodes at (x, x)
     for node in nodes(formula):
-        step = _step(node, points, slots, own, lift, operations)
+        step = _step(node, points, slots, own, lift, operations, clock)
+        if step is None and measured is not None and isinstance(node, Stat):
+            step = _measured_step(*measured(node))
         if step is None:
             return None
         slots[node] = len(steps)
         steps.append(step)
 
     def evaluate(i: int, j: int) -> list[T]:
-        if clock is not None:
-            clock.check()
+        clock.check()
         values: list[T] = []
         for step in steps:
             values.append(step(values, i, j))
@@ -97,11 +110,12 @@ def _step(
     own: list[list[T]],
     lift: Callable[[Fraction], T],
     operations: dict[str, Callable[..., T]],
+    clock: Clock,
 ) -> Callable[[list[T], int, int], T] | None:
     """Return how the value of a node at the points i and j follows from those of the nodes before it."""
     if isinstance(node, Stat):
         try:
-            statistic = _statistic(node.statistic, points)
+            statistic = _statistic(node.statistic, points, clock)
         except (TypeError, ValueError):
             return None  # not numbers in a plain array, such as a sparse matrix
         return None if statistic is None else lambda values, i, j: lift(statistic(i, j))
@@ -117,7 +131,11 @@ def _step(
     return None
 
 
-def _statistic(statistic: Any, points: Rows) -> Callable[[int, int], Fraction] | None:
+def _measured_step(K: np.ndarray, errors: np.ndarray) -> Callable[[Any, int, int], Any]:
+    return lambda values, i, j: Interval.around(float(K[i, j]), float(errors[i, j]))
+
+
+def _statistic(statistic: Any, points: Rows, clock: Clock) -> Callable[[int, int], Fraction] | None:
     """Return the exact value of a statistic for any two of the points, or None if it is not rational."""
     form = _RATIONAL.get(type(statistic))
     if form is None or getattr(statistic, "column", None) is not None:
@@ -128,14 +146,15 @@ def _statistic(statistic: Any, points: Rows) -> Callable[[int, int], Fraction] |
     images = np.asarray(images, dtype=float)
     if images.ndim != 2 or not np.isfinite(images).all():
         return None
-    ratios = [[float(x).as_integer_ratio() for x in row] for row in images]
-    common = max(below for row in ratios for _, below in row)  # all are powers of two
-    whole = [[above * (common // below) for above, below in row] for row in ratios]
     power = _DEGREE[type(statistic)]
     scale = [Fraction(float(param.value)) ** power for param in getattr(statistic, "scale", ())]
+    if scale and len(scale) != images.shape[1]:
+        return None
+    if type(statistic) is not Match:  # coordinates at which all points are 0 add nothing
+        used = np.flatnonzero(images.any(axis=0))
+        images, scale = images[:, used], [scale[d] for d in used] if scale else []
+    whole, common = _whole_numbers(images, clock)
     if scale:
-        if len(scale) != images.shape[1]:
-            return None
         return lambda i, j: sum(
             (Fraction(form(a, b), common**power) / s for a, b, s in zip(whole[i], whole[j], scale, strict=True)),
             Fraction(0),
@@ -143,6 +162,16 @@ def _statistic(statistic: Any, points: Rows) -> Callable[[int, int], Fraction] |
     if type(statistic) is ChiSquare:
         return lambda i, j: sum((_chi(a, b) for a, b in zip(whole[i], whole[j], strict=True)), Fraction(0)) / common
     return lambda i, j: Fraction(sum(map(form, whole[i], whole[j])), common**power)
+
+
+def _whole_numbers(images: np.ndarray, clock: Clock) -> tuple[list[list[int]], int]:
+    """Return rows of floats as whole numbers, and the power of two to divide them by."""
+    ratios = []
+    for row in images:
+        clock.check()
+        ratios.append([x.as_integer_ratio() for x in row.tolist()])
+    common = max((below for row in ratios for _, below in row), default=1)  # all are powers of two
+    return [[above * (common // below) for above, below in row] for row in ratios], common
 
 
 def _chi(a: int, b: int) -> Fraction:

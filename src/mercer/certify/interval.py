@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, DecimalException
 from fractions import Fraction
 
+import numpy as np
+
+from mercer.kernels.bessel import matern_profile
+
 DIGITS = 60  # enough to see a violation through the cancellation of numbers a trillion trillion times as large
 _DOWN, _UP = (
     Context(prec=DIGITS, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN) for rounding in (ROUND_FLOOR, ROUND_CEILING)
 )
 _ZERO, _ONE = Decimal(0), Decimal(1)
+
+
+BESSEL = 1e-9  # error granted to Bessel functions, which are computed in float64
 
 
 class TooWideError(ArithmeticError):
@@ -37,6 +44,11 @@ class Interval:
         """Enclose a fraction."""
         above, below = Decimal(value.numerator), Decimal(value.denominator)
         return cls(_DOWN.divide(above, below), _UP.divide(above, below))
+
+    @classmethod
+    def around(cls, value: float, error: float) -> Interval:
+        """Enclose what was computed with some error."""
+        return cls(_DOWN.subtract(Decimal(value), Decimal(error)), _UP.add(Decimal(value), Decimal(error)))
 
     @property
     def middle(self) -> float:
@@ -91,8 +103,9 @@ class Interval:
     def power(self, exponent: int) -> Interval:
         """Return a whole power."""
         if exponent % 2 == 0 and self.low < 0:
-            least = _ZERO if self.high >= 0 else -self.high
-            return Interval(least, max(-self.low, self.high)).power(exponent)
+            # Copied signs, because a minus would round to whatever precision is set outside.
+            least = _ZERO if self.high >= 0 else self.high.copy_negate()
+            return Interval(least, max(self.low.copy_negate(), self.high)).power(exponent)
         result, square = Interval(_ONE, _ONE), self
         while exponent:
             if exponent % 2:
@@ -116,6 +129,15 @@ class Interval:
             raise TooWideError from error
 
 
+def _bessel(a: Interval, exponent: float, order: float) -> Interval:
+    """Enclose the profile of a Matérn kernel, which decreases from 1 to 0."""
+    if exponent != order:
+        raise TooWideError  # a derivative
+    ends = np.array([float(a.high), float(a.low)])
+    least, most = matern_profile(np.maximum(ends, 0.0), order)
+    return Interval(Interval.around(least, BESSEL * least).low, Interval.around(most, BESSEL * most).high)
+
+
 OPERATIONS: dict[str, Callable[..., Interval]] = {
     "add": Interval.__add__,
     "mul": Interval.__mul__,
@@ -126,5 +148,6 @@ OPERATIONS: dict[str, Callable[..., Interval]] = {
     "sqrt": Interval.sqrt,
     "recip": Interval.reciprocal,
     "powi": lambda a, exponent: a.power(int(exponent)),
+    "bessel": _bessel,
     "pow": lambda a, exponent: (a.positive_part().log() * Interval.of(Fraction(exponent))).exp(),
 }

@@ -30,7 +30,8 @@ def number(value: float | Fraction | Decimal, digits: int = 5) -> str:
     if value and (math.isinf(near) or abs(near) < sys.float_info.min):  # beyond what floats hold in full
         with localcontext(Context(prec=digits + 5, Emax=MAX_EMAX, Emin=MIN_EMIN)):
             exact = Decimal(value.numerator) / Decimal(value.denominator) if isinstance(value, Fraction) else value
-            text = f"{Decimal(exact):.{digits - 1}e}"
+            mantissa, _, power = f"{Decimal(exact):.{digits - 1}e}".partition("e")
+            text = f"{mantissa.rstrip('0').rstrip('.')}e{power}"
     else:
         text = f"{near + 0.0:.{digits}g}"
     return text.replace("-", "−")

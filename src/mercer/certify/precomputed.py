@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.kernels.theorem import Theorem
 
-from .clock import PROOF_SECONDS, Clock, OutOfTimeError
+from .clock import PROOF_SECONDS, UNHURRIED, Clock, OutOfTimeError
 from .evidence import confirm_exactly
 from .layout import number
 from .refute import Examiner
@@ -139,7 +139,7 @@ def _has_factor(K: np.ndarray, bound: float) -> bool:
     return True
 
 
-def exact_rank(K: np.ndarray, clock: Clock | None = None) -> int | None:
+def exact_rank(K: np.ndarray, clock: Clock = UNHURRIED) -> int | None:
     """Return the rank of a positive semi-definite matrix, or None if it is not one, by exact elimination.
 
     Floats are whole numbers times a power of two, so the matrix is scaled to whole numbers; fraction-free elimination
@@ -166,8 +166,7 @@ def exact_rank(K: np.ndarray, clock: Clock | None = None) -> int | None:
             return rank if not any(any(row) for row in A) else None
         pivot, row = A[p][p], A[p]
         rest = [i for i in range(n) if i != p]
-        if clock is not None:
-            clock.check()
+        clock.check()
         A = [[(pivot * A[i][j] - A[i][p] * row[j]) // previous for j in rest] for i in rest]
         previous = pivot
         rank += 1

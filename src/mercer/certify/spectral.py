@@ -16,7 +16,7 @@ import numpy as np
 
 from mercer.kernels.theorem import Theorem
 
-from .clock import Clock
+from .clock import UNHURRIED, Clock
 from .layout import number
 from .mixture import Mixture, to_float
 
@@ -87,13 +87,12 @@ class LogSum:
         return LogSum(self.logs[moving] + np.log(self.decays[moving]), self.decays[moving])
 
 
-def nonnegative_spectrum(mixture: Mixture, clock: Clock | None = None) -> Enclosure | None:
+def nonnegative_spectrum(mixture: Mixture, clock: Clock = UNHURRIED) -> Enclosure | None:
     """Prove that g ≥ 0 on [0, ∞), or return None.
 
     All bounds are for g(u) exp(u/2t) with the largest t, whose terms do not grow and whose last term is constant.
     Frequencies are measured in ``mixture.unit()``, so that the fastest decay is 1.
     """
-    clock = Clock(math.inf) if clock is None else clock
     signs, logs, decays = mixture.signs(), mixture.logs(), mixture.decays()
     if decays is None or len(signs) == 0 or signs[-1] < 0:  # the last term has the largest precision: it decides
         return None

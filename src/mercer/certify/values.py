@@ -7,7 +7,6 @@ function allows it, the values are computed again in exact rational arithmetic o
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Callable
 from fractions import Fraction
@@ -21,7 +20,7 @@ from mercer.kernels.evaluation import Evaluation
 from mercer.kernels.expression import Call, Expression, Stat, nodes
 from mercer.kernels.statistics import Block
 
-from .clock import Clock
+from .clock import UNHURRIED, Clock
 from .exact import enclosed_gram, exact_gram
 from .interval import Interval
 
@@ -30,6 +29,10 @@ HAS_EXTENDED = np.finfo(np.longdouble).eps < np.finfo(np.float64).eps / 4
 
 Exact = list[list[Fraction]]
 Enclosed = list[list[Interval]]
+
+
+ULPS = 4096  # of relative error that every value is granted
+UNSEEN = 64 * 2.0**-23 / ULPS  # the rounding unit granted to a function that only works in float64
 
 
 class OutOfRangeError(ArithmeticError):
@@ -56,7 +59,10 @@ class Values(Protocol):
         """Return the values in extended precision, or None if the function cannot."""
 
     def enclosed(self, points: Rows) -> Enclosed | None:
-        """Return intervals that contain the values, or None if nobody knows how they are computed."""
+        """Return intervals that surely contain the values, or None if nobody knows how they are computed."""
+
+    def roughly_enclosed(self, points: Rows) -> Enclosed | None:
+        """Return intervals that contain the values if their parts are computed well, or None if that is not known."""
 
 
 class FunctionValues:
@@ -77,7 +83,7 @@ class FunctionValues:
         self.scalars = scalars
         self.strict = strict
         self.epsilon = float(np.finfo(np.float64).eps)
-        self.clock = Clock(math.inf)
+        self.clock = UNHURRIED
         self.calls = 0
         name = getattr(function, "__name__", None) or type(function).__name__
         self.name = "the function" if name == "<lambda>" else name
@@ -120,6 +126,8 @@ class FunctionValues:
     def enclosed(self, points: Rows) -> Enclosed | None:
         """Return None: a function may do anything."""
         return None
+
+    roughly_enclosed = enclosed
 
     def _again(self, objects: list[Any], accept: Callable[[Any], Any]) -> list[list[Any]] | None:
         rows = []
@@ -189,7 +197,7 @@ class KernelValues:
         self.formula: Expression = kernel.traced()
         self.name = repr(kernel)
         self.epsilon = float(np.finfo(np.float64).eps)
-        self.clock = Clock(math.inf)
+        self.clock = UNHURRIED
         self.calls = 0
 
     def gram(self, points: Rows) -> np.ndarray:
@@ -203,8 +211,12 @@ class KernelValues:
         return exact_gram(self.formula, points, self.clock)
 
     def enclosed(self, points: Rows) -> Enclosed | None:
-        """Evaluate the formula in intervals of decimals."""
+        """Evaluate the formula in intervals of decimals, if all it takes from the points is rational."""
         return enclosed_gram(self.formula, points, self.clock)
+
+    def roughly_enclosed(self, points: Rows) -> Enclosed | None:
+        """Evaluate the formula in intervals, with generous errors of what is taken from the points."""
+        return enclosed_gram(self.formula, points, self.clock, lambda stat: self._measured(stat, points))
 
     def extended(self, points: Rows) -> np.ndarray | None:
         """Evaluate the formula in extended precision, unless a part of it is only known in float64."""
@@ -214,6 +226,13 @@ class KernelValues:
             for node in nodes(self.formula)
         )
         return None if only_double or not HAS_EXTENDED else self._dense(points, np.longdouble)
+
+    def _measured(self, stat: Stat, points: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """Return values of a statistic in float64, and the errors to grant them."""
+        self.clock.check()
+        K = np.asarray(Evaluation(stat, points, None, self.name).dense(), dtype=np.float64)
+        unit = UNSEEN if isinstance(stat.statistic, Block) else self.epsilon
+        return K, ULPS * unit * entry_sizes(K)
 
     def _dense(self, points: Rows, dtype: Any) -> np.ndarray:
         self.calls += length(points) ** 2
@@ -235,7 +254,7 @@ class MatrixValues:
         self.matrix = matrix
         self.name = name
         self.epsilon = float(np.finfo(np.float64).eps)
-        self.clock = Clock(math.inf)
+        self.clock = UNHURRIED
 
     def gram(self, points: Rows) -> np.ndarray:
         """Look the values up."""
@@ -254,6 +273,14 @@ class MatrixValues:
     def enclosed(self, points: Rows) -> Enclosed | None:
         """Return None: the exact values are better."""
         return None
+
+    roughly_enclosed = enclosed
+
+
+def entry_sizes(K: np.ndarray) -> np.ndarray:
+    """Return the sizes of the entries, each at least its Cauchy–Schwarz bound."""
+    norms = np.sqrt(np.abs(np.diag(K)))
+    return np.maximum(np.abs(K), np.outer(norms, norms))
 
 
 def shaken(points: Rows, factors: np.random.Generator, amplitude: float) -> tuple[Rows, Rows] | None:
