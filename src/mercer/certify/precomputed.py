@@ -44,8 +44,9 @@ def judge_matrix(matrix: np.ndarray, name: str) -> Verdict:
     K, exponent, spread = scaled(np.asarray(matrix)[np.ix_(rows, rows)])
     least, bound = least_eigenvalue(K)
     if least < -bound:
-        values = MatrixValues(mirrored(matrix), name)
-        found = Examiner(MatrixValues(K, name)).examine(np.arange(len(rows)))
+        values = MatrixValues(np.asarray(matrix), name)
+        with np.errstate(all="ignore"):  # diagonals may be anything
+            found = Examiner(MatrixValues(K, name)).examine(np.arange(len(rows)))
         if found is not None:
             found = confirm_exactly(values, rows[found.points], found.coefficients)
         found = found or confirm_exactly(values, rows, np.linalg.eigh(K)[1][:, 0])
@@ -87,7 +88,7 @@ def matrix_theorem(matrix: np.ndarray, name: str, clock: Clock) -> Theorem | Non
             f"{number(Fraction(bound) * unit)}",
         )
     if least >= -bound and len(K) <= EXACT_SIZE and spread == 0:
-        rank = exact_rank(mirrored(matrix), clock)
+        rank = exact_rank(np.asarray(matrix), clock)
         if rank is not None:
             return Theorem(
                 name,
@@ -97,14 +98,8 @@ def matrix_theorem(matrix: np.ndarray, name: str, clock: Clock) -> Theorem | Non
     return None
 
 
-def mirrored(matrix: np.ndarray) -> np.ndarray:
-    """Return the symmetric matrix with the entries on and above the diagonal, which evaluation looks up."""
-    K = np.asarray(matrix, dtype=np.float64)
-    return K if np.array_equal(K, K.T) else np.triu(K) + np.triu(K, 1).T
-
-
 def scaled(matrix: np.ndarray) -> tuple[np.ndarray, int, float]:
-    """Return a matrix with entries of at most 1, the power of two that was divided by, and its asymmetry.
+    """Return (K + Kᵀ)/2 with entries of at most 1, the power of two that was divided by, and the asymmetry of K.
 
     What underflows on the way is far below the rounding errors that are granted.
 
@@ -117,7 +112,7 @@ def scaled(matrix: np.ndarray) -> tuple[np.ndarray, int, float]:
     K = np.asarray(matrix, dtype=np.float64)
     exponent = math.frexp(float(np.abs(K).max()))[1]
     symmetric, K = np.array_equal(K, K.T), np.ldexp(K, -exponent)
-    return mirrored(K), exponent, 0.0 if symmetric else max(float(np.linalg.norm(K - K.T)), TINY)
+    return K / 2 + K.T / 2, exponent, 0.0 if symmetric else max(float(np.linalg.norm(K - K.T)), TINY)
 
 
 def least_eigenvalue(K: np.ndarray) -> tuple[float, float]:
