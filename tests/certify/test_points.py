@@ -1,11 +1,13 @@
 """Point sets have the features, the domain and the readable coordinates they should."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from mercer.certify.domain import domain_of, likely_dims, row_numbers
+from mercer.certify.domain import domain_of, features_inside, likely_dims, row_numbers, size
 from mercer.certify.points import point_sets
-from mercer.kernels import Chi2, Gaussian, Intersection, Linear, Overlap, Precomputed
+from mercer.kernels import Chi2, Gaussian, Intersection, Linear, MeanEmbedding, Overlap, PairSum, Precomputed, exp
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 7])
@@ -41,6 +43,27 @@ def test_the_most_demanding_kernel_inside_decides_the_domain():
     assert row_numbers(Precomputed(np.eye(3)) * Precomputed(np.eye(5))).tolist() == [0, 1, 2]
 
 
+def test_points_of_many_features_are_as_few_as_others():
+    assert max(candidate.points.nbytes for candidate in itertools.islice(point_sets(100_000), 6)) < 2**25
+
+
+def test_kernels_inside_see_the_same_points_only_through_arithmetic_and_columns():
+    for kernel in (2.0 * Linear(), Linear() + 1.0, Linear() * Linear(), Linear() ** 2, exp(Linear())):
+        assert features_inside(kernel, 7) == 7
+    assert features_inside(Linear().normalize(), 7) == 7
+    assert features_inside(Linear().on([0, 4]), 7) == 2
+    for kernel in (MeanEmbedding(Linear()), PairSum(Linear()), Linear().after(np.abs), Linear()):
+        assert features_inside(kernel, 7) is None
+
+
 def test_dimensions_follow_columns_and_length_scales():
     assert likely_dims(Linear().on([5])) == [1, 2, 3, 6]
     assert likely_dims(Gaussian([1.0] * 4) - Linear()) == [1, 2, 3, 4]
+
+
+def test_shared_parts_count_each_time_but_are_looked_at_once():
+    kernel = Linear()
+    for _ in range(100):
+        kernel = kernel * kernel
+    assert size(kernel, 1000) == 1000
+    assert size(exp(Linear() + Linear()), 1000) == 4

@@ -8,8 +8,20 @@ import pytest
 from mercer.certify.evidence import confirm, confirm_asymmetry, granted_error, quadratic_form
 from mercer.certify.exact import exact_gram
 from mercer.certify.refute import Examiner, least_eigenvector, readable, reduced
+from mercer.certify.search import refute_kernel
 from mercer.certify.values import FunctionValues, KernelValues, MatrixValues, OutOfRangeError, shaken
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+from mercer.kernels import (
+    Cosine,
+    Fourier,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Sinc,
+    exp,
+)
 from mercer.kernels.data import pick
 
 
@@ -126,3 +138,26 @@ def test_shaking_keeps_zeros_signs_and_equalities():
 def test_points_of_any_collection_can_be_picked():
     assert pick(["a", "b", "c"], [2, 0]) == ["c", "a"]
     assert pick(np.arange(4), np.array([3, 1])).tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        14668767.388550803 * Linear() + 1.7239525247726889e-202 * Sinc() - 14668767.388550803 * Linear(),
+        0.01 * Linear().on([0]) - 2.6836700693465363e17 * Fourier(1) ** 4 + 2.6836700693465363e17 * Fourier(1) ** 4,
+        67.0 * RationalQuadratic(2.3, 1.0) - 5.2e17 * (Matern(1.1, 0.8)) + 5.2e17 * (Matern(1.1, 0.8)),
+        387354.7 * exp(Linear()) + 73861938077.7 * (Gaussian(2.8) * Cosine(0.113)) - 387354.7 * exp(Linear()),
+        8719580393343.87 * Polynomial(2, 1.0) - 8719580393343.862 * Polynomial(2, 1.0),
+    ],
+    ids=["tiny rest", "powers", "Bessel functions", "exponentials", "close weights"],
+)
+@pytest.mark.parametrize("dim", [2, 3])
+def test_large_numbers_that_cancel_are_no_evidence(kernel, dim):
+    found, tried = refute_kernel(kernel, dim=dim)
+    assert found is None
+    assert tried
+
+
+def test_values_too_large_for_coefficients_are_no_evidence():
+    with np.errstate(over="ignore"):
+        assert least_eigenvector(np.array([[1e-160, 1e300], [1e300, 1e-160]]))[0] == 0

@@ -1,5 +1,7 @@
 """Proofs by closure rules, by multiplying out, and by lemmas inside a composition."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from mercer.certify import Proved
 from mercer.certify.expand import expand, monomial_text
 from mercer.certify.rules import prove, telling_spacings, tidy
 from mercer.kernels import Constant, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid, exp
+from mercer.kernels.algebra import Scaled
 
 
 def test_what_the_kernels_prove_themselves_is_taken_over():
@@ -104,3 +107,63 @@ def test_spacings_are_suggested_where_the_spectrum_is_negative():
     assert telling_spacings(3.0 * Gaussian(1.0) - Gaussian(2.0), 2)
     assert telling_spacings(3.0 * Gaussian(1.0) - Gaussian(2.0), 1) == ()
     assert telling_spacings(Linear(), 2) == ()
+
+
+def nested(times, kernel, wrap):
+    for i in range(times):
+        kernel = wrap(kernel, i)
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        nested(30, Linear(), lambda k, i: exp(k + Gaussian(1.0 + i))),
+        nested(30, Linear(), lambda k, i: exp(k - 1.0)),
+        nested(30, Linear() - Linear(), lambda k, i: exp(k + Linear() - Linear())),
+        sum((Gaussian(1.0 + i) for i in range(1000)), Linear()),
+        nested(300, Linear(), lambda k, i: exp(k)),
+        ((1e200 * Linear()) ** 2) ** 3 - Linear() ** 6,
+    ],
+    ids=["sums", "constants", "cancelled sums", "many terms", "deep", "large weights"],
+)
+def test_a_long_proof_is_found_from_the_inside_to_the_outside(kernel):
+    assert isinstance(kernel.certificate(), Proved)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        nested(30, Sigmoid(), lambda k, i: exp(k - 1.0)),
+        nested(30, Sigmoid(), lambda k, i: exp(k - Gaussian(1.0 + i))),
+        nested(40, Linear(), lambda k, i: exp(k + k)),
+        nested(40, Sigmoid(), lambda k, i: k * k - k),
+        (Linear() - Gaussian() + Laplacian() - Sigmoid()) ** 50,
+        ((((1e300 * Gaussian()) ** 60) ** 60) ** 60) ** 60 - Gaussian(),
+        (Linear() - 1.0) ** 1_000_000,
+    ],
+    ids=["constants", "differences", "shared sums", "shared products", "power", "huge weights", "huge power"],
+)
+@pytest.mark.parametrize("dim", [None, 2])
+def test_an_expression_of_any_size_gets_a_verdict(kernel, dim):
+    assert not isinstance(kernel.certificate(dim=dim), Proved)
+
+
+def test_a_proof_that_takes_too_long_is_not_given(monkeypatch):
+    kernel = 3.0 * Gaussian(1.0) - Gaussian(2.0)
+    monkeypatch.setattr(import_module("mercer.certify.rules"), "PROOF_SECONDS", -1.0)
+    assert prove(kernel, dim=1) is None
+    assert telling_spacings(kernel, 2) == ()
+
+
+def test_multiples_of_multiples_keep_their_sign_however_small():
+    tiny = Scaled(Scaled(Linear(), 1e-200), -1e-200)
+    assert not isinstance(exp(tiny - 1.0).certificate(), Proved)
+    assert exp(tiny - 1.0).theorem() is None
+    assert exp(Linear() - 1.0).theorem() is not None
+
+
+def test_what_is_shown_of_a_weight_is_not_limited_to_floats():
+    text = ((1e200 * Linear()) ** 2 + (1e-200 * Gaussian()) ** 2 - Linear() ** 2).certificate().explain()
+    assert "1e+400·Linear()²" in text
+    assert "1e−400·Gaussian" in text

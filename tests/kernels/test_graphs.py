@@ -200,6 +200,44 @@ def test_random_walks_respect_directions_and_labels_of_edges():
     np.testing.assert_allclose(RandomWalk(0.04)(sample), expected, rtol=1e-12)
 
 
+def test_random_walks_on_acyclic_graphs_are_counted_to_their_end():
+    # Their adjacency matrices have no eigenvalue but 0, and still walks of several steps.
+    arrow, diamond = Graph([[1], []]), Graph([[1, 2], [3], [3], []])
+    np.testing.assert_allclose(RandomWalk(0.1)([arrow]), [[4.1]], rtol=1e-14)
+    np.testing.assert_allclose(RandomWalk(0.1)([diamond]), [[16 + 0.1 * 16 + 0.01 * 4]], rtol=1e-14)
+    line = Graph([[i + 1] for i in range(30)] + [[]])
+    expected = sum((31 - length) ** 2 * 7.0**length for length in range(31))
+    np.testing.assert_allclose(RandomWalk(7.0)([line]), [[expected]], rtol=1e-13)
+
+
+@st.composite
+def directed_graphs(draw):
+    n = draw(st.integers(1, 6))
+    arcs = draw(st.lists(st.tuples(*[st.integers(0, n - 1)] * 2), max_size=12))
+    if draw(st.booleans()):
+        arcs = [(min(arc), max(arc)) for arc in arcs if arc[0] != arc[1]]
+    neighbours = [sorted({v for u, v in arcs if u == node}) for node in range(n)]
+    letters = draw(st.sampled_from(["C", "CO"]))
+    return Graph(neighbours, draw(st.lists(st.sampled_from(letters), min_size=n, max_size=n)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(directed_graphs(), min_size=1, max_size=3), st.floats(0.05, 0.999))
+def test_random_walks_on_directed_graphs_are_counted_on_the_product_graph(sample, share):
+    adjacency = [np.array([[v in row for v in range(G.n_nodes)] for row in G.neighbours], float) for G in sample]
+    radius = max(np.abs(np.linalg.eigvals(A)).max() for A in adjacency)
+    decay = share / max(radius, 1.0) ** 2
+    expected = [[walks(G, H, decay) for H in sample] for G in sample]
+    np.testing.assert_allclose(RandomWalk(decay)(sample), expected, rtol=1e-10)
+
+
+def test_walks_that_grow_long_before_they_fade_are_not_cut_off():
+    # Out of a hub and back through one node: single steps grow by far more than cycles of them.
+    hub = Graph([list(range(1, 11)), *([11] for _ in range(10)), [0]], labels="C" * 12)
+    decay = 0.9 / 10 ** (2 / 3)
+    np.testing.assert_allclose(RandomWalk(decay)([hub]), [[walks(hub, hub, decay)]], rtol=1e-11)
+
+
 def test_random_walks_are_the_same_a_few_graphs_at_a_time(monkeypatch):
     whole = RandomWalk(0.01)(SAMPLE)
     monkeypatch.setattr("mercer.kernels.graphs_walks.PAIRS", 40)
@@ -211,6 +249,8 @@ def test_walks_that_do_not_converge_are_refused_with_the_bound():
     np.testing.assert_allclose(RandomWalk(0.24)([triangle]), 9 / (1 - 4 * 0.24), rtol=1e-9)
     with pytest.raises(ValueError, match=r"does not converge .* up to 2; use a decay below 1/2² = 0.25"):
         RandomWalk(0.25)([triangle])
+    with pytest.raises(ValueError, match="use a decay below 1/1² = 1"):
+        RandomWalk(1.0)([Graph([[1, 3], [2], [0], []])])
 
 
 # -- laws ----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ arithmetic.  Where it is not, nobody knows how the function computes, and errors
 
 from __future__ import annotations
 
+import itertools
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -16,13 +18,12 @@ import numpy as np
 
 from mercer.kernels.data import Rows, length
 
+from .interval import DIGITS, Interval
 from .layout import number
-from .values import MatrixValues, OutOfRangeError, Values, shaken
+from .values import ULPS, UNSEEN, Enclosed, MatrixValues, Values, entry_sizes, shaken
 from .verdict import Refuted
 
-ULPS = 4096  # of relative error that every value is granted
 SHAKES = (2.0**-48, 2.0**-48, 2.0**-40, 2.0**-30, 2.0**-22)  # relative; the last is seen even through float32
-UNSEEN = 64 * 2.0**-23 / ULPS  # the rounding unit granted to a function that only works in float64
 SPREAD = 16  # how many times the largest jump under shaking is added to the bound
 
 
@@ -33,10 +34,8 @@ def quadratic_form(K: np.ndarray, a: np.ndarray) -> float:
 
 def granted_error(K: np.ndarray, a: np.ndarray, epsilon: float) -> float:
     """Return the error of Σ aᵢaⱼKᵢⱼ if each value errs by many units in the last place of its Cauchy–Schwarz bound."""
-    norms = np.sqrt(np.abs(np.diag(K)))
-    sizes = np.maximum(np.abs(K), np.outer(norms, norms))
     weights = np.abs(np.outer(a, a))
-    return ULPS * epsilon * float((weights * sizes).sum()) + 1e-290 * float(weights.sum())
+    return ULPS * epsilon * float((weights * entry_sizes(K)).sum()) + 1e-290 * float(weights.sum())
 
 
 def confirm(values: Values, points: Rows, a: np.ndarray, floor: float = 0.0) -> Refuted | None:
@@ -59,17 +58,29 @@ def confirm(values: Values, points: Rows, a: np.ndarray, floor: float = 0.0) -> 
         bound = granted_error(K, a, values.epsilon) + floor
         if value >= -bound:
             return None
-        bound += SPREAD * _noise(values, points, lambda G: quadratic_form(G, a), value)
-        if value >= -bound:
-            return None
-        exact = _exact_form(values, points, a)
-        if exact is not None:
-            if exact >= 0:
-                return None
-            return _refuted(values, points, a, K, float(exact), 0.0, _exact_check(exact))
-        extended = values.extended(points)
-    except (OutOfRangeError, ValueError):
+        enclosure = _enclosed_form(values.enclosed(points), a)
+        if enclosure is not None:
+            return None if enclosure.high >= 0 else _surely_negative(values, points, a, K, enclosure)
+        found = _confirm_otherwise(values, points, a, K, bound)
+        # Where large numbers cancelled on the way, the bound is too small; intervals see that.
+        enclosure = None if found is None else _enclosed_form(values.roughly_enclosed(points), a)
+        return None if enclosure is not None and enclosure.high >= 0 else found
+    except (ArithmeticError, ValueError):
         return None  # shaken points may leave the domain of the function
+
+
+def _confirm_otherwise(values: Values, points: Rows, a: np.ndarray, K: np.ndarray, bound: float) -> Refuted | None:
+    """Return the refutation by a function that nobody can look into, if it stands up to all doubts."""
+    value = quadratic_form(K, a)
+    bound += SPREAD * _noise(values, points, lambda G: quadratic_form(G, a), value)
+    if value >= -bound:
+        return None
+    exact = _exact_form(values, points, a)
+    if exact is not None:
+        if exact >= 0:
+            return None
+        return _refuted(values, points, a, K, _below_zero(exact), 0.0, _exact_check(exact))
+    extended = values.extended(points)
     if extended is None:
         bound = max(bound, granted_error(K, a, UNSEEN))
         return _refuted(values, points, a, K, value, bound, _float64_check(value, bound)) if value < -bound else None
@@ -79,14 +90,13 @@ def confirm(values: Values, points: Rows, a: np.ndarray, floor: float = 0.0) -> 
     return _refuted(values, points, a, K, better, bound, _extended_check(better, bound))
 
 
-def confirm_exactly(values: MatrixValues, a: np.ndarray) -> Refuted | None:
-    """Return the refutation of a matrix by all its rows, where the matrix itself is taken to be exact."""
-    rows = np.arange(len(a))
+def confirm_exactly(values: MatrixValues, rows: np.ndarray, a: np.ndarray) -> Refuted | None:
+    """Return the refutation of a matrix by some of its rows, where the matrix itself is taken to be exact."""
     a = a / np.abs(a).max()
     exact = _exact_form(values, rows, a)
     if exact is None or exact >= 0:
         return None
-    return _refuted(values, rows, a, values.gram(rows), float(exact), 0.0, _exact_check(exact))
+    return _refuted(values, rows, a, values.gram(rows), _below_zero(exact), 0.0, _exact_check(exact))
 
 
 def confirm_asymmetry(values: Values, points: Rows) -> Refuted | None:
@@ -100,7 +110,7 @@ def confirm_asymmetry(values: Values, points: Rows) -> Refuted | None:
         if abs(gap) <= bound:
             return None
         extended = values.extended(points)
-    except (OutOfRangeError, ValueError):
+    except (ArithmeticError, ValueError):
         return None
     if extended is None:
         bound = max(bound, granted_error(K, np.ones(2), UNSEEN))
@@ -146,6 +156,22 @@ def _exact_form(values: Values, points: Rows, a: np.ndarray) -> Fraction | None:
     )
 
 
+def _enclosed_form(K: Enclosed | None, a: np.ndarray) -> Interval | None:
+    if K is None:
+        return None
+    weights = [Interval.of(Fraction(float(c))) for c in a]
+    pairs = itertools.product(range(len(weights)), repeat=2)
+    return sum((weights[i] * weights[j] * K[i][j] for i, j in pairs), Interval.of(Fraction(0)))
+
+
+def _surely_negative(values: Values, points: Rows, a: np.ndarray, K: np.ndarray, enclosure: Interval) -> Refuted:
+    exact = _exact_form(values, points, a)
+    if exact is not None:
+        return _refuted(values, points, a, K, _below_zero(exact), 0.0, _exact_check(exact))
+    value = _below_zero(enclosure.middle)
+    return _refuted(values, points, a, K, value, enclosure.width, _enclosed_check(value, enclosure.width))
+
+
 def _refuted(
     values: Values, points: Rows, a: np.ndarray, K: np.ndarray, value: float, bound: float, check: str
 ) -> Refuted:
@@ -158,7 +184,8 @@ def _reason(K: np.ndarray, a: np.ndarray, value: float) -> str:
         return f"k(x₁, x₁) = {shown} is negative, but a kernel gives the squared length ‖φ(x₁)‖² there."
     text = f"At these points Σ aᵢaⱼ k(xᵢ, xⱼ) = {shown} < 0, but a kernel gives ‖Σ aᵢφ(xᵢ)‖² ≥ 0."
     if len(a) == 2 and min(K[0, 0], K[1, 1]) >= 0:
-        square, product = number(K[0, 1] ** 2), number(K[0, 0] * K[1, 1])
+        first, both, second = (Fraction(float(entry)) for entry in (K[0, 0], K[0, 1], K[1, 1]))
+        square, product = number(both**2), number(first * second)
         if square != product:
             text += (
                 f" (Two points suffice: k(x₁, x₂)² = {square} is more than k(x₁, x₁) k(x₂, x₂) = {product}, "
@@ -167,11 +194,26 @@ def _reason(K: np.ndarray, a: np.ndarray, value: float) -> str:
     return text
 
 
+def _below_zero(value: Fraction | float) -> float:
+    """Return the nearest float that is finite and negative."""
+    try:
+        return max(min(float(value), -math.ulp(0.0)), -sys.float_info.max)
+    except OverflowError:
+        return -sys.float_info.max
+
+
 def _exact_check(value: Fraction) -> str:
-    fraction = str(value).replace("-", "−")
     # Floats such as 0.1 are fractions with a large power of two below, which nobody wants to read.
-    shown = f"it is exactly {fraction}" if len(fraction) <= 24 else f"it is {number(float(value))}"
+    short = value.numerator.bit_length() + value.denominator.bit_length() <= 72
+    shown = f"it is exactly {value}".replace("-", "−") if short else f"it is {number(value)}"
     return f"The value was checked in exact rational arithmetic: {shown}, with no rounding error at all."
+
+
+def _enclosed_check(value: float, width: float) -> str:
+    return (
+        f"The value was enclosed by interval arithmetic with {DIGITS} digits: it is {number(value)}, and no rounding "
+        f"error is larger than {number(width)}."
+    )
 
 
 def _extended_check(value: float, bound: float) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
+import sys
 import textwrap
 from collections.abc import Sequence
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,10 +18,30 @@ from mercer.kernels.theorem import Theorem
 WIDTH = 110
 
 
-def number(value: float) -> str:
-    """Return a number in at most five significant digits, with a true minus sign."""
-    text = f"{float(value) + 0.0:.5g}"
+def number(value: float | Fraction | Decimal, digits: int = 5) -> str:
+    """Return a number in a few significant digits, with a true minus sign.
+
+    Examples
+    --------
+    >>> number(-0.1234567), number(Fraction(10) ** 400 / 3)
+    ('−0.12346', '3.3333e+399')
+    """
+    near = _near(value)
+    if value and (math.isinf(near) or abs(near) < sys.float_info.min):  # beyond what floats hold in full
+        with localcontext(Context(prec=digits + 5, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+            exact = Decimal(value.numerator) / Decimal(value.denominator) if isinstance(value, Fraction) else value
+            mantissa, _, power = f"{Decimal(exact):.{digits - 1}e}".partition("e")
+            text = f"{mantissa.rstrip('0').rstrip('.')}e{power}"
+    else:
+        text = f"{near + 0.0:.{digits}g}"
     return text.replace("-", "−")
+
+
+def _near(value: float | Fraction | Decimal) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def point(x: Any) -> str:

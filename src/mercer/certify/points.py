@@ -46,7 +46,7 @@ def point_sets(dim: int, domain: Domain = "real", spacings: Sequence[float] = ()
     shift = 0.0 if domain == "real" else 1.0
     for candidate in _real(dim, tuple(spacings), shift):
         points = candidate.points if domain == "real" else np.abs(candidate.points)
-        points = np.unique(_clean(points), axis=0) if domain != "real" else _distinct(_clean(points))
+        points = _distinct(_clean(points))
         points.flags.writeable = False  # a function that changes its arguments would change the evidence
         yield PointSet(candidate.shape, points)
 
@@ -88,7 +88,8 @@ def _lattices(dim: int, h: float, small: bool) -> Iterator[PointSet]:
         return
     if small:
         yield PointSet("cubes with their faces' centres", h * _cube(3, np.arange(-1, 2), dim))
-        yield PointSet("crosses", h * np.concatenate([np.zeros((1, dim)), np.eye(dim)[:20], -np.eye(dim)[:20]]))
+        axes = np.eye(min(dim, 20), dim)
+        yield PointSet("crosses", h * np.concatenate([np.zeros((1, dim)), axes, -axes]))
     else:
         yield PointSet("lattices", h * _cube(2, np.arange(-2, 3), dim))
         yield PointSet("lattices", h * _cube(3, np.arange(-1.5, 2), dim))
@@ -122,7 +123,7 @@ def _categories(dim: int) -> Iterator[PointSet]:
     for levels in (2, 3, 5):
         if levels**dim <= 64:
             yield PointSet("tables of all categories", _cube(dim, np.arange(float(levels)), dim))
-        table = np.unique(rng.integers(0, levels, (40, dim)).astype(float), axis=0)
+        table = _distinct(rng.integers(0, levels, (40, dim)).astype(float))
         table.flags.writeable = False
         yield PointSet("random tables", table)
 
@@ -133,5 +134,5 @@ def _clean(points: np.ndarray) -> np.ndarray:
 
 
 def _distinct(points: np.ndarray) -> np.ndarray:
-    _, first = np.unique(points, axis=0, return_index=True)
-    return points[np.sort(first)]
+    first = {row.tobytes(): i for i, row in reversed(list(enumerate(points)))}
+    return points[sorted(first.values())]

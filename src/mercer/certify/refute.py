@@ -9,8 +9,8 @@ import numpy as np
 
 from mercer.kernels.data import Rows, length, pick
 
-from .evidence import ULPS, confirm, confirm_asymmetry, granted_error
-from .values import Values
+from .evidence import confirm, confirm_asymmetry, granted_error
+from .values import ULPS, Values
 from .verdict import Refuted
 
 SUSPICIOUS = 1e-10  # of the unit diagonal: smaller negative eigenvalues are surely rounding
@@ -106,7 +106,10 @@ def quadratic(K: np.ndarray, a: np.ndarray) -> float:
 def least_eigenvector(K: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the least eigenvalue of K scaled to a unit diagonal, and coefficients for K itself that give its sign."""
     scale = 1.0 / np.sqrt(np.diag(K))
-    eigenvalues, vectors = np.linalg.eigh(K * scale[:, None] * scale[None, :])
+    unit = K * scale[:, None] * scale[None, :]
+    if not np.isfinite(unit).all():
+        return 0.0, np.ones(len(K))  # too large for coefficients of any use
+    eigenvalues, vectors = np.linalg.eigh(unit)
     a = vectors[:, 0] * scale
     return float(eigenvalues[0]), a / np.abs(a).max()
 

@@ -14,7 +14,8 @@ from mercer.kernels.base import Domain, Kernel
 from mercer.kernels.custom import Precomputed
 from mercer.kernels.data import Rows, length, pick
 
-from .domain import domain_of, likely_dims, row_numbers
+from .clock import LAST_SECONDS, SEARCH_SECONDS, Clock, OutOfTimeError
+from .domain import domain_of, likely_dims, row_numbers, size
 from .points import PointSet, point_sets
 from .precomputed import judge_matrix
 from .refute import Examiner, count
@@ -22,7 +23,8 @@ from .rules import prove, telling_spacings
 from .values import FunctionValues, KernelValues, OutOfRangeError, Values
 from .verdict import Refuted, Unknown, Verdict
 
-SECONDS = 1.0  # for the search in one call; small functions finish long before
+MOST_PARTS = 4000  # kernels inside a kernel; the proof of a longer one is longer than anyone reads
+LARGEST_DIM = 2**17  # features of points that are looked at; a single matrix of more may take longer than the search
 SAMPLE_FUNCTION, SAMPLE_KERNEL = 200, 500  # objects of a sample that are looked at
 
 
@@ -98,6 +100,15 @@ def certify_kernel(kernel: Kernel, dim: int | None = None, sample: Rows | None =
     if dim is not None and sample is not None:
         raise ValueError(f"certificate takes dim or sample, not both; got dim={dim!r} and a sample")
     dim = None if dim is None else _checked_dim(dim)
+    if size(kernel, MOST_PARTS + 1) > MOST_PARTS:
+        return Unknown((f"nothing: the expression has more than {MOST_PARTS} parts",), "the expression")
+    try:
+        return _decide(kernel, dim, sample)
+    except RecursionError:
+        return Unknown(("nothing: the expression is nested too deeply to be evaluated",), "the expression")
+
+
+def _decide(kernel: Kernel, dim: int | None, sample: Rows | None) -> Verdict:
     if isinstance(kernel, Precomputed) and sample is None:
         return judge_matrix(np.asarray(kernel.matrix), repr(kernel))
     proof = prove(kernel, dim)
@@ -131,7 +142,7 @@ def refute_kernel(
         refusals: list[Exception] = []
         for d in dims:
             try:
-                found, line = search_vectors(values, d, domain, telling_spacings(kernel, d), SECONDS / len(dims))
+                found, line = search_vectors(values, d, domain, telling_spacings(kernel, d), SEARCH_SECONDS / len(dims))
             except (ValueError, TypeError, IndexError) as error:  # not a dimension for this kernel
                 refusals.append(error)
                 continue
@@ -153,9 +164,11 @@ def search_vectors(
     dim: int,
     domain: Domain = "real",
     spacings: Iterable[float] = (),
-    seconds: float = SECONDS,
+    seconds: float = SEARCH_SECONDS,
 ) -> tuple[Refuted | None, str]:
     """Search for a violation at vectors of ``dim`` features; return it (or None) and what was tried."""
+    if dim > LARGEST_DIM:
+        return None, f"search for a violation: not tried, because points have more than {LARGEST_DIM} features"
     return _search(values, point_sets(dim, domain, tuple(spacings)), seconds, f"with {dim} feature{'s' * (dim != 1)}")
 
 
@@ -164,24 +177,31 @@ def search_sample(values: Values, sample: Rows) -> tuple[Refuted | None, str]:
     n = length(sample)
     sizes = sorted({min(n, size) for size in (6, 16, 40, 100, 200, n)})
     sets = (PointSet("objects of the sample", pick(sample, np.arange(size) * n // size)) for size in sizes)
-    return _search(values, sets, 2 * SECONDS, "of the sample")
+    return _search(values, sets, 2 * SEARCH_SECONDS, "of the sample")
 
 
 def _search(values: Values, sets: Iterable[PointSet], seconds: float, where: str) -> tuple[Refuted | None, str]:
-    start = time.perf_counter()
+    start = time.monotonic()
+    values.clock = Clock(LAST_SECONDS * seconds / SEARCH_SECONDS)
     examiner = Examiner(values)
     shapes: Counter[str] = Counter()
-    pairs = largest = skipped = 0
+    pairs = largest = 0
+    skipped = False
     for position, candidate in enumerate(sets):
         cost = count(candidate.points)
-        spent = time.perf_counter() - start
+        spent = time.monotonic() - start
         if position > 0 and spent * (1 + cost / max(pairs, 1)) > seconds:
-            skipped += 1
+            skipped = True
+            if spent > seconds:
+                break
             continue
         try:
             found = examiner.examine(candidate.points, ordered=position < 2 or isinstance(values, KernelValues))
         except OutOfRangeError:
             continue
+        except OutOfTimeError:
+            skipped = True
+            break
         if found is not None:
             return found, ""
         pairs += cost
@@ -191,7 +211,7 @@ def _search(values: Values, sets: Iterable[PointSet], seconds: float, where: str
         f"search for a violation at points {where}: none beyond rounding in {shapes.total()} "
         f"set{'s' * (shapes.total() != 1)} of up to {largest} points ({', '.join(shapes)})"
     )
-    return None, line + (f"; {skipped} larger sets would have taken too long" if skipped else "")
+    return None, line + ("; others would have taken too long" if skipped else "")
 
 
 def _wants_scalars(function: Callable[[Any, Any], Any]) -> bool:

@@ -20,12 +20,19 @@ from mercer.kernels.evaluation import Evaluation
 from mercer.kernels.expression import Call, Expression, Stat, nodes
 from mercer.kernels.statistics import Block
 
-from .exact import exact_gram
+from .clock import UNHURRIED, Clock
+from .exact import enclosed_gram, exact_gram
+from .interval import Interval
 
 MODERATE = 3.0  # points of this size must have finite values; far out, overflow is not the function's fault
 HAS_EXTENDED = np.finfo(np.longdouble).eps < np.finfo(np.float64).eps / 4
 
 Exact = list[list[Fraction]]
+Enclosed = list[list[Interval]]
+
+
+ULPS = 4096  # of relative error that every value is granted
+UNSEEN = 64 * 2.0**-23 / ULPS  # the rounding unit granted to a function that only works in float64
 
 
 class OutOfRangeError(ArithmeticError):
@@ -37,6 +44,7 @@ class Values(Protocol):
 
     name: str
     epsilon: float  # the rounding unit of the values
+    clock: Clock  # asked before every value, or before every matrix of them
 
     def gram(self, points: Rows) -> np.ndarray:
         """Return k(xᵢ, xⱼ) for all ordered pairs."""
@@ -49,6 +57,12 @@ class Values(Protocol):
 
     def extended(self, points: Rows) -> np.ndarray | None:
         """Return the values in extended precision, or None if the function cannot."""
+
+    def enclosed(self, points: Rows) -> Enclosed | None:
+        """Return intervals that surely contain the values, or None if nobody knows how they are computed."""
+
+    def roughly_enclosed(self, points: Rows) -> Enclosed | None:
+        """Return intervals that contain the values if their parts are computed well, or None if that is not known."""
 
 
 class FunctionValues:
@@ -69,6 +83,7 @@ class FunctionValues:
         self.scalars = scalars
         self.strict = strict
         self.epsilon = float(np.finfo(np.float64).eps)
+        self.clock = UNHURRIED
         self.calls = 0
         name = getattr(function, "__name__", None) or type(function).__name__
         self.name = "the function" if name == "<lambda>" else name
@@ -108,11 +123,18 @@ class FunctionValues:
         rows = self._again(converted, lambda value: value if isinstance(value, np.longdouble) else None)
         return None if rows is None else np.array(rows, dtype=np.longdouble)
 
+    def enclosed(self, points: Rows) -> Enclosed | None:
+        """Return None: a function may do anything."""
+        return None
+
+    roughly_enclosed = enclosed
+
     def _again(self, objects: list[Any], accept: Callable[[Any], Any]) -> list[list[Any]] | None:
         rows = []
         for x in objects:
             row = []
             for z in objects:
+                self.clock.check()
                 try:
                     returned = self.function(x, z)
                 except Exception:  # no promise was made that it works in other arithmetic
@@ -132,6 +154,7 @@ class FunctionValues:
 
     def _number(self, x: Any, z: Any) -> float:
         self.calls += 1
+        self.clock.check()
         try:
             returned = self.function(x, z)
         except Exception as error:
@@ -174,6 +197,7 @@ class KernelValues:
         self.formula: Expression = kernel.traced()
         self.name = repr(kernel)
         self.epsilon = float(np.finfo(np.float64).eps)
+        self.clock = UNHURRIED
         self.calls = 0
 
     def gram(self, points: Rows) -> np.ndarray:
@@ -184,7 +208,15 @@ class KernelValues:
 
     def exact(self, points: Rows) -> Exact | None:
         """Evaluate the formula in fractions, if it holds only rational operations."""
-        return exact_gram(self.formula, points)
+        return exact_gram(self.formula, points, self.clock)
+
+    def enclosed(self, points: Rows) -> Enclosed | None:
+        """Evaluate the formula in intervals of decimals, if all it takes from the points is rational."""
+        return enclosed_gram(self.formula, points, self.clock)
+
+    def roughly_enclosed(self, points: Rows) -> Enclosed | None:
+        """Evaluate the formula in intervals, with generous errors of what is taken from the points."""
+        return enclosed_gram(self.formula, points, self.clock, lambda stat: self._measured(stat, points))
 
     def extended(self, points: Rows) -> np.ndarray | None:
         """Evaluate the formula in extended precision, unless a part of it is only known in float64."""
@@ -195,8 +227,16 @@ class KernelValues:
         )
         return None if only_double or not HAS_EXTENDED else self._dense(points, np.longdouble)
 
+    def _measured(self, stat: Stat, points: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """Return values of a statistic in float64, and the errors to grant them."""
+        self.clock.check()
+        K = np.asarray(Evaluation(stat, points, None, self.name).dense(), dtype=np.float64)
+        unit = UNSEEN if isinstance(stat.statistic, Block) else self.epsilon
+        return K, ULPS * unit * entry_sizes(K)
+
     def _dense(self, points: Rows, dtype: Any) -> np.ndarray:
         self.calls += length(points) ** 2
+        self.clock.check()
         try:
             K = Evaluation(self.formula, points, None, self.name, dtype).dense()
         except OverflowError as error:
@@ -214,6 +254,7 @@ class MatrixValues:
         self.matrix = matrix
         self.name = name
         self.epsilon = float(np.finfo(np.float64).eps)
+        self.clock = UNHURRIED
 
     def gram(self, points: Rows) -> np.ndarray:
         """Look the values up."""
@@ -228,6 +269,18 @@ class MatrixValues:
     def extended(self, points: Rows) -> np.ndarray | None:
         """Return None: the exact values are better."""
         return None
+
+    def enclosed(self, points: Rows) -> Enclosed | None:
+        """Return None: the exact values are better."""
+        return None
+
+    roughly_enclosed = enclosed
+
+
+def entry_sizes(K: np.ndarray) -> np.ndarray:
+    """Return the sizes of the entries, each at least its Cauchy–Schwarz bound."""
+    norms = np.sqrt(np.abs(np.diag(K)))
+    return np.maximum(np.abs(K), np.outer(norms, norms))
 
 
 def shaken(points: Rows, factors: np.random.Generator, amplitude: float) -> tuple[Rows, Rows] | None:

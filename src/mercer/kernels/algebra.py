@@ -270,15 +270,16 @@ class Exp(Kernel):
 
     def theorem(self) -> Theorem | None:
         """Limit of conical sums of powers; constants under the exponential only multiply."""
-        proved = self.kernel.theorem()
-        if proved is not None:
-            return _closure(self, "exponential: the limit of Σ kⁿ/n!, conical sums of powers", proved)
-        if isinstance(self.kernel, Sum):
-            rest = [weight * term for weight, term in self.kernel.terms() if not isinstance(term, Constant)]
-            if rest and len(rest) < len(list(self.kernel.terms())):
-                rule = "exponential: exp(k + c) = eᶜ exp(k), the limit of Σ kⁿ/n!, for any constant c"
-                return _closure(self, rule, sum(rest[1:], rest[0]).theorem())
-        return None
+        terms = list(self.kernel.terms()) if isinstance(self.kernel, Sum) else []
+        rest = [(weight, term) for weight, term in terms if not isinstance(term, Constant)]
+        # One of the two ways only: trying both at every level would take time exponential in the depth.
+        if rest and any(weight < 0 for weight, term in terms if isinstance(term, Constant)):
+            rule = "exponential: exp(k + c) = eᶜ exp(k), the limit of Σ kⁿ/n!, for any constant c"
+            parts = [term if weight == 1 else Scaled(term, weight) for weight, term in rest]
+            return _closure(self, rule, sum(parts[1:], parts[0]).theorem())
+        return _closure(
+            self, "exponential: the limit of Σ kⁿ/n!, conical sums of powers", self.kernel.theorem()
+        )  # fmt: skip
 
     def expression(self) -> str:
         """``exp(k)``."""

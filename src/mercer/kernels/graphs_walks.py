@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from .base import ObjectKernel
 from .data import Rows
@@ -35,7 +36,7 @@ class RandomWalk(ObjectKernel):
     -----
     Walks are counted on all pairs of nodes, by one graph against many others at a time: the cost of a value is the
     number of nodes of one graph times the number of edges of the other, for each of about log ε / log λρ² steps, half
-    as many if all edges are undirected.
+    as many if all edges are undirected.  The sum ends where a bound on all further walks is below rounding.
 
     Examples
     --------
@@ -100,17 +101,57 @@ class RandomWalk(ObjectKernel):
         own = {kind: step.toarray().T for kind, step in _adjacency(graph).items()}
         shared = [(step, own[kind]) for kind, step in _adjacency(others).items() if kind in own]
         owner, weight = others.graph_of_node(), float(self.decay) * same
-        rate = rows.rate**2 if rows.undirected else rows.rate
+        rate = rows.rate**2
         walks, total = same, np.zeros(len(others))  # from each pair of nodes on, times the decay for each step
+        tail = Tail(same, owner, len(others))
         while True:
             further = weight * sum(((step @ walks) @ back for step, back in shared), start=0.0)
             # Where walks can be reversed, those of 2t and 2t + 1 steps are two walks of t or t + 1 that meet.
             pairs = walks * (walks + further) if rows.undirected else walks
             added = np.bincount(owner, pairs.sum(axis=1), minlength=len(others))
             total += added
-            if not (added * rate > 1e-16 * (1 - rate) * total).any():
+            # Walks to and fro fade at the rate of the largest eigenvalue, at most; others may grow for long before.
+            left = added * rate / (1 - rate) if rows.undirected else tail.bound(further)
+            if not (left > 1e-16 * total).any():
                 return total
             walks = further
+
+
+class Tail:
+    """A bound on what all further steps add, for walks that cannot be reversed.
+
+    If walks of p more steps are at most r < 1 times as many, from each pair of nodes on, then so are those of 2p more
+    steps of these, and so on: all further ones are at most r/(1 − r) times the last p steps' together.  For one step
+    that is a norm of the adjacency matrix; its powers come closer to the largest eigenvalue, so p grows.
+
+    Parameters
+    ----------
+    walks : array of shape (nodes, nodes of the one graph)
+        The numbers of walks so far, from each pair of nodes on.
+    owner : array of shape (nodes,)
+        The graph of each node.
+    n : int
+        The number of graphs.
+    """
+
+    def __init__(self, walks: np.ndarray, owner: np.ndarray, n: int) -> None:
+        self.owner, self.n = owner, n
+        self.mark, self.block = walks, np.zeros(n)
+        self.steps, self.stride = 0, 1
+
+    def bound(self, walks: np.ndarray) -> np.ndarray:
+        """Return a bound for each graph on the sum over walks of one more step and of all further ones."""
+        ratio = np.zeros(self.n)
+        added = np.bincount(self.owner, walks.sum(axis=1), minlength=self.n)
+        self.block = self.block + added
+        with np.errstate(all="ignore"):  # overflow is reported once, on the result, in words
+            grown = np.divide(walks, self.mark, out=np.zeros_like(walks), where=self.mark > 0)
+            np.maximum.at(ratio, self.owner, grown.max(axis=1, initial=0.0))
+            left = np.where(ratio < 1, added + self.block * ratio / (1 - ratio), np.inf)
+        self.steps += 1
+        if self.steps == self.stride:
+            self.mark, self.block, self.steps, self.stride = walks, np.zeros(self.n), 0, 2 * self.stride
+        return left
 
 
 @dataclass(frozen=True)
@@ -167,7 +208,11 @@ def _spectral_radius(graph: GraphTable) -> float:
     if len(graph.end) == 0:
         return 0.0
     n = len(graph.labels)
-    matrix = sparse.coo_array((np.ones(len(graph.end)), (graph.node_of_arc(), graph.end)), shape=(n, n)).toarray()
-    if (matrix == matrix.T).all():
-        return float(np.linalg.eigvalsh(matrix)[-1])
-    return float(np.abs(np.linalg.eigvals(matrix)).max())
+    matrix = sparse.coo_array((np.ones(len(graph.end)), (graph.node_of_arc(), graph.end)), shape=(n, n)).tocsr()
+    if (matrix != matrix.T).nnz == 0:
+        return float(np.linalg.eigvalsh(matrix.toarray())[-1])
+    # Walks that never come back have no eigenvalue, but rounding would give them one.
+    count, component = connected_components(matrix, connection="strong")
+    groups = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component, minlength=count))[:-1])
+    blocks = (matrix[nodes][:, nodes].toarray() for nodes in groups)
+    return max(float(np.abs(np.linalg.eigvals(block)).max()) for block in blocks)
