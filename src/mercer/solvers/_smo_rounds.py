@@ -18,6 +18,7 @@ SAFETY = 0.25  # share of the tolerance that rounding of kernel values may take
 STEPS = 100_000  # of a working set before Python looks around
 MOST_STEPS = 10_000_000  # of a problem without a limit of its own
 LOOK, SHRUNK = 5, 0.7  # rounds between looks at which variables may still move, and the share that makes others wait
+HOPELESS = 2.0  # times what rounding in float64 does to slopes: smaller violations are chance
 RESTARTS = 3  # recomputations of Kβ that may find the violation too large before float64 takes over
 STEEPEST, LEAST_STEEP = 0.01, 0.5  # how much a tolerance is lowered at a time where the gap is still too large
 SINGLE = 1e30  # k(x, x) up to which, and from whose reciprocal on, float32 holds all values that matter
@@ -73,7 +74,8 @@ def evidence(
 
 def next_tolerance(found: DualSolution, tolerance: float, largest: float) -> float | None:
     """Return the violation to go on to where the gap certifies no solution yet, or None where that makes no sense."""
-    floor = rounding(np.float64, largest, found.beta) + ROUNDOFF * float(np.abs(found.problem.target).max(initial=0.0))
+    target = float(np.abs(found.problem.target).max(initial=0.0))
+    floor = 2 * HOPELESS * (rounding(np.float64, largest, found.beta) + ROUNDOFF * target)
     if found.converged or tolerance <= floor:
         return None
     factor = min(max(found.tol / (2 * found.relative_gap), STEEPEST), LEAST_STEEP)
@@ -178,7 +180,9 @@ class Run:
             left = min(STEPS, most - self.n_iter)
             late = solver.max_time is not None and time.monotonic() - self._start > solver.max_time
             # What rounding may hide in updated slopes is left as room for recomputed ones.
-            enough = max(self._tolerance - self._rounding(), 0.5 * self._tolerance)
+            rounded = self._rounding()
+            finest = HOPELESS * rounded if self._dtype is np.float64 else 0.0
+            enough = max(self._tolerance - rounded, 0.5 * self._tolerance, finest)
             if violation <= enough or left <= 0 or late:
                 return violation
             if self.progress is not None and self.n_iter:

@@ -268,6 +268,11 @@ class DualSolution:
         return gap / size if size > 0 else 0.0
 
     @property
+    def resolution(self) -> float:
+        """The difference between values of f below which rounding leaves nothing to see."""
+        return 4 * self.error
+
+    @property
     def converged(self) -> bool:
         """Whether the relative gap is as small as was asked."""
         return self.relative_gap <= max(self.tol, FINEST)

@@ -22,6 +22,7 @@ from mercer.gram.device.tensors import device_memory, is_tensor, load_torch, on_
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length, pick
 from mercer.solvers._smo_rounds import (
+    HOPELESS,
     MOST_STEPS,
     RESTARTS,
     SAFETY,
@@ -166,6 +167,8 @@ class _Run:
             # What rounding may hide in updated slopes is left as room for recomputed ones.
             rounded = error * batch.beta.square().sum(1).sqrt()
             enough = torch.maximum(batch.tolerance - rounded, 0.5 * batch.tolerance)
+            if dtype is np.float64:
+                enough = torch.maximum(enough, HOPELESS * rounded)
             left = most - batch.n_iter
             settled = violation <= enough
             stopped = (left <= 0) | (batch.steps == 0)
