@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: help demo test test-torch test-gpu lint bench docs clean
+.PHONY: help demo test test-torch test-gpu sanitize lint bench docs clean
 
 help:
 	@echo "make demo    set everything up and show the library at work"
 	@echo "make test    set everything up and run the whole suite"
 	@echo "make test-torch   the tests of devices, with torch on the processor and Triton's interpreter"
 	@echo "make test-gpu     the same on a CUDA device, with the torch that PYTHON has"
+	@echo "make sanitize     the native core with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer"
 	@echo "make lint    style, types and the import contract"
 	@echo "make bench   side by side with other libraries (MERCER_DATA=folder adds real data)"
 	@echo "make docs    build the documentation into docs/_build/html"
@@ -30,6 +31,9 @@ test-torch: $(VENV)/.test $(VENV)/.torch
 test-gpu:  # everything that is needed must be there: the package itself and torch with CUDA
 	$(PYTHON) -m pytest tests/device
 	$(PYTHON) -m benchmarks gpu
+
+sanitize: $(VENV)/.test $(VENV)/.sanitize
+	PATH="$(abspath $(BIN)):$$PATH" native/tests/run $(BIN)/python
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -61,6 +65,9 @@ EXTRA = $(BIN)/python tools/extra.py $(1) > $(VENV)/$(1).txt && \
 $(VENV)/.demo: $(VENV)/.installed
 	$(call EXTRA,plot)
 	$(call EXTRA,command)
+	@touch $@
+$(VENV)/.sanitize: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "nanobind>=2.8" "cmake>=3.18" ninja
 	@touch $@
 $(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.torch: $(VENV)/.%: $(VENV)/.installed
 	$(call EXTRA,$*)

@@ -36,7 +36,7 @@ def certificate(model, X, target, C, gamma, epsilon=0.0):
     problem = DualProblem(target, np.broadcast_to(lower, n), np.broadcast_to(upper, n), np.zeros(n), epsilon)
     values = np.zeros(n)
     Gram(Gaussian.from_gamma(gamma), X, dtype=np.float64).add_rows(model.support_, beta[model.support_], values)
-    return DualSolution(problem, beta, values, 0, True)
+    return DualSolution(problem, beta, values, 0, 1e-3)
 
 
 def contest(name, ours, peers, X, y, target, C, gamma, goals, epsilon=0.0):

@@ -1,102 +1,13 @@
-// The lengths of the columns of L^-1 Y, where L is a lower triangle with a band and Y has many columns.
+// Python bindings of the lengths of the columns of L^-1 Y: every argument is checked here.
 #include "band_module.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <vector>
-
 #include "arrays.hpp"
-#include "buffer.hpp"
-#include "tasks.hpp"
+#include "band_squares.hpp"
 
 namespace mercer {
 namespace {
 
-constexpr Index panels_together = 8;  // share the entries of L while these are in the first-level cache
-constexpr Index steps_between_moves = 16;
-
-// L cut into strips of rows: [strip][column from the left end of its band on][row], with reciprocals of the diagonal.
-struct BandRows {
-  Index n, width, strip, count;
-  Buffer<double> entries;
-
-  // `columns` has for each column of L its entries from the diagonal down.
-  BandRows(const double* columns, Index size, Index wide, Index rows)
-      : n(size), width(wide), strip(rows), count((n + strip - 1) / strip), entries(count * step()) {
-    for (Index i = 0; i < count * strip; ++i) {
-      double* const row = entries.get() + i / strip * step() + i % strip;
-      const Index left = i / strip * strip - width;  // the column of the matrix that a strip begins with
-      if (i >= n) {
-        row[(i - left) * strip] = 1.0;  // of rows that do not exist
-        continue;
-      }
-      for (Index j = std::max(Index(0), i - width); j < i; ++j) row[(j - left) * strip] = columns[j * (width + 1) + i - j];
-      row[(i - left) * strip] = 1.0 / columns[i * (width + 1)];
-    }
-  }
-
-  Index step() const { return (width + strip) * strip; }
-};
-
-// A few panels of right-hand sides, solved side by side from the first row to the last.
-class BandGroup {
- public:
-  BandGroup(const Isa& isa, const BandRows& L)
-      : isa_(isa), L_(L), panel_(isa.twice.panel), rows_(L.width + steps_between_moves * L.strip),
-        windows_(panels_together * rows_ * panel_), right_(L.strip * panel_), squares_(panels_together * panel_) {}
-
-  // Columns from `start` on of `right`, which has `columns` of them.
-  void solve(const double* right, Index columns, Index start, double* out) {
-    const Index stop = std::min(columns, start + panels_together * panel_);
-    std::memset(windows_.get(), 0, Buffer<double>::bytes(panels_together * rows_ * panel_));
-    std::memset(squares_.get(), 0, Buffer<double>::bytes(panels_together * panel_));
-    Index at = 0;  // where the window of rows above begins
-    for (Index i = 0; i < L_.count; ++i, at += L_.strip) {
-      const bool full = at + L_.width + L_.strip > rows_;
-      for (Index first = start, p = 0; first < stop; first += panel_, ++p) {
-        double* const window = windows_.get() + p * rows_ * panel_;
-        if (full) std::memmove(window, window + at * panel_, std::size_t(L_.width * panel_) * sizeof(double));
-        const Block block = fetch(right, columns, i * L_.strip, first, std::min(panel_, stop - first));
-        isa_.band_step(L_.entries.get() + i * L_.step(), L_.width, block.data, block.step,
-                       window + (full ? 0 : at) * panel_, squares_.get() + p * panel_);
-      }
-      if (full) at = 0;
-    }
-    std::copy(squares_.get(), squares_.get() + (stop - start), out + start);
-  }
-
- private:
-  struct Block {
-    const double* data;
-    Index step;
-  };
-
-  // A strip of a panel of right-hand sides, where it lies if all of it exists, else a copy with zeros for the rest.
-  Block fetch(const double* right, Index columns, Index row, Index first, Index count) {
-    const double* const from = right + row * columns + first;
-    const Index rows = std::min(L_.strip, L_.n - row);
-    ask_for(from, columns, L_.strip, std::min(2 * L_.strip, L_.n - row), count);
-    if (rows == L_.strip && count == panel_) return {from, columns};
-    std::fill(right_.get(), right_.get() + L_.strip * panel_, 0.0);
-    for (Index r = 0; r < rows; ++r) std::copy(from + r * columns, from + r * columns + count, right_.get() + r * panel_);
-    return {right_.get(), panel_};
-  }
-
-  // Rows lie far apart in memory, so that the processor does not foresee the next ones.
-  static void ask_for(const double* from, Index columns, Index first, Index last, Index count) {
-#if defined(__GNUC__)
-    for (Index r = first; r < last; ++r)
-      for (Index j = 0; j < count; j += alignment / Index(sizeof(double))) __builtin_prefetch(from + r * columns + j);
-#endif
-  }
-
-  const Isa& isa_;
-  const BandRows& L_;
-  const Index panel_, rows_;
-  Buffer<double> windows_, right_, squares_;
-};
-
-void band_squares(nb::handle columns, nb::handle right, nb::handle out, int threads, const std::string& isa_name) {
+void squares_of(nb::handle columns, nb::handle right, nb::handle out, int threads, const std::string& isa_name) {
   check_threads(threads);
   const Isa& isa = isa_named(isa_name);
   const Input L = checked_array<Input>(columns, "columns", 2, "float64");
@@ -109,22 +20,14 @@ void band_squares(nb::handle columns, nb::handle right, nb::handle out, int thre
   const double* const y = static_cast<const double*>(Y.data());
   double* const result = static_cast<double*>(to.data());
   const nb::gil_scoped_release released;
-  const BandRows rows(static_cast<const double*>(L.data()), n, width, isa.twice.strip);
-  const Index together = panels_together * isa.twice.panel, tasks = (count + together - 1) / together;
-  // An entry of a cheap kernel takes about as long as eight multiplications and additions.
-  const int useful = useful_threads(threads, tasks, double(n) * double(count) * double(width + 1) / 8);
-  std::vector<BandGroup> groups;
-  for (int worker = 0; worker < useful; ++worker) groups.emplace_back(isa, rows);
-  share_tasks(tasks, useful, [&](int worker, Index task) {
-    groups[std::size_t(worker)].solve(y, count, task * together, result);
-  });
+  band_squares(isa, static_cast<const double*>(L.data()), n, width, y, count, result, threads);
 }
 
 }  // namespace
 
 void bind_band(nb::module_& m) {
   using namespace nb::literals;
-  m.def("band_squares", &band_squares, "columns"_a, "right"_a, "out"_a, "threads"_a, "isa"_a = "",
+  m.def("band_squares", &squares_of, "columns"_a, "right"_a, "out"_a, "threads"_a, "isa"_a = "",
         "out[j] = the sum of the squares of column j of X, where L X = right and columns[j, k] = L[j + k, j].");
 }
 

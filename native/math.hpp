@@ -68,7 +68,7 @@ MERCER_INLINE Vec<T> exponential(Vec<T> x) {
   else return (Vec<T>)_mm512_scalef_pd((__m512d)p, (__m512d)n);
 #else
   // Adding n to the exponent field is right wherever the result is a normal number.
-  Vec<T> y = from_bits<T>(bits<T>(p) + (bits<T>(shifted) << C::mantissa));
+  Vec<T> y = from_bits<T>(add_bits<T>(bits<T>(p), shift_bits<T>(bits<T>(shifted), C::mantissa)));
   y = select<T>(x < splat<T>(C::smallest), Vec<T>{}, y);
   y = select<T>(x > splat<T>(C::largest), splat<T>(T(HUGE_VAL)), y);
   return select<T>(x == x, y, x);
@@ -84,8 +84,8 @@ MERCER_INLINE Vec<T> logarithm(Vec<T> x) {
   const IntVec<T> subnormal = x < splat<T>(C::tiny);
   const Vec<T> lifted = select<T>(subnormal, x * splat<T>(lift), x);
   const IntVec<T> word = bits<T>(lifted);
-  const IntVec<T> exponent = (word - splat_int<T>(C::root_half)) >> C::mantissa;
-  const Vec<T> m = from_bits<T>(word - (exponent << C::mantissa));
+  const IntVec<T> exponent = subtract_bits<T>(word, splat_int<T>(C::root_half)) >> C::mantissa;
+  const Vec<T> m = from_bits<T>(subtract_bits<T>(word, shift_bits<T>(exponent, C::mantissa)));
   // Integer to floating point by the rounding trick backwards: exact for |n| < 2^(mantissa - 1).
   const IntVec<T> anchor = bits<T>(splat<T>(C::rounder));
   const Vec<T> n = from_bits<T>(exponent + anchor) - splat<T>(C::rounder) -

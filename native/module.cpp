@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "alignment_module.hpp"
+#include "arrays.hpp"
 #include "band_module.hpp"
 #include "code.hpp"
 #include "perceptron_module.hpp"
@@ -13,11 +14,32 @@
 #include "pool.hpp"
 #include "smo_module.hpp"
 #include "smo_parts.hpp"
-#include "trees_module.hpp"
 #include "strings_module.hpp"
+#include "tasks.hpp"
+#include "trees_module.hpp"
 
 namespace mercer {
 namespace {
+
+SmoPart read_part(nb::handle item, int64_t limit) {
+  nb::tuple t;
+  if (!nb::try_cast(item, t, false) || t.size() != 6)
+    throw wrong_type("a part must be a tuple (rows, target, lower, upper, beta, slope)");
+  const Input rows = checked_array<Input>(t[0], "rows", 1, "int64");
+  const int64_t n = int64_t(rows.shape(0));
+  const auto numbers = [&](int at, const char* name) {
+    const Input a = checked_array<Input>(t[at], name, 1, "float64");
+    expect_shape(a, name, {n});
+    return static_cast<const double*>(a.data());
+  };
+  const auto changed = [&](int at, const char* name) {
+    const Output a = checked_array<Output>(t[at], name, 1, "float64");
+    expect_shape(a, name, {n});
+    return static_cast<double*>(a.data());
+  };
+  return {Index(n),           checked_index(rows, limit), numbers(1, "target"), numbers(2, "lower"),
+          numbers(3, "upper"), changed(4, "beta"),         changed(5, "slope")};
+}
 
 // The Python object: one of two plans by element type, and references to the arrays the plan reads.
 class BoundPlan {

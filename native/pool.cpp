@@ -1,12 +1,15 @@
 // See pool.hpp.  A job is a body and a number of open places; a worker that wakes up takes a place if one
 // is left, and the caller closes the remaining places when its own share is done, so that a thread the
-// operating system is slow to wake costs nothing.
+// operating system is slow to wake costs nothing.  What a body throws is kept, the first of several, and
+// thrown again by the caller once no worker is inside the body any more.
 #include "pool.hpp"
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #ifdef _WIN32
@@ -36,10 +39,13 @@ class Pool {
       places_ = threads - 1 < int(workers_.size()) ? threads - 1 : int(workers_.size());
     }
     wake_.notify_all();
-    body(context, 0);
+    std::exception_ptr own = caught(body, context, 0);
     std::unique_lock<std::mutex> lock(state_);
     places_ = 0;
     done_.wait(lock, [this] { return running_ == 0; });
+    const std::exception_ptr first = failure_ ? std::exchange(failure_, nullptr) : std::move(own);
+    lock.unlock();
+    if (first) std::rethrow_exception(first);
   }
 
   void stop() {
@@ -57,6 +63,15 @@ class Pool {
   const long process;
 
  private:
+  static std::exception_ptr caught(void (*body)(void*, int), void* context, int worker) noexcept {
+    try {
+      body(context, worker);
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
   // A machine that cannot start a thread still gets its result, more slowly.
   void grow(int count) {
     try {
@@ -76,8 +91,9 @@ class Pool {
       void (*const body)(void*, int) = body_;
       void* const context = context_;
       lock.unlock();
-      body(context, worker);
+      std::exception_ptr failure = caught(body, context, worker);
       lock.lock();
+      if (failure && !failure_) failure_ = std::move(failure);
       if (--running_ == 0) done_.notify_one();
     }
   }
@@ -88,6 +104,7 @@ class Pool {
   std::vector<std::thread> workers_;
   void (*body_)(void*, int) = nullptr;
   void* context_ = nullptr;
+  std::exception_ptr failure_;  // of a worker, for the caller
   int places_ = 0, running_ = 0, next_worker_ = 1;
   bool stopping_ = false;
 };

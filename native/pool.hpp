@@ -7,7 +7,7 @@ namespace mercer {
 
 // Calls body(context, worker) on up to `threads` threads at once, with distinct workers in [0, threads),
 // and returns when all of them have.  The body must share out the work itself and must cope with fewer
-// threads than it asked for.
+// threads than it asked for.  If bodies throw, one of the exceptions is thrown on, after all have returned.
 void run_on_threads(int threads, void (*body)(void* context, int worker), void* context);
 
 template <class F>

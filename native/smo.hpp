@@ -15,7 +15,16 @@ namespace mercer {
 namespace {
 
 constexpr double infinite = __builtin_huge_val();
-constexpr double least_curvature = 1e-12;
+// Of the diagonal entries of a pair: below that the curvature along it is rounding.  Relative, so that a
+// kernel times a constant takes the same steps.
+constexpr double least_curvature = 0.5e-12;
+
+// The curvature along a pair whose diagonal entries add up to `own`, or 0 where these say nothing: then a
+// step goes to the end of the box.
+MERCER_INLINE double curvature_of(double own, double common) {
+  const double curvature = own - 2 * common, least = own > 0 ? least_curvature * own : 0;
+  return curvature > least ? curvature : least;
+}
 
 template <class V>
 MERCER_INLINE V any_load(const void* p) {
@@ -48,8 +57,8 @@ struct Best {
   }
 };
 
-// The largest fraction above / below of each lane; below is positive.  Fractions are compared by their
-// cross products, because divisions are slow.
+// The largest fraction above / below of each lane; below is never negative.  Fractions are compared by
+// their cross products, because divisions are slow.
 struct LaneBest {
   Vec<double> above, below = splat(1.0), at = splat(-1.0);
 
@@ -147,12 +156,13 @@ template <class T>
 MERCER_INLINE Index partner(const SmoArguments<T>& s, Index i, double rise, Index from, Index to) {
   const T* Ki = s.K + i * s.K_step;
   LaneBest best[chains] = {LaneBest(0), LaneBest(0), LaneBest(0), LaneBest(0)};
-  const Vec<double> top = splat(rise), own = splat(s.diagonal[i]), two = splat(2.0), least = splat(least_curvature),
-                    zero = splat(0.0);
+  const Vec<double> top = splat(rise), own = splat(s.diagonal[i]), two = splat(2.0),
+                    share = splat(least_curvature), zero = splat(0.0);
   Index k = for_vectors(from, to, [&](Index k, Vec<double> index, int c) MERCER_LAMBDA {
     const Vec<double> fall = any_load<Vec<double>>(s.slope + k) + any_load<Vec<double>>(s.fall + k);
     const Vec<double> gain = maximum(top - fall, zero);
-    const Vec<double> curvature = maximum(own + any_load<Vec<double>>(s.diagonal + k) - two * widened(Ki + k), least);
+    const Vec<double> both = own + any_load<Vec<double>>(s.diagonal + k);
+    const Vec<double> curvature = maximum(maximum(both - two * widened(Ki + k), share * both), zero);
     best[c].see_fraction(gain * gain, curvature, index);
   });
   Best found{0, -1};
@@ -160,8 +170,7 @@ MERCER_INLINE Index partner(const SmoArguments<T>& s, Index i, double rise, Inde
   for (; k < to; ++k) {
     const double gain = rise - (s.slope[k] + s.fall[k]);
     if (!(gain > 0)) continue;
-    const double curvature = s.diagonal[i] + s.diagonal[k] - 2 * double(Ki[k]);
-    const double value = gain * gain / (curvature > least_curvature ? curvature : least_curvature);
+    const double value = gain * gain / curvature_of(s.diagonal[i] + s.diagonal[k], double(Ki[k]));
     if (value > found.value) found = {value, k};
   }
   return found.at;
@@ -198,9 +207,7 @@ SmoResult smo(const SmoArguments<T>& s) {
     if (i < 0 || j < 0 || i == j) return {count, violation};
     Ki = s.K + i * s.K_step;
     Kj = s.K + j * s.K_step;
-    double curvature = s.diagonal[i] + s.diagonal[j] - 2 * double(Ki[j]);
-    if (!(curvature > least_curvature)) curvature = least_curvature;
-    step = (rises[group].value - (s.slope[j] + s.fall[j])) / curvature;
+    step = (rises[group].value - (s.slope[j] + s.fall[j])) / curvature_of(s.diagonal[i] + s.diagonal[j], double(Ki[j]));
     // Coefficients stop at the box, and at 0 where epsilon puts a kink.
     const bool kink = s.epsilon > 0;
     const double end_i = kink && s.beta[i] < 0 ? 0.0 : s.upper[i], end_j = kink && s.beta[j] > 0 ? 0.0 : s.lower[j];

@@ -2,9 +2,7 @@
 // memory that it uses again for the next.
 #pragma once
 
-#include "arrays.hpp"
 #include "plan.hpp"
-#include "tasks.hpp"
 
 namespace mercer {
 
@@ -21,26 +19,6 @@ struct PartScratch {
   std::vector<T> matrix;
   std::vector<double> numbers;  // the diagonal, and what smo wants
 };
-
-inline SmoPart read_part(nb::handle item, int64_t limit) {
-  nb::tuple t;
-  if (!nb::try_cast(item, t, false) || t.size() != 6)
-    throw wrong_type("a part must be a tuple (rows, target, lower, upper, beta, slope)");
-  const Input rows = checked_array<Input>(t[0], "rows", 1, "int64");
-  const int64_t n = int64_t(rows.shape(0));
-  const auto numbers = [&](int at, const char* name) {
-    const Input a = checked_array<Input>(t[at], name, 1, "float64");
-    expect_shape(a, name, {n});
-    return static_cast<const double*>(a.data());
-  };
-  const auto changed = [&](int at, const char* name) {
-    const Output a = checked_array<Output>(t[at], name, 1, "float64");
-    expect_shape(a, name, {n});
-    return static_cast<double*>(a.data());
-  };
-  return {Index(n),           checked_index(rows, limit), numbers(1, "target"), numbers(2, "lower"),
-          numbers(3, "upper"), changed(4, "beta"),         changed(5, "slope")};
-}
 
 // slope = target - K beta, from the stored matrix.
 template <class T>

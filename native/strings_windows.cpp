@@ -38,7 +38,7 @@ inline void prefetch(const void* address) {
 }
 
 void add_entries(const Entry* begin, const Entry* end, int first, double weight, double* out) {
-  for (; end-- > begin && end->column >= first;) out[end->column] += weight * end->count;
+  for (; end > begin && end[-1].column >= first; --end) out[end[-1].column] += weight * end[-1].count;
 }
 
 // The windows of one group in some columns, by content: each slot has a range of entries, columns ascending.
@@ -73,8 +73,8 @@ class Lists {
       const uint16_t column = uint16_t(j - columns.begin);
       for (int64_t w = 0; w < count(block.column(j)); ++w) {
         Range& range = ranges_[slots[next++]];
-        Entry* const last = entries_.data() + range.end - 1;
-        if (range.end > range.begin && last->column == column && last->count < most_count) ++last->count;
+        Entry* const last = range.end > range.begin ? &entries_[range.end - 1] : nullptr;
+        if (last && last->column == column && last->count < most_count) ++last->count;
         else entries_[range.end++] = {column, 1};
       }
     }

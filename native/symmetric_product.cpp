@@ -6,7 +6,6 @@
 // neighbours in the list share nothing, and each waits for the earlier tasks on its two groups.  Every
 // element of the result is thus summed in one order, with no copies of the result per thread.
 #include <memory>
-#include <thread>
 
 #include "tasks.hpp"
 
@@ -74,13 +73,13 @@ void Plan<T>::symmetric_product(const T* V, Index r, double* out, Index row_star
                        Buffer<T>(column_block_ * r)});
   const std::unique_ptr<std::atomic<Index>[]> played(new std::atomic<Index>[t.start.size()]());
 
-  share_tasks(tasks, threads, [&](int w, Index task) {
+  const auto ready = [&](Index task) {
     const Match& match = t.matches[std::size_t(task)];
-    std::atomic<Index>&done_i = played[std::size_t(match.i)], &done_j = played[std::size_t(match.j)];
-    while (done_i.load(std::memory_order_acquire) != match.before_i ||
-           done_j.load(std::memory_order_acquire) != match.before_j)
-      std::this_thread::yield();
-
+    return played[std::size_t(match.i)].load(std::memory_order_acquire) == match.before_i &&
+           played[std::size_t(match.j)].load(std::memory_order_acquire) == match.before_j;
+  };
+  share_ordered_tasks(tasks, threads, ready, [&](int w, Index task) {
+    const Match& match = t.matches[std::size_t(task)];
     Scratch& s = scratch[std::size_t(w)];
     const Index row_end = t.start[std::size_t(match.i) + 1];
     const Index column_first = t.start[std::size_t(match.j)], column_end = t.start[std::size_t(match.j) + 1];
@@ -115,8 +114,8 @@ void Plan<T>::symmetric_product(const T* V, Index r, double* out, Index row_star
     for (Index b = 0; b < column_end - column_first; ++b)
       for (Index k = 0; k < r; ++k) out[(column_first + b) * r + k] += columns[k * column_group + b];
 
-    done_i.store(match.before_i + 1, std::memory_order_release);
-    if (match.i != match.j) done_j.store(match.before_j + 1, std::memory_order_release);
+    played[std::size_t(match.i)].store(match.before_i + 1, std::memory_order_release);
+    if (match.i != match.j) played[std::size_t(match.j)].store(match.before_j + 1, std::memory_order_release);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include "pool.hpp"
 #include "worker.hpp"
@@ -24,16 +25,34 @@ struct Match {
   int i, j, before_i, before_j;
 };
 
-// body(worker, task) for every task in [0, tasks).  Tasks are started in order, which lets a task wait for
-// an earlier one without risk of deadlock.
-template <class F>
-void share_tasks(Index tasks, int threads, F&& body) {
+// body(worker, task) for every task in [0, tasks), each once ready(task) holds.  Tasks are started in order,
+// which lets a task wait for an earlier one without risk of deadlock.  When a task throws, no other is
+// started, none waits any longer, and the exception reaches the caller.
+template <class R, class F>
+void share_ordered_tasks(Index tasks, int threads, R&& ready, F&& body) {
   std::atomic<Index> next{0};
+  std::atomic<bool> failed{false};
   auto loop = [&](int worker) {
     const FlushSubnormals flush;
-    for (Index task; (task = next.fetch_add(1)) < tasks;) body(worker, task);
+    try {
+      for (Index task; (task = next.fetch_add(1)) < tasks && !failed.load();) {
+        while (!ready(task)) {
+          if (failed.load()) return;
+          std::this_thread::yield();
+        }
+        body(worker, task);
+      }
+    } catch (...) {
+      failed.store(true);
+      throw;
+    }
   };
   run_on_threads(threads, loop);
+}
+
+template <class F>
+void share_tasks(Index tasks, int threads, F&& body) {
+  share_ordered_tasks(tasks, threads, [](Index) { return true; }, body);
 }
 
 // Waking a thread costs about as much as this many entries of a cheap kernel.

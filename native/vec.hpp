@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <type_traits>
+
 #include "kernels.hpp"
 
 // The shape of the micro-kernel: rows of a strip, vectors of a panel, and right-hand sides contracted
@@ -75,12 +77,14 @@ template <>
 struct Lanes<float> {
   typedef float V __attribute__((vector_size(MERCER_VECTOR_BYTES), may_alias));
   typedef int32_t I __attribute__((vector_size(MERCER_VECTOR_BYTES), may_alias));
+  typedef uint32_t U __attribute__((vector_size(MERCER_VECTOR_BYTES), may_alias));
   typedef int32_t Int;
 };
 template <>
 struct Lanes<double> {
   typedef double V __attribute__((vector_size(MERCER_VECTOR_BYTES), may_alias));
   typedef int64_t I __attribute__((vector_size(MERCER_VECTOR_BYTES), may_alias));
+  typedef uint64_t U __attribute__((vector_size(MERCER_VECTOR_BYTES), may_alias));
   typedef int64_t Int;
 };
 #else
@@ -135,6 +139,38 @@ template <class T>
 inline Vec<T> from_bits(IntVec<T> x) { Vec<T> r; memcpy(&r, &x, sizeof r); return r; }
 template <class T>
 inline Vec<T> select(IntVec<T> mask, Vec<T> yes, Vec<T> no) { return choose(mask, yes, no); }
+#endif
+
+// Bit patterns are added, subtracted and shifted without a sign: in lanes that are replaced afterwards they may
+// overflow, which only unsigned numbers are allowed to.
+#if defined(__GNUC__)
+template <class T>
+using BitVec = typename Lanes<T>::U;
+template <class T>
+MERCER_INLINE IntVec<T> add_bits(IntVec<T> a, IntVec<T> b) { return (IntVec<T>)((BitVec<T>)a + (BitVec<T>)b); }
+template <class T>
+MERCER_INLINE IntVec<T> subtract_bits(IntVec<T> a, IntVec<T> b) { return (IntVec<T>)((BitVec<T>)a - (BitVec<T>)b); }
+template <class T>
+MERCER_INLINE IntVec<T> shift_bits(IntVec<T> a, int by) { return (IntVec<T>)((BitVec<T>)a << by); }
+#else
+template <class T, class F>
+inline IntVec<T> each_unsigned(IntVec<T> a, IntVec<T> b, F f) {
+  typedef std::make_unsigned_t<typename Lanes<T>::Int> Unsigned;
+  for (int i = 0; i < width<T>; ++i) a.lane[i] = typename Lanes<T>::Int(f(Unsigned(a.lane[i]), Unsigned(b.lane[i])));
+  return a;
+}
+template <class T>
+inline IntVec<T> add_bits(IntVec<T> a, IntVec<T> b) {
+  return each_unsigned<T>(a, b, [](auto x, auto y) { return x + y; });
+}
+template <class T>
+inline IntVec<T> subtract_bits(IntVec<T> a, IntVec<T> b) {
+  return each_unsigned<T>(a, b, [](auto x, auto y) { return x - y; });
+}
+template <class T>
+inline IntVec<T> shift_bits(IntVec<T> a, int by) {
+  return each_unsigned<T>(a, a, [by](auto x, auto) { return x << by; });
+}
 #endif
 
 template <class T>

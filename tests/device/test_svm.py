@@ -124,7 +124,7 @@ def test_points_of_the_same_problems_are_neighbours():
 def test_batches_stay_within_their_memory(data):
     from mercer.solvers.device._smo_batch import Entry
 
-    entries = [Entry(i, *part) for i, part in enumerate(problems(data[0]).values())]
+    entries = [Entry(i, *part, 1.0, 1e-3) for i, part in enumerate(problems(data[0]).values())]
     batches = list(_batches(entries, 32, 4, 2 * (4 * 32**2 + 400 * 480)))
     assert sorted(entry.number for batch in batches for entry in batch) == list(range(len(entries)))
     assert len(batches) > 1

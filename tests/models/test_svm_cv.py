@@ -166,7 +166,7 @@ def test_a_training_fold_without_a_class_is_fitted_to_the_others():
 def test_default_grids_follow_the_units_of_points_and_targets(wave):
     X, y = wave
     one = SVRCV(epsilon=0.1, cv=3, refit=False, tol=1e-5).fit(X, y)
-    other = SVRCV(epsilon=100.0, cv=3, refit=False, tol=1e-2).fit(1e-3 * X, 1e3 * y + 5e3)
+    other = SVRCV(epsilon=100.0, cv=3, refit=False, tol=1e-5).fit(1e-3 * X, 1e3 * y + 5e3)
     np.testing.assert_allclose(other.C_, 1e3 * one.C_)
     np.testing.assert_allclose(other.length_scale_, 1e-3 * one.length_scale_)
     np.testing.assert_allclose(_split_scores(one.cv_results_), _split_scores(other.cv_results_), atol=1e-3)

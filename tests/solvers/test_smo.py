@@ -111,7 +111,7 @@ def test_the_objective_is_no_worse_than_that_of_libsvm(C):
     peer = SVC(C=C, gamma=0.5).fit(X, y)
     beta = np.zeros(len(y))
     beta[peer.support_] = peer.dual_coef_[0]
-    theirs = DualSolution(problem, beta, Gaussian()(X) @ beta, 0, True)
+    theirs = DualSolution(problem, beta, Gaussian()(X) @ beta, 0, 1e-3)
     assert found.dual >= theirs.dual * (1 - 1e-7) - found.duality_gap  # kernel values are float32
     assert found.relative_gap <= 10 * theirs.relative_gap + 1e-6
     assert found.converged

@@ -263,7 +263,7 @@ class NuSVC(SupportVectorClassifier):
         positive = int(solution.problem.upper[0] <= 0)  # the group whose coefficients may be positive
         plus, minus = solution.intercepts[positive], solution.intercepts[1 - positive]
         margin = (minus - plus) / 2
-        if not margin > np.finfo(np.float64).eps * np.abs(solution.problem.start).sum():
+        if not margin > solution.resolution:
             early = "The solver stopped early: raise max_iter or max_time. "
             raise ValueError(
                 f"{type(self).__name__}: the margin is {margin:.3g}, so that nothing separates two of the classes: "

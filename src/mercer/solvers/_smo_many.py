@@ -13,7 +13,7 @@ import numpy as np
 from mercer.kernels.processors import default_threads
 
 from ._smo_matrix import Matrix
-from ._smo_rounds import SAFETY, Limits, Run, rounding, single_suffices
+from ._smo_rounds import SAFETY, Limits, Run, evidence, in_own_unit, rounding, single_suffices
 from .dual import DualProblem, DualSolution
 
 Part = tuple[np.ndarray, DualProblem]  # which points, and the problem on them
@@ -42,14 +42,14 @@ class Many:
         """Yield the number of a problem with its solution, whenever one is solved."""
         parts, matrix = self._parts, self._matrix
         small = [i for i, (index, problem) in enumerate(parts) if len(index) == problem.n <= matrix.small]
-        begun: dict[int, np.ndarray] = {}
+        begun: dict[int, DualSolution] = {}
         left = dict.fromkeys(small)
-        for i, solution in self._batches(small):
-            if solution.converged:
+        for i, solution, settled in self._batches(small):
+            if settled and solution.converged:
                 del left[i]
                 yield i, solution
             else:
-                begun[i] = solution.beta
+                begun[i] = solution
         large = sorted(set(range(len(parts))) - set(small))
         with ThreadPoolExecutor(default_threads()) as pool:
             try:
@@ -61,12 +61,12 @@ class Many:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _one(self, i: int, start: np.ndarray | None, *, stored: bool) -> DualSolution:
+    def _one(self, i: int, before: DualSolution | None, *, stored: bool) -> DualSolution:
         index, problem = self._parts[i]
-        begun = problem if start is None else replace(problem, start=start)
+        begun = problem if before is None else replace(problem, start=before.beta)
         rows = partial(self._matrix.stored, index) if stored else partial(self._matrix.rows, index, problem.n)
         found = Run(self._limits(), rows, self._matrix.largest, begun, self._watch).solution()
-        return replace(found, problem=problem)
+        return replace(found, problem=problem, n_iter=found.n_iter + (0 if before is None else before.n_iter))
 
     def _watch(self, n_iter: int, violation: float) -> None:
         if self._stopped.is_set():
@@ -78,34 +78,47 @@ class Many:
         problem, limits = self._parts[i][1], self._limits()
         if problem.second is not None or self._matrix.gram(np.float32).native_plan is None:
             return False
-        return limits.max_iter < 0 and single_suffices(problem, self._matrix.largest, limits.tol, SAFETY)
+        scaled, _ = in_own_unit(problem, self._matrix.largest)
+        tolerance = limits.tol * scaled.unit(self._matrix.largest)
+        return limits.max_iter < 0 and single_suffices(scaled, self._matrix.largest, tolerance, SAFETY)
 
-    def _batches(self, small: list[int]) -> Iterator[tuple[int, DualSolution]]:
+    def _batches(self, small: list[int]) -> Iterator[tuple[int, DualSolution, bool]]:
+        """Yield numbers and solutions, and whether these satisfy the optimality conditions."""
         waiting = [i for i in small if self._in_batch(i)]
+        scaled = {i: in_own_unit(self._parts[i][1], self._matrix.largest) for i in waiting}
+        # Problems of one call have one ε and one tolerance, and together not too much work, so that Python can look for
+        # Ctrl-C.
+        common = {i: (problem.epsilon, problem.unit(self._matrix.largest)) for i, (problem, _) in scaled.items()}
         while waiting:
             limits = self._limits()
             if limits.max_time is not None and limits.max_time <= 0:
                 return  # too late: what is left is stopped one by one
-            # Problems of one call have one ε, and together not too much work, so that Python can look for Ctrl-C.
-            epsilon, work, batch = self._parts[waiting[0]][1].epsilon, 0.0, []
+            work, batch = 0.0, []
             for i in waiting:
-                if work < BATCH and self._parts[i][1].epsilon == epsilon:
+                if work < BATCH and common[i] == common[waiting[0]]:
                     batch.append(i)
                     work += self._parts[i][1].n ** 2
             taken = set(batch)
             waiting = [i for i in waiting if i not in taken]
-            yield from self._batch(batch, epsilon, limits.tol)
+            yield from self._batch(batch, [scaled[i] for i in batch], limits.tol)
 
-    def _batch(self, batch: list[int], epsilon: float, tol: float) -> Iterator[tuple[int, DualSolution]]:
-        plan = self._matrix.gram(np.float32).native_plan
+    def _batch(
+        self, batch: list[int], scaled: list[tuple[DualProblem, float]], tol: float
+    ) -> Iterator[tuple[int, DualSolution, bool]]:
+        plan, largest = self._matrix.gram(np.float32).native_plan, self._matrix.largest
         assert plan is not None
-        problems = [self._parts[i][1] for i in batch]
+        problems = [problem for problem, _ in scaled]
+        tolerance = tol * problems[0].unit(largest)
         betas, slopes = [p.start.copy() for p in problems], [np.empty(p.n) for p in problems]
         given = [
             (np.ascontiguousarray(self._parts[i][0], dtype=np.int64), p.target, p.lower, p.upper, beta, slope)
             for i, p, beta, slope in zip(batch, problems, betas, slopes, strict=True)
         ]
-        steps = plan.smo_parts(given, epsilon, tol, FIRST_STEPS, default_threads())
-        for i, problem, beta, slope, (count, violation) in zip(batch, problems, betas, slopes, steps, strict=True):
-            fine = violation <= tol and rounding(np.float32, self._matrix.largest, beta) <= SAFETY * tol
-            yield i, DualSolution(problem, beta, problem.target - slope, int(count), bool(fine))
+        steps = plan.smo_parts(given, problems[0].epsilon, tolerance, FIRST_STEPS, default_threads())
+        for i, (problem, unit), beta, slope, (count, violation) in zip(
+            batch, scaled, betas, slopes, steps, strict=True
+        ):
+            error = rounding(np.float32, largest, beta)
+            found = evidence(problem, beta, problem.target - slope, int(count), tol, error)
+            settled = violation <= tolerance and error <= SAFETY * tolerance
+            yield i, found.times(unit, self._parts[i][1]), settled

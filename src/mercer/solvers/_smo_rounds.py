@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from ._rows import DenseRows, FusedRows, RowSource
-from .dual import DualProblem, DualSolution
+from .dual import ROUNDOFF, DualProblem, DualSolution, length, power_of_two
 
 LEAST, MOST = 1024, 3072  # variables of a working set
 INNER = 0.1  # share of the violation down to which a working set is solved
@@ -18,7 +18,10 @@ SAFETY = 0.25  # share of the tolerance that rounding of kernel values may take
 STEPS = 100_000  # of a working set before Python looks around
 MOST_STEPS = 10_000_000  # of a problem without a limit of its own
 LOOK, SHRUNK = 5, 0.7  # rounds between looks at which variables may still move, and the share that makes others wait
+HOPELESS = 2.0  # times what rounding in float64 does to slopes: smaller violations are chance
 RESTARTS = 3  # recomputations of Kβ that may find the violation too large before float64 takes over
+STEEPEST, LEAST_STEEP = 0.01, 0.5  # how much a tolerance is lowered at a time where the gap is still too large
+SINGLE = 1e30  # k(x, x) up to which, and from whose reciprocal on, float32 holds all values that matter
 
 Progress = Callable[[int, float], None]
 
@@ -28,7 +31,7 @@ class Limits(Protocol):
 
     @property
     def tol(self) -> float:
-        """The violation to reach."""
+        """The violation to reach in units of the problem's slopes, and the relative gap."""
 
     @property
     def max_iter(self) -> int:
@@ -45,13 +48,38 @@ class Limits(Protocol):
 
 def rounding(dtype: type, largest: float, beta: np.ndarray) -> float:
     """Return how far rounding of kernel values, of which k(x, x) is the largest, may move Kβ."""
-    return 2 * float(np.finfo(dtype).eps) * largest * float(np.linalg.norm(beta))
+    return 2 * float(np.finfo(dtype).eps) * largest * length(beta)
 
 
-def single_suffices(problem: DualProblem, largest: float, tol: float, safety: float) -> bool:
+def single_suffices(problem: DualProblem, largest: float, tolerance: float, safety: float) -> bool:
     """Whether float32 kernel values are likely to be enough for a problem, by the size of its box."""
+    if not 1 / SINGLE <= largest <= SINGLE:
+        return False
     reach = max(float(-problem.lower.min()), float(problem.upper.max()))
-    return rounding(np.float32, largest, np.full(min(problem.n, 1000), reach)) <= safety * tol
+    return rounding(np.float32, largest, np.full(min(problem.n, 1000), reach)) <= safety * tolerance
+
+
+def in_own_unit(problem: DualProblem, largest: float) -> tuple[DualProblem, float]:
+    """Return the problem with slopes of about 1, and their unit, a power of two; coefficients scale, for K does not."""
+    unit = power_of_two(problem.unit(largest))
+    return problem.scaled(unit, unit), unit
+
+
+def evidence(
+    problem: DualProblem, beta: np.ndarray, values: np.ndarray, n_iter: int, tol: float, error: float
+) -> DualSolution:
+    """Return a solution whose values may be off by about half of what rounding is bounded by."""
+    return DualSolution(problem, beta, values, n_iter, tol, error / 2)
+
+
+def next_tolerance(found: DualSolution, tolerance: float, largest: float) -> float | None:
+    """Return the violation to go on to where the gap certifies no solution yet, or None where that makes no sense."""
+    target = float(np.abs(found.problem.target).max(initial=0.0))
+    floor = 2 * HOPELESS * (rounding(np.float64, largest, found.beta) + ROUNDOFF * target)
+    if found.converged or tolerance <= floor:
+        return None
+    factor = min(max(found.tol / (2 * found.relative_gap), STEEPEST), LEAST_STEEP)
+    return max(factor * tolerance, floor)
 
 
 class Run:
@@ -68,14 +96,16 @@ class Run:
         least: int | None = None,
         safety: float = SAFETY,
     ) -> None:
-        self.solver, self.problem, self.progress = solver, problem, progress
+        self._given, self.solver, self.progress = problem, solver, progress
+        self.problem, self._unit = in_own_unit(problem, largest)
+        self._tolerance = solver.tol * self.problem.unit(largest)
         self._least, self._safety = LEAST if least is None else least, safety
         self._source, self._largest = rows, largest
         self._start = time.monotonic()
-        self.beta = np.array(problem.start, dtype=np.float64)
+        self.beta = self.problem.start.copy()
         self.n_iter = 0
-        single = single_suffices(problem, largest, solver.tol, safety)
-        self._take(np.float32 if single else np.float64, values)
+        single = single_suffices(self.problem, largest, self._tolerance, safety)
+        self._take(np.float32 if single else np.float64, None if values is None else values / self._unit)
 
     # -- kernel values ----------------------------------------------------------------------------------------------
 
@@ -100,28 +130,39 @@ class Run:
     # -- rounds -------------------------------------------------------------------------------------------------------
 
     def solution(self) -> DualSolution:
-        """Go on until the optimality conditions hold for a recomputed Kβ, or a limit is reached."""
-        restarts, violation = 0, self._rounds()
-        while violation <= self.solver.tol:
-            exact = rounding(self._dtype, self._largest, self.beta) <= self._safety * self.solver.tol
-            if exact or self._dtype is np.float64:
-                self._recompute()
+        """Go on until a recomputed Kβ is optimal and its gap certifies that, or a limit is reached."""
+        restarts = 0
+        while True:
+            settled = self._rounds() <= self._tolerance
+            if settled and self._coarse():
+                self._take(np.float64)
             else:
-                self._take(np.float64)
-            violation = self._violation()
-            if violation <= self.solver.tol:
+                self._recompute()
+            values = self.problem.target - self.slope
+            found = evidence(self.problem, self.beta, values, self.n_iter, self.solver.tol, self._rounding())
+            if not settled:
                 break
-            restarts += 1
-            if restarts >= RESTARTS and self._dtype is np.float32:
-                self._take(np.float64)
-            if restarts >= 2 * RESTARTS:  # rounding in float64 allows no more
+            if self._violation() > self._tolerance:
+                restarts += 1
+                if restarts >= RESTARTS and self._dtype is np.float32:
+                    self._take(np.float64)
+                elif restarts >= 2 * RESTARTS:  # rounding in float64 allows no more
+                    break
+                continue
+            further = next_tolerance(found, self._tolerance, self._largest)
+            if further is None:
                 break
-            violation = self._rounds()
-        else:
-            self._recompute()
-            violation = self._violation()
-        values = self.problem.target - self.slope
-        return DualSolution(self.problem, self.beta, values, self.n_iter, violation <= self.solver.tol)
+            self._tolerance, restarts = further, 0
+            if self._coarse():
+                self._take(np.float64)
+        return found.times(self._unit, self._given)
+
+    def _rounding(self) -> float:
+        return rounding(self._dtype, self._largest, self.beta)
+
+    def _coarse(self) -> bool:
+        """Whether kernel values round more than the tolerance has room for, and finer ones are to be had."""
+        return self._dtype is np.float32 and self._rounding() > self._safety * self._tolerance
 
     def _violation(self) -> float:
         return self.problem.violation(self.beta, self.problem.target - self.slope)
@@ -139,11 +180,13 @@ class Run:
             left = min(STEPS, most - self.n_iter)
             late = solver.max_time is not None and time.monotonic() - self._start > solver.max_time
             # What rounding may hide in updated slopes is left as room for recomputed ones.
-            enough = max(solver.tol - rounding(self._dtype, self._largest, self.beta), 0.5 * solver.tol)
+            rounded = self._rounding()
+            finest = HOPELESS * rounded if self._dtype is np.float64 else 0.0
+            enough = max(self._tolerance - rounded, 0.5 * self._tolerance, finest)
             if violation <= enough or left <= 0 or late:
                 return violation
             if self.progress is not None and self.n_iter:
-                self.progress(self.n_iter, violation)
+                self.progress(self.n_iter, self._unit * violation)
             rounds += 1
             if solver.shrinking and rounds % LOOK == 0 and isinstance(self._rows, FusedRows):
                 active = self._active(rise, fall)
@@ -151,7 +194,7 @@ class Run:
                     self._shrink(active)
                     continue
             kept = self._select(rise, fall, kept)
-            goal = 0.95 * enough if len(kept) == problem.n else max(0.5 * solver.tol, INNER * violation)
+            goal = 0.95 * enough if len(kept) == problem.n else max(0.5 * self._tolerance, INNER * violation)
             if self._round(kept, goal, left) == 0:
                 return violation
 

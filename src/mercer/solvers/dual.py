@@ -16,14 +16,46 @@ one-class  0        0        0 ≤ β ≤ 1                   one     νn
 The primal is ½‖f‖² + Σ φᵢ(tᵢ − f(xᵢ) − b) + Σβ·b with φᵢ(r) = max of βr − ε|β| over the box, b one number per group:
 the hinge, the ε-insensitive loss and their kin.  Primal minus dual value is the duality gap, never negative, and a
 bound on how far the objective is from its minimum.
+
+Nothing here has a unit: targets, ε and f may be measured in any, coefficients and boxes in another.  Sums are formed in
+units close to the numbers themselves, powers of two, so that problems that are equal up to such factors have equal
+evidence to the last bit, and none overflows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+
+FINEST = 1e-8  # the smallest relative gap asked for: sums of numbers that cancel to it are rounded in float64
+ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+FARTHEST = 1e300  # an end of a box beyond any coefficient, in units of the targets: a number and not infinity
+
+
+def power_of_two(size: float) -> float:
+    """Return the largest power of two that a positive number holds, and 1 for 0 and what is not finite.
+
+    Examples
+    --------
+    >>> power_of_two(5.0), power_of_two(0.3), power_of_two(0.0)
+    (4.0, 0.25, 1.0)
+    """
+    return math.ldexp(1.0, min(math.frexp(size)[1], 1000) - 1) if 0 < size < math.inf else 1.0
+
+
+def length(values: np.ndarray) -> float:
+    """Return the Euclidean length of numbers whose squares need not fit float64."""
+    size = float(np.abs(values).max(initial=0.0)) or 1.0
+    return size * float(np.linalg.norm(values / size))
+
+
+def _middle(values: np.ndarray) -> float:
+    """Return the lower median, which is one of the values, or 0 if there are none."""
+    at = (len(values) - 1) // 2
+    return float(np.partition(values, at)[at]) if len(values) else 0.0
 
 
 @dataclass(frozen=True)
@@ -66,6 +98,28 @@ class DualProblem:
         cut = self.n if self.second is None else self.second
         return [group for group in (slice(0, cut), slice(cut, self.n)) if group.start < group.stop]
 
+    def unit(self, largest: float) -> float:
+        """Return the size of a slope t − Kβ, in which violations of optimality are measured.
+
+        With targets, half the median distance of those that differ from the median: 1 for labels ±1, so that a
+        tolerance means what it does in LIBSVM, and no matter of outliers or of the unit of y.  Without, the largest
+        k(x, x) times the median width of a box, what a coefficient may do to f at its own point: 1 for weights of 1.
+        """
+        width = self.upper - self.lower
+        halves = self.target[width > 0] / 2
+        away = np.abs(halves - _middle(halves))
+        return _middle(away[away > 0]) or largest * _middle(width[width > 0])
+
+    def scaled(self, slope: float, coefficient: float) -> DualProblem:
+        """Return the same problem with targets and ε in one unit and coefficients in another."""
+        with np.errstate(over="ignore"):
+            lower, upper, start = (
+                np.clip(part / coefficient, -FARTHEST, FARTHEST) for part in (self.lower, self.upper, self.start)
+            )
+            return replace(
+                self, target=self.target / slope, lower=lower, upper=upper, start=start, epsilon=self.epsilon / slope
+            )
+
     def scores(self, beta: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how fast the dual grows when a coefficient rises, and what it loses when it falls.
 
@@ -91,8 +145,8 @@ class DualProblem:
             free = np.isfinite(up) & np.isfinite(down)
             if self.epsilon > 0:
                 free &= beta[group] != 0
-            if free.any():
-                found.append(float(up[free].mean()))
+            if free.any():  # the mean of equal numbers is that number, without rounding
+                found.append(float(np.clip(up[free].mean(), up[free].min(), up[free].max())))
             else:
                 ends = np.array([up.max(), down.min()])
                 ends = ends[np.isfinite(ends)]
@@ -114,48 +168,111 @@ class DualSolution:
         Kβ, recomputed and not updated.
     n_iter : int
         Pairs of coefficients that were moved.
-    converged : bool
-        Whether the violation is as small as was asked.
+    tol : float
+        The tolerance that was asked for, and the relative gap up to which the problem counts as solved.  A violation
+        of ``tol`` in units of the targets costs about ``tol`` times Σ|βt| where coefficients are as wide as their
+        boxes, and Σ|βt| is at most twice the objective: so this is LIBSVM's tolerance, said of the objective.
+    error : float
+        How far rounding of kernel values may have moved ``values``; it counts in the gap.
     """
 
     problem: DualProblem
     beta: np.ndarray
     values: np.ndarray
     n_iter: int
-    converged: bool
+    tol: float
+    error: float = 0.0
+
+    @cached_property
+    def _units(self) -> tuple[float, float]:
+        """The units of slopes and of coefficients that the numbers here are close to."""
+        p, beta, values = self.problem, self.beta, self.values
+        slope = max(float(np.abs(part).max(initial=0.0)) for part in (p.target, values))
+        box = float(np.maximum(p.upper, -p.lower).max(initial=0.0))
+        return power_of_two(slope), power_of_two(max(float(np.abs(beta).max(initial=0.0)), box / FARTHEST**0.5))
+
+    @cached_property
+    def _scaled(self) -> DualSolution:
+        """The same in these units, in which no sum overflows."""
+        slope, coefficient = self._units
+        problem = self.problem.scaled(slope, coefficient)
+        return replace(
+            self, problem=problem, beta=self.beta / coefficient, values=self.values / slope, error=self.error / slope
+        )
+
+    def times(self, unit: float, problem: DualProblem) -> DualSolution:
+        """Return the solution of a problem, of which this solves the one scaled to a unit."""
+        return replace(self, problem=problem, beta=self.beta * unit, values=self.values * unit, error=self.error * unit)
 
     @cached_property
     def intercepts(self) -> np.ndarray:
         """The constant b of each group, shape (1,) or (2,)."""
-        return self.problem.intercepts(self.beta, self.values)
+        part = self._scaled
+        return self._units[0] * part.problem.intercepts(part.beta, part.values)
 
     @cached_property
     def violation(self) -> float:
         """The largest violation of the optimality conditions."""
-        return self.problem.violation(self.beta, self.values)
+        part = self._scaled
+        return self._units[0] * part.problem.violation(part.beta, part.values)
 
     @cached_property
+    @np.errstate(over="ignore", invalid="ignore")  # what is not finite certifies nothing
+    def _evidence(self) -> tuple[float, float, float]:
+        """Dual value, primal value and gap in the units above."""
+        part = self._scaled
+        p, beta, values = part.problem, part.beta, part.values
+        square = float(beta @ values)
+        dual = float(p.target @ beta) - p.epsilon * float(np.abs(beta).sum()) - 0.5 * square
+        primal, hidden = 0.5 * square, 0.0
+        error = 2 * (part.error + ROUNDOFF * float(np.abs(p.target[values != 0]).max(initial=0.0)))
+        for group, b in zip(p.groups, p.intercepts(beta, values), strict=True):
+            r, lower, upper, start = p.target[group] - values[group] - b, p.lower[group], p.upper[group], p.start[group]
+            costly = np.maximum(r - p.epsilon, 0.0), np.minimum(r + p.epsilon, 0.0)
+            primal += float(np.maximum(upper * costly[0], lower * costly[1]).sum()) + float(b) * float(start.sum())
+            # The gap changes with f(xᵢ) by the slope of the loss less βᵢ; errors of single points are independent.
+            rate = np.zeros(len(r))
+            for moved in (r - error, r + error):
+                slope = np.where(moved > p.epsilon, upper, np.where(moved < -p.epsilon, lower, 0.0))
+                rate = np.maximum(rate, np.abs(slope - beta[group]))
+            # Σβ moves a little with every rounded step, and so does what b is worth.
+            hidden += error * length(rate) + abs(float(b) * float((beta[group] - start).sum()))
+        return dual, primal, max(primal - dual, 0.0) + hidden
+
+    def _objective(self, which: int) -> float:
+        slope, coefficient = self._units
+        return self._evidence[which] * slope * coefficient
+
+    @property
     def dual(self) -> float:
         """The value of the dual, tᵀβ − ε‖β‖₁ − ½βᵀKβ, which the solver maximises."""
-        p, beta = self.problem, self.beta
-        return float(p.target @ beta - p.epsilon * np.abs(beta).sum() - 0.5 * beta @ self.values)
+        return self._objective(0)
 
-    @cached_property
+    @property
     def primal(self) -> float:
         """The value of the primal at f and b."""
-        p, total = self.problem, 0.5 * float(self.beta @ self.values)
-        for group, b in zip(p.groups, self.intercepts, strict=True):
-            r = p.target[group] - self.values[group] - b
-            gain = np.maximum(p.upper[group] * (r - p.epsilon), p.lower[group] * (r + p.epsilon))
-            total += float(np.maximum(gain, 0.0).sum()) + b * float(p.start[group].sum())
-        return total
+        return self._objective(1)
 
     @property
     def duality_gap(self) -> float:
-        """Primal minus dual value: the objective is at most this far from its minimum."""
-        return max(self.primal - self.dual, 0.0)
+        """Primal minus dual value and what rounding may hide: the objective is at most this far from its minimum."""
+        return self._objective(2)
 
     @property
     def relative_gap(self) -> float:
-        """The gap divided by the larger of the two values."""
-        return self.duality_gap / max(abs(self.primal), abs(self.dual), np.finfo(np.float64).tiny)
+        """The gap divided by the larger of the two values; where both are 0 nothing but a gap of 0 is small."""
+        dual, primal, gap = self._evidence
+        size = max(abs(dual), abs(primal))
+        if not gap < math.inf or (size == 0 and gap > 0):
+            return math.inf
+        return gap / size if size > 0 else 0.0
+
+    @property
+    def resolution(self) -> float:
+        """The difference between values of f below which rounding leaves nothing to see."""
+        return 4 * self.error
+
+    @property
+    def converged(self) -> bool:
+        """Whether the relative gap is as small as was asked."""
+        return self.relative_gap <= max(self.tol, FINEST)

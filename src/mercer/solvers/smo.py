@@ -33,7 +33,9 @@ class SMO:
     Parameters
     ----------
     tol : float
-        The violation of the optimality conditions at which to stop, as LIBSVM measures it.
+        The violation of the optimality conditions at which to stop, as LIBSVM measures it, in the unit of the targets
+        (see :meth:`mercer.solvers.dual.DualProblem.unit`); and the relative duality gap that the solution must have to
+        count as converged.  Where a violation this small leaves a larger gap, the solver goes on.
     max_iter : int
         Steps, each of which moves weight between two variables; if negative, ten million or a thousand for each
         variable, whichever is more, so that no problem runs for ever.

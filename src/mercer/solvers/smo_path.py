@@ -69,7 +69,7 @@ class Cell:
     n_iter : int
         Steps from the solution of the penalty before.
     converged : bool
-        Whether the violation is as small as was asked.
+        Whether the relative gap is as small as was asked.
     seconds : float
         How long it took; the first machine of a kernel includes the matrix.
     """

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer.gram.device.tensors import host_array, load_torch, on_device
-from mercer.solvers._smo_rounds import INNER
+from mercer.solvers._smo_rounds import INNER, evidence
 from mercer.solvers.dual import DualProblem, DualSolution
 
 from ._smo_inner import WorkingSets, solve_sets
@@ -24,11 +24,13 @@ PASSES = 16  # steps of a round for each variable of a working set, so that no p
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A problem, the positions of its variables' points, and the steps it took before."""
+    """A problem in its own unit, the positions of its points, the violation to reach, and the steps it took before."""
 
     number: int
     points: np.ndarray
     problem: DualProblem
+    unit: float
+    tolerance: float
     n_iter: int = 0
 
 
@@ -69,6 +71,9 @@ class Batch:
         self.counts, self.cuts = (torch.as_tensor(np.array(v), device=device)[:, None] for v in (counts, cuts))
         self.epsilon = on_device([[entry.problem.epsilon] for entry in entries], device, np.float64)
         self.n_iter = torch.as_tensor([entry.n_iter for entry in entries], device=device)
+        self.tolerance, self.units = (
+            on_device([getattr(entry, name) for entry in entries], device, np.float64) for name in ("tolerance", "unit")
+        )
         # From a start that is not 0 the free variables are the ones that go on moving.
         self.inside = (self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0)
         self.entered = torch.zeros(shape, dtype=torch.int32, device=device)
@@ -119,22 +124,24 @@ class Batch:
         rise, fall = self.scores()
         return self.violation(rise, fall)[where]
 
-    def solution(self, i: int, converged: bool) -> DualSolution:
-        """Return where a problem stands; its slopes must have been recomputed."""
+    def solution(self, i: int, tol: float, error: float) -> DualSolution:
+        """Return where a problem stands; its slopes must have been recomputed, with an error for each length of β."""
         problem = self.entries[i].problem
         beta, slope = (host_array(part[i, : problem.n]).copy() for part in (self.beta, self.slope))
-        return DualSolution(problem, beta, problem.target - slope, int(self.n_iter[i]), converged)
+        error *= float(np.linalg.norm(beta))
+        return evidence(problem, beta, problem.target - slope, int(self.n_iter[i]), tol, error)
 
     # -- a round ------------------------------------------------------------------------------------------------------
 
-    def round(self, rows: DeviceRows, rise: Any, fall: Any, violation: Any, enough: Any, tol: float, left: Any) -> None:
+    def round(self, rows: DeviceRows, rise: Any, fall: Any, violation: Any, enough: Any, left: Any) -> None:
         """Choose working sets, solve their problems, and carry the changes to all slopes."""
         torch = load_torch()
         chosen = self._select(rise, fall)
         points = self.points.gather(1, chosen)
         matrix, places = rows.take(points)
         lower, upper, beta, slope = (part.gather(1, chosen) for part in (self.lower, self.upper, self.beta, self.slope))
-        goal = torch.where(self.counts[:, 0] <= self.size, 0.95 * enough, (INNER * violation).clamp(min=0.5 * tol))
+        inner = torch.maximum(INNER * violation, 0.5 * self.tolerance)
+        goal = torch.where(self.counts[:, 0] <= self.size, 0.95 * enough, inner)
         found, self.steps = solve_sets(
             WorkingSets(
                 matrix[places[:, :, None], points[:, None, :]],

@@ -83,7 +83,9 @@ def minimise(K, lower, upper, beta, slope, epsilons, cuts, goals, most, steps, S
             row_i = tl.load(K + i * S + at).to(tl.float64)
             own = tl.load(K + i * S + i).to(tl.float64)
             gain = tl.where((b > lo) & mine, rise - s + tl.where(b > 0, epsilon, -epsilon), 0.0)
-            curvature = tl.maximum(own + diagonal - 2.0 * row_i, 1e-12)
+            both = own + diagonal
+            # Relative to the diagonal as in the compiled core; without one a step goes to the end of the box.
+            curvature = tl.maximum(tl.maximum(both - 2.0 * row_i, 0.5e-12 * both), 1e-290)
             value = tl.where(gain > 0, gain * gain / curvature, -1.0)
             end = tl.where(epsilon * b > 0, 0.0, lo)
             value_j, j, b_j, end_j, gain_j, curvature_j = tl.reduce((value, at, b, end, gain, curvature), 0, partner)

@@ -21,7 +21,18 @@ from mercer.gram.budget import require
 from mercer.gram.device.tensors import device_memory, is_tensor, load_torch, on_device
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length, pick
-from mercer.solvers._smo_rounds import MOST_STEPS, RESTARTS, SAFETY, Limits, Progress, rounding, single_suffices
+from mercer.solvers._smo_rounds import (
+    HOPELESS,
+    MOST_STEPS,
+    RESTARTS,
+    SAFETY,
+    Limits,
+    Progress,
+    in_own_unit,
+    next_tolerance,
+    rounding,
+    single_suffices,
+)
 from mercer.solvers.dual import DualProblem, DualSolution
 
 from ._smo_batch import Batch, Entry
@@ -88,19 +99,21 @@ class _Run:
 
     def solutions(self) -> list[DualSolution]:
         largest = float(self._gram(np.float32).diag().abs().max())
-        entries = [
-            Entry(i, np.resize(self._places[index], problem.n), problem)
-            for i, (index, problem) in enumerate(self._parts)
-        ]
-        tol = self._limits.tol
-        enough = [single_suffices(entry.problem, largest, tol, SAFETY) for entry in entries]
+        entries = []
+        for i, (index, problem) in enumerate(self._parts):
+            scaled, unit = in_own_unit(problem, largest)
+            tolerance = self._limits.tol * scaled.unit(largest)
+            entries.append(Entry(i, np.resize(self._places[index], problem.n), scaled, unit, tolerance))
+        enough = [single_suffices(entry.problem, largest, entry.tolerance, SAFETY) for entry in entries]
         single, double = (
             [e for e, fine in zip(entries, enough, strict=True) if fine is kind] for kind in (True, False)
         )
         double += self._solve(single, np.float32, largest)
         self._solve(double, np.float64, largest)
-        originals = [problem for _, problem in self._parts]
-        return [replace(self._found[i], problem=problem) for i, problem in enumerate(originals)]
+        return [
+            self._found[entry.number].times(entry.unit, problem)
+            for entry, (_, problem) in zip(entries, self._parts, strict=True)
+        ]
 
     def _gram(self, dtype: type) -> Any:
         if self._held is None or self._held.dtype != dtype:
@@ -141,7 +154,7 @@ class _Run:
 
     def _rounds(self, batch: Batch, rows: DeviceRows, dtype: type, largest: float) -> list[Entry]:
         """Go on until every problem is solved, stopped, or wants finer kernel values; return the last ones."""
-        torch, tol = load_torch(), self._limits.tol
+        torch = load_torch()
         restarts = {entry.number: 0 for entry in batch.entries}
         most = torch.as_tensor([self._most(entry.problem) for entry in batch.entries], device=self._device)
         error = rounding(dtype, largest, np.ones(1))
@@ -152,7 +165,10 @@ class _Run:
             rise, fall = batch.scores()
             violation = batch.violation(rise, fall)
             # What rounding may hide in updated slopes is left as room for recomputed ones.
-            enough = (tol - error * batch.beta.square().sum(1).sqrt()).clamp(min=0.5 * tol)
+            rounded = error * batch.beta.square().sum(1).sqrt()
+            enough = torch.maximum(batch.tolerance - rounded, 0.5 * batch.tolerance)
+            if dtype is np.float64:
+                enough = torch.maximum(enough, HOPELESS * rounded)
             left = most - batch.n_iter
             settled = violation <= enough
             stopped = (left <= 0) | (batch.steps == 0)
@@ -160,7 +176,7 @@ class _Run:
             late = self._limits.max_time is not None and time.monotonic() - self._start > self._limits.max_time
             ready = state[0] | state[1] | late
             if ready.any():
-                done, again = self._settle(batch, rows, np.flatnonzero(ready), state[0], dtype, error, restarts)
+                done, again = self._settle(batch, rows, np.flatnonzero(ready), state[0], dtype, largest, restarts)
                 coarse += again
                 if len(done):
                     kept = np.setdiff1d(np.arange(len(batch)), done)
@@ -169,10 +185,10 @@ class _Run:
                     batch.keep(kept)
                     most = most[torch.as_tensor(kept, device=self._device)]
                 continue
-            batch.round(rows, rise, fall, violation, enough, tol, left)
+            batch.round(rows, rise, fall, violation, enough, left)
             if self._progress is not None:
                 steps = int(batch.n_iter.sum()) + sum(s.n_iter for s in self._found.values())
-                self._progress(steps, float(violation.max()))
+                self._progress(steps, float((violation * batch.units).max()))
 
     def _settle(
         self,
@@ -181,23 +197,31 @@ class _Run:
         ready: np.ndarray,
         settled: np.ndarray,
         dtype: type,
-        error: float,
+        largest: float,
         restarts: dict[int, int],
     ) -> tuple[list[int], list[Entry]]:
         """Recompute Kβ of problems that seem finished; return which are, and which want finer kernel values."""
-        tol = self._limits.tol
         violation = batch.recompute(rows, ready).tolist()
         batch.steps[load_torch().as_tensor(ready, device=self._device)] = 1  # what stopped them may be gone
         done, coarse = [], []
-        for i, found in zip(ready.tolist(), violation, strict=True):
-            entry = batch.entries[i]
-            solution = batch.solution(i, found <= tol)
-            fine = dtype is np.float64 or error * float(np.linalg.norm(solution.beta)) <= SAFETY * tol
-            if settled[i] and not (fine and found <= tol):
+        for i, left in zip(ready.tolist(), violation, strict=True):
+            entry, tolerance = batch.entries[i], float(batch.tolerance[i])
+            solution = batch.solution(i, self._limits.tol, rounding(dtype, largest, np.ones(1)))
+
+            def coarser(than: float, error: float = solution.error) -> bool:
+                return dtype is np.float32 and 2 * error > SAFETY * than
+
+            further: float | None = tolerance
+            if left <= tolerance and not coarser(tolerance):
+                further = next_tolerance(solution, tolerance, largest)
+            else:
                 restarts[entry.number] += 1
-                if not fine or (restarts[entry.number] >= RESTARTS and dtype is np.float32):
+            if settled[i] and further is not None:
+                if further < tolerance:  # the gap does not certify it yet
+                    batch.tolerance[i], restarts[entry.number] = further, 0
+                if coarser(further) or (restarts[entry.number] >= RESTARTS and dtype is np.float32):
                     begun = replace(entry.problem, start=solution.beta)
-                    coarse.append(replace(entry, problem=begun, n_iter=solution.n_iter))
+                    coarse.append(replace(entry, problem=begun, tolerance=further, n_iter=solution.n_iter))
                     done.append(i)
                     continue
                 if restarts[entry.number] < 2 * RESTARTS:  # beyond that rounding in float64 allows no more

@@ -1,0 +1,279 @@
+// The native core without Python, for builds with sanitizers: every parallel computation gives the same with one thread
+// and with several, called from one thread and from two at once; and wherever an allocation fails, the failure reaches
+// the caller, after which the next call works.
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../alignment.hpp"
+#include "../band_squares.hpp"
+#include "../smo_parts.hpp"
+#include "../strings.hpp"
+#include "../trees.hpp"
+
+// -- allocations that fail when they are told to ----------------------------------------------------------------------
+
+namespace {
+
+std::atomic<long> allowed{-1};  // allocations left before one fails; below 0 all succeed
+std::atomic<long> made{0};
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  made.fetch_add(1);
+  if (allowed.load() >= 0 && allowed.fetch_sub(1) == 0) throw std::bad_alloc();
+  void* found = nullptr;
+  if (posix_memalign(&found, alignment, size ? size : 1)) throw std::bad_alloc();
+  return found;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size, alignof(std::max_align_t)); }
+void* operator new[](std::size_t size) { return allocate(size, alignof(std::max_align_t)); }
+void* operator new(std::size_t size, std::align_val_t to) { return allocate(size, std::size_t(to)); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+
+namespace mercer {
+namespace {
+
+typedef std::vector<double> Numbers;
+typedef std::function<Numbers(int threads)> Computation;  // of numbers that depend on nothing else
+
+void expect(bool holds, const std::string& what) {
+  if (holds) return;
+  std::fprintf(stderr, "failed: %s\n", what.c_str());
+  std::exit(1);
+}
+
+double noise(Index i) { return std::sin(12.9898 * double(i) + 4.1414) * 0.9; }
+
+template <class T>
+std::vector<T> made_up(Index count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  for (Index i = 0; i < count; ++i) values[std::size_t(i)] = T(noise(i));
+  return values;
+}
+
+// -- what is computed -------------------------------------------------------------------------------------------------
+
+// A Gaussian kernel, with points that outlive the plan.
+template <class T>
+struct Gauss {
+  static constexpr Index n = 450, d = 11;
+  const std::vector<T> points = made_up<T>(n * d);
+  const Plan<T> plan;
+  explicit Gauss(const Isa& isa)
+      : plan(isa, n, n, {{Kind::sqdist, d, points.data(), points.data(), true}}, {}, {},
+             {{Op::exp, 0, 0, 0, -0.5, 0.0}}) {}
+};
+
+template <class T>
+Numbers products(const Isa& isa, int threads) {
+  typedef Gauss<T> G;
+  const G gauss(isa);
+  const std::vector<T> V = made_up<T>(G::n * 3);
+  Numbers out(3 * G::n * 3, 0.0);
+  gauss.plan.product(V.data(), 3, out.data(), 0, G::n, threads);
+  gauss.plan.symmetric_product(V.data(), 3, out.data() + G::n * 3, 0, G::n, threads);
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < G::n; i += 2) rows.push_back(i);
+  gauss.plan.add_rows(rows.data(), Index(rows.size()), V.data(), out.data() + 2 * G::n * 3, threads);
+  return out;
+}
+
+template <class T>
+Numbers matrices(const Isa& isa, int threads) {
+  typedef Gauss<T> G;
+  const G gauss(isa);
+  std::vector<T> dense(G::n * G::n), half(G::n * G::n);
+  std::vector<int64_t> rows(static_cast<std::size_t>(G::n));
+  for (Index i = 0; i < G::n; ++i) rows[std::size_t(i)] = int64_t(i);
+  gauss.plan.dense(dense.data(), rows.data(), G::n, 0, G::n, threads);
+  gauss.plan.symmetric_dense(half.data(), 0, G::n, threads);
+  for (std::size_t i = 0; i < dense.size(); ++i) expect(std::fabs(double(dense[i] - half[i])) < 1e-5, "both matrices agree");
+  return Numbers(dense.begin(), dense.end());
+}
+
+template <class T>
+Numbers machines(const Isa& isa, int threads) {
+  typedef Gauss<T> G;
+  const G gauss(isa);
+  constexpr Index parts = 6, size = 60;
+  std::vector<int64_t> rows;
+  Numbers target, lower, upper, beta(parts * size, 0.0), slope(parts * size);
+  for (Index i = 0; i < parts * size; ++i) {
+    rows.push_back(int64_t(i * 7 % G::n));
+    target.push_back(i % 3 ? 1.0 : -1.0);
+    lower.push_back(std::min(0.0, 5 * target.back()));
+    upper.push_back(std::max(0.0, 5 * target.back()));
+  }
+  std::vector<PartScratch<T>> scratch(static_cast<std::size_t>(threads));
+  share_tasks(parts, threads, [&](int worker, Index p) {
+    const Index at = p * size;
+    const SmoPart part{size, rows.data() + at, target.data() + at, lower.data() + at, upper.data() + at, beta.data() + at,
+                       slope.data() + at};
+    solve_part(gauss.plan, part, 0.0, 1e-3, 5000, scratch[std::size_t(worker)]);
+  });
+  return beta;
+}
+
+Numbers strings(const Isa& isa, int threads) {
+  constexpr int64_t count = 180, letters = 5;
+  std::vector<int32_t> codes;
+  std::vector<int64_t> starts{0}, all, none, ends;
+  for (int64_t q = 0; q < count; ++q) {
+    for (int64_t i = 0; i < 9 + q % 5; ++i) codes.push_back(int32_t((q * i + i / 3) % letters));
+    starts.push_back(int64_t(codes.size()));
+    all.push_back(q), none.push_back(0), ends.push_back(count);
+  }
+  Numbers out(4 * count * count, 0.0);
+  const auto block = [&](Index which) {
+    return StringBlock{codes.data(), starts.data(), letters,      all.data(), count,  all.data(),
+                       count,        none.data(),   ends.data(), out.data() + which * count * count, threads};
+  };
+  const std::vector<double> weights{0.0, 1.0, 2.0, 4.0};
+  add_window_matches(block(0), {{3, {0, 1, 2}, 1.0}, {9, {0, 2, 4, 6, 8}, 0.5}});
+  subsequence_block(block(1), 3, 0.7, isa);
+  run_block(block(2), weights.data(), int64_t(weights.size()));
+  edit_block(block(3));
+  return out;
+}
+
+Numbers trees(const Isa&, int threads) {
+  constexpr int64_t count = 100;
+  std::vector<int64_t> start{0}, child, group, ends{0}, all;
+  for (int64_t t = 0; t < count; ++t) {
+    if (t >= 3) child.push_back(t / 2), child.push_back(t / 3);
+    start.push_back(int64_t(child.size()));
+    group.push_back(t < 3 ? t : 3);
+  }
+  const int64_t rows = 30;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t t = 0; t < count; ++t) all.push_back(t);
+    ends.push_back(int64_t(all.size()));
+  }
+  const Numbers once(all.size(), 1.0);
+  const Subtrees table{count, 4, start.data(), child.data(), group.data()};
+  const TreeRows list{rows, ends.data(), all.data(), once.data()};
+  Numbers out(rows * rows + rows);
+  const FragmentRule rule{true, 0.4, 0.3, 1.0, true};
+  fill_block(table, rule, list, list, out.data(), threads);
+  fill_diagonal(table, rule, list, out.data() + rows * rows);
+  return out;
+}
+
+Numbers alignments(const Isa&, int threads) {
+  constexpr Index count = 12, length = 15, d = 2;
+  const Numbers frames = made_up<double>(count * length * d);
+  Numbers out(count * count);
+  share_tasks(count * count, threads, [&](int, Index task) {
+    std::vector<WideNumber> scratch(2 * length + 1);
+    out[std::size_t(task)] = log_alignments(frames.data() + task / count * length * d, length,
+                                            frames.data() + task % count * length * d, length, d, scratch.data());
+  });
+  return out;
+}
+
+Numbers bands(const Isa& isa, int threads) {
+  constexpr Index n = 200, width = 9, count = 500;
+  Numbers columns = made_up<double>(n * (width + 1)), out(count);
+  for (Index j = 0; j < n; ++j) columns[std::size_t(j * (width + 1))] = 8.0;
+  const Numbers right = made_up<double>(n * count);
+  band_squares(isa, columns.data(), n, width, right.data(), count, out.data(), threads);
+  return out;
+}
+
+// -- laws -------------------------------------------------------------------------------------------------------------
+
+void same_whatever_the_threads(const std::string& name, const Computation& compute) {
+  const Numbers alone = compute(1);
+  expect(compute(4) == alone, name + ": four threads give what one gives");
+  std::array<Numbers, 2> both;
+  std::thread other([&] { both[0] = compute(3); });
+  both[1] = compute(3);
+  other.join();
+  expect(both[0] == alone && both[1] == alone, name + ": two callers at once get what one gets");
+}
+
+// Every allocation of a computation fails once (of many, some), whatever thread it happens in.
+void failures_reach_the_caller(const std::string& name, const Computation& compute) {
+  const Numbers whole = compute(3);
+  const long before = made.load();
+  compute(3);
+  const long count = made.load() - before;
+  expect(count > 0, name + ": something is allocated");
+  long caught = 0;
+  for (long k = 0; k < count; k += std::max(1L, count / 20)) {
+    allowed.store(k);
+    try {
+      compute(3);
+    } catch (const std::bad_alloc&) {
+      ++caught;
+    }
+    allowed.store(-1);
+  }
+  expect(caught > 0, name + ": a failure is thrown on");
+  expect(compute(3) == whole, name + ": the next call works");
+}
+
+// What a task throws arrives, one exception of several, and tasks that wait for it do not wait for ever.
+void exceptions_of_tasks_arrive() {
+  for (const int threads : {1, 4})
+    for (const Index bad : {Index(0), Index(7), Index(49)}) {
+      std::atomic<Index> done{0};
+      bool arrived = false;
+      try {
+        share_ordered_tasks(
+            50, threads, [&](Index task) { return done.load() == task; },
+            [&](int, Index task) {
+              if (task == bad) throw std::runtime_error("task");
+              done.fetch_add(1);
+            });
+      } catch (const std::runtime_error&) {
+        arrived = true;
+      }
+      expect(arrived && done.load() == bad, "a task that throws is the last one");
+      arrived = false;
+      try {
+        share_tasks(50, threads, [&](int, Index) { throw std::runtime_error("every task"); });
+      } catch (const std::runtime_error&) {
+        arrived = true;
+      }
+      expect(arrived, "one of many exceptions arrives");
+    }
+}
+
+}  // namespace
+}  // namespace mercer
+
+int main(int arguments, char**) {
+  using namespace mercer;
+  const bool best_only = arguments > 1;  // one instruction set is enough to look for races
+  exceptions_of_tasks_arrive();
+  for (const Isa* const* isa = available_isas(); *isa && !(best_only && isa != available_isas()); ++isa) {
+    const std::pair<const char*, Numbers (*)(const Isa&, int)> all[] = {
+        {"products in float32", products<float>}, {"products in float64", products<double>},
+        {"matrices in float32", matrices<float>}, {"matrices in float64", matrices<double>},
+        {"machines in float32", machines<float>}, {"machines in float64", machines<double>},
+        {"strings", strings}, {"trees", trees}, {"alignments", alignments}, {"bands", bands}};
+    for (const auto& [what, compute] : all) {
+      const std::string name = std::string((*isa)->name) + ": " + what;
+      const auto bound = [&, compute = compute](int threads) { return compute(**isa, threads); };
+      same_whatever_the_threads(name, bound);
+      if (isa == available_isas()) failures_reach_the_caller(name, bound);  // allocations are the same in all of them
+    }
+  }
+  stop_threads();
+  std::puts("the native core gives the same with any number of threads, and failing allocations reach the caller");
+}
