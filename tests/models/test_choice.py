@@ -131,7 +131,7 @@ def test_the_model_chosen_is_about_as_good_as_the_best_refit_in_extended_precisi
 def test_penalties_that_are_all_rounding_are_said_to_be():
     X = np.linspace(0.0, 1.0, 40)[:, None]
     problem = Problem(Gaussian(3.0), X, np.sin(X) + 0.1 * np.random.default_rng(0).normal(size=X.shape))
-    with pytest.warns(UserWarning, match="can be told from rounding.*try alphas from 4e-11 on"):
+    with pytest.warns(UserWarning, match="can be told from rounding.*try alphas from 4e-10 on"):
         assert choose(problem, [Gaussian(3.0)], np.array([1e-17, 1e-16])).alpha == 1e-16
 
 

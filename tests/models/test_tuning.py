@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Linear, Matern, RationalQuadratic
+from mercer.models import tuning
 from mercer.models.length_scales import families, length_scale_of, per_feature
 from mercer.models.tuning import Objective, Tuned, descend, race
 
@@ -80,6 +83,23 @@ def test_each_step_is_reported_and_can_be_the_last(relevant):
     tuned = tune(relevant, families(relevant.X)[:1], on_step=on_step)
     assert [step for step, _ in seen] == [1, 2, 3]
     assert tuned.trace == [error for _, error in seen]
+
+
+def test_nothing_is_worse_than_the_best_of_the_grid_even_if_the_gradient_leads_astray(relevant, monkeypatch):
+    def astray(start, *arguments, **options):
+        return replace(start, kernel=Gaussian([1e-9] * 5))
+
+    monkeypatch.setattr(tuning, "descend", astray)
+    found = tune(relevant, families(relevant.X))
+    assert found.kernel == found.best.kernel
+    assert found.rivals() == ([found.kernel], [found.alpha])
+
+
+def test_a_stop_in_the_grid_keeps_the_best_so_far(relevant):
+    seen = []
+    tuned = tune(relevant, families(relevant.X), on_step=lambda step, error: bool(seen.append(error)) or step == 2)
+    assert len(seen) == 2
+    assert tuned.error == min(seen)
 
 
 def test_a_constant_target_ends_tuning_where_it_is():

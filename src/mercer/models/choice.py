@@ -20,8 +20,8 @@ from mercer.solvers.spectral import Spectral
 
 from .rounding import outweighs_rounding, weighted_trace
 
-GRID = np.logspace(-12.0, 0.0, 25)  # penalties, relative to the trace of WK, as all eigenvalues are
-BEYOND = np.logspace(0.5, 3.0, 6)  # where they go on if the largest is the best
+GRID = np.logspace(-11.0, 1.0, 25)  # penalties, relative to the trace of WK, as all eigenvalues are
+BEYOND = np.logspace(1.5, 3.0, 4)  # where they go on if the largest is the best
 FINER = 11  # penalties between the neighbours of the best
 Score = Callable[[np.ndarray, np.ndarray, "np.ndarray | None"], float]  # of targets, predictions and weights
 Folds = Sequence[tuple[np.ndarray, np.ndarray]]  # positions to fit and to predict
@@ -76,8 +76,8 @@ def choose(
     kernels : sequence of Kernel
         The kernels.
     alphas : array, optional
-        The penalties; by default twelve decades up to the trace of WK, with three more if the largest is the best,
-        and the best refined between its neighbours.
+        The penalties; by default twelve decades up to ten times the trace of WK, with two more if the largest is the
+        best, and the best refined between its neighbours.
     score : callable, optional
         Of targets, predictions and weights, larger is better; minus the mean squared error by default.
     folds : sequence of pairs of positions, optional

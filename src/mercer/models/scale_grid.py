@@ -28,7 +28,7 @@ CHANGE = 0.05  # of the cosines between points, from which one factor differs fr
 OCTAVES_AT_MOST = 18  # whatever the matrix says
 DEEPEST = 3  # octaves on both sides of which there is a half
 MOST = OCTAVES_AT_MOST + 2 * DEEPEST  # factors
-PENALTIES = np.logspace(-12.0, 1.0, 14)  # relative to the trace of WK
+PENALTIES = np.logspace(-11.0, 1.0, 13)  # relative to the trace of WK
 FLAT = 0.99  # of the error at the largest penalty: a valley that is no deeper is none
 
 

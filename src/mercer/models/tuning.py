@@ -121,7 +121,8 @@ class Tuned:
                 return ""
             return (
                 "no length scale and no penalty that were searched predict points left out better than a constant "
-                "does, so that is nearly what was fitted; give more points, other features or another kernel"
+                "does, so that is nearly what was fitted; give more points, other features, or kernels and "
+                "length_scales to try"
             )
         now, then = (kernel.hyperparameters() for kernel in (self.kernel, self.start.kernel))
         moved = np.array([now[name] / then[name] for name in now if is_length_scale(name)])
@@ -235,7 +236,7 @@ def descend(
 ) -> Tuned:
     """Follow the gradient of the leave-one-out error from a start, a new random subset of ``size`` points each step.
 
-    Length scales stay within a factor of 1,000 of where they started, and the penalty between 10⁻¹² and 10 times the
+    Length scales stay within a factor of 1,000 of where they started, and the penalty between 10⁻¹¹ and 10 times the
     trace of WK.  A step from which the matrix cannot be inverted is taken back, and the penalty grows instead.
     ``on_error`` is told the error of each step, which is the last if it returns True.
     """
