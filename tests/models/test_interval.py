@@ -1,10 +1,12 @@
 """Jackknife+ intervals: equal to as many refits, and covering what they promise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.models.interval import Jackknife
 from mercer.models.ridge import KernelRidge
 
@@ -45,6 +47,74 @@ def test_the_ends_are_the_quantiles_of_the_definition(data, coverage):
     lower = np.sort(refits - errors[:, None], axis=0)[below - 1]
     upper = np.sort(refits + errors[:, None], axis=0)[above - 1]
     np.testing.assert_allclose(model.predict_interval(new, coverage), np.column_stack([lower, upper]), atol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0, 1e-18, 1e-300])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear(), Polynomial(2, 1.0)], ids=str)
+def test_repeated_points_and_no_penalty_give_the_limit_of_small_penalties(data, kernel, fit_intercept, weighted, alpha):
+    X, y, weights, new = data
+    X, y, weights = np.r_[X, X[:4]], np.r_[y, y[:4] + 0.1], np.r_[weights, weights[:4]] if weighted else None
+    limit = KernelRidge(0, kernel=kernel, fit_intercept=fit_intercept, solver="spectral")
+    refits, errors = zip(*_refits(limit, X, y, weights, new), strict=True)
+    model = limit.fit(X, y, weights)
+    model._penalty = np.array([alpha])  # intervals do not depend on how a solver takes a penalty that is rounding
+    jackknife = Jackknife(model)
+    np.testing.assert_allclose(np.concatenate(list(jackknife.blocks(new))), np.transpose(refits), atol=1e-8)
+    np.testing.assert_allclose(jackknife.radii, errors, atol=1e-8)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("kernel", [Gaussian(), Linear()], ids=str)
+@pytest.mark.parametrize("factor", [1e-12, 1e12])
+def test_units_of_kernel_weights_and_targets_change_nothing_but_units(data, kernel, fit_intercept, factor):
+    X, y, weights, new = data
+    options = {"fit_intercept": fit_intercept}
+    expected = KernelRidge(0.2, kernel=kernel, **options).fit(X, y, weights).predict_interval(new)
+    scaled = KernelRidge(0.2 * factor, kernel=factor * kernel, **options).fit(X, y, weights)
+    np.testing.assert_allclose(scaled.predict_interval(new), expected, rtol=1e-6)
+    heavy = KernelRidge(0.2 * factor, kernel=kernel, **options).fit(X, y, weights * factor)
+    np.testing.assert_allclose(heavy.predict_interval(new), expected, rtol=1e-6)
+    large = KernelRidge(0.2, kernel=kernel, **options).fit(X, y * factor, weights)
+    np.testing.assert_allclose(large.predict_interval(new) / factor, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
+def test_targets_at_the_ends_of_the_numbers_have_intervals(data, unit):
+    X, y, weights, new = data
+    model = KernelRidge(0.2, kernel=Gaussian(), fit_intercept=True).fit(X, y, weights)
+    expected = model.predict_interval(new)
+    model._problem = replace(model._problem, y=model._problem.y * unit)
+    np.testing.assert_allclose(model.predict_interval(new) / unit, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_uneven_weights_give_the_predictions_of_extended_precision(data, fit_intercept):
+    X, y, _, new = data
+    weights = np.logspace(-10.0, 13.0, 20)
+    K, across = (Gaussian()(X, Z).astype(np.longdouble) for Z in (X, new))
+    jackknife = Jackknife(KernelRidge(0.2, kernel=Gaussian(), fit_intercept=fit_intercept).fit(X, y, weights))
+    found = np.concatenate(list(jackknife.blocks(new)))
+    for i in range(20):
+        rest = np.arange(20) != i
+        A = K[np.ix_(rest, rest)] + np.diag(0.2 / weights[rest].astype(np.longdouble))
+        columns = _solve(A, np.column_stack([y[rest], np.ones(19)]).astype(np.longdouble))
+        b = columns[:, 0].sum() / columns[:, 1].sum() if fit_intercept else 0.0
+        expected = across[rest].T @ (columns[:, 0] - b * columns[:, 1]) + b
+        np.testing.assert_allclose(found[:, i], expected.astype(float), rtol=1e-6)
+
+
+def _solve(A, B):
+    """Gauss–Jordan elimination in the precision of A, the largest pivot of each column first."""
+    table = np.column_stack([A, B])
+    for j in range(len(A)):
+        pivot = j + int(np.argmax(np.abs(table[j:, j])))
+        table[[j, pivot]] = table[[pivot, j]]
+        table[j] /= table[j, j]
+        others = np.arange(len(A)) != j
+        table[others] -= table[others, j : j + 1] * table[j]
+    return table[:, len(A) :]
 
 
 def test_ends_are_infinite_where_points_are_too_few(data):
@@ -100,8 +170,10 @@ def test_models_without_an_interval_say_why(data):
         KernelRidge().fit(X, np.column_stack([y, y])).predict_interval(new)
     with pytest.raises(ValueError, match="at least two points"):
         KernelRidge().fit(X[:1], y[:1]).predict_interval(new)
-    with pytest.raises(ValueError, match="positive alpha"):
-        KernelRidge(0, kernel=Gaussian(0.1), solver="spectral").fit(X, y).predict_interval(new)
+    line = np.linspace(0.0, 1.0, 40).reshape(-1, 1)
+    smooth = KernelRidge(0, kernel=Gaussian(), solver="spectral").fit(line, line[:, 0])
+    with pytest.raises(ValueError, match=r"cannot be told from rounding.*fit with an alpha of at least 6e-13"):
+        smooth.predict_interval(line)
     with pytest.raises(MemoryError, match="inverse of a 20 × 20 matrix"):
         KernelRidge(kernel=Gaussian(), memory=10**7).fit(X, y).predict_interval(new)
     with pytest.raises(ValueError, match="expecting 2 features"):

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer.kernels import Constant, Custom, Gaussian, Linear, Sigmoid
 from mercer.models import ridge_classifier
 from mercer.models.ridge import KernelRidge
-from mercer.models.ridge_classifier import KernelRidgeClassifier
+from mercer.models.ridge_classifier import KernelRidgeClassifier, best_of
 
 
 @pytest.fixture
@@ -63,6 +63,15 @@ def test_the_penalty_chosen_has_the_least_error_of_all_refits(moons, kernel):
     np.testing.assert_allclose(model.loo_errors_, errors, rtol=1e-6)
     assert model.alpha_ == model.alphas_[np.argmin(errors)]
     assert model.loo_accuracy_ == pytest.approx(correct[np.argmin(errors)])
+
+
+def test_penalties_that_are_rounding_are_not_chosen_and_of_equal_ones_the_largest(moons):
+    X, y = moons
+    alphas = 10.0 ** np.arange(-18.0, 3.0, 2.0)
+    model = KernelRidgeClassifier(alphas=alphas, kernel=Gaussian(3.0)).fit(X, y)
+    assert model.loo_errors_[0] == np.inf
+    assert np.isfinite(model.loo_errors_[alphas == model.alpha_]).all()
+    assert best_of(np.array([1.0, 3.0, 2.0]), np.array([[0.5, 1.0]] * 3))[0] == 3.0
 
 
 def test_the_default_does_well_without_help(moons):

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.model_selection import KFold, PredefinedSplit, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Custom, Gaussian, Linear, Matern, Sigmoid
 from mercer.models import ridge_cv
+from mercer.models.length_scales import families
 from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_cv import KernelRidgeCV
+from mercer.models.scale_grid import scale_grid
+from mercer.solvers.base import Problem
 
 ALPHAS = [1e-3, 1e-2, 1e-1, 1.0]
 
@@ -156,10 +162,106 @@ def test_weights_of_zero_are_as_good_as_leaving_points_out(data):
     np.testing.assert_allclose(weighted.predict(X_test), fewer.predict(X_test), atol=1e-8)
 
 
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), fit_intercept=st.booleans(), tuned=st.booleans())
+def test_points_without_weight_change_no_choice_for_several_targets(seed, fit_intercept, tuned):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(24, 2)), rng.normal([5.0, 0.0], size=(24, 2))
+    weights = rng.integers(0, 3, size=24).astype(float)
+    Y[weights == 0] *= 1e6  # what is left out must not show
+    options = {"kernel": Gaussian(), "length_scales": "auto" if tuned else [0.5, 2.0], "fit_intercept": fit_intercept}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # noise has no best length scale
+        whole = KernelRidgeCV(**options, random_state=0).fit(X, Y, weights)
+        kept = weights > 0
+        fewer = KernelRidgeCV(**options, random_state=0).fit(X[kept], Y[kept], weights[kept])
+    assert whole.kernel_ == fewer.kernel_
+    assert whole.alpha_ == fewer.alpha_
+    assert whole.best_score_ == fewer.best_score_
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), fit_intercept=st.booleans())
+def test_whole_weights_choose_as_repeated_rows_do_for_several_targets(seed, fit_intercept):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) * [1.0, 10.0] + [5.0, 0.0]
+    Y[0] += 100.0
+    weights, fold = rng.integers(1, 4, size=20), np.arange(20) % 4
+    rows = np.repeat(np.arange(20), weights)
+    options = {"kernel": [Gaussian(0.5), Gaussian(2.0), Linear()], "fit_intercept": fit_intercept}
+    weighted = KernelRidgeCV(**options, cv=PredefinedSplit(fold)).fit(X, Y, weights)
+    repeated = KernelRidgeCV(**options, cv=PredefinedSplit(fold[rows])).fit(X[rows], Y[rows])
+    assert weighted.kernel_ == repeated.kernel_
+    np.testing.assert_allclose(weighted.path_["alphas"], repeated.path_["alphas"], rtol=1e-12)
+    np.testing.assert_allclose(weighted.path_["errors"], repeated.path_["errors"], rtol=1e-3)
+    assert weighted.best_score_ == pytest.approx(repeated.best_score_, rel=1e-4)
+
+
+WAVES = [(60, 1, 333), (5, 2, 333), (1, 1, 80), (7, 1, 100), (20, 1, 160), (3, 2, 160), (1, 3, 120)]
+
+
+@pytest.mark.parametrize(("frequency", "dimension", "n"), WAVES)
+def test_waves_of_any_frequency_are_found_as_well_as_by_a_grid(frequency, dimension, n):
+    rng = np.random.default_rng(n + frequency)
+    X, new = (rng.uniform(-3.0, 3.0, size=(count, dimension)) for count in (n, 400))
+    truth = [np.prod(np.sin(frequency * points), axis=1) for points in (X, new)]
+    y = truth[0] + 0.05 * rng.normal(size=n)
+    model = KernelRidgeCV(random_state=0).fit(X, y)
+    scales = np.geomspace(1.5 / frequency, 24.0 / frequency, 7).tolist()
+    grid = KernelRidgeCV(kernel=Gaussian(), length_scales=scales).fit(X, y)
+    assert model.best_score_ > 1.1 * grid.best_score_  # both are negative
+    scores = [r2_score(truth[1], found.predict(new)) for found in (model, grid)]
+    assert scores[0] > scores[1] - 0.03
+
+
+@settings(max_examples=6, deadline=None)
+@given(seed=st.integers(0, 10**6), dimension=st.integers(1, 3), noise=st.sampled_from([0.0, 0.1, 10.0]))
+def test_the_choice_is_never_worse_than_the_best_of_the_grid_it_starts_from(seed, dimension, noise):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, size=(50, dimension))
+    y = np.sin(rng.uniform(1.0, 20.0) * X).prod(axis=1) + noise * rng.normal(size=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some are nothing but noise
+        model = KernelRidgeCV(random_state=0).fit(X, y)
+    errors = [scale_grid(Problem(kernel, X, y[:, None], None, True)).minima()[0].error for kernel in families(X)]
+    assert -model.best_score_ <= min(errors) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-9, 3.0, 1e9])
+def test_units_of_features_and_target_change_nothing_but_units(data, fitted, factor):
+    X, y, X_test, _ = data
+    other = KernelRidgeCV(random_state=0).fit(X * factor, y)
+    assert type(other.kernel_) is type(fitted.kernel_)
+    np.testing.assert_allclose(other.predict(X_test * factor), fitted.predict(X_test), rtol=1e-4)
+    np.testing.assert_allclose(np.array(other.kernel_.length_scale) / factor, fitted.kernel_.length_scale, rtol=1e-3)
+    scaled = KernelRidgeCV(random_state=0).fit(X, y * factor)
+    np.testing.assert_allclose(scaled.kernel_.length_scale, fitted.kernel_.length_scale, rtol=1e-4)
+    assert scaled.alpha_ == pytest.approx(fitted.alpha_, rel=1e-4)
+    assert scaled.loo_score_ == pytest.approx(fitted.loo_score_, rel=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1e-10, 1e13])
+def test_equal_weights_of_any_size_multiply_the_penalty(data, weight):
+    X, y, X_test, _ = data
+    one, other = (KernelRidgeCV(kernel=Gaussian([2.0, 20.0, 9.0, 9.0])).fit(X, y, w) for w in (None, weight))
+    assert other.alpha_ / weight == pytest.approx(one.alpha_, rel=1e-6)
+    np.testing.assert_allclose(other.predict(X_test), one.predict(X_test), rtol=1e-6)
+
+
+def test_a_search_that_finds_nothing_says_so_once():
+    X = np.linspace(0.0, 1.0, 60).reshape(-1, 1)
+    with pytest.warns(UserWarning, match="better than a constant does.*give more points") as told:
+        KernelRidgeCV(random_state=0).fit(X, np.where(np.arange(60) % 2, 1.0, -1.0))
+    assert len(told) == 1
+    assert told[0].filename == __file__
+
+
 def test_constant_targets_and_constant_columns_have_a_defined_answer():
     X = np.c_[np.ones(20), np.arange(20.0)]
     np.testing.assert_allclose(KernelRidgeCV(random_state=0).fit(X, np.full(20, 3.0)).predict(X), 3.0)
-    np.testing.assert_allclose(KernelRidgeCV(random_state=0).fit(X[:, :1], np.arange(20.0)).predict(X[:2, :1]), 9.5)
+    with pytest.warns(UserWarning, match="better than a constant"):
+        blind = KernelRidgeCV(random_state=0).fit(X[:, :1], np.arange(20.0))
+    np.testing.assert_allclose(blind.predict(X[:2, :1]), 9.5)
 
 
 def test_more_points_than_the_path_takes_are_sampled(data, monkeypatch):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Linear, Matern, RationalQuadratic
-from mercer.models.tuning import Objective, Tuned, descend, families, length_scale_of, per_feature, race
+from mercer.models import tuning
+from mercer.models.length_scales import families, length_scale_of, per_feature
+from mercer.models.tuning import Objective, Tuned, descend, race
 
 SCALES = np.array([1.0, 1e3, 1e-3, 1.0, 1.0])  # units of the features
 
@@ -81,6 +85,23 @@ def test_each_step_is_reported_and_can_be_the_last(relevant):
     assert tuned.trace == [error for _, error in seen]
 
 
+def test_nothing_is_worse_than_the_best_of_the_grid_even_if_the_gradient_leads_astray(relevant, monkeypatch):
+    def astray(start, *arguments, **options):
+        return replace(start, kernel=Gaussian([1e-9] * 5))
+
+    monkeypatch.setattr(tuning, "descend", astray)
+    found = tune(relevant, families(relevant.X))
+    assert found.kernel == found.best.kernel
+    assert found.rivals() == ([found.kernel], [found.alpha])
+
+
+def test_a_stop_in_the_grid_keeps_the_best_so_far(relevant):
+    seen = []
+    tuned = tune(relevant, families(relevant.X), on_step=lambda step, error: bool(seen.append(error)) or step == 2)
+    assert len(seen) == 2
+    assert tuned.error == min(seen)
+
+
 def test_a_constant_target_ends_tuning_where_it_is():
     X = np.random.default_rng(0).normal(size=(20, 2))
     start = families(X)[0]
@@ -92,7 +113,7 @@ def test_a_singular_matrix_makes_the_penalty_grow():
     X = np.zeros((30, 1))
     y = np.random.default_rng(0).normal(size=(30, 1))
     tuned = descend(Tuned(Gaussian([1.0]), 1e-300), Objective(X, y), np.random.RandomState(0), size=30, steps=20)
-    assert tuned.alpha > 1e-8
+    assert tuned.alpha > 1e-11
 
 
 def test_constant_features_start_from_a_length_scale_of_one_each():

@@ -14,7 +14,7 @@ from mercer.features._validate import takes_vectors
 from mercer.gram.program import UnsupportedError, lower
 from mercer.kernels import Kernel
 from mercer.kernels.data import pick
-from mercer.models.tuning import is_length_scale
+from mercer.models.length_scales import is_length_scale
 from mercer.solvers.plan import plan
 
 from ._clock import Clock

@@ -11,8 +11,10 @@ import numpy as np
 from mercer.kernels import Gaussian, Kernel, Matern, Overlap, Spectrum
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.data import length, pick
+from mercer.models import length_scales
 from mercer.models.choice import choose
-from mercer.models.tuning import RACE, Objective, is_length_scale, race
+from mercer.models.length_scales import is_length_scale
+from mercer.models.tuning import Objective, most_steps, race
 from mercer.solvers.base import Problem
 
 from .encoder import TableEncoder
@@ -63,8 +65,7 @@ def weighted(kernels: Sequence[Kernel], rows: Any, targets: np.ndarray, rng: Any
 
 def steps_of(kernels: Sequence[Kernel], n: int) -> int:
     """Return how many steps :func:`tuned` takes at most."""
-    steps = _steps(n)
-    return steps + (len(kernels) * max(1, round(RACE * steps)) if len(kernels) > 1 else 0)
+    return most_steps(len(kernels), _steps(n))
 
 
 def tuned(
@@ -92,7 +93,7 @@ def tuned(
     """
     n = length(rows)
     size = max(2, min(SUBSET if n < MANY else LARGE_SUBSET, int((memory / STEP_BYTES) ** 0.5)))
-    objective = Objective(rows, targets)
+    objective = Objective(rows, targets, memory=memory)
     found = race(kernels, objective, rng, size=size, steps=min(steps, _steps(n)), on_step=lambda step, error: on_step())
     return rounded(found.kernel)
 
@@ -113,7 +114,7 @@ def rounded(kernel: Kernel) -> Kernel:
 
 
 def stretched(kernel: Kernel, factor: float) -> Kernel:
-    """Return a kernel with all its length scales multiplied.
+    """Return a kernel with all its length scales multiplied, and rounded.
 
     Examples
     --------
@@ -122,9 +123,7 @@ def stretched(kernel: Kernel, factor: float) -> Kernel:
     >>> stretched(Gaussian([1.0, 3.0]) + Linear(), 2.0)
     Gaussian(length_scale=[2.0, 6.0]) + Linear()
     """
-    values = kernel.hyperparameters()
-    longer = {name: factor * value for name, value in values.items() if is_length_scale(name)}
-    return rounded(kernel.with_hyperparameters(longer)) if longer else kernel
+    return rounded(length_scales.stretched(kernel, factor))
 
 
 def scales_of(rows: np.ndarray) -> list[float]:

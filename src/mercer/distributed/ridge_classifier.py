@@ -11,10 +11,9 @@ from mercer.gram.budget import parse_memory
 from mercer.kernels import Kernel
 from mercer.models._targets import checked_alphas
 from mercer.models.ridge import KernelRidge
-from mercer.models.ridge_classifier import KernelRidgeClassifier, best_of, judged, relative_grid
+from mercer.models.ridge_classifier import KernelRidgeClassifier, best_of, judged, judged_path, relative_grid
 from mercer.solvers._primal_rows import SecondPass
 from mercer.solvers._sampling import LIMIT, some_rows
-from mercer.solvers.banded import loo_path
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT, plan
 from mercer.solvers.primal import PrimalPrepared
@@ -71,9 +70,7 @@ def _penalty(model: KernelRidgeClassifier, table: Table, kernel: Kernel) -> tupl
         )  # fmt: skip
     weights = problem.weights[few] if problem.weights is not None else None
     sample = Problem(kernel, problem.X[few], problem.y[few], weights, problem.fit_intercept, problem.memory)
-    found = [judged(residuals, sample.y, sample.weights) for residuals in loo_path(sample)(grid)]
-    total = len(few) if weights is None else float(weights.sum())
-    return best_of(grid, np.array(found) / total)
+    return best_of(grid, judged_path(sample, grid))
 
 
 def _grid(model: KernelRidgeClassifier, table: Table, kernel: Kernel) -> np.ndarray:

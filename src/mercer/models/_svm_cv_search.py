@@ -31,7 +31,7 @@ from ._svm_base import SupportVectorMachine
 from ._svm_cv_grid import checked_penalties, checked_scales, grid_of, results_table
 from ._svm_kernel import TrainingKernel, gamma_of, is_function, rows_of, training_kernel
 from ._svm_problem import check_options, positive_weights
-from .tuning import length_scale_of, with_length_scale
+from .length_scales import length_scale_of, with_length_scale
 
 OF_THE_FIT = (
     "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_", "converged_", "violation_",

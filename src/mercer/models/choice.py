@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import check_cv
 
 from mercer.expansion import Expansion
@@ -18,7 +18,10 @@ from mercer.solvers.banded import loo_path
 from mercer.solvers.base import Problem
 from mercer.solvers.spectral import Spectral
 
-GRID = np.logspace(-9.0, 3.0, 25)  # penalties, relative to the mean of k(x, x)
+from .rounding import outweighs_rounding, weighted_trace
+
+GRID = np.logspace(-11.0, 1.0, 25)  # penalties, relative to the trace of WK, as all eigenvalues are
+BEYOND = np.logspace(1.5, 3.0, 4)  # where they go on if the largest is the best
 FINER = 11  # penalties between the neighbours of the best
 Score = Callable[[np.ndarray, np.ndarray, "np.ndarray | None"], float]  # of targets, predictions and weights
 Folds = Sequence[tuple[np.ndarray, np.ndarray]]  # positions to fit and to predict
@@ -58,8 +61,13 @@ def choose(
     score: Score | None = None,
     folds: Folds | None = None,
     curves: type[Curves] | Callable[..., Curves] | None = None,
+    hints: Sequence[float] = (),
 ) -> Choice:
-    """Score every penalty with every kernel, and return the best; an eigendecomposition serves all penalties.
+    """Score every penalty with every kernel, and return the best; a decomposition serves all penalties.
+
+    The best is the largest score of the whole table.  Of equal scores the largest penalty wins, as the simplest
+    function, and then the first kernel.  A score that is not a number, or that the rounding of the matrix could have
+    made, never wins; where there is no other, it is the largest penalty.
 
     Parameters
     ----------
@@ -68,14 +76,16 @@ def choose(
     kernels : sequence of Kernel
         The kernels.
     alphas : array, optional
-        The penalties; by default twelve decades around the size of the kernel, with the best refined between its
-        neighbours.
+        The penalties; by default twelve decades up to ten times the trace of WK, with two more if the largest is the
+        best, and the best refined between its neighbours.
     score : callable, optional
         Of targets, predictions and weights, larger is better; minus the mean squared error by default.
     folds : sequence of pairs of positions, optional
         Points to fit and to predict; by default each point is left out once.
     curves : callable, optional
         Makes the :class:`Curves`; by default those that are computed one after the other in this process.
+    hints : sequence of floats, optional
+        Penalties to try as well, if ``alphas`` are not given.
 
     Examples
     --------
@@ -88,22 +98,59 @@ def choose(
     >>> found.kernel, found.scores.shape
     (Gaussian(length_scale=2.0), (2, 25))
     """
-    some = host_array(pick(problem.X, np.arange(min(problem.n, 500))))
-    level = float(np.mean([np.mean(kernel.diag(some)) for kernel in kernels]))
-    grid = GRID * (level if level > 0 else 1.0) if alphas is None else alphas
     cases = [replace(problem, kernel=kernel) for kernel in kernels]
+    traces = [weighted_trace(case) for case in cases]
+    unit = float(np.mean(traces)) or 1.0
+    grid = np.union1d(GRID * unit, hints) if alphas is None else alphas
     found = (curves or Curves)(cases, score or minus_squared_error, folds)
     scores = found.scores(grid)
-    row = int(np.argmax(scores.max(axis=1)))
-    best = float(scores[row].max())
-    column = int(np.argmax(scores.max(axis=0)))
-    alpha = float(grid[column])
-    if alphas is None and 0 < column < len(grid) - 1:
-        finer = np.geomspace(grid[column - 1], grid[column + 1], FINER)
-        refined = found.refined(row, finer)
-        if refined.max() > best:
-            alpha, best = float(finer[np.argmax(refined)]), float(refined.max())
+    row, column = best_place(scores, grid)
+    alpha, best = float(grid[column]), float(scores[row, column])
+    if alphas is None:
+        alpha, best = _refined(lambda more: found.refined(row, more), grid, scores[row], BEYOND * unit)
+    elif best == -np.inf:
+        warnings.warn(
+            f"no leave-one-out error at alphas of at most {np.max(alphas):.3g} can be told from rounding, so the "
+            f"largest of them is taken; try alphas from {GRID[0] * traces[row]:.1g} on",
+            stacklevel=2,
+        )
     return Choice(kernels[row], alpha, best, grid, scores)
+
+
+def best_place(scores: np.ndarray, alphas: np.ndarray) -> tuple[int, int]:
+    """Return row and column of the largest score; of equals the largest penalty, and then the first row.
+
+    Parameters
+    ----------
+    scores : array of shape (m, p)
+        NaN counts as the smallest.
+    alphas : array of shape (p,)
+        The penalty of each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.models.choice import best_place
+    >>> best_place(np.array([[5.0, 1.0, np.nan], [1.0, 5.0, 2.0]]), np.array([0.1, 1.0, 10.0]))
+    (1, 1)
+    """
+    values = np.where(np.isnan(scores), -np.inf, scores)
+    rows, columns = np.nonzero(values == values.max())
+    first = np.lexsort((rows, -np.asarray(alphas)[columns]))[0]
+    return int(rows[first]), int(columns[first])
+
+
+def _refined(curve: Curve, grid: np.ndarray, scores: np.ndarray, beyond: np.ndarray) -> tuple[float, float]:
+    """Return the best penalty and its score after a look beyond the largest, and between the neighbours of the best."""
+    column = best_place(scores[None], grid)[1]
+    if column == len(grid) - 1:
+        grid, scores = np.concatenate([grid, beyond]), np.concatenate([scores, curve(beyond)])
+        column = best_place(scores[None], grid)[1]
+    if 0 < column < len(grid) - 1:
+        finer = np.geomspace(grid[column - 1], grid[column + 1], FINER)
+        grid, scores = np.concatenate([grid, finer]), np.concatenate([scores, curve(finer)])
+        column = best_place(scores[None], grid)[1]
+    return float(grid[column]), float(scores[column])
 
 
 class Curves:
@@ -160,11 +207,13 @@ def minus_squared_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndar
 
 
 def loo_curve(problem: Problem, score: Score) -> Curve:
-    """Return the function from penalties to scores of leave-one-out predictions."""
+    """Return the function from penalties to scores of leave-one-out predictions, −∞ where they may be rounding."""
     residuals = loo_path(problem)
 
     def curve(alphas: np.ndarray) -> np.ndarray:
-        return _scores(score, problem.y, problem.y - residuals(alphas), problem.weights)
+        left = residuals(alphas)
+        scores = _scores(score, problem.y, problem.y - left, problem.weights)
+        return np.where(outweighs_rounding(problem, alphas, left), scores, -np.inf)
 
     return curve
 
@@ -217,27 +266,3 @@ def _scores(score: Score, y: np.ndarray, predictions: Iterable[np.ndarray], weig
     """Score each set of predictions; what cannot be predicted or scored never wins."""
     found = [score(y, values, weights) if np.isfinite(values).all() else -np.inf for values in predictions]
     return np.nan_to_num(np.array(found), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-
-
-class Answers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator whose predictions are known, for scikit-learn's scorers."""
-
-    def __init__(self, predictions: Any = None) -> None:
-        self.predictions = predictions
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predictions, whatever X is."""
-        return np.asarray(self.predictions)
-
-
-def as_score(scorer: Any, shift: np.ndarray, scale: np.ndarray, flat: bool) -> Score:
-    """Return a scikit-learn scorer as a score of normalised targets, which it sees in their own units."""
-
-    def score(y: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None) -> float:
-        truth, answers = y * scale + shift, predictions * scale + shift
-        if flat:
-            truth, answers = truth[:, 0], answers[:, 0]
-        options = {} if weights is None else {"sample_weight": weights}
-        return float(scorer(Answers(answers), np.zeros((len(y), 1)), truth, **options))
-
-    return score

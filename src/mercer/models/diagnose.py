@@ -14,6 +14,8 @@ from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT
 from mercer.solvers.spectral import Spectral, SpectralPrepared
 
+from .rounding import outweighs_rounding
+
 if TYPE_CHECKING:
     from .ridge import KernelRidge
 
@@ -110,9 +112,11 @@ def _sample(problem: Problem, size: int) -> Problem:
 
 
 def _squared_errors(prepared: SpectralPrepared, alpha: np.ndarray) -> np.ndarray:
-    """Return the mean squared leave-one-out error for each of the factors."""
-    residuals = prepared.loo(FACTORS[:, None] * alpha)
-    return np.asarray(np.average(residuals**2, axis=1, weights=prepared.problem.weights).mean(axis=1))
+    """Return the mean squared leave-one-out error for each factor; infinite where rounding could have made another."""
+    residuals, problem = prepared.loo(FACTORS[:, None] * alpha), prepared.problem
+    errors = np.average(residuals**2, axis=1, weights=problem.weights).mean(axis=1)
+    kept = outweighs_rounding(problem, FACTORS * alpha.min(), residuals) | (FACTORS == 1.0)
+    return np.where(kept, errors, np.inf)
 
 
 def _advice(problem: Problem, errors: np.ndarray, now: float, dof: float, variance: float) -> str:

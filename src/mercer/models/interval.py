@@ -18,8 +18,10 @@ from mercer.gram.device.tensors import host_array
 from mercer.kernels.data import Rows, length, take
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import make_solver, plan
+from mercer.solvers.spectral import NULL_SHARE, Spectral
 
 from ._kernel_argument import checked_rows, cross_kernel, is_precomputed
+from .rounding import SURE, weighted_trace
 
 if TYPE_CHECKING:
     from .ridge import KernelRidge
@@ -100,10 +102,15 @@ class Jackknife:
         self.model = model
         self.problem = _on_the_host(model)
         alpha = self._checked_alpha()
-        if model._explicit is None:
-            self._prepare(alpha)
-        else:
-            self._prepare_explicit(alpha, model._explicit)
+        # All is linear in the targets, which may be too small or too large to compute with.
+        self._unit = float(np.abs(self.problem.y).max()) or 1.0
+        self._y = self.problem.y[:, 0] / self._unit
+        self._explicit = model._explicit
+        if self._explicit is None or not self._prepare_explicit(alpha, self._explicit):
+            self._explicit = None
+            if not self._prepare(alpha):
+                self._prepare_limit(alpha, SURE * weighted_trace(self.problem))
+        self.errors = self._unit * self._relative
         self.radii = np.abs(self.errors)
 
     def blocks(self, X: Rows) -> Iterator[np.ndarray]:
@@ -116,7 +123,7 @@ class Jackknife:
         for start in range(0, length(X), step):
             values = self._values(take(X, start, min(start + step, length(X))))
             whole = values @ self._coef + self._intercept
-            yield whole[:, None] - self.errors * (values @ self._influence + self._shift)
+            yield self._unit * (whole[:, None] - self._relative * (values @ self._influence + self._shift))
 
     def _checked_alpha(self) -> float:
         targets, alpha = self.problem.y.shape[1], float(self.model._penalty[0])
@@ -126,8 +133,6 @@ class Jackknife:
             )
         if self.problem.n < 2:
             raise ValueError("predict_interval needs a model of at least two points, got one")
-        if alpha == 0:
-            raise ValueError("predict_interval needs a positive alpha, got 0: nothing bounds the fits without a point")
         if self.model.plan_.solver == "nystroem":
             raise ValueError(
                 "predict_interval needs coefficients for every training point, but the model has Nyström centres; "
@@ -135,23 +140,58 @@ class Jackknife:
             )
         return alpha
 
-    def _prepare(self, alpha: float) -> None:
+    def _prepare(self, alpha: float) -> bool:
+        """Prepare with the inverse of A, if it can be told from rounding."""
         problem, n = self.problem, self.problem.n
         self._require(32.0 * n * n, f"the inverse of a {n} × {n} matrix")
         A = problem.gram(dtype=np.float64).dense()
         A[np.diag_indices(n)] += alpha * problem.noise
-        # LU takes indefinite matrices too, and starts no threads for small ones as the symmetric inverse does.
-        inverse, self._shift = np.linalg.inv(A), np.zeros(n)
+        inverse = _inverse(A)
+        if inverse is None:
+            return False
+        self._shift = np.zeros(n)
         if problem.fit_intercept:
             eta = inverse.sum(axis=1)
             self._shift = eta / eta.sum()
             inverse -= np.outer(eta, self._shift)
         self._influence = inverse
-        self._coef = inverse @ problem.y[:, 0]
-        self._intercept = float(self._shift @ problem.y[:, 0])
-        self.errors = self._coef / np.diagonal(inverse)
+        self._coef = inverse @ self._y
+        self._intercept = float(self._shift @ self._y)
+        self._relative = self._coef / np.diagonal(inverse)
+        return bool(np.isfinite(self._relative).all())
 
-    def _prepare_explicit(self, alpha: float, explicit: ExplicitFunction) -> None:
+    def _prepare_limit(self, alpha: float, least: float) -> None:
+        """Prepare for α → 0, where K may be singular, as it is with repeated points.
+
+        Every k_x lies in the range of K, so that A⁻¹k_x tends to Hk_x with the inverse H on that range alone.  Where
+        the constant has a part P1 outside of it, ηᵢ/1ᵀη tends to (P1)ᵢ/1ᵀP1.
+        """
+        problem, n = self.problem, self.problem.n
+        self._require(40.0 * n * n, f"the eigendecomposition of a {n} × {n} matrix")
+        prepared = Spectral().prepare(replace(problem, y=self._y[:, None]))
+        null = prepared.eigenvalues == 0
+        alpha = 0.0 if null.any() else alpha
+        kept, Q = prepared.eigenvalues[~null] + alpha, prepared.eigenvectors
+        roots = np.ones(n) if problem.weights is None else np.sqrt(problem.weights)
+        self._relative = prepared.loo([alpha])[0][:, 0]
+        if (np.abs(kept) < least).any() or not np.isfinite(self._relative).all():
+            raise ValueError(
+                f"predict_interval: with alpha={float(self.model._penalty[0]):.3g} the fits without one point cannot "
+                f"be told from rounding, because eigenvalues of the kernel matrix are that small; fit with an alpha of "
+                f"at least {least:.1g}"
+            )
+        H = (Q[:, ~null] / kept) @ Q[:, ~null].T * roots * roots[:, None]
+        self._shift = np.zeros(n)
+        if problem.fit_intercept:
+            outside = Q[:, null] @ (Q[:, null].T @ roots)
+            eta = roots * outside if outside @ outside > NULL_SHARE * (roots @ roots) else H.sum(axis=1)
+            self._shift = eta / eta.sum()
+        self._intercept = float(self._shift @ self._y)
+        self._coef = H @ (self._y - self._intercept)
+        self._influence = H - np.outer(H.sum(axis=1), self._shift)
+
+    def _prepare_explicit(self, alpha: float, explicit: ExplicitFunction) -> bool:
+        """Prepare with the inverse of M, if it can be told from rounding."""
         problem, n = self.problem, self.problem.n
         D = len(explicit.w)
         self._require(24.0 * n * (D + 1), f"{D} features of {n} points")
@@ -160,17 +200,22 @@ class Jackknife:
         M = weighted.T @ phi
         M[np.diag_indices(D)] += alpha
         M[D, D] += not problem.fit_intercept  # a feature that is always 0
-        influence = np.linalg.solve(M, weighted.T)
+        inverse = _inverse(M)
+        if inverse is None:
+            return False
+        influence = inverse @ weighted.T
         leverage = np.einsum("ij,ji->i", phi, influence)
         self._influence, self._shift = influence[:D], influence[D] * problem.fit_intercept
-        self._coef, self._intercept = explicit.w.reshape(D), float(np.ravel(explicit.intercept)[0])
+        self._coef = explicit.w.reshape(D) / self._unit
+        self._intercept = float(np.ravel(explicit.intercept)[0]) / self._unit
         fitted = phi[:, :D] @ self._coef + self._intercept
-        self.errors = (problem.y[:, 0] - fitted) / (1.0 - leverage)
+        self._relative = (self._y - fitted) / (1.0 - leverage)
+        return bool((1.0 - leverage > SURE).all())
 
     def _values(self, X: Rows) -> np.ndarray:
         """Return what coefficients multiply: the kernel with all training points in the problem, or the features."""
-        if self.model._explicit is not None:
-            return self.model._explicit.features(X)
+        if self._explicit is not None:
+            return self._explicit.features(X)
         if is_precomputed(self.model.kernel):
             K = X.toarray() if sparse.issparse(X) else X
             return np.asarray(K if self.model._kept is None else K[:, self.model._kept])
@@ -179,6 +224,27 @@ class Jackknife:
     def _require(self, needed: float, what: str) -> None:
         remedy = "give more memory, or fit fewer points"
         require(needed + BLOCK_BYTES, self.problem.memory, f"{what}, from which intervals are made,", remedy)
+
+
+def _inverse(A: np.ndarray) -> np.ndarray | None:
+    """Return the inverse of a symmetric matrix, None if it is singular up to rounding; A is overwritten.
+
+    With a diagonal of ones first, so that the units and weights of single points do not count.
+    """
+    size = np.sqrt(np.abs(np.diagonal(A)))
+    size = np.where(size > 0, size, 1.0)
+    A /= size
+    A /= size[:, None]
+    try:
+        # LU takes indefinite matrices too, and starts no threads for small ones as the symmetric inverse does.
+        inverse = np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        return None
+    if not np.linalg.norm(A, 1) * np.linalg.norm(inverse, 1) * SURE < 1.0:
+        return None
+    inverse /= size
+    inverse /= size[:, None]
+    return np.asarray(inverse)
 
 
 def _on_the_host(model: KernelRidge) -> Problem:

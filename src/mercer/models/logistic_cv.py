@@ -21,8 +21,8 @@ from ._probability import ProbabilityClassifier, loss_of
 from ._progress import reporter
 from ._targets import checked_alphas, checked_positive, checked_whole
 from .choice import folds_among
+from .length_scales import length_scale_of, with_length_scale
 from .logistic import KernelLogisticRegression
-from .tuning import length_scale_of, with_length_scale
 
 GRID = np.logspace(-4, 2, 13)  # times the mean of k(x, x)
 SCALES = (0.25, 0.5, 1.0, 2.0)  # of the Gaussian that KernelLogisticRegression takes by itself

@@ -21,8 +21,9 @@ from ._engine import where_the_data_lives
 from ._kernel_argument import all_or_nothing, checked_rows, is_precomputed, place_of
 from ._progress import told
 from ._targets import checked_alphas
-from .choice import part
+from .choice import best_place, part
 from .ridge import KernelRidge
+from .rounding import outweighs_rounding
 
 GRID = np.logspace(-6, 3, 19)  # times the mean of k(x, x)
 
@@ -68,7 +69,8 @@ class KernelRidgeClassifier(CallbackSupportMixin, KernelClassifier):  # type: ig
     alpha_ : float
         The penalty used.
     alphas_, loo_errors_ : array
-        Those tried, if it was chosen, and the mean leave-one-out squared error of each.
+        Those tried, if it was chosen, and the mean leave-one-out squared error of each, infinite where rounding could
+        have made it.
     loo_accuracy_ : float
         The share of points whose class is right when they are left out, with the penalty chosen.
     regressor_ : KernelRidge
@@ -189,14 +191,13 @@ class KernelRidgeClassifier(CallbackSupportMixin, KernelClassifier):  # type: ig
         grid, q = self._grid(problem), y.shape[1]
         if plan_problem(problem, np.ones(q), loo=True).solver == "primal":
             prepared = make_solver("primal").prepare(problem)
-            path: Any = (prepared.solve(np.full(q, a), loo=True).loo for a in grid)
-        else:
-            if problem.n > SPECTRAL_LIMIT:
-                few = check_random_state(self.random_state).choice(problem.n, SPECTRAL_LIMIT, replace=False)
-                problem = part(problem, few)
-            path = loo_path(problem)(grid)
-        total = problem.n if problem.weights is None else float(problem.weights.sum())
-        return best_of(grid, np.array([judged(residuals, problem.y, problem.weights) for residuals in path]) / total)
+            path: list[Any] = [prepared.solve(np.full(q, a), loo=True).loo for a in grid]
+            total = problem.n if problem.weights is None else float(problem.weights.sum())
+            return best_of(grid, np.array([judged(left, problem.y, problem.weights) for left in path]) / total)
+        if problem.n > SPECTRAL_LIMIT:
+            few = check_random_state(self.random_state).choice(problem.n, SPECTRAL_LIMIT, replace=False)
+            problem = part(problem, few)
+        return best_of(grid, judged_path(problem, grid))
 
     def _grid(self, problem: Problem) -> np.ndarray:
         if self.alphas is None:
@@ -226,7 +227,16 @@ def judged(residuals: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> 
     return float(weights @ (residuals**2).mean(axis=1)), float(weights @ right)
 
 
+def judged_path(problem: Problem, grid: np.ndarray) -> np.ndarray:
+    """Return the weighted means of :func:`judged` for each penalty; the error is infinite where it may be rounding."""
+    path = loo_path(problem)(grid)
+    total = problem.n if problem.weights is None else float(problem.weights.sum())
+    means = np.array([judged(residuals, problem.y, problem.weights) for residuals in path]) / total
+    means[~outweighs_rounding(problem, grid, path), 0] = np.inf
+    return means
+
+
 def best_of(grid: np.ndarray, means: np.ndarray) -> tuple[float, dict[str, Any]]:
-    """Return the penalty of least error, and the attributes that tell of the search; means has two columns."""
-    best = int(np.argmin(means[:, 0]))
+    """Return the penalty of least error, the largest of equals, and what tells of the search; means has two columns."""
+    best = best_place(-means[None, :, 0], grid)[1]
     return float(grid[best]), {"alphas_": grid, "loo_errors_": means[:, 0], "loo_accuracy_": float(means[best, 1])}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -31,9 +32,11 @@ from ._kernel_argument import (
 )
 from ._progress import reporter
 from ._targets import checked_alphas, checked_targets, checked_weights
-from .choice import as_score, choose, folds_among, part
+from .choice import choose, folds_among, part
+from .length_scales import families, length_scale_of, per_feature, with_length_scale
 from .ridge import KernelRidge
-from .tuning import Objective, OnStep, families, length_scale_of, per_feature, race, with_length_scale
+from .target_units import TargetUnits
+from .tuning import Objective, OnStep, Tuned, race
 
 PATH_LIMIT = 5000  # points up to which the path is computed from all of them
 PATH_SAMPLE = 3000  # points it is computed from otherwise
@@ -49,21 +52,25 @@ OF_THE_FIT = ("expansion_", "plan_", "dual_coef_", "intercept_", "residual_", "n
 class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression with kernel, length scales and penalty chosen by the exact leave-one-out error.
 
-    Without arguments: a Gaussian or Matérn kernel with one length scale for each feature, tuned by the gradient of the
-    leave-one-out error on random subsets of at most 1,500 points; the penalty α from a path; an intercept; and one fit
-    of all points.  Data is used in the units it comes in: length scales start from the spread of each feature.
+    Without arguments: a Gaussian or Matérn kernel with one length scale for each feature; the penalty α from a path; an
+    intercept; and one fit of all points.  Length scales are first all multiplied by the same factors, from where every
+    point is alone to where all are alike, with a path of penalties for each, on at most 1,000 points.  The best minima
+    of this grid are tuned by the gradient of the leave-one-out error on random subsets of at most 1,500 points, and
+    nothing that is worse than the grid is kept.  Data is used in the units it comes in: length scales start from the
+    spread of each feature.  A warning says if the best lies at the edge of what was searched.
 
     Parameters
     ----------
     alphas : sequence of floats, optional
-        Positive penalties to choose from.  If not given, 25 over twelve decades, and the best of them refined.
+        Positive penalties to choose from.  If not given, 25 over twelve decades, more if the best is at their end, and
+        the best of them refined.  Of equally good ones the largest is taken.
     kernel : Kernel, str, callable or sequence of Kernels, optional
         As in :class:`~mercer.models.ridge.KernelRidge`, used as it is unless ``length_scales`` says otherwise, or
         several kernels to choose from.  Gaussian and Matérn kernels (ν = 3⁄2 and 5⁄2) if not given.
     length_scales : "auto" or sequence, optional
         Length scales to try, each a number or one number for each feature, in every place of the kernel that has one;
-        or "auto" to tune those of the kernel from where they are, one for each feature.  If not given, a kernel that
-        was given keeps its own, and "auto" is used otherwise.
+        or "auto" to tune those of the kernel, one for each feature, from a grid of their multiples.  If not given, a
+        kernel that was given keeps its own, and "auto" is used otherwise.
     cv : int, splitter or iterable, optional
         Folds to choose by, instead of leaving out one point at a time; the tuning leaves out one in any case.
     scoring : str or callable, optional
@@ -90,8 +97,8 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         error, or ``scoring``.  Several targets are divided by their deviation first, unless there is a ``scoring``.
     path_ : dict
         ``"alphas"`` (p,); ``"kernels"``, the m kernels compared; ``"length_scales"``, the first length scale parameter
-        of each (None where there is none); ``"errors"`` (m, p), minus their scores; and ``"tuning"``, the mean squared
-        leave-one-out error at each step of the tuning.
+        of each (None where there is none); ``"errors"`` (m, p), minus their scores, infinite where rounding could have
+        made them; and ``"tuning"``, the mean squared leave-one-out error at each step of the grid and of the tuning.
     ridge_ : KernelRidge
         The model fitted to all points with ``alpha_`` and ``kernel_``.
     loo_predictions_, loo_score_
@@ -160,9 +167,7 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
             Weights that are not negative.
         """
         context = self._init_callback_context(max_subtasks=None)
-        # Threads that wait for each other cost more than they gain on small matrices, above all on a busy machine.
-        few = X is not None and hasattr(X, "__len__") and length(X) <= SERIAL
-        with all_or_nothing(self), threadpool_limits(1 if few else None, user_api="blas"):
+        with all_or_nothing(self):
             context.call_on_fit_task_begin(estimator=self, X=X, y=y)
             self._loo: np.ndarray | None = None
             self._fit(X, y, sample_weight, context)
@@ -197,7 +202,8 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         check_is_fitted(self)
         if self._targets is None:  # the rows stayed on a cluster, which summed their errors up
             return float(self._loo_score)
-        return float(r2_score(self._targets, self.loo_predictions_, sample_weight=self._weights))
+        size = float(np.abs(self._targets).max()) or 1.0  # squares of 1e-300 or 1e300 are no numbers
+        return float(r2_score(self._targets / size, self.loo_predictions_ / size, sample_weight=self._weights))
 
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
@@ -205,8 +211,10 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         X = self._rows(X, reset=True)
         n = length(X)
         targets, weights = checked_targets(self, y, n), checked_weights(self, sample_weight, n)
-        self._choose(X, targets, weights, reporter(self, context))
-        self.ridge_ = self._last_fit().fit(X, targets, weights)
+        # Threads that wait for each other cost more than they gain on small matrices, above all on a busy machine.
+        with threadpool_limits(1 if n <= SERIAL else None, user_api="blas"):
+            self._choose(X, targets, weights, reporter(self, context))
+            self.ridge_ = self._last_fit().fit(X, targets, weights)
         for name in OF_THE_FIT:
             setattr(self, name, getattr(self.ridge_, name))
         self._targets, self._weights = targets, weights
@@ -230,34 +238,36 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
             )
         points = np.arange(n) if is_precomputed(self.kernel) else X  # a precomputed kernel takes positions
         columns = targets.reshape(n, -1)[kept]
-        shift = columns.mean(axis=0) * bool(self.fit_intercept)
-        scale = np.sqrt(np.mean((columns - shift) ** 2, axis=0))
-        scale[~(scale > 0)] = 1.0
         present = None if weights is None else weights[kept]
+        units = TargetUnits.of(columns, present, centred=bool(self.fit_intercept))
         device, memory = place_of(self, X) if place is None else place
         options = (present, bool(self.fit_intercept), memory, device)
-        data = Problem(Gaussian(), pick(points, kept), (columns - shift) / scale, *options)
+        data = Problem(Gaussian(), pick(points, kept), units.relative(columns), *options)
         alphas = self._alphas()
         score = None
         if self.scoring is not None:
-            score = as_score(check_scoring(self, self.scoring), shift, scale, targets.ndim == 1)
+            score = units.score(check_scoring(self, self.scoring), flat=targets.ndim == 1)
         rng = check_random_state(self.random_state)
-        kernels, trace = self._candidates(X, data, rng, on_step)
+        tuned = self._tuned(X, data, rng, on_step)
+        kernels, hints = (self._listed(X), ()) if tuned is None else tuned.rivals()
         limit, sample = path_sizes(data)
         if data.n > limit:
             chosen = rng.permutation(data.n)[:sample]
             data, kept = part(data, chosen), kept[chosen]
         folds = folds_among(self.cv, n, kept)
-        found = choose(data, kernels, alphas, score=score, folds=folds, curves=curves)
-        unit = float(scale[0] ** 2) if score is None and targets.ndim == 1 else 1.0
+        found = choose(data, kernels, alphas, score=score, folds=folds, curves=curves, hints=hints)
+        with np.errstate(over="ignore", under="ignore"):
+            unit = float(units.scale[0] ** 2) if score is None and targets.ndim == 1 else 1.0
         self.kernel_, self.alpha_, self.best_score_ = found.kernel, found.alpha, unit * found.score
         self.path_ = {
             "alphas": found.alphas,
             "kernels": kernels,
             "length_scales": [length_scale_of(kernel) for kernel in kernels],
             "errors": -unit * found.scores,
-            "tuning": unit * np.array(trace),
+            "tuning": unit * np.array([] if tuned is None else tuned.trace),
         }
+        if tuned is not None and tuned.edge:
+            warnings.warn(f"{type(self).__name__}: {tuned.edge}", stacklevel=6)
 
     def _last_fit(self) -> KernelRidge:
         """Return the model of all points, to be fitted."""
@@ -267,26 +277,28 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
             assume_psd=True, device=self.device,
         )  # fmt: skip
 
-    def _candidates(
-        self, X: Any, data: Problem, rng: np.random.RandomState, on_step: OnStep
-    ) -> tuple[list[Kernel], list[float]]:
-        """Return the kernels to choose from, tuned where that was asked for, and the errors seen in tuning."""
+    def _tuned(self, X: Any, data: Problem, rng: np.random.RandomState, on_step: OnStep) -> Tuned | None:
+        """Return the kernel with its length scales tuned, if that was asked for."""
+        wish = "auto" if self.length_scales is None and self.kernel is None else self.length_scales
+        if not (isinstance(wish, str) and wish == "auto"):
+            return None
         kernels = self._given(X)
-        wish = self.length_scales
-        if wish is None and self.kernel is not None:
-            return kernels, []
-        if wish is None or (isinstance(wish, str) and wish == "auto"):
-            starts = families(data.X) if self.kernel is None else [per_feature(k, data.X.shape[1]) for k in kernels]
-            steps = int(min(STEPS, 10 + data.n // 4))
-            objective = Objective(data.X, data.y, data.weights, data.fit_intercept, data.device)
-            wanted = SUBSET if data.n < MANY else LARGE_SUBSET
-            size = max(2, min(wanted, int((data.memory / STEP_BYTES) ** 0.5)))
-            tuned = race(starts, objective, rng, size=size, steps=steps, on_step=on_step)
-            return [tuned.kernel], tuned.trace
+        starts = families(data.X) if self.kernel is None else [per_feature(k, data.X.shape[1]) for k in kernels]
+        steps = int(min(STEPS, 10 + data.n // 4))
+        objective = Objective(data.X, data.y, data.weights, data.fit_intercept, data.device, data.memory)
+        wanted = SUBSET if data.n < MANY else LARGE_SUBSET
+        size = max(2, min(wanted, int((data.memory / STEP_BYTES) ** 0.5)))
+        return race(starts, objective, rng, size=size, steps=steps, on_step=on_step)
+
+    def _listed(self, X: Any) -> list[Kernel]:
+        """Return the kernels to choose from as they are, or with each of the length scales given."""
+        kernels, wish = self._given(X), self.length_scales
+        if wish is None:
+            return kernels
         if isinstance(wish, str | numbers.Number) or len(wish) == 0:
             example = "'auto', or a list of length scales to try such as [0.5, 1.0, 2.0]"
             raise ValueError(f"{type(self).__name__}: length_scales must be {example}; got {wish!r}")
-        return [with_length_scale(kernel, value) for kernel in kernels for value in wish], []
+        return [with_length_scale(kernel, value) for kernel in kernels for value in wish]
 
     def _given(self, X: Any) -> list[Kernel]:
         if self.kernel is None:
