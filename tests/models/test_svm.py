@@ -541,10 +541,8 @@ def test_bad_data_is_refused_in_words(data):
         SVC().fit(X, y, np.full(50, np.nan))
     with pytest.raises(ValueError, match="all samples have zero or negative weights"):
         SVC().fit(X, y, np.zeros(50))
-    with pytest.raises(ValueError, match=r"belong to the same class; none is left of \['no'\]"):
+    with pytest.raises(ValueError, match="belong to the same class, 'yes'"):
         SVC().fit(X, y, (y == "yes") * 1.0)
-    with pytest.raises(ValueError, match=r"some classes have no samples.*\[2\]"):
-        SVC().fit(X, np.arange(50) % 3, (np.arange(50) % 3 != 2) * 1.0)
     with pytest.raises(ValueError, match="trained on dense data"):
         SVC().fit(X, y).predict(sparse.csr_array(X))
 

@@ -72,7 +72,7 @@ def _kernel(model: Any, table: Table) -> Kernel:
         moments = table.survey.moments
         assert moments is not None  # rows of numbers, or the check of the data would have failed
         model._gamma = 1.0 / (table.head.shape[1] * moments.variance) if moments.variance > 0 else 1.0
-    return training_kernel(model, table.head).solved
+    return training_kernel(model, table.head, np.arange(length(table.head))).solved
 
 
 def _room(model: Any, cluster: Cluster) -> float:

@@ -26,7 +26,15 @@ from mercer.solvers.dual import DualProblem, DualSolution
 from mercer.solvers.smo import SMO
 
 from ._kernel_argument import accepts_sparse, all_or_nothing, device_of, is_precomputed
-from ._svm_kernel import TrainingKernel, function_matrix, gamma_of, is_function, rows_of, training_kernel
+from ._svm_kernel import (
+    TrainingKernel,
+    function_matrix,
+    gamma_of,
+    is_function,
+    rows_of,
+    training_kernel,
+    with_weight,
+)
 from ._svm_problem import check_options, finite_penalty, positive_weights
 
 Part = tuple[np.ndarray, DualProblem]  # some training points, and the problem on them
@@ -102,9 +110,10 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         n = length(X)
         weights = positive_weights(self, sample_weight, n)
         targets = self._prepare(y, n, weights)
-        self._gamma = gamma_of(self, X)
-        training = training_kernel(self, X)
-        C = finite_penalty(getattr(self, "C", 1.0), training.solved, training.points)
+        kept = np.flatnonzero(weights)
+        self._gamma = gamma_of(self, with_weight(X, kept))
+        training = training_kernel(self, X, kept)
+        C = finite_penalty(getattr(self, "C", 1.0), training.solved, with_weight(training.points, kept))
         parts = self._parts(targets, weights, C)
         device = self._device(X)
         solutions = self._solve(training, n, parts, progress, device)

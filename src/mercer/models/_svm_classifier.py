@@ -26,14 +26,19 @@ POINTER = (
 )
 
 
-def labels_and_classes(owner: object, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of n points as given, and their classes in order; they must be of two classes at least."""
+def labels_and_classes(owner: object, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of n points as given, and the classes of those with a weight in order, two at least."""
     labels = checked_labels(owner, y, n)
-    classes = np.unique(labels)
+    classes, name = np.unique(labels[weights > 0]), type(owner).__name__
+    if len(classes) < 2 and (weights > 0).all():
+        raise ValueError(
+            f"{name}: The number of classes has to be greater than one; got {len(classes)} class, "
+            f"{classes.tolist()}. Use OneClassSVM for points of one kind."
+        )
     if len(classes) < 2:
         raise ValueError(
-            f"{type(owner).__name__}: The number of classes has to be greater than one; got {len(classes)} class, "
-            f"{classes.tolist()}. Use OneClassSVM for points of one kind."
+            f"{name}: Invalid input - all samples with positive weights belong to the same class, "
+            f"{classes.tolist()[0]!r}{getattr(owner, '_without_second', '')}. Give points of another a positive weight."
         )
     return labels, classes
 
@@ -42,7 +47,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
     """A machine for each pair of classes; subclasses say which problem it solves."""
 
     _one_machine: ClassVar[bool] = False
-    _no_second_class: ClassVar[str] = "leave the others out of the data"
+    _without_second: ClassVar[str] = ""  # what is more to be said if there is only one class
 
     decision_function_shape: Literal["ovr", "ovo"]
     break_ties: bool
@@ -143,22 +148,12 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
             raise ValueError(
                 f"{name}: decision_function_shape must be 'ovr' or 'ovo', got {self.decision_function_shape!r}"
             )
-        labels, classes = labels_and_classes(self, y, n)
-        self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
+        labels, classes = labels_and_classes(self, y, n, weights)
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels[weights > 0])
         if not (np.isfinite(self.class_weight_).all() and (self.class_weight_ >= 0).all()):
             raise ValueError(f"{name}: class weights must be finite and not negative, got {self.class_weight!r}")
-        codes = np.searchsorted(classes, labels)
-        present = np.unique(codes[weights > 0])
-        if len(present) < len(classes):
-            absent = [label for code, label in enumerate(classes.tolist()) if code not in present]
-            what = "all samples with positive weights belong to the same class"
-            what = what if len(present) == 1 else "some classes have no samples with positive weights"
-            raise ValueError(
-                f"{name}: Invalid input - {what}; none is left of {absent}. Give some of them a positive weight, or "
-                f"{self._no_second_class}."
-            )
         self.classes_ = classes
-        return codes
+        return np.searchsorted(classes, labels)  # of points without a weight, which nobody asks about, any number
 
     def _parts(self, y: np.ndarray, weights: np.ndarray, C: float) -> list[Part]:
         count, kept, parts = len(self.classes_), np.flatnonzero(weights), []

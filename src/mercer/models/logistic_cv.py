@@ -243,14 +243,7 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
                     "KernelLogisticRegression with a penalty of your choice"
                 )
             cv = min(FOLDS, least)
-        if isinstance(cv, numbers.Integral):  # folds of the points in use, so that each has its share of every class
-            folds = folds_among(cv, len(data.codes), np.arange(len(data.codes)), data.codes)
-        else:
-            n = length(everything.X)
-            labels = np.zeros(n, dtype=int)
-            labels[everything.kept] = everything.codes
-            folds = folds_among(cv, n, data.kept, labels)
-        return list(folds or [])
+        return list(folds_among(cv, length(everything.X), data.kept, data.codes) or [])
 
 
 def _sampled(data: Labelled, rng: np.random.RandomState) -> Labelled:

@@ -193,7 +193,7 @@ class NuSVC(SupportVectorClassifier):
     array([1])
     """
 
-    _no_second_class = "leave the others out of the data; for any pair without points the specified nu is infeasible"
+    _without_second = ", and for a class without points the specified nu is infeasible"
 
     def __init__(
         self,
