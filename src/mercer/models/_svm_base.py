@@ -94,6 +94,9 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
         self.dual_coef_ = self._dual_coef(self._coef.T)
 
+    def _calibrate(self, training: TrainingKernel, y: np.ndarray, weights: np.ndarray, C: float, device: Any) -> None:
+        """Fit what probabilities need, where there are any."""
+
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
     def _run(self, X: Rows, y: Any, sample_weight: Any) -> None:
@@ -119,6 +122,7 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         solutions = self._solve(training, n, parts, progress, device)
         self._keep_solutions(training, X, parts, [self._read(solution) for solution in solutions], targets)
         self._keep_evidence(parts, solutions, device)
+        self._calibrate(training, targets, weights, C, device)
 
     def _device(self, X: Any) -> Any:
         """Return the device to compute on, or None for the host, which takes sparse data, matrices and functions."""
