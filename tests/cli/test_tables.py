@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mercer.cli._errors import CommandError
-from mercer.cli._tables import column_of, read_table
+from mercer.cli._tables import column_of, naming_lines, read_table
 
 TABLE = pd.DataFrame({"a": [1.5, 2.25, None], "name": ["x", "y, z", "ü"], "n": [1, 2, 3]})
 
@@ -95,3 +95,28 @@ def test_columns_with_one_name_are_refused(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(CommandError, match="column 'a' is there more than once"):
         read_table(str(tmp_path / "t.csv"))
+
+
+LINES = 'a,b,y\n1,"two\nlines",0\n2,x,1\n\n3,x,\n4,x,0\ninf,x,1\n' + "".join(f"{i},x,{i % 2}\n" for i in range(20))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_an_error_about_a_row_names_the_line_of_the_file(tmp_path, mercer, name):
+    path = tmp_path / name
+    with (gzip.open if name.endswith("gz") else open)(path, "wt") as file:
+        file.write(LINES)
+    result = mercer("fit", path, "--target", "y", "-o", tmp_path / "m.mercer")
+    assert result.exit_code != 0
+    assert f"line 8 of {path} is infinite" in result.stderr
+
+
+def test_lines_are_counted_as_editors_count_them(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(LINES)
+    for row, line in enumerate([2, 4, 6, 7, 8]):
+        with pytest.raises(CommandError, match=rf"line {line} of .*t\.csv is odd"), naming_lines(str(path)):
+            raise ValueError(f"row {row} is odd")
+    with pytest.raises(CommandError, match="line 8 of"), naming_lines(str(path), [1, 4]):
+        raise ValueError("row 1 is odd")
+    with pytest.raises(ValueError, match="row 1 is odd"), naming_lines("t.parquet"):
+        raise ValueError("row 1 is odd")

@@ -19,7 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.kernels import Custom, Gaussian, Linear, Sigmoid
+from mercer.models.import_vector import ImportVectorMachine
 from mercer.models.logistic import KernelLogisticRegression
+from mercer.models.logistic_cv import KernelLogisticRegressionCV
 
 SOLVERS = ["newton", "newton-cg", "nystroem"]
 
@@ -94,6 +96,22 @@ def test_the_certificate_is_met_and_reported(moons):
     assert model.n_iter_ > 1
     assert model.plan_.solver == "newton"
     assert "cheap" in model.plan_.reason
+
+
+def test_the_gap_is_one_to_the_true_minimum_and_the_flag_follows_the_gap_of_what_was_solved(moons):
+    best = KernelLogisticRegression(0.001, kernel=Gaussian(0.3), tol=1e-10).fit(*moons)
+    assert best.restricted_gap_ == best.duality_gap_
+    for model in (
+        KernelLogisticRegression(0.001, kernel=Gaussian(0.3), n_centers=3, random_state=0),
+        KernelLogisticRegressionCV([0.001], kernel=Gaussian(0.3), n_centers=3, random_state=0),
+        ImportVectorMachine(0.001, kernel=Gaussian(0.3), max_vectors=3),
+    ):
+        model.fit(*moons)
+        assert model.converged_
+        assert model.restricted_gap_ <= 1e-8 * model.objective_
+        excess = model.objective_ - best.objective_
+        assert model.duality_gap_ >= excess - 1e-8 * model.objective_
+        assert excess > model.restricted_gap_  # which would be no bound
 
 
 def test_too_few_steps_are_reported_with_the_remedy(moons):

@@ -1,7 +1,10 @@
 """Every learner takes strings, trees and graphs for points, in a pipeline and in cross-validation."""
 
+import inspect
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -16,8 +19,9 @@ from mercer import (
     KernelPerceptron,
     KernelRidgeClassifier,
     ParzenClassifier,
+    models,
 )
-from mercer.kernels import Graph, Spectrum, SubsetTree, WeisfeilerLehman
+from mercer.kernels import Gaussian, Graph, Overlap, ShortestPath, Spectrum, SubsetTree, WeisfeilerLehman
 
 
 def strings():
@@ -63,3 +67,44 @@ def test_objects_are_learnt_in_a_pipeline_and_in_folds(kind, learner):
     model = make_pipeline(FunctionTransformer(list), LEARNERS[learner](kernel))
     assert cross_val_score(model, X, y, cv=3).mean() > 0.8
     assert model.fit(X, y).predict(X[:4]).shape == (4,)
+
+
+# -- objects that are refused -----------------------------------------------------------------------------------------
+
+ALL = [
+    models.SVC(), models.NuSVC(nu=0.2), models.SVR(), models.NuSVR(), models.OneClassSVM(),
+    models.SVCCV([1.0], cv=3), models.SVRCV([1.0], cv=3),
+    models.KernelLogisticRegression(), models.KernelLogisticRegression(n_centers=5, random_state=0),
+    models.KernelLogisticRegressionCV([0.1, 1.0], cv=3), models.ImportVectorMachine(),
+    models.KernelRidge(0.1), models.KernelRidge(0.1, n_centers=5, random_state=0), models.KernelRidgeCV(cv=3),
+    models.KernelRidgeClassifier(), models.KernelPerceptron(), models.KernelNeighborsClassifier(3),
+    models.KernelNeighborsRegressor(3), models.KernelPCA(2), models.ParzenClassifier(), models.ParzenRegressor(),
+    models.ParzenDensity(),
+]  # fmt: skip
+WORDS = ["abab", "bbaa", "aaab", "babb"] * 10
+LENGTH = Gaussian().after(lambda word: [float(len(word))])
+BAD = {
+    "strings": (Spectrum(3), WORDS, None),
+    "graphs": (ShortestPath(), [Graph([[1], [0]])] * 40, object()),
+    "columns": (Gaussian().on([0]) + Overlap().on([1]), [[1.0, "a"], [2.0, "b"]] * 20, [np.nan, "a"]),
+    "functions": (LENGTH, WORDS, None),
+    "numbers": (Gaussian(), [[1.0, 2.0], [3.0, 4.0]] * 20, [np.nan, 0.0]),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("place", [0, 33])
+@pytest.mark.parametrize("kind", BAD)
+def test_what_is_wrong_is_said_of_the_row_that_the_caller_gave(kind, place, weighted):
+    kernel, good, bad = BAD[kind]
+    X, y = [*good[:place], bad, *good[place + 1 :]], np.repeat([1, 0], [20, 20])  # the first half is sorted behind
+    weights = np.where((np.arange(40) % 4 == 1) & (np.arange(40) != place), 0.0, 1.0)
+    for model in ALL:
+        takes = "sample_weight" in inspect.signature(model.fit).parameters
+        if weighted and not takes:
+            continue
+        options = {"sample_weight": weights} if weighted else {}
+        if kind == "functions" and type(model).__name__.startswith(("KernelNeighbors", "Parzen")) and place:
+            continue  # which call a function when a prediction needs it
+        with pytest.raises((TypeError, ValueError), match=rf"\b(object|row) {place}\b"):
+            clone(model).set_params(kernel=kernel).fit(X, y, **options)

@@ -474,14 +474,14 @@ def test_verbose_prints_one_line(data, capsys):
     assert "duality gap" in printed
 
 
-def test_probabilities_are_refused_with_a_pointer(data):
+def test_probabilities_that_were_not_asked_for_are_absent_with_a_pointer(data):
     model = SVC().fit(*data[:2])
     assert not hasattr(model, "predict_proba")
     for ask in (lambda: model.predict_proba, lambda: model.predict_log_proba):
         with pytest.raises(AttributeError, match=r"CalibratedClassifierCV.*KernelLogisticRegression"):
             ask()
-    with pytest.raises(ValueError, match=r"probability=True.*CalibratedClassifierCV.*KernelLogisticRegression"):
-        NuSVC(probability=True).fit(*data[:2])
+    with pytest.raises(ValueError, match="probability must be True or False, got 'yes'"):
+        SVC(probability="yes").fit(*data[:2])
 
 
 # -- bad input ----------------------------------------------------------------------------------------------------
@@ -541,10 +541,8 @@ def test_bad_data_is_refused_in_words(data):
         SVC().fit(X, y, np.full(50, np.nan))
     with pytest.raises(ValueError, match="all samples have zero or negative weights"):
         SVC().fit(X, y, np.zeros(50))
-    with pytest.raises(ValueError, match=r"belong to the same class; none is left of \['no'\]"):
+    with pytest.raises(ValueError, match="belong to the same class, 'yes'"):
         SVC().fit(X, y, (y == "yes") * 1.0)
-    with pytest.raises(ValueError, match=r"some classes have no samples.*\[2\]"):
-        SVC().fit(X, np.arange(50) % 3, (np.arange(50) % 3 != 2) * 1.0)
     with pytest.raises(ValueError, match="trained on dense data"):
         SVC().fit(X, y).predict(sparse.csr_array(X))
 

@@ -290,8 +290,9 @@ def test_bad_arguments_are_refused_with_the_remedy(moons, options, message):
 def test_bad_targets_and_weights_are_refused(moons, wave):
     with pytest.raises(ValueError, match="greater than one; got 1 class"):
         SVCCV().fit(moons[0], np.zeros(150))
+    splits = list(KFold(3).split(wave[0]))
     with pytest.raises(ValueError, match="fold 0 has no points of positive weight to score"):
-        SVRCV([1.0], [1.0], cv=3).fit(*wave, np.r_[np.zeros(30), np.ones(60)])
+        SVRCV([1.0], [1.0], cv=splits).fit(*wave, np.r_[np.zeros(30), np.ones(60)])
     with pytest.raises(ValueError, match="length_scales='auto' measures distances between rows of numbers"):
         SVCCV([1.0], "auto", kernel=Gaussian().after(len)).fit(["a", "bb", "c", "dd"] * 5, [0, 1, 0, 1] * 5)
 

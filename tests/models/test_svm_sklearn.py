@@ -30,10 +30,6 @@ SEED = 42  # of the fixture global_random_seed, by default
 EXCEPTIONS = {
     "test_svr_errors": "a function whose matrix has the wrong shape is refused by fit, not only by predict",
     "test_tweak_params": "changes the private _dual_coef_, which LIBSVM copies at every prediction",
-    "test_probability": "probability=True is refused, with a pointer to calibration",
-    "test_hasattr_predict_proba": "probability=True is refused, with a pointer to calibration",
-    "test_probability_raises_futurewarning": "probability=True is refused instead of deprecated",
-    "test_svc_nusvc_probA_probB_deprecated": "no Platt scaling, so no deprecated parameters of it",
     "test_svc_raises_error_internal_representation": "corrupts the private _n_support, which LIBSVM trusts",
     "test_libsvm_convergence_warnings": "counts LIBSVM's steps: ours may solve these six points within two",
 }

@@ -272,3 +272,104 @@ def test_a_matrix_that_is_not_positive_semi_definite_is_refused():
     kernel = Custom(lambda x, z: -10.0 * float(x @ z))
     with pytest.raises(np.linalg.LinAlgError, match="not positive"):
         PreparedLogistic(_problem(X, loss, kernel=kernel), loss, "newton").solve(1e-3)
+
+
+def _certificate(K, coef, intercept, loss, alpha):
+    """Objective, duality gap and what residuals miss a sum of 0 by (beside their sizes), in extended precision."""
+    wide = np.longdouble
+    K, c, w = K.astype(wide), coef.astype(wide), loss.weights.astype(wide)
+    g = K @ c + intercept.astype(wide)
+    g = np.column_stack([np.zeros(len(g), wide), g]) if loss.outputs == 1 else g
+    g = g - g[np.arange(len(g)), loss.codes][:, None]
+    top = g.max(axis=1, keepdims=True)
+    logs = g - top - np.log(np.exp(g - top).sum(axis=1, keepdims=True))
+    p = np.exp(logs)
+    hit = np.arange(loss.classes) == loss.codes[:, None]
+    R = w[:, None] * np.where(hit, np.where(hit, 0, p).sum(axis=1, keepdims=True), -p)
+    R = R[:, 1:] if loss.outputs == 1 else R
+    objective = w @ -logs[np.arange(len(g)), loss.codes] + alpha * np.sum(c * (K @ c))
+    r = R - 2 * alpha * c
+    return objective, np.sum(r * (K @ r)) / (4 * alpha), np.abs(R.sum(axis=0)).max() / np.abs(R).sum()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+@pytest.mark.parametrize("weights", ["even", "one heavy", "uneven"])
+@pytest.mark.parametrize("alpha", [1e-16, 1.0, 1e6])
+def test_a_fit_that_says_converged_has_a_small_gap_in_extended_precision_at_any_scale(classes, size, weights, alpha):
+    rng = np.random.default_rng(3)
+    X, loss = _data(classes, n=30)
+    w = {
+        "even": np.ones(30),
+        "one heavy": np.where(np.arange(30) == 5, 1e13, 1.0),
+        "uneven": 10 ** rng.uniform(-10, 13, 30),
+    }
+    loss = make_loss(loss.codes, classes, w[weights])
+    for solver in ("newton", "newton-cg"):
+        problem = _problem(X + 1e8, loss, kernel=size * Gaussian(1.2))
+        K = problem.kernel(X + 1e8)
+        found = PreparedLogistic(problem, loss, solver, random_state=0).solve(alpha, max_iter=6)
+        assert found.converged == (found.gap <= 1e-8 * found.objective)
+        if found.converged:
+            objective, gap, unbalanced = _certificate(K, found.state.coef, found.state.intercept, loss, alpha)
+            assert found.objective == pytest.approx(float(objective), rel=1e-9)
+            assert gap <= 2e-8 * objective
+            assert unbalanced <= 1e-8
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("factor", [1e-12, 1e12])
+def test_problems_that_are_equal_up_to_scale_take_the_same_steps(classes, factor):
+    X, loss = _data(classes)
+    heavier = make_loss(loss.codes, classes, factor * loss.weights)
+    for solver in ("newton", "newton-cg", "nystroem"):
+        plain = PreparedLogistic(_problem(X, loss), loss, solver, 20, 0).solve(0.1)
+        larger = _problem(X, loss, kernel=factor * Gaussian(1.2))
+        for other, alpha in (
+            (PreparedLogistic(larger, loss, solver, 20, 0), 0.1 * factor),
+            (PreparedLogistic(_problem(X, heavier), heavier, solver, 20, 0), 0.1 * factor),
+        ):
+            found = other.solve(alpha)
+            assert found.converged
+            assert found.n_iter == plain.n_iter
+            np.testing.assert_allclose(found.state.outputs, plain.state.outputs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [np.r_[1e13, np.ones(29)], np.r_[1e-10, np.full(29, 1e13)]])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_best_intercept_balances_the_residuals_of_light_points_beside_heavy_ones(classes, weights):
+    _, loss = _data(classes, n=30)
+    loss = make_loss(loss.codes, classes, weights)
+    values = np.random.default_rng(0).normal(size=(30, loss.outputs))
+    b = loss.best_intercept(values, np.zeros(loss.outputs))
+    R = loss.residuals(values + b)
+    assert np.abs(R.sum(axis=0)).max() <= 1e-9 * np.abs(R).sum()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_gap_over_the_whole_space_bounds_what_centres_leave_on_the_table(classes):
+    X, loss = _data(classes)
+    problem = _problem(X, loss)
+    best = PreparedLogistic(problem, loss, "newton").solve(0.01, tol=1e-12)
+    K = problem.kernel(X)
+    for centers in (2, 10, 40):
+        prepared = PreparedLogistic(problem, loss, "nystroem", centers, 0)
+        found = prepared.solve(0.01)
+        gap = prepared.gap(0.01, found, 0.0)
+        _, indices, coef = prepared.expansion(found.state)
+        full = np.zeros((len(X), loss.outputs))
+        full[indices] = coef
+        _, exact, _ = _certificate(K, full, found.state.intercept, loss, 0.01)
+        assert gap == pytest.approx(float(exact), rel=1e-6, abs=1e-9 * found.objective)
+        assert gap >= found.gap
+        assert found.objective - best.objective <= gap + 1e-9 * found.objective
+    assert PreparedLogistic(problem, loss, "newton").gap(0.01, best, 0.0) == best.gap
+
+
+def test_the_gap_over_the_whole_space_is_left_out_where_it_would_cost_more_than_the_fit(monkeypatch):
+    X, loss = _data(2)
+    prepared = PreparedLogistic(_problem(X, loss), loss, "nystroem", 5, 0)
+    found = prepared.solve(0.1)
+    monkeypatch.setattr("mercer.solvers.logistic_plan.CHEAP", 0.0)
+    assert np.isnan(prepared.gap(0.1, found, 1.0))
+    assert np.isfinite(prepared.gap(0.1, found, 1e12))

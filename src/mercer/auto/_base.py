@@ -28,7 +28,7 @@ from ._describe import candidate, certificate_of, described
 from ._progress import Progress
 from ._search import EXACT_ROWS, TUNING_ROWS, Recipe, Search, Trial, affordable
 from ._tables import Tables
-from .encoder import TableEncoder, in_order
+from .encoder import TableEncoder, check_columns, in_order
 from .report import HeldOut, Report, Score, Task
 
 FEWEST = 10  # rows from which some are held out
@@ -218,6 +218,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         X = self._table(X, reset=True)
         if X.shape[0] < 2:
             raise ValueError(f"{type(self).__name__} needs at least 2 rows, got n_samples = {X.shape[0]}")
+        check_columns(X)  # before rows are split and lose their places
         return X
 
     def _table(self, X: Any, *, reset: bool) -> Any:

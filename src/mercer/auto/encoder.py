@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.kernels.data import is_frame
 
 from ._values import Values, read
-from .columns import categories_of, learn, numbers_of, standardised, texts_of
+from .columns import categories_of, check_finite, learn, numbers_of, standardised, texts_of
 from .report import Column
 
 MOST_INDICATORS = 40  # of a column; rarer categories share the origin
@@ -82,8 +82,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"TableEncoder: {name} must be one of {allowed}, got {value!r}")
         X = self._checked(X, reset=True)
         self.container_ = type(X).__module__.partition(".")[0] if is_frame(X) else "array"
-        names = [str(name) for name in X.columns] if is_frame(X) else [f"x{j}" for j in range(X.shape[1])]
-        found = [learn(name, read(name, column)) for name, column in zip(names, _columns(X), strict=True)]
+        found = [learn(name, read(name, column)) for name, column in named_columns(X)]
         self.columns_: list[Column] = [column for column, _ in found]
         self.steps_: list[dict[str, Any]] = [step for _, step in found]
         return self
@@ -233,6 +232,20 @@ def in_order(estimator: Any, X: Any) -> Any:
             f"{', '.join(map(repr, there[:8]))}{' …' * (len(there) > 8)}"
         )
     return X if there == wanted else X[wanted]
+
+
+def named_columns(X: Any) -> Iterator[tuple[str, Any]]:
+    """Return the columns of a table with their names."""
+    names = [str(name) for name in X.columns] if is_frame(X) else [f"x{j}" for j in range(X.shape[1])]
+    return zip(names, _columns(X), strict=True)
+
+
+def check_columns(X: Any) -> None:
+    """Raise if a column cannot be read, with the row in the order of the table and not of a part of it."""
+    for name, column in named_columns(X):
+        values = read(name, column)
+        if values.kind in ("numbers", "dates"):
+            check_finite(name, values.data)
 
 
 def _columns(X: Any) -> Iterator[Any]:

@@ -7,6 +7,8 @@ import gzip
 import re
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +54,47 @@ def read_table(name: str) -> pd.DataFrame:
     if len(table) == 0:
         raise CommandError(f"{name} has column names but no rows")
     return table
+
+
+@contextmanager
+def naming_lines(name: str, rows: Any = None) -> Iterator[None]:
+    """Let errors of the block that name a row name the line of the file instead, as an editor counts lines.
+
+    Parameters
+    ----------
+    name : str
+        The file the table is from; rows of Parquet files and of standard input, which have no lines to look at, are
+        counted from 0 as they are.
+    rows : array of int, optional
+        Which rows of the table the block was given; all if not given.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        found = re.search(r"\brow (\d+)\b", str(error))
+        if found is None or name == "-" or Path(name).suffix.lower() in PARQUET:
+            raise
+        row = int(found[1]) if rows is None else int(rows[int(found[1])])
+        text = f"{str(error)[: found.start()]}line {_line_of(name, row)} of {name}{str(error)[found.end() :]}"
+        raise CommandError(text) from error
+
+
+def _line_of(name: str, row: int) -> int:
+    """Return the line at which a row of a text file begins: blank lines are no rows, and a cell may hold several."""
+    import pandas as pd
+    from pandas.io.common import get_handle
+
+    mark = _separator_of(name, _head(pd, name))
+    with get_handle(name, "r", encoding="utf-8-sig", compression="infer") as opened:
+        reader = csv.reader(opened.handle, delimiter=mark, skipinitialspace=True)
+        last, rows = 0, -1  # the line of names is no row
+        for cells in reader:
+            if cells:
+                if rows == row:
+                    return last + 1
+                rows += 1
+            last = reader.line_num
+    return last
 
 
 def column_of(table: pd.DataFrame, column: str, name: str) -> pd.Series:
@@ -111,7 +154,7 @@ def _read_text(pd: Any, name: str) -> pd.DataFrame:
         raise CommandError(f"{name} is not a text file; a table must be {FORMATS}")
     if not head.strip():
         raise CommandError(f"{name} is empty; a table needs a line of column names and rows")
-    separator = "\t" if Path(name.lower()).suffix in (".tsv", ".tab") else _separator(head)
+    separator = _separator_of(name, head)
     _check_names(next(csv.reader([head.lstrip().splitlines()[0]], delimiter=separator)), name)  # pandas renames them
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
@@ -126,6 +169,10 @@ def _head(pd: Any, name: str) -> str:
 
     with get_handle(name, "r", encoding="utf-8-sig", compression="infer") as opened:
         return str(opened.handle.read(LOOK))
+
+
+def _separator_of(name: str, head: str) -> str:
+    return "\t" if Path(name.lower()).suffix in (".tsv", ".tab") else _separator(head)
 
 
 def _separator(head: str) -> str:

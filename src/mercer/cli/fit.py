@@ -13,7 +13,7 @@ from . import _fitted, _options, _show
 from ._errors import CommandError
 from ._options import command, duration, json_option, parsed_kernel, share_or_none
 from ._progress import FitProgress
-from ._tables import column_of, read_table
+from ._tables import column_of, naming_lines, read_table
 from ._write import check_output, replacing
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def fit(
     if len({path.resolve() for path in files}) < len(files):
         raise CommandError(f"the model and the report cannot both be {files[0]}")
     found = None if kernel is None else parsed_kernel(kernel)
-    X, y, dropped = _split(read_table(data), target, data)
+    X, y, kept = _split(table := read_table(data), target, data)
+    dropped = len(table) - len(kept)
     task, reason = (task, "it was asked for") if task != "auto" else guess_task(y)
     _check_target(y, task, target)
     _check_model(model, task)
@@ -83,7 +84,8 @@ def fit(
         if dropped:
             _show.paragraph(f"{dropped:,} row{'s' * (dropped > 1)} without a {target} left out.")
     options: dict[str, Any] = {"model": model, "kernel": found, "budget": budget, "memory": memory, "test": test}
-    fitted = fit_model(task, X, y, options | {"random_state": seed})
+    with naming_lines(data, kept):
+        fitted = fit_model(task, X, y, options | {"random_state": seed})
     save_model(fitted, files[0], files[1] if report else None, force)
     if as_json:
         written = {"model": str(files[0]), "report": report}
@@ -158,8 +160,8 @@ def guess_task(y: pd.Series) -> tuple[str, str]:
     return "regression", "the target holds numbers"
 
 
-def _split(table: pd.DataFrame, target: str, name: str) -> tuple[pd.DataFrame, pd.Series, int]:
-    """Return columns and target of the rows that have a target, and how many have none."""
+def _split(table: pd.DataFrame, target: str, name: str) -> tuple[pd.DataFrame, pd.Series, Any]:
+    """Return columns and target of the rows that have a target, and which rows those are."""
     y = column_of(table, target, name)
     X = table.drop(columns=[target])
     if X.shape[1] == 0:
@@ -167,7 +169,7 @@ def _split(table: pd.DataFrame, target: str, name: str) -> tuple[pd.DataFrame, p
     present = y.notna()
     if not present.any():
         raise CommandError(f"{name}: column {target!r} is empty")
-    return X[present].reset_index(drop=True), y[present].reset_index(drop=True), int((~present).sum())
+    return X[present].reset_index(drop=True), y[present].reset_index(drop=True), present.to_numpy().nonzero()[0]
 
 
 def _check_target(y: pd.Series, task: str, target: str) -> None:

@@ -12,7 +12,7 @@ from . import _show
 from ._errors import CommandError
 from ._model import load_model
 from ._options import command, share
-from ._tables import PARQUET, column_of, read_table
+from ._tables import PARQUET, column_of, naming_lines, read_table
 from ._write import check_output, replacing
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def predict(model: str, data: str, output: str, interval: float | None, proba: b
             raise CommandError(f"{model} holds a {type(fitted).__name__}, which has no {name}; {option}")
     if not hasattr(fitted, "predict"):
         raise CommandError(f"{model} holds a {type(fitted).__name__}, which predicts nothing")
-    result = _predictions(fitted, _inputs(fitted, read_table(data), data), interval, proba)
+    inputs = _inputs(fitted, read_table(data), data)
+    with naming_lines(data):
+        result = _predictions(fitted, inputs, interval, proba)
     if output == "-":
         result.to_csv(sys.stdout, index=False)
         return

@@ -49,9 +49,9 @@ class Classes:
         known = known[order]
         present = weights > 0
         names, _ = encoded(model, known[present])
-        factors = class_factors(model, known, counts)
-        mass = weights if factors is None else weights * factors
-        return cls(names, None if factors is None else factors[present], mass[present])
+        factors = class_factors(model, known[present], counts[present])
+        mass = weights[present] if factors is None else weights[present] * factors
+        return cls(names, factors, mass)
 
     def targets(self, table: Table) -> Table:
         """Return the table with targets of ±1: one column for two classes, otherwise one for each."""

@@ -71,10 +71,6 @@ class Lazy:
     outputs: Spread
     intercept: bool = False
 
-    def sum(self, axis: int) -> np.ndarray:
-        """Return the sums of residuals over all rows."""
-        return self.loss.residual_sums(self.outputs, np.zeros(1))
-
 
 class ReducedLoss(LogisticLoss):
     """The part that both losses share: every sum is one over blocks."""
@@ -82,7 +78,7 @@ class ReducedLoss(LogisticLoss):
     table: Table
 
     def residual_sums(self, values: Any, b: np.ndarray) -> np.ndarray:
-        """Return the sum of residuals of each output at values + b."""
+        """Return the sum of residuals of each output at values + b, and the sum of their sizes."""
         return np.asarray(self._reduced("residuals", residual_sums, values + b))
 
     def curvature_sums(self, values: Any, b: np.ndarray) -> np.ndarray:
@@ -155,14 +151,16 @@ class ReducedShare:
     q: int
 
     def range(self) -> tuple[float, float, float]:
-        """Return Σw, and the smallest and the largest of the values."""
+        """Return the log-odds of the class by its weight, and the smallest and the largest of the values."""
         found = np.array(self.loss._each("range", range_of, self.values, (self.b, self.q)))
-        return float(self.loss.mass().sum()), float(found[:, 0].min()), float(found[:, 1].max())
+        mass, own = self.loss.mass(), 1 if self.loss.outputs == 1 else self.q
+        odds = float(np.log(mass[own]) - np.log(np.delete(mass, own).sum()))
+        return odds, float(found[:, 0].min()), float(found[:, 1].max())
 
-    def at(self, b: float) -> tuple[float, float]:
-        """Return the sum and its derivative."""
-        found = self.loss._reduced("share", share_at, self.values, (self.b, self.q), b)
-        return float(found[0]), float(found[1])
+    def at(self, b: float) -> tuple[float, float, float]:
+        """Return the sum, how fast it falls with b, and the sum of its sizes."""
+        miss, bend, size = self.loss._reduced("share", share_at, self.values, (self.b, self.q), b)
+        return float(miss), float(bend), float(size)
 
 
 class ReducedSpace:
@@ -206,7 +204,9 @@ class ReducedSpace:
             free = 1 if q == 1 else q - 1  # constants of all classes together change nothing
             taken = np.linalg.solve(np.linalg.cholesky(G[:free, :free]), B[:, :free].T).T
         step = (
-            cho_solve(_factor(H - taken @ taken.T, alpha), residual.ravel(), check_finite=False).reshape(m, q)
+            cho_solve(
+                _factor(H - taken @ taken.T, alpha, float(np.trace(H))), residual.ravel(), check_finite=False
+            ).reshape(m, q)
             if joint
             else self._iterated(residual, curvature, alpha, accuracy, H, taken)
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.solvers.logistic_loss import LogisticLoss, Share, make_loss
+from mercer.solvers.logistic_loss import LogisticLoss, Share, make_loss, sums_of
 
 from ._block import Block
 from ._features import FeaturesOf
@@ -41,7 +41,7 @@ def loss_of(given: Given, factors: Any, shift: np.ndarray, classes: int) -> np.n
 
 def residual_sums(given: Given, factors: Any, shift: np.ndarray, classes: int) -> np.ndarray:
     loss, outputs = outputs_at(given, factors, shift, classes)
-    return np.asarray(loss.residuals(outputs).sum(axis=0))
+    return sums_of(loss.residuals(outputs))
 
 
 def curvature_sums(given: Given, factors: Any, shift: np.ndarray, classes: int) -> np.ndarray:
@@ -60,8 +60,8 @@ def range_of(given: Given, factors: Any, shift: np.ndarray, classes: int, of: An
     if of is None:
         outputs = outputs_at(given, factors, shift, classes)[1]
         return float(outputs.min()), float(outputs.max())
-    _, least, most = share_of(given, factors, shift, classes, of).range()
-    return least, most
+    values = share_of(given, factors, shift, classes, of).values  # a block need not hold points of the class
+    return float(values.min()), float(values.max())
 
 
 def share_at(given: Given, factors: Any, shift: np.ndarray, classes: int, of: Any, b: float) -> np.ndarray:

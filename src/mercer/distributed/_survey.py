@@ -32,7 +32,7 @@ class Survey:
     nbytes : int
         Bytes of all points.
     labels : dict
-        How often each label occurs, and how much weight it has, if y holds labels.
+        How often each label occurs with a weight, and how much weight it has, if y holds labels.
     moments : Moments
         Of all entries of X, where X holds numbers.
     y_moments : Moments
@@ -104,8 +104,8 @@ def survey_of(block: Block, intake: Intake) -> Survey | None:
     weights = np.ones(n) if block.weights is None or intake.keep_all else block.weights
     labels: dict[Any, tuple[int, float]] = {}
     if intake.kind == "labels":
-        for label, count in zip(*np.unique(block.dropped, return_counts=True), strict=True):
-            labels[label] = int(count), 0.0
+        for label in np.unique(block.dropped):
+            labels[label] = 0, 0.0  # as if they were not there
         found, codes = np.unique(block.y, return_inverse=True)
         mass, counts = np.bincount(codes, weights, len(found)), np.bincount(codes, minlength=len(found))
         for label, count, weight in zip(found, counts, mass, strict=True):

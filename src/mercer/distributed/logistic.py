@@ -56,15 +56,16 @@ def fit_logistic(model: KernelLogisticRegression, cluster: Cluster, X: Any, y: A
     space: Any = ReducedSpace(table, FeaturesOf(kernel, centers, triangle, model.device), loss)
     start = State(np.zeros(space.shape), space.nothing(), np.zeros(outputs), 0.0)
     found = minimise(space, loss, alpha, fit_intercept=problem.fit_intercept, tol=tol, max_iter=max_iter, start=start)
-    warn_if_stuck(type(model).__name__, found, tol, max_iter)
+    warn_if_stuck(type(model).__name__, found, max_iter)
     coef = np.linalg.solve(triangle.T, found.state.coef)
     model._keep_function(classes.names, kernel, centers, coef, found.state.intercept)
     m = len(triangle)
     workers = f"values of {m} Nyström features, and the sums of gradients and Hessians"
     client = f"the choice of centres among the rows picked for it, and Newton's equations ({m * outputs} unknowns)"
     model.plan_ = cluster_plan(plan, table, workers, client)
-    model.objective_, model.duality_gap_ = found.objective, found.gap
-    model.n_iter_, model.converged_ = found.n_iter, found.converged
+    model.duality_gap_ = float("nan")  # it takes the kernel of all pairs of rows, whose blocks never meet
+    model._keep_evidence(found)
+    model.n_iter_ = found.n_iter
 
 
 class _Shape:

@@ -18,6 +18,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.data import length, pick
 from mercer.models import SVC, SVR
 from mercer.models._svm_base import DualityGap, SupportVectorMachine
+from mercer.models._svm_classifier import SupportVectorClassifier
 from mercer.models._svm_kernel import gamma_of, is_function, training_kernel
 from mercer.models._svm_pairs import pairs_of
 from mercer.models._svm_problem import check_options, finite_penalty, positive_weights
@@ -51,6 +52,11 @@ def fit_svm(model: SupportVectorMachine, cluster: Cluster, X: Any, y: Any = None
             f"{type(model).__name__}: a function given as kernel is called once for all rows, which is not possible "
             "in partitions; wrap it as mercer.kernels.Custom(function, vectorized=True)"
         )
+    if isinstance(model, SupportVectorClassifier) and model._wants_probability():
+        raise ValueError(
+            f"{type(model).__name__}: probability=True is not possible for rows in partitions; use "
+            "KernelLogisticRegression, whose probabilities are the model itself"
+        )
     table = make_table(model, cluster, Intake(model, model.kernel, "raw", keep_all=True), X, y, sample_weight)
     kernel = _kernel(model, table)
     room = _room(model, cluster)
@@ -72,7 +78,7 @@ def _kernel(model: Any, table: Table) -> Kernel:
         moments = table.survey.moments
         assert moments is not None  # rows of numbers, or the check of the data would have failed
         model._gamma = 1.0 / (table.head.shape[1] * moments.variance) if moments.variance > 0 else 1.0
-    return training_kernel(model, table.head).solved
+    return training_kernel(model, table.head, np.arange(length(table.head))).solved
 
 
 def _room(model: Any, cluster: Cluster) -> float:

@@ -114,7 +114,8 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         weights = checked_weights(self, sample_weight, n)
         weights = np.ones(n) if weights is None else weights
         if self.class_weight is not None:
-            weights = weights * compute_sample_weight(self.class_weight, labels)
+            there = weights > 0  # points that are left out are not counted
+            weights[there] *= compute_sample_weight(self.class_weight, labels[there])
         kept = np.flatnonzero(weights)
         classes, codes = encoded(self, labels[kept], classes)
         points = np.arange(n) if is_precomputed(self.kernel) else X  # a precomputed kernel takes positions

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numbers
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
 
@@ -21,10 +20,8 @@ from mercer.gram.device.tensors import (
     device_memory,
     find_device,
     host_array,
-    is_out_of_memory,
     is_tensor,
     on_device,
-    out_of_memory,
 )
 from mercer.kernels import (
     Chi2,
@@ -39,6 +36,9 @@ from mercer.kernels import (
     Sigmoid,
 )
 from mercer.kernels.data import Rows, length, pick
+
+from ._transaction import all_or_nothing as all_or_nothing
+from ._transaction import naming_the_place, remember_rows
 
 NAMES = ("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
 SAMPLE = 50  # objects a kernel on objects is examined at
@@ -241,9 +241,15 @@ def checked_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any
         X = host_array(X)  # values of a kernel have no points to compute with on a device
     if is_tensor(X):
         return checked_tensor(estimator, X, reset=reset)
-    if isinstance(kernel, Kernel):
-        return checked_objects(estimator, X, kernel, reset=reset)
-    return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+    try:
+        if not isinstance(kernel, Kernel):
+            return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        rows = checked_objects(estimator, X, kernel, reset=reset)
+    except ValueError as error:
+        raise naming_the_place(error, X) from None
+    if reset:
+        remember_rows(kernel, rows)
+    return rows
 
 
 def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -315,17 +321,3 @@ def check_psd(owner: object, kernel: Kernel, X: Rows) -> None:
 @lru_cache(maxsize=256)
 def _certificate(kernel: Kernel, d: int) -> Verdict:
     return kernel.certificate(dim=d)
-
-
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Undo every change to an estimator if the block fails or is interrupted."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException as reason:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        if is_out_of_memory(reason):
-            raise out_of_memory(reason, type(estimator).__name__) from None
-        raise

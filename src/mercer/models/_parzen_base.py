@@ -19,6 +19,7 @@ from ._parzen_scale import LeaveOneOut
 from ._parzen_sums import WindowSum, warn_unreached
 from ._parzen_windows import resolve_window
 from ._targets import checked_weights
+from ._transaction import check_kept
 
 Loss = Callable[[LeaveOneOut, float], float]
 
@@ -43,6 +44,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
         weights = checked_weights(self, sample_weight, n)
         weights = np.ones(n) if weights is None else weights
         kept = np.flatnonzero(weights)
+        check_kept(kernel, X)
         kernel.diag(host_array(pick(X, kept[:1])))  # so that objects the window cannot take are refused before all else
         return kernel, search, X if len(kept) == n else pick(X, kept), weights[kept], kept, n
 

@@ -11,6 +11,7 @@ from mercer.kernels.data import Rows, length
 from mercer.solvers._either import expit, log_expit, log_softmax, softmax, stack
 from mercer.solvers.base import Problem
 from mercer.solvers.logistic_loss import LogisticLoss, make_loss
+from mercer.solvers.newton import Minimum
 
 from ._classifier import KernelClassifier, Labelled
 from ._engine import where_the_data_lives
@@ -95,6 +96,10 @@ class ProbabilityClassifier(KernelClassifier):
         if self.scaling not in ("sum", "mean"):
             raise ValueError(f"{type(self).__name__}: scaling must be 'sum' or 'mean', got {self.scaling!r}")
         return alpha * (total if self.scaling == "mean" else 1.0)
+
+    def _keep_evidence(self, found: Minimum) -> None:
+        """Set how well the problem was solved; ``duality_gap_`` is that of another, over all functions."""
+        self.objective_, self.restricted_gap_, self.converged_ = found.objective, found.gap, found.converged
 
     def _keep(
         self, kernel: Kernel, data: Labelled, centers: Rows, places: np.ndarray | None, coef: np.ndarray, b: np.ndarray

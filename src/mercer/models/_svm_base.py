@@ -26,7 +26,15 @@ from mercer.solvers.dual import DualProblem, DualSolution
 from mercer.solvers.smo import SMO
 
 from ._kernel_argument import accepts_sparse, all_or_nothing, device_of, is_precomputed
-from ._svm_kernel import TrainingKernel, function_matrix, gamma_of, is_function, rows_of, training_kernel
+from ._svm_kernel import (
+    TrainingKernel,
+    function_matrix,
+    gamma_of,
+    is_function,
+    rows_of,
+    training_kernel,
+    with_weight,
+)
 from ._svm_problem import check_options, finite_penalty, positive_weights
 
 Part = tuple[np.ndarray, DualProblem]  # some training points, and the problem on them
@@ -86,6 +94,9 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
         self.dual_coef_ = self._dual_coef(self._coef.T)
 
+    def _calibrate(self, training: TrainingKernel, y: np.ndarray, weights: np.ndarray, C: float, device: Any) -> None:
+        """Fit what probabilities need, where there are any."""
+
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
     def _run(self, X: Rows, y: Any, sample_weight: Any) -> None:
@@ -102,14 +113,16 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         n = length(X)
         weights = positive_weights(self, sample_weight, n)
         targets = self._prepare(y, n, weights)
-        self._gamma = gamma_of(self, X)
-        training = training_kernel(self, X)
-        C = finite_penalty(getattr(self, "C", 1.0), training.solved, training.points)
+        kept = np.flatnonzero(weights)
+        self._gamma = gamma_of(self, with_weight(X, kept))
+        training = training_kernel(self, X, kept)
+        C = finite_penalty(getattr(self, "C", 1.0), training.solved, with_weight(training.points, kept))
         parts = self._parts(targets, weights, C)
         device = self._device(X)
         solutions = self._solve(training, n, parts, progress, device)
         self._keep_solutions(training, X, parts, [self._read(solution) for solution in solutions], targets)
         self._keep_evidence(parts, solutions, device)
+        self._calibrate(training, targets, weights, C, device)
 
     def _device(self, X: Any) -> Any:
         """Return the device to compute on, or None for the host, which takes sparse data, matrices and functions."""

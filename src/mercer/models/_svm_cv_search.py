@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,8 +28,9 @@ from ._kernel_argument import accepts_sparse, all_or_nothing, checked_rows, is_p
 from ._progress import reporter
 from ._svm_base import SupportVectorMachine
 from ._svm_cv_grid import checked_penalties, checked_scales, grid_of, results_table
-from ._svm_kernel import TrainingKernel, gamma_of, is_function, rows_of, training_kernel
+from ._svm_kernel import TrainingKernel, gamma_of, is_function, rows_of, training_kernel, with_weight
 from ._svm_problem import check_options, positive_weights
+from ._targets import splits_among
 from .length_scales import length_scale_of, with_length_scale
 
 OF_THE_FIT = (
@@ -83,7 +83,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         """Return a machine that answers from its attribute ``known``."""
         raise NotImplementedError
 
-    def _checked(self, y: Any, n: int) -> tuple[np.ndarray, float]:
+    def _checked(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the targets of n points, and the unit that penalties are in."""
         raise NotImplementedError
 
@@ -115,11 +115,13 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         rows = self._rows(X, reset=True)
         n = length(rows)
         weights = positive_weights(self, sample_weight, n)
-        targets, unit = self._checked(y, n)
-        training = self._training(rows)
+        targets, unit = self._checked(y, n, weights)
+        kept = np.flatnonzero(weights)  # from here on there are no others
+        training = self._training(rows, kept)
+        rows, targets, weights = with_weight(rows, kept), targets[kept], weights[kept]
         kernels, scales = self._kernels(training, rows)
         penalties = checked_penalties(self, self.Cs, kernels[0], training.points, unit)
-        folds = [self._fold(k, *split, targets, weights) for k, split in enumerate(self._splits(targets, n))]
+        folds = [self._fold(k, *split, targets, weights) for k, split in enumerate(self._splits(targets, n, kept))]
         score = self._scorer(folds, rows, targets, None if sample_weight is None else weights)
         order = np.argsort(penalties, kind="stable")
         shape = len(penalties), len(kernels), len(folds)
@@ -146,11 +148,12 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
             for name in OF_THE_FIT:
                 setattr(self, name, getattr(self.best_estimator_, name))
 
-    def _training(self, X: Any) -> TrainingKernel:
-        """Return the kernel that the argument stands for, checked, before length scales are put in."""
+    def _training(self, X: Any, kept: np.ndarray) -> TrainingKernel:
+        """Return the kernel that the argument stands for, checked, before length scales are put in, at some points."""
         machine: Any = self._machine(self._argument(), 1.0)
-        machine._gamma = gamma_of(machine, X)
-        return training_kernel(machine, X)
+        machine._gamma = gamma_of(machine, with_weight(X, kept))
+        training = training_kernel(machine, X, kept)
+        return replace(training, points=with_weight(training.points, kept))
 
     def _kernels(self, training: TrainingKernel, X: Any) -> tuple[list[Kernel], list[Any] | None]:
         """Return the kernels to try and their length scales, None if these are left alone."""
@@ -165,24 +168,22 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         scales = checked_scales(self, wish, X)
         return [with_length_scale(training.solved, scale) for scale in scales], scales
 
-    def _splits(self, targets: np.ndarray, n: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _splits(self, targets: np.ndarray, n: int, kept: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the points to fit and to score of each fold, as scikit-learn chooses them."""
-        cv = check_cv(self.cv, targets, classifier=self.__sklearn_tags__().estimator_type == "classifier")
+        classifier, few = self.__sklearn_tags__().estimator_type == "classifier", len(kept)
         try:
-            found = [(np.asarray(fit), np.asarray(held)) for fit, held in cv.split(np.zeros((n, 1)), targets)]
+            return splits_among(self.cv, n, kept, targets, classifier)
         except ValueError as error:
             raise ValueError(
-                f"{type(self).__name__}: cv={self.cv!r} cannot split these {n} points (n_samples={n}): {error} Give "
-                "fewer folds, more points, or the splits themselves."
+                f"{type(self).__name__}: cv={self.cv!r} cannot split these {few} points (n_samples={few}): {error} "
+                "Give fewer folds, more points, or the splits themselves."
             ) from None
-        every = np.arange(n)  # splits may also be given as masks
-        return [(every[fit], every[held]) for fit, held in found]
 
     def _fold(self, k: int, fit: np.ndarray, held: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> Fold:
-        if not (weights[fit].any() and weights[held].any()):
+        if not (len(fit) and len(held)):
             raise ValueError(
                 f"{type(self).__name__}: fold {k} has no points of positive weight to "
-                f"{'score' if weights[fit].any() else 'fit'}; give fewer folds (cv={self.cv!r}), or shuffle them"
+                f"{'score' if len(fit) else 'fit'}; give fewer folds (cv={self.cv!r}), or shuffle them"
             )
         machine = self._known()
         try:

@@ -13,7 +13,7 @@ from mercer.certify.verdict import Refuted
 from mercer.gram.budget import parse_memory, require
 from mercer.gram.device.tensors import check_finite, host_array, is_tensor
 from mercer.kernels import Custom, Kernel, Precomputed
-from mercer.kernels.data import Rows, length
+from mercer.kernels.data import Rows, length, pick
 
 from ._kernel_argument import check_psd, checked_rows, is_precomputed, resolve_kernel, variance
 
@@ -101,8 +101,13 @@ def gamma_of(estimator: Any, X: Any) -> float:
     return 1.0 / (int(X.shape[1]) * spread) if spread > 0 else 1.0
 
 
-def training_kernel(estimator: Any, X: Any) -> TrainingKernel:
-    """Return the kernel an estimator's argument stands for, checked; X is checked data."""
+def with_weight(X: Any, kept: np.ndarray) -> Any:
+    """Return the points that have a weight, which are all that a kernel is guessed and judged by."""
+    return X if len(kept) == length(X) else pick(X, kept)
+
+
+def training_kernel(estimator: Any, X: Any, kept: np.ndarray) -> TrainingKernel:
+    """Return the kernel an estimator's argument stands for, at checked data X of which some points are kept."""
     kernel, n = estimator.kernel, length(X)
     if is_precomputed(kernel):
         if X.shape[0] != X.shape[1]:
@@ -112,14 +117,14 @@ def training_kernel(estimator: Any, X: Any) -> TrainingKernel:
             )
         matrix = Precomputed(X)
         if not estimator.assume_psd:
-            check_matrix(estimator, matrix)
+            check_matrix(estimator, matrix, kept)
         return TrainingKernel(matrix, np.arange(n), matrix)
     if is_function(kernel):
         values = Precomputed(function_matrix(estimator, X, X))
         return TrainingKernel(values, np.arange(n), Custom(kernel, vectorized=True))
     found = resolve_kernel(estimator, kernel, X, gamma=estimator._gamma, degree=estimator.degree, coef0=estimator.coef0)
     if isinstance(kernel, Kernel) and not estimator.assume_psd:
-        check_psd(estimator, found, X)
+        check_psd(estimator, found, with_weight(X, kept))
     return TrainingKernel(found, X, found)
 
 
@@ -148,11 +153,11 @@ def function_matrix(estimator: Any, X: Rows, Z: Rows) -> np.ndarray:
     return values
 
 
-def check_matrix(estimator: Any, kernel: Precomputed) -> None:
-    """Raise if a matrix, or a part of a large one, is not positive semi-definite by more than rounding."""
+def check_matrix(estimator: Any, kernel: Precomputed, kept: np.ndarray) -> None:
+    """Raise if a matrix at the points kept, or at some of many, is not positive semi-definite by more than rounding."""
     matrix = np.asarray(kernel.matrix, dtype=np.float64)
-    n = len(matrix)
-    chosen = np.arange(n) if n <= EXAMINED else np.arange(EXAMINED) * n // EXAMINED
+    n = len(kept)
+    chosen = kept if n <= EXAMINED else kept[np.arange(EXAMINED) * n // EXAMINED]
     eigenvalues = np.linalg.eigvalsh(matrix[np.ix_(chosen, chosen)])
     if eigenvalues[0] >= -NOISE * np.abs(eigenvalues).max():
         return

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from mercer.expansion import Expansion
 from mercer.gram.device.tensors import host_array
@@ -18,6 +17,7 @@ from mercer.solvers.banded import loo_path
 from mercer.solvers.base import Problem
 from mercer.solvers.spectral import Spectral
 
+from ._targets import splits_among
 from .rounding import outweighs_rounding, weighted_trace
 
 GRID = np.logspace(-11.0, 1.0, 25)  # penalties, relative to the trace of WK, as all eigenvalues are
@@ -238,21 +238,19 @@ def fold_curve(problem: Problem, score: Score, folds: Folds) -> Curve:
 
 
 def folds_among(cv: Any, n: int, kept: np.ndarray, labels: np.ndarray | None = None) -> Folds | None:
-    """Return scikit-learn's folds of n points as positions among those kept; None for leaving out each point once.
+    """Return scikit-learn's folds of the points kept of n, as positions among them; None for leaving out each once.
+
+    Labels are those of the points kept.
 
     Examples
     --------
     >>> import numpy as np
-    >>> folds_among(2, 6, np.array([0, 1, 4]))
-    [(array([2]), array([0, 1])), (array([0, 1]), array([2]))]
+    >>> folds_among(3, 6, np.array([0, 1, 4]))[0]
+    (array([1, 2]), array([0]))
     """
     if cv is None:
         return None
-    where = np.full(n, -1)
-    where[kept] = np.arange(len(kept))
-    splits = check_cv(cv, labels, classifier=labels is not None).split(np.zeros((n, 1)), labels)
-    folds = [(where[fit], where[held]) for fit, held in splits]
-    folds = [(fit[fit >= 0], held[held >= 0]) for fit, held in folds]
+    folds = splits_among(cv, n, kept, labels, labels is not None)
     return [(fit, held) for fit, held in folds if len(fit) and len(held)]
 
 

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from mercer.kernels.data import Rows, pick
 from mercer.solvers.import_vectors import ImportVectorSearch
-from mercer.solvers.newton import warn_if_stuck
+from mercer.solvers.newton import warn_if_stuck, whole_gap
 
 from ._engine import where_the_data_lives
 from ._kernel_argument import all_or_nothing
@@ -77,8 +77,13 @@ class ImportVectorMachine(ProbabilityClassifier):
         The objective without any vector, and after each round of the search; it falls.
     objective_ : float
         The objective in the end, in the sum form; larger than the last of the history only after deletions.
-    duality_gap_, converged_ : float, bool
-        Of the last fit, on the vectors chosen: its gap, and whether it is as small as was asked.
+    duality_gap_ : float
+        How far above the minimum over all functions of the kernel the objective may be at most: what more vectors could
+        still gain.
+    restricted_gap_ : float
+        How far above the minimum over functions of the vectors chosen it may be at most.
+    converged_ : bool
+        Whether ``restricted_gap_`` is at most ``tol`` times ``objective_``.
     n_iter_ : int
         Rounds of the search.
     classes_, expansion_, expansions_, kernel_, intercept_
@@ -157,15 +162,17 @@ class ImportVectorMachine(ProbabilityClassifier):
         data = self._labelled(X, y, sample_weight)
         alpha, kernel = self._penalty(data), self._resolved(self.kernel, data)
         problem = self._problem(kernel, data)
-        found = search.search(problem, loss_of(data), alpha, check_random_state(self.random_state))
-        warn_if_stuck(type(self).__name__, found.minimum, search.tol, search.max_iter)
+        loss = loss_of(data)
+        found = search.search(problem, loss, alpha, check_random_state(self.random_state))
+        warn_if_stuck(type(self).__name__, found.minimum, search.max_iter)
         places = found.indices
         self._keep(kernel, data, pick(data.points, places), places, found.coef, found.minimum.state.intercept)
         self.import_indices_ = data.kept[places]
         self.import_vectors_ = pick(data.X, self.import_indices_)
         self.n_import_vectors_ = len(places)
-        self.objective_history_, self.objective_ = np.array(found.history), found.minimum.objective
-        self.duality_gap_, self.converged_ = found.minimum.gap, found.minimum.converged
+        self.objective_history_ = np.array(found.history)
+        self.duality_gap_ = whole_gap(problem, loss, alpha, found.minimum)
+        self._keep_evidence(found.minimum)
         self.n_iter_ = max(1, len(found.history) - 1)
 
     def _search(self) -> ImportVectorSearch:

@@ -75,9 +75,15 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
     objective_ : float
         The minimum found, in the sum form.
     duality_gap_ : float
-        How far above the true minimum it may be at most.
+        How far above the minimum over all functions of the kernel it may be at most.  With Nyström centres this takes
+        one product with the n × n matrix, and is NaN where that would be more work than the fit.
+    restricted_gap_ : float
+        How far above the minimum over the functions that were searched it may be at most: those of the Nyström centres,
+        or else all of them, and then it is ``duality_gap_``.
+    converged_ : bool
+        Whether ``restricted_gap_`` is at most ``tol`` times ``objective_``.
     n_iter_ : int
-        Newton steps; ``converged_`` says whether the gap is as small as was asked.
+        Newton steps.
     X_fit_ : data
         The training data (the Gram matrix if it was precomputed).
     n_features_in_, feature_names_in_ : int, array of str
@@ -157,8 +163,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
         plan = plan_logistic(problem, self.solver, n_centers)
         prepared = PreparedLogistic(problem, loss_of(data), plan.solver, n_centers, self.random_state)
         found = prepared.solve(alpha, tol, max_iter)
-        warn_if_stuck(type(self).__name__, found, tol, max_iter)
+        warn_if_stuck(type(self).__name__, found, max_iter)
         centers, places, coef = prepared.expansion(found.state)
         self._keep(kernel, data, centers, places, coef, found.state.intercept)
-        self.plan_, self.objective_, self.duality_gap_ = plan, found.objective, found.gap
-        self.n_iter_, self.converged_ = found.n_iter, found.converged
+        self.plan_, self.duality_gap_ = plan, prepared.gap(alpha, found, plan.flops)
+        self._keep_evidence(found)
+        self.n_iter_ = found.n_iter

@@ -31,8 +31,8 @@ PATH_LIMIT = 5000  # points up to which the path is computed from all of them
 PATH_SAMPLE = 3000  # points it is computed from otherwise
 FOLDS = 5
 OF_THE_FIT = (
-    "classes_", "expansion_", "plan_", "dual_coef_", "intercept_", "objective_", "duality_gap_", "n_iter_",
-    "converged_", "X_fit_",
+    "classes_", "expansion_", "plan_", "dual_coef_", "intercept_", "objective_", "duality_gap_",
+    "restricted_gap_", "n_iter_", "converged_", "X_fit_",
 )  # fmt: skip
 
 
@@ -88,7 +88,9 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
         none); ``"log_losses"`` (m, p); and ``"by"``, "leave-one-out" or "folds".
     logistic_ : KernelLogisticRegression
         The model fitted to all points with ``alpha_`` and ``kernel_``.
-    classes_, expansion_, expansions_, plan_, dual_coef_, intercept_, objective_, duality_gap_, n_iter_, converged_
+    classes_, expansion_, expansions_, plan_, dual_coef_, intercept_, objective_, n_iter_
+        As in that model.
+    duality_gap_, restricted_gap_, converged_
         As in that model.
     X_fit_, n_features_in_, feature_names_in_
         The training data, and number and names of its columns.
@@ -241,14 +243,7 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
                     "KernelLogisticRegression with a penalty of your choice"
                 )
             cv = min(FOLDS, least)
-        if isinstance(cv, numbers.Integral):  # folds of the points in use, so that each has its share of every class
-            folds = folds_among(cv, len(data.codes), np.arange(len(data.codes)), data.codes)
-        else:
-            n = length(everything.X)
-            labels = np.zeros(n, dtype=int)
-            labels[everything.kept] = everything.codes
-            folds = folds_among(cv, n, data.kept, labels)
-        return list(folds or [])
+        return list(folds_among(cv, length(everything.X), data.kept, data.codes) or [])
 
 
 def _sampled(data: Labelled, rng: np.random.RandomState) -> Labelled:

@@ -20,6 +20,7 @@ from ._engine import where_the_data_lives
 from ._kernel_argument import accepts_sparse, all_or_nothing, checked_rows, device_among, is_precomputed, resolve_kernel
 from ._neighbors_search import nearest
 from ._targets import checked_targets
+from ._transaction import check_kept
 
 Weights = Literal["uniform", "distance"] | Callable[[np.ndarray], np.ndarray]
 
@@ -58,6 +59,7 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
             X = checked_rows(self, X, self.kernel, reset=True)
             kernel = resolve_kernel(self, self.kernel, X)
             self._keep(y, length(X))
+            check_kept(kernel, X)
             kernel.diag(host_array(pick(X, [0])))  # so that objects the kernel cannot take are refused here
             self.kernel_, self.X_fit_, self.n_samples_fit_ = kernel, X, length(X)
         return self

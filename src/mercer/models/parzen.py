@@ -105,8 +105,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         with all_or_nothing(self):
             kernel, search, X, weights, kept, total = self._points(X, sample_weight)
             labels = checked_labels(self, y, total)
-            self.classes_, codes = np.unique(labels, return_inverse=True)
-            self._codes = codes[kept]
+            self.classes_, self._codes = np.unique(labels[kept], return_inverse=True)
             self._members = weights[:, None] * (self._codes[:, None] == np.arange(len(self.classes_)))
             self.class_prior_ = self._priors(self._members.sum(axis=0))
             self._settle(kernel, search, X, self._loss)
@@ -196,9 +195,6 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
                 f"{name}: priors must be {count} probabilities that add up to 1, one for each class of "
                 f"{self.classes_.tolist()}; got {self.priors!r}"
             )
-        if (priors[mass == 0] > 0).any():
-            label = self.classes_[(mass == 0) & (priors > 0)][0]
-            raise ValueError(f"{name}: the class {label!r} has a positive prior, but no point with a positive weight")
         return priors
 
     def _log_shares(self) -> np.ndarray:

@@ -38,7 +38,9 @@ class SVC(SupportVectorClassifier):
     shrinking : bool, default=True
         Whether coefficients that sit at a bound and would stay there wait until the others are optimal.
     probability : bool, default="deprecated"
-        True is refused with a pointer to calibration and to models of probabilities.
+        Whether to fit probabilities on top, which takes five more fits: Platt's sigmoid of each pair of classes, on
+        points left out, coupled as in LIBSVM.  Deprecated, as in scikit-learn 1.9, with its warning: calibrate, or use
+        :class:`~mercer.models.logistic.KernelLogisticRegression`.
     tol : float, default=1e-3
         The largest violation of the optimality conditions to stop at.
     cache_size : float, default=200
@@ -54,7 +56,7 @@ class SVC(SupportVectorClassifier):
     break_ties : bool, default=False
         Whether ``predict`` decides equal votes by the decision function.
     random_state : int, RandomState or None, default=None
-        Accepted without effect: nothing is random.
+        Of the folds that probabilities are fitted on, 0 if not given; nothing else is random.
     max_time : float, optional
         Seconds at most.
     memory : int or str, optional
@@ -94,6 +96,8 @@ class SVC(SupportVectorClassifier):
         Steps, each of which moves two coefficients.
     plan_ : str
         What ran and why.
+    probA_, probB_ : arrays of shape (pairs,)
+        With ``probability=True``, A and B of P(first class of a pair) = 1/(1 + exp(A·v + B)), v its value; deprecated.
     shape_fit_, n_features_in_, feature_names_in_
         The shape of the training data, and number and names of its columns.
 
@@ -180,6 +184,8 @@ class NuSVC(SupportVectorClassifier):
         As for :class:`SVC`.
     expansion_, expansions_, kernel_, plan_, shape_fit_, n_features_in_, feature_names_in_
         As for :class:`SVC`.
+    probA_, probB_
+        As for :class:`SVC`.
     duality_gap_, violation_, converged_, fit_status_, n_iter_
         As for :class:`SVC`, of the problem before it is divided by the margin.
 
@@ -193,7 +199,7 @@ class NuSVC(SupportVectorClassifier):
     array([1])
     """
 
-    _no_second_class = "leave the others out of the data; for any pair without points the specified nu is infeasible"
+    _without_second = ", and for a class without points the specified nu is infeasible"
 
     def __init__(
         self,
@@ -248,6 +254,9 @@ class NuSVC(SupportVectorClassifier):
                 "class a larger sample_weight."
             )
         return nu_svc(signs, weights, self.nu)
+
+    def _fold_problem(self, signs: np.ndarray, weights: np.ndarray, factors: np.ndarray, C: float) -> DualProblem:
+        return nu_svc(signs, weights, min(self.nu, largest_nu(weights, signs)))  # which a fold may lower a little
 
     def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
         if self.class_weight is not None:

@@ -162,8 +162,8 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
     def _known(self) -> KnownClassifier:
         return KnownClassifier(class_weight=self.class_weight)
 
-    def _checked(self, y: Any, n: int) -> tuple[np.ndarray, float]:
-        labels, self.classes_ = labels_and_classes(self, y, n)
+    def _checked(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        labels, self.classes_ = labels_and_classes(self, y, n, weights)
         return labels, 1.0
 
 
@@ -264,9 +264,9 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
     def _known(self) -> KnownRegressor:
         return KnownRegressor(epsilon=self.epsilon)
 
-    def _checked(self, y: Any, n: int) -> tuple[np.ndarray, float]:
+    def _checked(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
         targets = np.asarray(column_or_1d(checked_targets(self, y, n), warn=True))
-        return targets, float(targets.std())
+        return targets, float(targets[weights > 0].std())
 
 
 class KnownClassifier(SVC):

@@ -85,6 +85,7 @@ FITTED: dict[str, Kinds] = {
     # how well it was solved
     "plan_": (Plan, str), "residual_": NUMBER, "n_iter_": (*WHOLE, np.ndarray), "converged_": FLAG,
     "fit_status_": WHOLE, "violation_": NUMBER, "duality_gap_": (*NUMBER, DualityGap), "objective_": NUMBER,
+    "restricted_gap_": NUMBER, "_probA": ARRAY, "_probB": ARRAY,
     "objective_history_": ARRAY, "mistakes_": ARRAY, "n_mistakes_": WHOLE, "radius_": NUMBER, "margin_": NUMBER,
     "novikoff_bound_": NUMBER, "normalized_": FLAG, "log_integral_": NUMBER,
     # maps to features

@@ -154,12 +154,12 @@ class FeatureSpace:
                 H[i::q, j::q] = part
                 if j < i:
                     H[j::q, i::q] = part.T
-        U = curvature.constants
+        U, size = curvature.constants, float(H.trace())
         if U.shape[2]:
             images = [self.adjoint(curvature.half(U[:, :, j])).ravel() for j in range(U.shape[2])]
             taken = stack(images, 1)
             H -= taken @ taken.T
-        return solved(_factor(H, alpha), residual.ravel()).reshape(m, q)
+        return solved(_factor(H, alpha, size), residual.ravel()).reshape(m, q)
 
     def _iterated_step(self, residual: Any, curvature: Curvature, alpha: float, accuracy: float) -> Any:
         factors = [_factor(self.hessian(curvature.root[:, j] ** 2), alpha) for j in range(self.shape[1])]
@@ -174,16 +174,19 @@ class FeatureSpace:
         return conjugate_gradients(apply, inverse, residual, accuracy)[0]
 
 
-def _factor(H: Any, alpha: float) -> Any:
-    """Factorise H + 2αI; sums of float32 products may need a shift of their rounding to stay positive definite."""
-    shift = 0.0
+def _factor(H: Any, alpha: float, size: float | None = None) -> Any:
+    """Factorise H + 2αI; sums of float32 products may need a shift of their rounding to stay positive definite.
+
+    ``size`` is the trace of what H is a difference of, whose rounding it has; its own if not given.
+    """
+    shift, size = 0.0, float(H.trace()) if size is None else size
     for _ in range(8):
         matrix = 1.0 * H
         add_to_diagonal(matrix, 2 * alpha + shift)
         try:
             return factorised(matrix)
         except np.linalg.LinAlgError:
-            shift = max(10 * shift, float(np.finfo(np.float32).eps) * float(H.trace()) / len(H))
+            shift = max(10 * shift, float(np.finfo(np.float32).eps) * size / len(H))
     raise np.linalg.LinAlgError(
         f"the Newton equations are not positive definite with alpha = {alpha:g}; give a larger alpha"
     )

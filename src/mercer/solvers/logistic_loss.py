@@ -8,6 +8,7 @@ Outputs are arrays, or tensors on the device that :meth:`LogisticLoss.on` has ta
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -132,7 +133,7 @@ class MultinomialCurvature(Curvature):
 
 @dataclass(frozen=True)
 class Share:
-    """Σ wᵢ/(1 + exp(−vᵢ − b)) as a function of b.
+    """Residuals Σ wᵢ(tᵢ − 1/(1 + exp(−vᵢ − b))) of one class as a function of b.
 
     Parameters
     ----------
@@ -140,19 +141,27 @@ class Share:
         v.
     weights : array or tensor of shape (n,)
         w.
+    hits : boolean array or tensor of shape (n,)
+        Which points are of the class, t.
     """
 
     values: Any
     weights: Any
+    hits: Any
 
     def range(self) -> tuple[float, float, float]:
-        """Return Σw, and the smallest and the largest of the values."""
-        return float(self.weights.sum()), float(self.values.min()), float(self.values.max())
+        """Return the log-odds of the class by its weight, and the smallest and the largest of the values."""
+        inside, outside = (float(where(hits, self.weights, 0.0).sum()) for hits in (self.hits, ~self.hits))
+        return math.log(inside) - math.log(outside), float(self.values.min()), float(self.values.max())
 
-    def at(self, b: float) -> tuple[float, float]:
-        """Return the sum and its derivative."""
-        p = expit(self.values + b)
-        return float(self.weights @ p), float(self.weights @ (p * expit(-self.values - b)))
+    def at(self, b: float) -> tuple[float, float, float]:
+        """Return the sum, how fast it falls with b, and the sum of its sizes, which its rounding is a share of.
+
+        Residuals are summed, not probabilities: beside a point of weight 10¹³ those of all others would be rounded.
+        """
+        p, rest = expit(self.values + b), expit(-self.values - b)
+        size = self.weights * where(self.hits, rest, p)
+        return float(where(self.hits, size, -size).sum()), float(self.weights @ (p * rest)), float(size.sum())
 
 
 @dataclass(frozen=True)
@@ -216,8 +225,8 @@ class LogisticLoss(ABC):
         return counts(self.codes, self.weights, self.classes)
 
     def residual_sums(self, values: Any, b: np.ndarray) -> np.ndarray:
-        """Return the sum of residuals of each output at values + b."""
-        return np.asarray(host_array(self.residuals(values + like(values, b)).sum(axis=0)))
+        """Return the sum of residuals of each output at values + b, and the sum of their sizes, of shape (2, Q)."""
+        return sums_of(self.residuals(values + like(values, b)))
 
     def curvature_sums(self, values: Any, b: np.ndarray) -> np.ndarray:
         """Return the sum of curvatures at values + b, of shape (Q, Q)."""
@@ -227,10 +236,10 @@ class LogisticLoss(ABC):
     def share(self, values: Any, b: np.ndarray, q: int) -> Share:
         """Return the share of class q as a function of its intercept, those of others staying as they are."""
         if self.outputs == 1:
-            return Share(values[:, 0], self.weights)
+            return Share(values[:, 0], self.weights, self.codes == 1)
         others = values + like(values, b)
         others[:, q] = -np.inf
-        return Share(values[:, q] - logsumexp(others), self.weights)
+        return Share(values[:, q] - logsumexp(others), self.weights, self.codes == q)
 
     def spread(self, values: Any) -> float:
         """Return the largest of all values minus the smallest."""
@@ -264,15 +273,16 @@ class BinaryLoss(LogisticLoss):
 
     def best_intercept(self, values: Any, start: np.ndarray) -> np.ndarray:
         """Return the root of a monotone function."""
-        return np.array([shift_to(self.share(values, start, 0), float(self.mass()[1]), float(start[0]))])
+        return np.array([shift_to(self.share(values, start, 0), float(start[0]))])
 
 
 class MultinomialLoss(LogisticLoss):
     """Σ wᵢ (ln Σ_q exp(g_iq) − g_i(yᵢ)), the softmax."""
 
     def losses(self, outputs: Any) -> Any:
-        """Return ln Σ exp(g) − g(y)."""
-        return -entries(log_softmax(outputs), self.codes)
+        """Return ln(1 + Σ exp(g − g(y))) over the other classes, which keeps its digits where it is tiny."""
+        others = where(indicators(self.codes, self.classes), -np.inf, outputs)
+        return softplus(logsumexp(others) - entries(outputs, self.codes))
 
     def residuals(self, outputs: Any) -> Any:
         """Return w(T − p), where 1 − p of the class observed is the sum of all others."""
@@ -307,50 +317,51 @@ class MultinomialLoss(LogisticLoss):
 
     def _intercept_near(self, values: Any, b: np.ndarray) -> tuple[np.ndarray, bool]:
         """Take Newton steps where they halve the sums of residuals, else one class at a time; say if they vanish."""
-        wanted = self.mass()
-        total = float(wanted.sum())
-        sums = self.residual_sums(values, b)
+        sums, sizes = self.residual_sums(values, b)
         for _ in range(SWEEPS):
-            size = float(np.abs(sums).max())
+            size, total = float(np.abs(sums).max()), float(sizes.sum())
             if size <= 4 * np.finfo(float).eps * total:
                 return b, True
             hessian = self.curvature_sums(values, b)
             trial = b + np.linalg.lstsq(hessian, sums, rcond=1e-12)[0]
-            after = self.residual_sums(values, trial)
+            after, sizes = self.residual_sums(values, trial)
             if not np.abs(after).max() <= 0.5 * size:
-                if size <= 1e-12 * total:  # nothing but rounding is left
+                if size <= 1e-12 * max(1.0, self.spread(values)) * total:  # nothing but rounding is left
                     return b, True
                 trial = b.copy()
                 for q in range(self.classes):
-                    trial[q] = shift_to(self.share(values, trial, q), float(wanted[q]), float(trial[q]))
-                after = self.residual_sums(values, trial)
+                    trial[q] = shift_to(self.share(values, trial, q), float(trial[q]))
+                after, sizes = self.residual_sums(values, trial)
             b, sums = trial, after
-        return b, bool(np.abs(sums).max() <= 1e-9 * total)
+        return b, bool(np.abs(sums).max() <= 1e-9 * sizes.sum())
 
 
-def shift_to(share: Share, wanted: float, start: float) -> float:
-    """Return the b at which Σ wᵢ/(1 + exp(−vᵢ − b)) is what is wanted, by Newton steps inside a bracket.
+def sums_of(residuals: Any) -> np.ndarray:
+    """Return the sums of residuals (n, Q) over the points, and those of their sizes, of shape (2, Q)."""
+    return np.stack([np.asarray(host_array(part.sum(axis=0))) for part in (residuals, abs(residuals))])
+
+
+def shift_to(share: Share, start: float) -> float:
+    """Return the b at which the residuals of a class sum to 0, by Newton steps inside a bracket.
 
     Examples
     --------
     >>> import numpy as np
-    >>> abs(shift_to(Share(np.array([-5.0, 5.0]), np.ones(2)), 1.0, 3.0)) < 1e-12
+    >>> abs(shift_to(Share(np.array([-5.0, 5.0]), np.ones(2), np.array([True, False])), 3.0)) < 1e-12
     True
     """
-    total, least, most = share.range()
-    odds = np.log(wanted) - np.log(total - wanted)
+    odds, least, most = share.range()
     low, high = odds - most, odds - least
     b = min(max(start, low), high)
     for _ in range(STEPS):
-        reached, bend = share.at(b)
-        miss = wanted - reached
+        miss, bend, size = share.at(b)
         if miss > 0:
             low = b
         else:
             high = b
         step = miss / bend if bend > 0 else np.inf
         after = b + step if low < b + step < high else 0.5 * (low + high)
-        if after == b or abs(miss) <= np.finfo(float).eps * wanted:
+        if after == b or abs(miss) <= np.finfo(float).eps * size:
             break
         b = after
     return float(b)

@@ -18,7 +18,7 @@ from ._newton_gram import RANK, GramSpace, low_rank_of
 from ._products import width
 from .base import Problem
 from .logistic_loss import LogisticLoss
-from .newton import Minimum, State, minimise
+from .newton import Minimum, State, minimise, whole_gap
 from .plan import DOUBLE, PATIENCE, SINGLE, Plan
 
 SOLVERS = ("newton", "newton-cg", "nystroem")
@@ -28,6 +28,7 @@ DIRECT_SECONDS = 1.0  # of factors on a GPU, up to which they are
 # Operations a second on one H200: products count as kernel values are computed, at about 2e12 a second.
 DEVICE_RATE = {"newton": 3e13, "newton-cg": 6e13, "nystroem": 2e13}
 STEPS, PRODUCTS = 8, 150  # of Newton, and of conjugate gradients in all of them, typically
+CHEAP = 1e10  # operations of a product with the n × n matrix that any fit may add
 
 
 def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None = None) -> Plan:
@@ -62,7 +63,7 @@ def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None 
     }
     flops = {
         "newton": STEPS * q * (n**3 / 3 + 4.0 * n * n),
-        "newton-cg": PRODUCTS * float(n) * n * (entry + 2 * q),
+        "newton-cg": PRODUCTS * product_cost(problem),
         "nystroem": n * centers * (centers + entry) + STEPS * q * q * n * float(centers) ** 2,
     }
     rates = {"newton": DOUBLE, "newton-cg": SINGLE, "nystroem": DOUBLE}
@@ -101,6 +102,11 @@ def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None 
         )
     why = f"products with all pairs of {n} points would take long" if slow > PATIENCE else "more does not fit"
     return plan("nystroem", f"{why}, so {centers} centres stand for all points")
+
+
+def product_cost(problem: Problem) -> float:
+    """Return the operations of one product of the n × n matrix, computed on the way, with a column for each output."""
+    return float(problem.n) ** 2 * (2.0 * width(problem.X) + 20.0 + 2 * problem.y.shape[1])
 
 
 def centers_of(problem: Problem, n_centers: int | None) -> int:
@@ -166,6 +172,17 @@ class PreparedLogistic:
         )  # fmt: skip
         self._last = found.state
         return replace(found, state=found.state.on_host())
+
+    def gap(self, alpha: float, found: Minimum, cost: float) -> float:
+        """Return the gap to the minimum over all functions of the kernel, and not only over those of the centres.
+
+        NaN where it would take more operations than the fit, whose ``cost`` is given.
+        """
+        if self._features is None:
+            return found.gap
+        if product_cost(self.problem) > max(cost, CHEAP):
+            return float("nan")
+        return whole_gap(self.problem, self.loss, alpha, found)
 
     def expansion(self, state: State) -> tuple[Rows, np.ndarray | None, np.ndarray]:
         """Return the centres of a function, which of the points they are (None for all), and its coefficients."""

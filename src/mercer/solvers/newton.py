@@ -23,14 +23,15 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.gram.device.tensors import host_array
 
 from ._columns import like
-from ._either import empty
+from ._either import empty, vdot
+from .base import Problem
 from .logistic_loss import Curvature, LogisticLoss
 
 ARMIJO = 1e-4  # of the decrease that the slope promises, which a step must keep
 HALVINGS = 40
 LOOSEST, TIGHTEST = 0.1, 1e-8  # relative accuracy of a Newton step: of the first ones, and at best
 NEGATIVE = 1e-8  # relative gap below 0 that may be rounding
-FEASIBLE = 1e-9  # of all weights: by how much residuals may miss a sum of 0
+FEASIBLE = 1e-9  # of the sum of their sizes: by how much residuals may miss a sum of 0
 ROUNDING = 1e-13  # relative decrease that cannot be told from none
 
 
@@ -82,11 +83,9 @@ class Minimum:
     objective : float
         F.
     gap : float
-        The duality gap: F is at most this far above its minimum.
-    n_iter : int
-        Newton steps taken.
-    converged : bool
-        Whether the gap is as small as was asked, relative to F.
+        The duality gap: F is at most this far above its minimum in the space of the steps.
+    tolerance : float
+        The gap that was asked for, relative to F.
     history : list of float
         F before the first step and after each.
     """
@@ -94,9 +93,18 @@ class Minimum:
     state: State
     objective: float
     gap: float
-    n_iter: int
-    converged: bool
+    tolerance: float
     history: list[float]
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap is as small as was asked, relative to F."""
+        return bool(self.gap <= self.tolerance * self.objective)
+
+    @property
+    def n_iter(self) -> int:
+        """Newton steps taken."""
+        return len(self.history) - 1
 
 
 def start_at_zero(space: Space, loss: LogisticLoss) -> State:
@@ -149,8 +157,7 @@ def minimise(
                 "semi-definite; use another kernel, or see k.certificate()"
             )
         # Without a sum of 0 there is no point of the dual, and nothing is certified.
-        feasible = not fit_intercept or np.abs(host_array(R.sum(axis=0))).max() <= FEASIBLE * float(loss.weights.sum())
-        gap = max(gap, 0.0) if feasible else np.inf
+        gap = max(gap, 0.0) if not fit_intercept or _is_balanced(loss, state) else np.inf
         if gap <= tol * objective or n_iter == max_iter or stuck:
             break
         curvature = loss.curvature(state.outputs, fit_intercept)
@@ -164,21 +171,52 @@ def minimise(
         stuck = not lower < objective * (1 - ROUNDING) and gap <= 1e3 * tol * objective
         objective = lower
         history.append(objective)
-    return Minimum(state, objective, gap, len(history) - 1, gap <= tol * objective, history)
+    return Minimum(state, objective, gap, tol, history)
 
 
-def warn_if_stuck(name: str, minimum: Minimum, tol: float, max_iter: int) -> None:
+def whole_gap(problem: Problem, loss: LogisticLoss, alpha: float, minimum: Minimum) -> float:
+    """Return the duality gap over all functions of the kernel, for a minimum among some of them.
+
+    The residuals R of any f with its best intercept are a point of the dual over the whole space too, and
+    ‖2αf − Σ Rᵢk(xᵢ, ·)‖²/4α = α‖f‖² − Σ Rᵢf(xᵢ) + RᵀKR/4α.  It takes one product with the n × n matrix, which is not
+    held.
+
+    Parameters
+    ----------
+    problem : Problem
+        Kernel and all points.
+    loss : LogisticLoss
+        The loss, of labelled points.
+    alpha : float
+        The penalty α > 0.
+    minimum : Minimum
+        What was found, on the host.
+    """
+    state = minimum.state
+    R = loss.residuals(state.outputs)
+    image = host_array(problem.gram(dtype=np.float64) @ R)
+    gap = alpha * state.norm2 - vdot(R, state.values) + vdot(R, image) / (4 * alpha)
+    return max(gap, minimum.gap)  # which is the part of it inside the space of the steps
+
+
+def warn_if_stuck(name: str, minimum: Minimum, max_iter: int) -> None:
     """Warn if the gap is not as small as was asked, and say what to do."""
     if minimum.converged:
         return
     reached = f"{name} reached a duality gap of {minimum.gap:.1e} at an objective of {minimum.objective:.3e}"
-    asked = f"not the {tol:g} of it that tol asks for"
+    asked = f"not the {minimum.tolerance:g} of it that tol asks for"
     remedy = (
         f"raise max_iter, which is {max_iter}"
         if minimum.n_iter >= max_iter
         else "this is what rounding allows with so small a penalty: raise alpha or tol"
     )
     warnings.warn(f"{reached}, {asked}, after {minimum.n_iter} steps; {remedy}", ConvergenceWarning, stacklevel=6)
+
+
+def _is_balanced(loss: LogisticLoss, state: State) -> bool:
+    """Whether the residuals of each output sum to 0, beside their own sizes and not beside the largest weight."""
+    sums, sizes = loss.residual_sums(state.values, state.intercept)
+    return bool(np.abs(sums).max() <= FEASIBLE * sizes.sum())
 
 
 def _with_best_intercept(loss: LogisticLoss, state: State, fit_intercept: bool) -> State:
