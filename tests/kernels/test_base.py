@@ -570,7 +570,7 @@ def test_features_are_counted():
     assert Polynomial(2, 0.0).feature_dim(3) == 6
     assert Constant().feature_dim(3) == 1
     assert Cosine().feature_dim(3) == 6
-    assert Fourier(4).feature_dim(3) == 24
+    assert Fourier(4).feature_dim(3) == 30
     assert FromFeatures(lambda x: [x[0], 1.0]).feature_dim(3) == 2
     assert (Linear() + 1).feature_dim(3) == 4
     assert ((Linear() + 1) ** 2).feature_dim(3) == 10

@@ -171,7 +171,7 @@ class Cosine(Kernel):
     Parameters
     ----------
     frequency : float, default=1.0
-        θ > 0.
+        θ, zero or more; with 0 the kernel is the number of inputs.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class Cosine(Kernel):
     frequency: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive(self, "frequency")
+        check_positive(self, "frequency", allow_zero=True)
 
     def formula(self, pair: Pair) -> Expression:
         """Σ cos θ(x − z)."""
@@ -201,20 +201,20 @@ class Cosine(Kernel):
 
 
 class Fourier(Kernel):
-    """The kernel of the first L harmonics, k(x, z) = Σ_{l=1}^L Σ_d cos((2πl/L)(x_d − z_d)).
+    """The kernel of φ_L, k(x, z) = Σ_{l=0}^L Σ_d cos((2πl/L)(x_d − z_d)).
 
-    Times 2π/L it converges to :class:`Sinc` as L grows.
+    Its first term is that of φ_0, which is 1 for each coordinate.  Times 2π/L it converges to :class:`Sinc` as L grows.
 
     Parameters
     ----------
     order : int, default=4
-        L, the number of frequencies 2πl/L.
+        L, which makes L + 1 frequencies 2πl/L, from 0 to 2π.
 
     Examples
     --------
     >>> from mercer.kernels import Fourier
     >>> Fourier(order=4)([[0.0]], [[0.0], [1.0], [4.0]]).round(4)
-    array([[ 4., -0.,  4.]])
+    array([[5., 1., 5.]])
     """
 
     order: int = 4
@@ -224,8 +224,8 @@ class Fourier(Kernel):
 
     @property
     def frequencies(self) -> tuple[float, ...]:
-        """The L frequencies 2πl/L."""
-        return tuple(2.0 * math.pi * (l + 1) / int(self.order) for l in range(int(self.order)))  # noqa: E741
+        """The L + 1 frequencies 2πl/L."""
+        return tuple(2.0 * math.pi * l / int(self.order) for l in range(int(self.order) + 1))  # noqa: E741
 
     def formula(self, pair: Pair) -> Expression:
         """Σ cos θ(x − z) over all frequencies."""
@@ -237,7 +237,7 @@ class Fourier(Kernel):
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each frequency and input."""
-        return 2 * int(self.order) * d
+        return 2 * (int(self.order) + 1) * d
 
 
 SINC_NODES = 32
