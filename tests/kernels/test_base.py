@@ -323,10 +323,10 @@ def test_the_text_of_a_kernel_rebuilds_it(entry):
     [
         (Gaussian(np.float64(2)), "Gaussian(length_scale=2.0)"),
         (Gaussian(np.array([1.0, 2.0])), "Gaussian(length_scale=[1.0, 2.0])"),
-        (Gaussian(tuple(np.array([1.0, 2.0]))), "Gaussian(length_scale=(1.0, 2.0))"),
-        (Gaussian((np.float32(1),)), "Gaussian(length_scale=(1.0,))"),
+        (Gaussian(tuple(np.array([1.0, 2.0]))), "Gaussian(length_scale=[1.0, 2.0])"),
+        (Gaussian((np.float32(1),)), "Gaussian(length_scale=[1.0])"),
         (Matern(math.inf), "Matern(nu=float('inf'), length_scale=1.0)"),
-        (Linear().on((np.int64(1), 0)), "Linear().on((1, 0))"),
+        (Linear().on((np.int64(1), 0)), "Linear().on([1, 0])"),
         (Linear().on(np.array(["a", "b"])), "Linear().on(['a', 'b'])"),
         (Linear().on(slice(1, 3)), "Linear().on(slice(1, 3, None))"),
         (Precomputed(np.eye(2)), "Precomputed(matrix=[[1.0, 0.0], [0.0, 1.0]])"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,8 +27,12 @@ class Mapped:
     def __hash__(self) -> int:
         return hash(self._key())
 
+    @functools.cached_property
+    def _stand_in(self) -> Any:
+        return canonical(self.map)  # maps need not be hashable
+
     def _key(self) -> tuple[Any, str]:
-        return canonical(self.map), self.owner  # maps need not be hashable
+        return self._stand_in, self.owner
 
     def apply(self, X: Rows) -> Rows:
         """Return the images of the objects of X."""
