@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, cast
 
-from mercer.kernels.expression import Call, Const, Diagonal, Expression, Param, Side, Stat, nodes
+from mercer.kernels.expression import Call, Const, Diagonal, Expression, Param, Side, Stat, is_diagonal, nodes
 from mercer.kernels.statistics import Statistic, VectorStatistic
 
 REGISTERS = 32
@@ -83,27 +83,21 @@ class _Compiler:
         assert made is not None
         return made
 
-    def value(self, node: Expression) -> _Affine:
-        if node not in self.known:
-            self.known[node] = self.compile(node)
-        return self.known[node]
-
-    def compile(self, node: Expression) -> _Affine:
+    def compile(self, node: Expression, side: Side | None) -> _Affine:
         if isinstance(node, Const | Param):
             return _Affine(None, 0.0, node.value)
         if isinstance(node, Stat):
             return _Affine(self.statistics.index(_native_statistic(node.statistic)))
-        side = one_sided(node)
         if side is not None:
             vectors = self.sides[side]
             vectors.append(node)
             return self.emit(side, len(vectors) - 1)
         assert isinstance(node, Call)
         if node.op == "add":
-            return self.add(*(self.value(arg) for arg in node.args))
+            return self.add(*(self.known[arg] for arg in node.args))
         if node.op == "mul":
-            return self.multiply(*(self.value(arg) for arg in node.args))
-        return self.unary(node, self.value(node.args[0]))
+            return self.multiply(*(self.known[arg] for arg in node.args))
+        return self.unary(node, self.known[node.args[0]])
 
     def add(self, a: _Affine, b: _Affine) -> _Affine:
         shift = a.c1 + b.c1
@@ -140,17 +134,20 @@ class _Compiler:
 
 def anonymous(expression: Expression) -> Expression:
     """Return the expression with plain numbers for hyperparameters, so that equal parts are the same part."""
-    if isinstance(expression, Param):
-        return Const(expression.value)
-    if isinstance(expression, Stat):
-        statistic = expression.statistic
-        unnamed: dict[str, Any] = {item.name: _unnamed(getattr(statistic, item.name)) for item in fields(statistic)}
-        return Stat(replace(statistic, **unnamed))
-    if isinstance(expression, Diagonal):
-        return Diagonal(expression.side, anonymous(expression.inner))
-    if isinstance(expression, Call):
-        return Call(expression.op, tuple(anonymous(arg) for arg in expression.args), expression.constants)
-    return expression
+    known: dict[Expression, Expression] = {}
+    for node in nodes(expression):
+        known[node] = node
+        if isinstance(node, Param):
+            known[node] = Const(node.value)
+        elif isinstance(node, Stat):
+            statistic = node.statistic
+            unnamed: dict[str, Any] = {item.name: _unnamed(getattr(statistic, item.name)) for item in fields(statistic)}
+            known[node] = Stat(replace(statistic, **unnamed))
+        elif isinstance(node, Diagonal):
+            known[node] = Diagonal(node.side, known[node.inner])
+        elif isinstance(node, Call):
+            known[node] = Call(node.op, tuple(known[arg] for arg in node.args), node.constants)
+    return known[expression]
 
 
 def _unnamed(value: object) -> object:
@@ -159,24 +156,27 @@ def _unnamed(value: object) -> object:
     return tuple(_unnamed(item) for item in value) if isinstance(value, tuple) else value
 
 
-def one_sided(node: Expression) -> Side | None:
-    """Return the side that an expression depends on, if it depends on one point only."""
-    sides: set[Side] = set()
-
-    def visit(inner: Expression) -> bool:
-        if isinstance(inner, Diagonal):
-            sides.add(inner.side)
-            return True
-        return isinstance(inner, Const | Param) or (isinstance(inner, Call) and all(map(visit, inner.args)))
-
-    return sides.pop() if visit(node) and len(sides) == 1 else None
+def _sides(expression: Expression) -> dict[Expression, frozenset[str]]:
+    """Return for each node the points that it depends on."""
+    known: dict[Expression, frozenset[str]] = {}
+    for node in nodes(expression, is_diagonal):
+        if isinstance(node, Diagonal):
+            known[node] = frozenset({node.side})
+        elif isinstance(node, Stat):
+            known[node] = frozenset({"left", "right"})
+        else:
+            known[node] = (
+                frozenset().union(*(known[arg] for arg in node.args)) if isinstance(node, Call) else frozenset()
+            )
+    return known
 
 
 def lower(expression: Expression) -> Program:
     """Return the program of an expression, or raise :class:`UnsupportedError`."""
     expression = anonymous(expression)
     compiler = _Compiler()
-    for node in _pairwise(expression):
+    # Statistics below a diagonal node are computed elsewhere, once.
+    for node in nodes(expression, is_diagonal):
         if isinstance(node, Stat):
             statistic = _native_statistic(node.statistic)
             if statistic not in compiler.statistics:
@@ -184,7 +184,11 @@ def lower(expression: Expression) -> Program:
     if not compiler.statistics:
         raise UnsupportedError("the kernel looks at no feature of a pair")
     compiler.count = len(compiler.statistics)
-    result = compiler.value(expression)
+    sides = _sides(expression)
+    only = {node: cast(Side, min(found)) for node, found in sides.items() if len(found) == 1}
+    for node in nodes(expression, lambda node: node in only):
+        compiler.known[node] = compiler.compile(node, only.get(node))
+    result = compiler.known[expression]
     if result.register is None:
         raise UnsupportedError("the kernel is a constant")
     # The result must be the destination of the last instruction, whatever was computed last.
@@ -196,22 +200,6 @@ def lower(expression: Expression) -> Program:
         tuple(compiler.sides["right"]),
         tuple(_allocate(compiler.code, len(compiler.statistics))),
     )
-
-
-def _pairwise(expression: Expression) -> list[Expression]:
-    """Nodes that need both points; statistics below a diagonal node are computed elsewhere, once."""
-    found: list[Expression] = []
-
-    def visit(node: Expression) -> None:
-        if isinstance(node, Diagonal):
-            return
-        if isinstance(node, Call):
-            for arg in node.args:
-                visit(arg)
-        found.append(node)
-
-    visit(expression)
-    return found
 
 
 def _native_statistic(statistic: Statistic) -> VectorStatistic:

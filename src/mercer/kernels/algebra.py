@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .base import ATOM, Kernel
-from .expression import Expression
+from .expression import Expression, inverse_norms
 from .pair import Pair
 from .parameters import check_finite, check_integer, check_positive, show
 from .theorem import Theorem
@@ -296,8 +296,7 @@ class Normalized(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """Divide by the norms of the features."""
         inner = pair.of("kernel")
-        left, right = (1.0 / np.sqrt(side(inner)) for side in (pair.left, pair.right))
-        return inner * (left * right)  # in this order the matrix is exactly symmetric
+        return inner * inverse_norms(inner)  # in this order the matrix is exactly symmetric
 
     def theorem(self) -> Theorem | None:
         """Features of unit length."""

@@ -77,17 +77,19 @@ class Kernel(Value):
         return Evaluation(self.traced(), X, None, repr(self)).diag()
 
     def distance(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
-        """Return the squared distance of the features, k(x, x) + k(z, z) − 2 k(x, z), never below 0."""
-        from .evaluation import check_overflow
+        """Return the squared distance of the features, k(x, x) + k(z, z) − 2 k(x, z), never below 0.
 
-        left = self.diag(X)
-        right = left if Z is None else self.diag(Z)
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = np.maximum(left[:, None] + right[None, :] - 2 * self(X, Z), 0)
-        check_overflow(values, repr(self))
-        if Z is None:
-            np.fill_diagonal(values, 0)
-        return np.asarray(values)
+        It is derived from the formula rather than subtracted, so that points close to each other keep their digits.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian
+        >>> Gaussian().distance([[0.0]], [[1e-9], [1.0]])
+        array([[1.00000000e-18, 7.86938681e-01]])
+        """
+        from .distance import squared_distances
+
+        return squared_distances(self.traced(), X, Z, repr(self))
 
     def gradient(self, X: Rows, Z: Rows | None = None) -> dict[str, np.ndarray]:
         """Return ∂K/∂log θ for each hyperparameter θ, by name; the names are those of :meth:`hyperparameters`.
@@ -264,6 +266,10 @@ class ObjectKernel(Kernel):
     def block_diag(self, A: Prepared) -> np.ndarray:
         """Return the values for every object of A with itself."""
         return np.array([self.block(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
+
+    def block_distance(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Return k(x, x) + k(z, z) − 2 k(x, z) for every pair; redefine it where there is a form that cancels less."""
+        return self.block_diag(A)[:, None] + self.block_diag(B)[None, :] - 2.0 * self.block(A, B)
 
     def formula(self, pair: Pair) -> Expression:
         """The block itself is the statistic."""

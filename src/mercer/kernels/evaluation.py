@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .data import Rows, length, pick, result_dtype, same_columns
 from .expression import Diagonal, Expression, Stat, evaluate, nodes
 from .statistics import Prepared, Statistic
+
+if TYPE_CHECKING:
+    from .distance import Distances
 
 TILE_ENTRIES = 2**21  # of a dense evaluation; temporaries of this size stay small next to the result
 
@@ -45,11 +49,23 @@ class Evaluation:
         self._data: dict[Statistic, tuple[Prepared, Prepared]] = {}
         self._diagonals: dict[Diagonal, np.ndarray] = {}
 
+    def of(self, expression: Expression) -> Evaluation:
+        """Return the evaluation of another expression on the same data."""
+        return Evaluation(expression, self._X, None if self.symmetric else self._Z, self.name, self._precision)
+
+    @cached_property
+    def distances(self) -> Distances:
+        """Squared distances k(x, x) + k(z, z) − 2 k(x, z)."""
+        from .distance import Distances
+
+        return Distances(self)
+
     def prepared(self) -> list[tuple[Prepared, Prepared]]:
         """Prepare the data for every statistic now, rather than when a tile needs it."""
-        return [self._prepare(node.statistic) for node in nodes(self.expression) if isinstance(node, Stat)]
+        return [self.prepare(node.statistic) for node in nodes(self.expression) if isinstance(node, Stat)]
 
-    def _prepare(self, statistic: Statistic) -> tuple[Prepared, Prepared]:
+    def prepare(self, statistic: Statistic) -> tuple[Prepared, Prepared]:
+        """Return the data of both sides in the form that a statistic takes."""
         if statistic not in self._data:
             self._data[statistic] = statistic.prepare(self._X, self._Z, self._precision)
         return self._data[statistic]
@@ -62,7 +78,7 @@ class Evaluation:
         """Return one tile of the matrix; ``rows`` may be a slice or an array of positions."""
 
         def statistic(stat: Statistic) -> np.ndarray:
-            A, B = self._prepare(stat)
+            A, B = self.prepare(stat)
             return stat.block(A[rows] if isinstance(rows, slice) else pick(A, rows), B[columns])
 
         def diagonal(node: Diagonal) -> np.ndarray:
@@ -99,7 +115,7 @@ class Evaluation:
     def _diagonal(self, expression: Expression, side: int) -> np.ndarray:
         values = evaluate(
             expression,
-            lambda stat: stat.diag(self._prepare(stat)[side]),
+            lambda stat: stat.diag(self.prepare(stat)[side]),
             lambda node: self._diagonal(node.inner, side),
         )
         return np.broadcast_to(values, (self.shape[side],))

@@ -11,7 +11,7 @@ from .base import Kernel
 from .expression import Expression
 from .pair import Pair
 from .parameters import check_positive
-from .statistics import CoordinateSum
+from .statistics import CoordinateSum, Prepared, sum_of_terms
 from .theorem import Theorem, schoenberg
 
 
@@ -50,6 +50,14 @@ class Minimum(Histogram):
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """min(a, b)."""
         return np.minimum(a, b)
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Σ |x − z|."""
+        return sum_of_terms(lambda a, b: np.abs(a - b), A, B)
+
+    def rise(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Σ (x − z)."""
+        return sum_of_terms(np.subtract, A, B)
 
 
 class Chi2(Kernel):

@@ -12,7 +12,16 @@ from .base import Kernel
 from .expression import Const, Expression, Param, Stat
 from .pair import Pair
 from .parameters import check_integer, check_length_scale, check_positive
-from .statistics import CoordinateSum, Dot, Prepared, Scaled, SquaredDistance, VectorStatistic
+from .statistics import (
+    CoordinateSum,
+    Dot,
+    Prepared,
+    Scaled,
+    SquaredDistance,
+    Statistic,
+    VectorStatistic,
+    sum_of_terms,
+)
 from .theorem import SQUARED_DISTANCE, Theorem, pull_back, schoenberg
 
 UNIT = Param("period", 1.0)
@@ -29,7 +38,7 @@ class AngleSwing(CoordinateSum):
     frequency: float = 1.0
     weights: tuple[float, ...] = ()
     centred = True
-    direct = True
+    direct_form = True
 
     def transform(self, A: Any) -> Any:
         """Every coordinate times the frequency."""
@@ -49,6 +58,46 @@ class AngleSwing(CoordinateSum):
 
 
 @dataclass(frozen=True)
+class DifferenceCosine(CoordinateSum):
+    """Σ_θ Σ_d cos θ(x_d − z_d), with differences formed first."""
+
+    frequencies: tuple[float, ...] = (1.0,)
+    centred = True
+    direct_form = True
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Σ_θ cos θ(a − b)."""
+        return sum((np.cos(theta * (a - b)) for theta in self.frequencies), np.zeros(()))
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Σ 4 sin²(θ(x − z)/2)."""
+        parts = [DifferenceSine(self.view, self.owner, 2.0 * math.pi / t).block(A, B) for t in self.frequencies if t]
+        return sum(parts, np.zeros((len(A), len(B))))
+
+
+@dataclass(frozen=True)
+class DifferenceSine(CoordinateSum):
+    """Σ_d w_d 4 sin²(π(x_d − z_d)/p), with differences formed first."""
+
+    period: float = 1.0
+    weights: tuple[float, ...] = ()
+    centred = True
+    direct_form = True
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Weighted sum of the coordinates' terms."""
+        weights = self.weights or (1.0,) * A.shape[1]
+        return sum(
+            (weight * self.term(A[:, d, None], B[None, :, d]) for d, weight in enumerate(weights)),
+            np.zeros((len(A), len(B))),
+        )
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """4 sin²(π(a − b)/p)."""
+        return 4.0 * np.sin(math.pi * (a - b) / self.period) ** 2
+
+
+@dataclass(frozen=True)
 class CircleDot(VectorStatistic):
     """Σ_θ Σ_d cos θ(x_d − z_d): the dot product of points moved to circles."""
 
@@ -63,6 +112,10 @@ class CircleDot(VectorStatistic):
 
     block = Dot.block
     diag = Dot.diag
+
+    def direct(self) -> Statistic:
+        """Cosines of differences."""
+        return DifferenceCosine(self.view, self.owner, self.frequencies)
 
     def parameters(self) -> tuple[Param, ...]:
         """Return the frequency."""
@@ -97,6 +150,11 @@ class CircleDistance(Scaled):
     block = SquaredDistance.block
     diag = SquaredDistance.diag
 
+    def direct(self) -> Statistic:
+        """Sines of differences."""
+        weights = tuple(param.value**-2 for param in self.scale)
+        return DifferenceSine(self.view, self.owner, self.period.value, weights)
+
     def parameters(self) -> tuple[Param, ...]:
         """Return the length scales and the period."""
         return (*self.scale, self.period)
@@ -118,11 +176,24 @@ class SincSum(CoordinateSum):
     """Σ_d sin(2π(x_d − z_d))/(x_d − z_d), 2π where the coordinates agree."""
 
     centred = True
-    direct = True
+    direct_form = True
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """2π sinc(2(a − b))."""
         return 2.0 * np.pi * np.sinc(2.0 * (a - b))
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Σ 4π(1 − sinc(2(x − z)))."""
+        return sum_of_terms(lambda a, b: 4.0 * np.pi * _one_minus_sinc(2.0 * np.pi * (a - b)), A, B)
+
+
+def _one_minus_sinc(t: np.ndarray) -> np.ndarray:
+    """1 − sin(t)/t, by its series where the difference would cancel."""
+    square = t * t
+    series = (
+        square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0 * (1.0 - square / 110.0))))
+    )
+    return np.where(square < 0.25, series, 1.0 - np.sinc(t / np.pi))
 
 
 def on_circles(A: np.ndarray, frequencies: tuple[float, ...]) -> np.ndarray:
