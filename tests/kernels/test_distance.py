@@ -200,6 +200,11 @@ def test_sparse_and_single_points_have_distances_too():
     )
 
 
+def test_a_normalised_exponential_has_the_distances_of_a_gaussian():
+    X = 1e8 + np.random.default_rng(3).normal(size=(4, 2))
+    np.testing.assert_allclose(exp(Linear()).normalize().distance(X), Gaussian().distance(X), rtol=1e-14)
+
+
 def test_categories_and_matrices_keep_the_plain_difference():
     assert Overlap().distance([["a", "b"], ["a", "c"]])[0, 1] == 2.0
     assert Precomputed([[2.0, 1.0], [1.0, 5.0]]).distance([0, 1])[0, 1] == 5.0

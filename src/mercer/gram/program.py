@@ -9,13 +9,18 @@ such as the norms in ``k.normalize()``, become vectors computed once.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
+import numpy as np
+
 from mercer.kernels.expression import Call, Const, Diagonal, Expression, Param, Side, Stat, is_diagonal, nodes
+from mercer.kernels.ranges import Bounds, leaves_range
 from mercer.kernels.statistics import Statistic, VectorStatistic
 
 REGISTERS = 32
+MODERATE = 8.0  # bits by which multiples that are moved may shift what they multiply
 
 
 class UnsupportedError(Exception):
@@ -115,7 +120,7 @@ class _Compiler:
             return b.scaled(a.c1)
         if b.register is None:
             return a.scaled(b.c1)
-        if a.c1 == 0 and b.c1 == 0:
+        if a.c1 == 0 and b.c1 == 0 and _is_moderate(a.c0) and _is_moderate(b.c0):
             return self.emit("mul", a.register, b.register).scaled(a.c0 * b.c0)
         return self.emit("mul", self.register(a), self.register(b))
 
@@ -127,9 +132,14 @@ class _Compiler:
         exponent = {"recip": -1.0, "sqrt": 0.5}.get(node.op, node.constants[0] if node.constants else None)
         if node.op == "bessel":
             raise UnsupportedError("Matern with this nu needs a Bessel function")
-        if exponent is not None and a.c1 == 0 and a.c0 > 0:  # homogeneous: the factor comes out
-            return self.emit(node.op, a.register, 0, exponent).scaled(a.c0**exponent)
+        if exponent is not None and a.c1 == 0 and a.c0 > 0 and _is_moderate(a.c0, exponent):
+            return self.emit(node.op, a.register, 0, exponent).scaled(a.c0**exponent)  # homogeneous: it comes out
         return self.emit(node.op, self.register(a), 0, exponent if exponent is not None else 1.0)
+
+
+def _is_moderate(factor: float, exponent: float = 1.0) -> bool:
+    """Whether a factor may be moved without numbers leaving the range that they are in with it."""
+    return factor != 0 and abs(math.log2(abs(factor)) * exponent) <= MODERATE
 
 
 def anonymous(expression: Expression) -> Expression:
@@ -200,6 +210,22 @@ def lower(expression: Expression) -> Program:
         tuple(compiler.sides["right"]),
         tuple(_allocate(compiler.code, len(compiler.statistics))),
     )
+
+
+def decline_outside(expression: Expression, bounds: Mapping[Any, Bounds], dtype: Any) -> None:
+    """Raise :class:`UnsupportedError` if numbers on the way to the result may leave the range of a type.
+
+    Parameters
+    ----------
+    expression : Expression
+        The formula that was lowered, without names.
+    bounds : mapping
+        The sizes of its statistics; those of one point only, which are computed elsewhere, count as 1.
+    dtype : dtype
+        The type of the arithmetic.
+    """
+    if leaves_range(expression, lambda statistic: bounds.get(statistic, Bounds(0.0, 0.0)), dtype):
+        raise UnsupportedError(f"numbers on the way to the result leave the range of {np.dtype(dtype)}")
 
 
 def _native_statistic(statistic: Statistic) -> VectorStatistic:

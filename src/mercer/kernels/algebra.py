@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from .base import ATOM, Kernel
-from .expression import Expression, inverse_norms
+from .expression import Expression
+from .normalization import normalised
 from .pair import Pair
 from .parameters import check_finite, check_integer, check_positive, show
 from .theorem import Theorem
@@ -295,8 +296,7 @@ class Normalized(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """Divide by the norms of the features."""
-        inner = pair.of("kernel")
-        return inner * inverse_norms(inner)  # in this order the matrix is exactly symmetric
+        return normalised(pair.of("kernel"))
 
     def theorem(self) -> Theorem | None:
         """Features of unit length."""

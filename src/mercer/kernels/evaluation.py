@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from .data import Rows, length, pick, result_dtype, same_columns
 from .expression import Diagonal, Expression, Stat, evaluate, nodes
+from .ranges import leaves_range, sizes
 from .statistics import Prepared, Statistic
 
 if TYPE_CHECKING:
@@ -49,9 +51,10 @@ class Evaluation:
         self._data: dict[Statistic, tuple[Prepared, Prepared]] = {}
         self._diagonals: dict[Diagonal, np.ndarray] = {}
 
-    def of(self, expression: Expression) -> Evaluation:
-        """Return the evaluation of another expression on the same data."""
-        return Evaluation(expression, self._X, None if self.symmetric else self._Z, self.name, self._precision)
+    def of(self, expression: Expression, dtype: Any = None) -> Evaluation:
+        """Return the evaluation of another expression on the same data, perhaps in another precision."""
+        Z = None if self.symmetric else self._Z
+        return Evaluation(expression, self._X, Z, self.name, self._precision if dtype is None else dtype)
 
     @cached_property
     def distances(self) -> Distances:
@@ -70,16 +73,42 @@ class Evaluation:
             self._data[statistic] = statistic.prepare(self._X, self._Z, self._precision)
         return self._data[statistic]
 
+    @cached_property
+    def _wide(self) -> Evaluation | None:
+        """The same in extended precision, whose range is wider too, where the machine has it."""
+        wider = self._precision == np.float64 and np.finfo(np.longdouble).maxexp > np.finfo(np.float64).maxexp
+        return self.of(self.expression, np.longdouble) if wider else None
+
+    @cached_property
+    def leaves_range(self) -> bool:
+        """Whether float64 is too narrow for numbers on the way to the result."""
+        return leaves_range(self.expression, lambda stat: sizes(stat, *self.prepare(stat)), self._precision)
+
+    def _through(self, compute: Callable[[Evaluation], np.ndarray]) -> np.ndarray:
+        """Compute in this precision, and in the wider one where this one loses numbers."""
+        if self._wide is None:
+            return self._finish(compute(self))
+        if not self.leaves_range:
+            values = compute(self)
+            with np.errstate(over="ignore"):
+                result = np.array(values, dtype=self.dtype)
+            if np.isfinite(result).all():
+                return result
+        return self._finish(compute(self._wide))
+
     def diag(self) -> np.ndarray:
         """Values of the expression at (x, x) for all x in X."""
-        return self._finish(self._diagonal(self.expression, 0))
+        return self._through(lambda evaluation: evaluation._diagonal(self.expression, 0))
 
     def tile(self, rows: Any, columns: slice) -> np.ndarray:
         """Return one tile of the matrix; ``rows`` may be a slice or an array of positions."""
+        return self._through(lambda evaluation: evaluation._tile(rows, columns))
 
+    def _tile(self, rows: Any, columns: slice) -> np.ndarray:
         def statistic(stat: Statistic) -> np.ndarray:
             A, B = self.prepare(stat)
-            return stat.block(A[rows] if isinstance(rows, slice) else pick(A, rows), B[columns])
+            block = stat.block(A[rows] if isinstance(rows, slice) else pick(A, rows), B[columns])
+            return block if self._precision == np.float64 else block.astype(self._precision, copy=False)
 
         def diagonal(node: Diagonal) -> np.ndarray:
             values = self.diagonal(node)
@@ -87,7 +116,7 @@ class Evaluation:
 
         count = len(range(*rows.indices(self.shape[0]))) if isinstance(rows, slice) else len(rows)
         width = len(range(*columns.indices(self.shape[1])))
-        return self._finish(np.broadcast_to(evaluate(self.expression, statistic, diagonal), (count, width)))
+        return np.broadcast_to(evaluate(self.expression, statistic, diagonal), (count, width))
 
     def dense(self) -> np.ndarray:
         """Return the whole matrix; a square one is computed on and above the diagonal only."""
@@ -110,12 +139,16 @@ class Evaluation:
 
     def one_sided(self, expression: Expression, side: int) -> np.ndarray:
         """Values of an expression of diagonal nodes only, along side 0 (X) or 1 (Z)."""
-        return np.broadcast_to(evaluate(expression, _no_statistic, self.diagonal), (self.shape[side],))
+
+        def values(evaluation: Evaluation) -> np.ndarray:
+            return np.broadcast_to(evaluate(expression, _no_statistic, evaluation.diagonal), (self.shape[side],))
+
+        return values(self if self._wide is None or not self.leaves_range else self._wide)
 
     def _diagonal(self, expression: Expression, side: int) -> np.ndarray:
         values = evaluate(
             expression,
-            lambda stat: stat.diag(self.prepare(stat)[side]),
+            lambda stat: np.asarray(stat.diag(self.prepare(stat)[side]), dtype=self._precision),
             lambda node: self._diagonal(node.inner, side),
         )
         return np.broadcast_to(values, (self.shape[side],))

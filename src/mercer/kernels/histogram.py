@@ -34,6 +34,7 @@ class ChiSquare(Histogram):
     """Σ_d (x_d − z_d)² / (x_d + z_d)."""
 
     native = "chi2"
+    degree = 1.0
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(a − b)² / (a + b), 0 where both are 0."""
@@ -46,6 +47,7 @@ class Minimum(Histogram):
     """Σ_d min(x_d, z_d)."""
 
     native = "min"
+    degree = 1.0
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """min(a, b)."""

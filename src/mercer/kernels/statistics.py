@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from .data import Rows, View, as_matrix
-from .expression import Const, Expression, Param, Stat
+from .expression import Const, Diagonal, Expression, Param, Stat
 
 if TYPE_CHECKING:
     from .base import ObjectKernel
@@ -59,6 +59,10 @@ class Statistic:
         """Return s(x, x) + s(z, z) − 2 s(x, z) for every pair, by differences of points where there is such a form."""
         return self.diag(A)[:, None] + self.diag(B)[None, :] - 2.0 * self.block(A, B)
 
+    def apart_formula(self) -> Expression:
+        """Return s(x, x) + s(z, z) − 2 s(x, z) as an expression."""
+        return Diagonal("left", Stat(self)) + Diagonal("right", Stat(self)) - 2.0 * Stat(self)
+
     def rise(self, A: Prepared, B: Prepared) -> np.ndarray | float:
         """Return s(x, x) − s(z, z) for every pair, by differences of points where there is such a form."""
         return self.diag(A)[:, None] - self.diag(B)[None, :]
@@ -77,6 +81,7 @@ class VectorStatistic(Statistic):
     """A statistic of numeric vectors; ``native`` is its name in the compiled core, where it has one."""
 
     native: ClassVar[str | None] = None
+    degree: ClassVar[float | str] = ""  # how it grows: with the "product" of both points, or a power
     takes_sparse: ClassVar[bool] = False
     centred: ClassVar[bool] = False  # whether only differences of points matter
     direct_form: ClassVar[bool] = False  # whether these differences are formed first, so that a shift gains no digits
@@ -119,6 +124,7 @@ class Dot(VectorStatistic):
     """xᵀz."""
 
     native = "dot"
+    degree = "product"
     takes_sparse = True
 
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
@@ -133,9 +139,77 @@ class Dot(VectorStatistic):
         """‖x − z‖²."""
         return _squared_differences(A, B)
 
+    def apart_formula(self) -> Expression:
+        """‖x − z‖²."""
+        return Stat(SquaredDistance(self.view, self.owner))
+
     def rise(self, A: Prepared, B: Prepared) -> np.ndarray | float:
         """(x − z)ᵀ(x + z)."""
         return super().rise(A, B) if sparse.issparse(A) else sum_of_terms(lambda a, b: (a - b) * (a + b), A, B)
+
+
+@dataclass(frozen=True)
+class UnitDot(Dot):
+    """xᵀz / ‖x‖‖z‖, of rows that have unit length, or are 0."""
+
+    degree = ""
+
+    def transform(self, A: Any) -> Any:
+        """Divide by the largest entry, then by the norm, so that no square leaves the range of numbers."""
+        if sparse.issparse(A):
+            A = sparse.csr_array(A)
+            largest = abs(A).max(axis=1).toarray().ravel()
+            A = sparse.csr_array(sparse.diags_array(_inverse(largest)) @ A)
+            return sparse.csr_array(sparse.diags_array(_inverse(np.sqrt(_squared_norms(A)))) @ A)
+        A = A / np.where(largest := np.abs(A).max(axis=1, keepdims=True), largest, 1.0)
+        norms = np.sqrt(_squared_norms(A))[:, None]
+        return A / np.where(norms, norms, 1.0)
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Ones, and zeros for rows of zeros."""
+        return (_squared_norms(A) > 0).astype(A.dtype)
+
+    def direct(self) -> Statistic:
+        """The angle between points as they are."""
+        return DirectUnitDot(self.view, self.owner)
+
+    def apart_formula(self) -> Expression:
+        """As of any statistic."""
+        return Statistic.apart_formula(self)
+
+    def rise(self, A: Prepared, B: Prepared) -> np.ndarray | float:
+        """1 or 0 each."""
+        return Statistic.rise(self, A, B)
+
+
+@dataclass(frozen=True)
+class DirectUnitDot(UnitDot):
+    """xᵀz / ‖x‖‖z‖ with distances from differences of the points themselves, where their sizes are alike."""
+
+    def transform(self, A: Any) -> Any:
+        """The points as they are."""
+        return A
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Dot products of unit rows."""
+        return super().block(*(UnitDot.transform(self, side) for side in (A, B)))
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Ones, and zeros for rows of zeros."""
+        return super().diag(UnitDot.transform(self, A))
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """(‖x − z‖² − (‖x‖ − ‖z‖)²) / ‖x‖‖z‖."""
+        units = [UnitDot.transform(self, side) for side in (A, B)]
+        unit = super().apart(*units)
+        if sparse.issparse(A):
+            return unit
+        _, exponent = np.frexp(max(np.abs(A).max(), np.abs(B).max()))
+        A, B = np.ldexp(A, -exponent), np.ldexp(B, -exponent)  # a power of 2 rounds nothing
+        left, right = np.sqrt(_squared_norms(A))[:, None], np.sqrt(_squared_norms(B))[None, :]
+        gap = Dot.rise(self, A, B) / (left + right)
+        apart = (Dot.apart(self, A, B) - gap * gap) / (left * right)
+        return np.where(np.minimum(left, right) > 1e-100, apart, unit)
 
 
 @dataclass(frozen=True)
@@ -187,6 +261,7 @@ class SquaredDistance(Scaled):
     takes_sparse = True
     centred = True
     order = 2
+    degree = 2.0
 
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """‖a‖² + ‖b‖² − 2aᵀb, with pairs so close that this cancels computed again by differences."""
@@ -238,6 +313,7 @@ class AbsoluteDistance(CoordinateSum, Scaled):
     """‖x − z‖₁."""
 
     native = "absdist"
+    degree = 1.0
     centred = True
     direct_form = True
 
@@ -308,6 +384,10 @@ def _squared_differences(A: Prepared, B: Prepared) -> np.ndarray:
         return _close_pairs(A, B)
     with np.errstate(over="ignore"):
         return sum_of_terms(lambda a, b: (a - b) ** 2, A, B)
+
+
+def _inverse(sizes: np.ndarray) -> np.ndarray:
+    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
 
 
 def _dense(product: Any) -> np.ndarray:
