@@ -60,6 +60,7 @@ class NativeBackend:
         self.plan = _native.Plan(*self._arrays, self._code)
         self._features = sum(A.shape[1] for _, A, _ in statistics)
         self.held = sum(2 * A.nbytes if B is None else A.nbytes + 2 * B.nbytes for _, A, B in statistics)
+        self.scratch = 0
         self.entry_bytes = self.dtype.itemsize
 
     def tile(self, rows: Any, columns: slice) -> np.ndarray:

@@ -9,6 +9,7 @@ such as the norms in ``k.normalize()``, become vectors computed once.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
@@ -288,4 +289,13 @@ def _operands(step: Instruction) -> tuple[int, ...]:
 
 def entry_width(expression: Expression) -> int:
     """Return how many matrices of the tile's size the NumPy evaluation may hold at once."""
-    return 4 + sum(isinstance(node, Call | Stat) for node in nodes(expression))
+    order = list(nodes(expression, is_diagonal))
+    readers = Counter(arg for node in order if isinstance(node, Call) for arg in node.args)
+    most = held = 0
+    for node in order:
+        held += isinstance(node, Call | Stat)
+        most = max(most, held)
+        for arg in node.args if isinstance(node, Call) else ():
+            readers[arg] -= 1
+            held -= not readers[arg] and isinstance(arg, Call | Stat)
+    return 4 + most

@@ -267,6 +267,10 @@ class ObjectKernel(Kernel):
         """Return the values for every object of A with itself."""
         return np.array([self.block(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
 
+    def scratch(self, A: Prepared, B: Prepared) -> int:
+        """Return the bytes that a block of any rows takes while it is computed, beside its own entries."""
+        return 0
+
     def block_distance(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Return k(x, x) + k(z, z) − 2 k(x, z) for every pair; redefine it where there is a form that cancels less."""
         return self.block_diag(A)[:, None] + self.block_diag(B)[None, :] - 2.0 * self.block(A, B)

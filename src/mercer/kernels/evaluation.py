@@ -65,7 +65,12 @@ class Evaluation:
 
     def prepared(self) -> list[tuple[Prepared, Prepared]]:
         """Prepare the data for every statistic now, rather than when a tile needs it."""
-        return [self.prepare(node.statistic) for node in nodes(self.expression) if isinstance(node, Stat)]
+        return list(self.prepared_by().values())
+
+    def prepared_by(self) -> dict[Statistic, tuple[Prepared, Prepared]]:
+        """Return the data of both sides for every statistic."""
+        found = [node.statistic for node in nodes(self.expression) if isinstance(node, Stat)]
+        return {statistic: self.prepare(statistic) for statistic in found}
 
     def prepare(self, statistic: Statistic) -> tuple[Prepared, Prepared]:
         """Return the data of both sides in the form that a statistic takes."""

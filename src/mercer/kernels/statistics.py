@@ -67,6 +67,10 @@ class Statistic:
         """Return s(x, x) − s(z, z) for every pair, by differences of points where there is such a form."""
         return self.diag(A)[:, None] - self.diag(B)[None, :]
 
+    def scratch(self, A: Prepared, B: Prepared) -> int:
+        """Return the bytes that a block of any rows takes while it is computed, beside its own entries."""
+        return 0
+
     def parameters(self) -> tuple[Param, ...]:
         """Return the hyperparameters inside the statistic."""
         return ()
@@ -113,6 +117,10 @@ class VectorStatistic(Statistic):
 
     def check(self, A: Any) -> None:
         """Raise if the data lies outside the domain of the statistic."""
+
+    def width(self, d: int) -> int:
+        """Return the number of columns that data with d of them is transformed to."""
+        return d
 
     def transform(self, A: Any) -> Any:
         """Map the data once, before any pair is formed."""
@@ -344,6 +352,10 @@ class Block(Statistic):
     def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Return the kernel's own distances."""
         return self.kernel.block_distance(A, B)
+
+    def scratch(self, A: Prepared, B: Prepared) -> int:
+        """Return the kernel's own need of memory."""
+        return self.kernel.scratch(A, B)
 
 
 def middle(some: np.ndarray) -> np.ndarray:

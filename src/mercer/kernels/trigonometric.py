@@ -110,6 +110,10 @@ class CircleDot(VectorStatistic):
         """(cos θx, sin θx) for all frequencies and coordinates."""
         return on_circles(A, self.frequencies)
 
+    def width(self, d: int) -> int:
+        """A cosine and a sine for each frequency and coordinate."""
+        return 2 * len(self.frequencies) * d
+
     block = Dot.block
     diag = Dot.diag
 
@@ -146,6 +150,10 @@ class CircleDistance(Scaled):
         if self.column is not None:
             pairs = pairs[:, :, [self.column]]
         return pairs.reshape(len(A), -1)
+
+    def width(self, d: int) -> int:
+        """A cosine and a sine for each coordinate."""
+        return 2 * d
 
     block = SquaredDistance.block
     diag = SquaredDistance.diag
