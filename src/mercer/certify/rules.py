@@ -88,7 +88,7 @@ def _derive(kernel: Kernel, dim: int | None) -> Theorem | None:
 
 def _lemmas(kernel: Kernel, dim: int | None) -> dict[str, Lemma]:
     if isinstance(kernel, On):
-        dim = len(kernel.chosen())
+        dim = kernel.width(dim)
     elif isinstance(kernel, After):
         dim = None  # nothing is known about the images
     found = {}

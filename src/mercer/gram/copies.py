@@ -27,7 +27,7 @@ def copied_bytes(expression: Expression, X: Rows, Z: Rows | None, itemsize: int)
         for side in sides:
             count, width = length(side), _columns(side)
             for step in statistic.view.steps:
-                width = len(step.columns) if isinstance(step, Columns) else 0
+                width = (len(step.columns) or width) if isinstance(step, Columns) else 0
             kept += count * statistic.width(width) * itemsize
             working = max(working, count * width * WORKING)
     return kept + working

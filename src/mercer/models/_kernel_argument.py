@@ -38,7 +38,7 @@ from mercer.kernels import (
     Precomputed,
     Sigmoid,
 )
-from mercer.kernels.data import Rows, length, pick
+from mercer.kernels.data import Rows, length, pick, refuse_masked
 
 NAMES = ("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
 SAMPLE = 50  # objects a kernel on objects is examined at
@@ -243,6 +243,7 @@ def checked_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any
         return checked_tensor(estimator, X, reset=reset)
     if isinstance(kernel, Kernel):
         return checked_objects(estimator, X, kernel, reset=reset)
+    refuse_masked(X, type(estimator).__name__)
     return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
 
 
