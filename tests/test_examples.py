@@ -54,9 +54,9 @@ def test_5_one_frequency_is_a_sum_of_cosines_of_differences():
 
 
 def test_5_four_frequencies():
-    expected = sum(np.cos(2 * np.pi * m / 4 * DIFFERENCES) for m in (1, 2, 3, 4)).sum(-1)
+    expected = sum(np.cos(2 * np.pi * m / 4 * DIFFERENCES) for m in (0, 1, 2, 3, 4)).sum(-1)
     np.testing.assert_allclose(Fourier(order=4)(X, Z), expected, rtol=0, atol=1e-13)
-    assert Fourier(order=4)(X, Z)[0, 1] == pytest.approx(12, abs=1e-14)  # x = z: 4 in each of 3 dimensions
+    assert Fourier(order=4)(X, Z)[0, 1] == pytest.approx(15, abs=1e-14)  # x = z: 5 in each of 3 dimensions
 
 
 def test_5_the_limit_and_its_value_where_x_is_z():

@@ -24,11 +24,13 @@ from mercer.kernels import (
     Linear,
     Matern,
     Overlap,
+    PartialTree,
     Periodic,
     Polynomial,
     RationalQuadratic,
     Sigmoid,
     Sinc,
+    Subsequence,
     exp,
 )
 from mercer.testing import check_gram
@@ -279,7 +281,7 @@ def test_the_product_stays_inside_the_budget(backend):
 
 def test_a_budget_below_one_row_is_refused_with_the_numbers():
     with pytest.raises(MemoryBudgetError, match=r"one row of the 53 × 53 Gram matrix needs .* the memory budget is"):
-        Gram(Gaussian(), X, memory=500)
+        Gram(Gaussian(), X, memory=3600)
 
 
 def test_a_dense_matrix_beyond_the_budget_is_refused_before_allocating():
@@ -312,3 +314,51 @@ def test_wrong_arguments_say_what_was_expected():
 def test_one_point_and_constant_columns_are_fine():
     np.testing.assert_array_equal(Gram(Gaussian(), [[1.0, 2.0]]).dense(), [[1.0]])
     np.testing.assert_array_equal(Gram(Gaussian(), np.ones((4, 3))) @ np.ones(4), np.full(4, 4.0))
+
+
+def chain(length):
+    tree = "leaf"
+    for _ in range(length):
+        tree = ("node", tree)
+    return tree
+
+
+@pytest.mark.parametrize("kernel", [PartialTree(), 2.0 * PartialTree().normalize(), PartialTree() + Constant(1.0)])
+def test_the_scratch_of_trees_is_counted_before_it_is_taken(kernel):
+    trees = [chain(3000), chain(2900)]
+    with pytest.raises(MemoryBudgetError, match=r"needs \d+.* MB, but the memory budget is 5.0 MB"):
+        Gram(kernel, trees, memory="5MB")
+    assert Gram(kernel, trees, memory="200MB").shape == (2, 2)
+
+
+def test_the_scratch_of_subsequences_is_counted():
+    texts = ["ab" * 20_000, "ba" * 20_000]
+    with pytest.raises(MemoryBudgetError, match=r"the memory budget is 5\.0 MB"):
+        Gram(Subsequence(20), texts, memory="5MB")
+    assert Gram(Subsequence(3), ["abc", "abd"], memory="5MB").dense().shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(), Linear() + Gaussian([1.0] * 50), Fourier(20), Sinc(), Gaussian().on([0])]
+)
+@pytest.mark.parametrize("backend", ["auto", "numpy"])
+def test_the_data_is_not_copied_before_the_budget_is_asked(kernel, backend):
+    X = np.zeros((20_000, 50))
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryBudgetError, match=r"the memory budget is 200\.0 KB"):
+            Gram(kernel, X, backend=backend, memory="200KB")
+        assert tracemalloc.get_traced_memory()[1] < 4e5
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_numpy_backend_holds_few_matrices_of_a_long_sum_at_once():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    long = sum((Linear() ** (i % 3 + 1) * Sinc() for i in range(200)), Constant(1.0))
+    tracemalloc.start()
+    try:
+        long(X)
+        assert tracemalloc.get_traced_memory()[1] < 60 * 8 * 300**2
+    finally:
+        tracemalloc.stop()

@@ -145,7 +145,7 @@ ZOO = [
     _real("Cosine", Cosine(1.7), lambda x, z: float(np.cos(1.7 * (x - z)).sum()), shifts=True),
     _real(
         "Fourier", Fourier(5),
-        lambda x, z: sum(math.cos(2 * math.pi * m / 5 * t) for m in range(1, 6) for t in x - z), shifts=True,
+        lambda x, z: sum(math.cos(2 * math.pi * m / 5 * t) for m in range(6) for t in x - z), shifts=True,
     ),
     _real(
         "Sinc", Sinc(),

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+from mercer.gram import Gram
 from mercer.kernels import Gaussian, Overlap
 
 ROWS = [["red", "round", 1], ["red", "square", 2], ["blue", "round", 2]]
@@ -104,3 +105,11 @@ def test_data_that_is_no_table_is_refused():
         Overlap()(sparse.csr_array(np.eye(2)))
     with pytest.raises(ValueError, match=r"needs a table of shape \(points, columns\), got shape \(2, 2, 2\)"):
         Overlap()(np.ones((2, 2, 2)))
+
+
+@pytest.mark.parametrize("kind", [np.array, list, pd.DataFrame, lambda X: pd.DataFrame(X).assign(share=0.5)])
+def test_large_whole_numbers_are_told_apart(kind):
+    X = kind([[2**53], [2**53 + 1], [2**53]])
+    agreeing = Overlap()(X)
+    assert agreeing[0, 0] == agreeing[0, 2] == agreeing[0, 1] + 1
+    np.testing.assert_array_equal(Gram(Overlap(), X).dense(), agreeing)

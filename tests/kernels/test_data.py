@@ -1,11 +1,18 @@
 """What kernels are given, and the little functions that look at it."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
 
+from mercer import Gram, KernelRidge
+from mercer.certify import Proved
+from mercer.expressions import parse_kernel
+from mercer.features import Nystroem, Trigonometric
+from mercer.kernels import Custom, Gaussian, GlobalAlignment, Linear, MeanEmbedding, Overlap, Polynomial
 from mercer.kernels.data import (
     Columns,
     View,
@@ -151,3 +158,100 @@ def test_the_numeric_part_of_a_mixed_table_is_numeric():
 def test_long_texts_are_cut():
     assert short([1, 2]) == "[1, 2]"
     assert len(short(list(range(1000)))) == 80
+
+
+MASKED = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda X: Linear()(X),
+        lambda X: Linear()(np.ones((2, 2)), X),
+        lambda X: Gaussian().distance(X),
+        lambda X: Linear().diag(X),
+        lambda X: Gram(Linear(), X),
+        lambda X: Overlap()(X),
+        lambda X: Linear().on([0])(X),
+        lambda X: Linear().after(lambda x: x)(X),
+        lambda X: Linear()(list(X)),
+        lambda X: MeanEmbedding(Linear())([X]),
+        lambda X: GlobalAlignment()([X, X]),
+        lambda X: Linear().feature_map(2).transform(X),
+        lambda X: Trigonometric().fit(X),
+        lambda X: Nystroem(Gaussian(), n_components=1).fit(X),
+        lambda X: Custom(lambda x, z: 1.0)(X),
+        lambda X: KernelRidge().fit(X, [0.0, 1.0]),
+    ],
+)
+def test_masked_entries_are_refused_wherever_rows_are_read(read):
+    with pytest.raises(ValueError, match=r"some of the array are masked; fill them with X\.filled"):
+        read(MASKED)
+
+
+def test_a_masked_array_without_masked_entries_is_an_array():
+    X = np.ma.array([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(Linear()(X), Linear()(np.asarray(X)))
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [(slice(1, None), [1, 2, 3]), (slice(None), [0, 1, 2, 3]), (slice(None, -1), [0, 1, 2]), (slice(-2, None), [2, 3]),
+     (slice(None, None, 2), [0, 2]), (slice(None, None, -1), [3, 2, 1, 0]), (slice(1, 3), [1, 2])],
+    ids=repr,
+)  # fmt: skip
+def test_slices_of_columns_may_be_open(columns, expected):
+    X = np.random.default_rng(0).normal(size=(5, 4))
+    kernel, same = Polynomial(2).on(columns), Polynomial(2).on(expected)
+    np.testing.assert_array_equal(kernel(X), same(X))
+    np.testing.assert_array_equal(Gram(kernel, X).dense(), Gram(same, X).dense())
+    np.testing.assert_array_equal(kernel(pd.DataFrame(X, columns=list("abcd"))), same(X))
+    np.testing.assert_array_equal(kernel(sparse.csr_array(X)), same(sparse.csr_array(X)))
+    assert kernel.feature_dim(4) == same.feature_dim(4)
+    np.testing.assert_array_equal(kernel.feature_map(4).transform(X), same.feature_map(4).transform(X))
+    assert parse_kernel(repr(kernel)) == kernel
+    assert pickle.loads(pickle.dumps(kernel)) == kernel
+    assert hash(kernel) == hash(Polynomial(2).on(columns))
+    assert isinstance(kernel.certificate(), Proved)
+    assert isinstance(kernel.certificate(dim=4), Proved)
+
+
+def test_an_open_slice_that_leaves_no_column_says_so():
+    with pytest.raises(ValueError, match="the slice leaves none of the 2 columns"):
+        Linear().on(slice(2, None))(np.eye(2))
+    with pytest.raises(TypeError, match="columns must be positions or names"):
+        Linear().on(slice(0, 3, 0))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x - x[0],
+        lambda x: x - x.mean(axis=0),
+        lambda x: x - np.median(x, axis=0),
+        lambda x: np.sort(x, axis=0),
+        lambda x: np.cumsum(x, axis=0),
+        lambda x: x / np.abs(x).max(),
+        lambda x: x - x[-1],
+        lambda x: np.roll(x, 1, axis=0),
+        lambda x: sparse.csr_array(x - x.mean(axis=0)) if x.ndim == 2 else x - x.mean(),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_functions_of_a_whole_collection_are_called_object_by_object(function, seed):
+    X = np.random.default_rng(seed).normal(size=(9, 2))
+    X[-1], X[4] = X[0], X[0]  # the ends agree
+    expected = np.stack([np.ravel(function(x)) for x in X])
+    np.testing.assert_allclose(Linear().after(function)(X), expected @ expected.T, atol=1e-12)
+
+
+def test_functions_of_rows_are_still_called_once_on_all_of_them():
+    calls = []
+
+    def squares(x):
+        calls.append(np.shape(x))
+        return np.atleast_2d(x) ** 2 if np.ndim(x) == 1 else x**2
+
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    np.testing.assert_allclose(Linear().after(squares)(X), X**2 @ (X**2).T)
+    assert len(calls) < 50

@@ -8,7 +8,9 @@ from scipy import sparse
 from scipy.integrate import quad
 from sklearn.gaussian_process.kernels import ExpSineSquared
 
+from mercer.gram import Gram
 from mercer.kernels import Cosine, Fourier, Periodic, Sinc
+from mercer.testing import check_kernel
 
 
 @pytest.mark.parametrize("period", [0.7, 1.0, 5.0])
@@ -44,7 +46,7 @@ def test_a_tiny_length_scale_tells_all_points_of_a_period_apart():
 
 
 def test_fourier_is_a_sum_of_cosines(points, others):
-    expected = sum(Cosine(2 * math.pi * (m + 1) / 7) for m in range(7))(points, others)
+    expected = sum(Cosine(2 * math.pi * m / 7) for m in range(8))(points, others)
     np.testing.assert_allclose(Fourier(7)(points, others), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -65,10 +67,14 @@ def test_waves_refuse_sparse_data(kernel):
         kernel(sparse.csr_array(np.eye(3)))
 
 
-@pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf, "1"], ids=repr)
-def test_frequencies_and_periods_are_positive(value):
-    with pytest.raises(ValueError, match="Cosine: frequency must be a positive finite number, got"):
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, "1"], ids=repr)
+def test_frequencies_are_not_negative(value):
+    with pytest.raises(ValueError, match="Cosine: frequency must be a finite number that is not negative, got"):
         Cosine(value)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf, "1"], ids=repr)
+def test_periods_are_positive(value):
     with pytest.raises(ValueError, match="Periodic: period must be a positive finite number, got"):
         Periodic(period=value)
     with pytest.raises(ValueError, match="Periodic: length_scale must be a positive"):
@@ -84,3 +90,17 @@ def test_the_order_is_a_whole_number(order):
 def test_there_is_one_length_scale_or_one_for_each_feature(points):
     with pytest.raises(ValueError, match="has 2 length scales but the data has 3 features"):
         Periodic([1.0, 2.0])(points)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_frequency_zero_is_the_number_of_inputs(d):
+    X = np.random.default_rng(d).normal(size=(4, d))
+    kernel = Cosine(0)
+    np.testing.assert_array_equal(kernel(X), np.full((4, 4), float(d)))
+    np.testing.assert_array_equal(Gram(kernel, X).dense(), np.full((4, 4), float(d)))
+    np.testing.assert_array_equal(kernel.gradient(X)["frequency"], np.zeros((4, 4)))
+    np.testing.assert_allclose((Fourier(5) - kernel)(X), sum(Cosine(2 * np.pi * m / 5) for m in range(1, 6))(X))
+    features = kernel.feature_map(d).transform(X)
+    assert features.shape[1] == kernel.feature_dim(d) == 2 * d
+    np.testing.assert_array_equal(features @ features.T, kernel(X))
+    check_kernel(kernel, X)

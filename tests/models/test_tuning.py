@@ -126,5 +126,5 @@ def test_constant_features_start_from_a_length_scale_of_one_each():
 def test_length_scales_spread_only_where_a_kernel_looks_at_all_features():
     kernel = per_feature(Gaussian(2.0) + Matern().on([0, 1]) * Gaussian([1.0, 2.0, 3.0]), 3)
     assert kernel == Gaussian([2.0] * 3) + Matern().on([0, 1]) * Gaussian([1.0, 2.0, 3.0])
-    assert length_scale_of(kernel) == [2.0] * 3
+    assert list(length_scale_of(kernel)) == [2.0] * 3
     assert length_scale_of(Linear()) is None

@@ -53,9 +53,7 @@ def features_inside(kernel: Kernel, dim: int | None) -> int | None:
     True
     """
     if type(kernel) is On:
-        columns = kernel.columns
-        known = not isinstance(columns, slice) or (columns.stop is not None and columns.stop >= 0)
-        return len(kernel.chosen()) if known else None
+        return kernel.width(dim)
     return dim if type(kernel) in _POINTWISE else None
 
 

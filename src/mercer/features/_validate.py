@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from mercer.kernels import FromFeatures, Kernel
-from mercer.kernels.data import Rows
+from mercer.kernels.data import Rows, refuse_masked
 from mercer.kernels.expression import Stat, nodes
 from mercer.kernels.pullback import After, On
 
@@ -64,6 +64,7 @@ def checked_objects(estimator: Any, X: Rows, kernel: Kernel, *, reset: bool) -> 
     Vectors are checked by scikit-learn's rules.  Anything else stays as it is, and the kernel says what is wrong with
     it: which objects, or which columns of a frame, may hold what is for each kernel of the composition to know.
     """
+    refuse_masked(X, type(estimator).__name__)  # scikit-learn would bring masked entries back in silence
     if takes_vectors(kernel):
         return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
     if takes_structures(kernel):

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from mercer.kernels.data import Rows
+from mercer.kernels.data import Rows, refuse_masked
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -64,6 +64,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Rows, *, reset: bool) -> Any:
         sparse = "csr" if self._takes_sparse else False
+        refuse_masked(X, type(self).__name__)
         return validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=[np.float64, np.float32])
 
     def _learn(self, X: Any) -> None:

@@ -248,7 +248,7 @@ def _(kernel: Normalized, d: int, X: Rows | None) -> Node:
 
 @build.register
 def _(kernel: On, d: int, X: Rows | None) -> Node:
-    chosen = Chosen(Columns(kernel.chosen(), repr(kernel)))
+    chosen = Chosen(Columns(kernel.chosen(d), repr(kernel)))
     beyond = [c for c in chosen.step.columns if not isinstance(c, str) and not -d <= c < d]
     if beyond:
         raise ValueError(f"{kernel!r}: there is no column {beyond[0]}; the data has {d} columns")

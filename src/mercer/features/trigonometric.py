@@ -72,8 +72,8 @@ def single_wave(n_inputs: int, frequency: float) -> Waves:
 
 
 def harmonics(n_inputs: int, order: int) -> Waves:
-    """Return the features of Σ_l Σ_d cos((2πl/L)(x_d − z_d)), l = 1, …, L."""
-    labels = [f"2π·{i + 1}/{order}" for i in range(order)]
+    """Return the features of Σ_l Σ_d cos((2πl/L)(x_d − z_d)), l = 0, …, L."""
+    labels = [f"2π·{i}/{order}" for i in range(order + 1)]
     return Waves(n_inputs, np.array(FourierKernel(order).frequencies), labels)
 
 
@@ -83,7 +83,7 @@ class Trigonometric(FeatureMap):
     Parameters
     ----------
     frequency : float, default=1.0
-        θ > 0.
+        θ, zero or more.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Trigonometric(FeatureMap):
         self.frequency = frequency
 
     def _learn(self, X: Any) -> None:
-        check_positive(self, "frequency")
+        check_positive(self, "frequency", allow_zero=True)
         self.waves_ = single_wave(X.shape[1], self.frequency)
 
     def _map(self, X: Any) -> Any:
@@ -116,7 +116,7 @@ class Trigonometric(FeatureMap):
 
 
 class Fourier(FeatureMap):
-    """The features φ_L(x) = (cos(2πl/L · x_d), sin(2πl/L · x_d)) for l = 1, …, L and every input.
+    """The features φ_L(x) = (cos(2πl/L · x_d), sin(2πl/L · x_d)) for l = 0, …, L and every input.
 
     Their dot product is Σ_l Σ_d cos((2πl/L)(x_d − z_d)).  Times 2π/L it converges to the kernel of :class:`Sinc`, but
     slowly: the error falls like 1/L.
@@ -124,7 +124,7 @@ class Fourier(FeatureMap):
     Parameters
     ----------
     order : int, default=4
-        L, the number of frequencies.
+        L, which makes L + 1 frequencies and 2(L + 1) features for each input.
 
     Attributes
     ----------
@@ -136,9 +136,9 @@ class Fourier(FeatureMap):
     >>> from mercer.features import Fourier
     >>> phi = Fourier(order=2).fit([[0.0]])
     >>> phi.get_feature_names_out().tolist()
-    ['cos(2π·1/2 x0)', 'cos(2π·2/2 x0)', 'sin(2π·1/2 x0)', 'sin(2π·2/2 x0)']
+    ['cos(2π·0/2 x0)', 'cos(2π·1/2 x0)', 'cos(2π·2/2 x0)', 'sin(2π·0/2 x0)', 'sin(2π·1/2 x0)', 'sin(2π·2/2 x0)']
     >>> phi.transform([[0.5]]).round(4)
-    array([[ 0., -1.,  1.,  0.]])
+    array([[ 1.,  0., -1.,  0.,  1.,  0.]])
     """
 
     def __init__(self, order: int = 4) -> None:

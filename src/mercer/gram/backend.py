@@ -16,6 +16,7 @@ class Backend(Protocol):
     symmetric: bool
     dtype: np.dtype[Any]
     held: int  # bytes kept for as long as the Gram lives
+    scratch: int  # bytes that computing a tile takes, however small it is
     entry_bytes: int  # bytes a tile takes for each of its entries while it is computed
 
     def tile(self, rows: Any, columns: slice) -> np.ndarray:

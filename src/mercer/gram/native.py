@@ -12,8 +12,9 @@ from mercer.kernels.data import Rows
 from mercer.kernels.evaluation import Evaluation, check_overflow
 from mercer.kernels.expression import Expression
 from mercer.kernels.processors import default_threads
+from mercer.kernels.ranges import sizes
 
-from .program import UnsupportedError, lower
+from .program import UnsupportedError, anonymous, decline_outside, lower
 
 FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
 NARROW = 8  # features up to which a tile is computed sooner than turned over
@@ -42,13 +43,16 @@ class NativeBackend:
         self.shape, self.symmetric = reference.shape, reference.symmetric
         self.dtype: np.dtype[Any] = reference.dtype if dtype is None else np.dtype(dtype)
         statistics = []
+        bounds = {}
         for statistic in program.statistics:
             A, B = statistic.prepare(X, X if Z is None else Z, self.dtype)
             if sparse.issparse(A):
                 raise UnsupportedError("the data is sparse")
+            bounds[statistic] = sizes(statistic, A, B)
             A = np.ascontiguousarray(A)
             assert statistic.native is not None  # lower() has seen to it
             statistics.append((statistic.native, A, None if self.symmetric else np.ascontiguousarray(B)))
+        decline_outside(anonymous(expression), bounds, self.dtype)
         left = [np.ascontiguousarray(reference.one_sided(node, 0), dtype=self.dtype) for node in program.left]
         right = [np.ascontiguousarray(reference.one_sided(node, 1), dtype=self.dtype) for node in program.right]
         self._arrays: _Arrays = statistics, left, right
@@ -56,6 +60,7 @@ class NativeBackend:
         self.plan = _native.Plan(*self._arrays, self._code)
         self._features = sum(A.shape[1] for _, A, _ in statistics)
         self.held = sum(2 * A.nbytes if B is None else A.nbytes + 2 * B.nbytes for _, A, B in statistics)
+        self.scratch = 0
         self.entry_bytes = self.dtype.itemsize
 
     def tile(self, rows: Any, columns: slice) -> np.ndarray:

@@ -30,6 +30,7 @@ class NumpyBackend:
         self.dtype: np.dtype[Any] = self._evaluation.dtype
         arrays = {id(a): a for pair in self._evaluation.prepared() for a in pair}
         self.held = sum(getattr(a, "nbytes", 0) for a in arrays.values())
+        self.scratch = max((node.scratch(*pair) for node, pair in self._evaluation.prepared_by().items()), default=0)
         self.entry_bytes = 8 * entry_width(expression)
 
     def tile(self, rows: Any, columns: slice) -> np.ndarray:

@@ -8,12 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, pick
+from mercer.kernels.data import Rows, pick, result_dtype
 from mercer.kernels.evaluation import check_overflow
 from mercer.kernels.expression import Expression
 
 from .backend import Backend
 from .budget import parse_memory, require
+from .copies import copied_bytes
 from .device.tensors import is_tensor
 from .native import NativeBackend
 from .numpy import NumpyBackend
@@ -21,6 +22,7 @@ from .program import UnsupportedError
 
 BackendName = Literal["auto", "numpy", "native", "torch"]
 BackendMaker = Callable[[Backend], Backend]
+FEWER = "give more memory or fewer points"
 TILE_BYTES = 2**26  # a tile larger than this gains nothing
 PARTIAL = 4096  # columns summed in a tile's own precision before they are added up in float64
 
@@ -90,17 +92,18 @@ class Gram:
         self._chosen: np.ndarray | None = None  # which rows of X, if not all
         # What a function made is of these points; parts and the transpose take what they would have taken.
         self._choice: BackendName = "auto" if callable(backend) else backend
-        self._backend = choose_backend(kernel.traced(), X, self._Z, repr(kernel), self._choice, dtype)
+        formula = kernel.traced()
+        kind = result_dtype(X, X if Z is None else Z) if dtype is None else np.dtype(dtype)
+        needed = copied_bytes(formula, X, self._Z, kind.itemsize)
+        require(needed, self.memory, "the copy of the data that the kernel works on", FEWER)
+        self._backend = choose_backend(formula, X, self._Z, repr(kernel), self._choice, dtype)
         if callable(backend):
             self._backend = backend(self._backend)
         self.shape = self._backend.shape
         self.dtype = self._backend.dtype
-        require(
-            self._backend.held + self._backend.entry_bytes * self.shape[1],
-            self.memory,
-            f"the data and one row of the {self.shape[0]} × {self.shape[1]} Gram matrix",
-            "give more memory or fewer points",
-        )
+        needed = self._backend.held + self._scratch + self._backend.entry_bytes * self.shape[1]
+        what = f"the data and one row of the {self.shape[0]} × {self.shape[1]} Gram matrix"
+        require(needed, self.memory, what, FEWER)
 
     @property
     def symmetric(self) -> bool:
@@ -255,7 +258,11 @@ class Gram:
 
     @property
     def _budget(self) -> int:
-        return self.memory - self._backend.held
+        return self.memory - self._backend.held - self._scratch
+
+    @property
+    def _scratch(self) -> int:
+        return getattr(self._backend, "scratch", 0)  # a backend that somebody wrote may need none
 
     def _strips(self, reserved: int) -> Iterator[tuple[slice, int]]:
         """Rows of each strip and its first column, which is the diagonal of a symmetric matrix."""

@@ -9,13 +9,19 @@ such as the norms in ``k.normalize()``, become vectors computed once.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, cast
 
-from mercer.kernels.expression import Call, Const, Diagonal, Expression, Param, Side, Stat, nodes
+import numpy as np
+
+from mercer.kernels.expression import Call, Const, Diagonal, Expression, Param, Side, Stat, is_diagonal, nodes
+from mercer.kernels.ranges import Bounds, leaves_range
 from mercer.kernels.statistics import Statistic, VectorStatistic
 
 REGISTERS = 32
+MODERATE = 8.0  # bits by which multiples that are moved may shift what they multiply
 
 
 class UnsupportedError(Exception):
@@ -83,27 +89,21 @@ class _Compiler:
         assert made is not None
         return made
 
-    def value(self, node: Expression) -> _Affine:
-        if node not in self.known:
-            self.known[node] = self.compile(node)
-        return self.known[node]
-
-    def compile(self, node: Expression) -> _Affine:
+    def compile(self, node: Expression, side: Side | None) -> _Affine:
         if isinstance(node, Const | Param):
             return _Affine(None, 0.0, node.value)
         if isinstance(node, Stat):
             return _Affine(self.statistics.index(_native_statistic(node.statistic)))
-        side = one_sided(node)
         if side is not None:
             vectors = self.sides[side]
             vectors.append(node)
             return self.emit(side, len(vectors) - 1)
         assert isinstance(node, Call)
         if node.op == "add":
-            return self.add(*(self.value(arg) for arg in node.args))
+            return self.add(*(self.known[arg] for arg in node.args))
         if node.op == "mul":
-            return self.multiply(*(self.value(arg) for arg in node.args))
-        return self.unary(node, self.value(node.args[0]))
+            return self.multiply(*(self.known[arg] for arg in node.args))
+        return self.unary(node, self.known[node.args[0]])
 
     def add(self, a: _Affine, b: _Affine) -> _Affine:
         shift = a.c1 + b.c1
@@ -121,7 +121,7 @@ class _Compiler:
             return b.scaled(a.c1)
         if b.register is None:
             return a.scaled(b.c1)
-        if a.c1 == 0 and b.c1 == 0:
+        if a.c1 == 0 and b.c1 == 0 and _is_moderate(a.c0) and _is_moderate(b.c0):
             return self.emit("mul", a.register, b.register).scaled(a.c0 * b.c0)
         return self.emit("mul", self.register(a), self.register(b))
 
@@ -133,24 +133,32 @@ class _Compiler:
         exponent = {"recip": -1.0, "sqrt": 0.5}.get(node.op, node.constants[0] if node.constants else None)
         if node.op == "bessel":
             raise UnsupportedError("Matern with this nu needs a Bessel function")
-        if exponent is not None and a.c1 == 0 and a.c0 > 0:  # homogeneous: the factor comes out
-            return self.emit(node.op, a.register, 0, exponent).scaled(a.c0**exponent)
+        if exponent is not None and a.c1 == 0 and a.c0 > 0 and _is_moderate(a.c0, exponent):
+            return self.emit(node.op, a.register, 0, exponent).scaled(a.c0**exponent)  # homogeneous: it comes out
         return self.emit(node.op, self.register(a), 0, exponent if exponent is not None else 1.0)
+
+
+def _is_moderate(factor: float, exponent: float = 1.0) -> bool:
+    """Whether a factor may be moved without numbers leaving the range that they are in with it."""
+    return factor != 0 and abs(math.log2(abs(factor)) * exponent) <= MODERATE
 
 
 def anonymous(expression: Expression) -> Expression:
     """Return the expression with plain numbers for hyperparameters, so that equal parts are the same part."""
-    if isinstance(expression, Param):
-        return Const(expression.value)
-    if isinstance(expression, Stat):
-        statistic = expression.statistic
-        unnamed: dict[str, Any] = {item.name: _unnamed(getattr(statistic, item.name)) for item in fields(statistic)}
-        return Stat(replace(statistic, **unnamed))
-    if isinstance(expression, Diagonal):
-        return Diagonal(expression.side, anonymous(expression.inner))
-    if isinstance(expression, Call):
-        return Call(expression.op, tuple(anonymous(arg) for arg in expression.args), expression.constants)
-    return expression
+    known: dict[Expression, Expression] = {}
+    for node in nodes(expression):
+        known[node] = node
+        if isinstance(node, Param):
+            known[node] = Const(node.value)
+        elif isinstance(node, Stat):
+            statistic = node.statistic
+            unnamed: dict[str, Any] = {item.name: _unnamed(getattr(statistic, item.name)) for item in fields(statistic)}
+            known[node] = Stat(replace(statistic, **unnamed))
+        elif isinstance(node, Diagonal):
+            known[node] = Diagonal(node.side, known[node.inner])
+        elif isinstance(node, Call):
+            known[node] = Call(node.op, tuple(known[arg] for arg in node.args), node.constants)
+    return known[expression]
 
 
 def _unnamed(value: object) -> object:
@@ -159,24 +167,27 @@ def _unnamed(value: object) -> object:
     return tuple(_unnamed(item) for item in value) if isinstance(value, tuple) else value
 
 
-def one_sided(node: Expression) -> Side | None:
-    """Return the side that an expression depends on, if it depends on one point only."""
-    sides: set[Side] = set()
-
-    def visit(inner: Expression) -> bool:
-        if isinstance(inner, Diagonal):
-            sides.add(inner.side)
-            return True
-        return isinstance(inner, Const | Param) or (isinstance(inner, Call) and all(map(visit, inner.args)))
-
-    return sides.pop() if visit(node) and len(sides) == 1 else None
+def _sides(expression: Expression) -> dict[Expression, frozenset[str]]:
+    """Return for each node the points that it depends on."""
+    known: dict[Expression, frozenset[str]] = {}
+    for node in nodes(expression, is_diagonal):
+        if isinstance(node, Diagonal):
+            known[node] = frozenset({node.side})
+        elif isinstance(node, Stat):
+            known[node] = frozenset({"left", "right"})
+        else:
+            known[node] = (
+                frozenset().union(*(known[arg] for arg in node.args)) if isinstance(node, Call) else frozenset()
+            )
+    return known
 
 
 def lower(expression: Expression) -> Program:
     """Return the program of an expression, or raise :class:`UnsupportedError`."""
     expression = anonymous(expression)
     compiler = _Compiler()
-    for node in _pairwise(expression):
+    # Statistics below a diagonal node are computed elsewhere, once.
+    for node in nodes(expression, is_diagonal):
         if isinstance(node, Stat):
             statistic = _native_statistic(node.statistic)
             if statistic not in compiler.statistics:
@@ -184,7 +195,11 @@ def lower(expression: Expression) -> Program:
     if not compiler.statistics:
         raise UnsupportedError("the kernel looks at no feature of a pair")
     compiler.count = len(compiler.statistics)
-    result = compiler.value(expression)
+    sides = _sides(expression)
+    only = {node: cast(Side, min(found)) for node, found in sides.items() if len(found) == 1}
+    for node in nodes(expression, lambda node: node in only):
+        compiler.known[node] = compiler.compile(node, only.get(node))
+    result = compiler.known[expression]
     if result.register is None:
         raise UnsupportedError("the kernel is a constant")
     # The result must be the destination of the last instruction, whatever was computed last.
@@ -198,20 +213,20 @@ def lower(expression: Expression) -> Program:
     )
 
 
-def _pairwise(expression: Expression) -> list[Expression]:
-    """Nodes that need both points; statistics below a diagonal node are computed elsewhere, once."""
-    found: list[Expression] = []
+def decline_outside(expression: Expression, bounds: Mapping[Any, Bounds], dtype: Any) -> None:
+    """Raise :class:`UnsupportedError` if numbers on the way to the result may leave the range of a type.
 
-    def visit(node: Expression) -> None:
-        if isinstance(node, Diagonal):
-            return
-        if isinstance(node, Call):
-            for arg in node.args:
-                visit(arg)
-        found.append(node)
-
-    visit(expression)
-    return found
+    Parameters
+    ----------
+    expression : Expression
+        The formula that was lowered, without names.
+    bounds : mapping
+        The sizes of its statistics; those of one point only, which are computed elsewhere, count as 1.
+    dtype : dtype
+        The type of the arithmetic.
+    """
+    if leaves_range(expression, lambda statistic: bounds.get(statistic, Bounds(0.0, 0.0)), dtype):
+        raise UnsupportedError(f"numbers on the way to the result leave the range of {np.dtype(dtype)}")
 
 
 def _native_statistic(statistic: Statistic) -> VectorStatistic:
@@ -274,4 +289,13 @@ def _operands(step: Instruction) -> tuple[int, ...]:
 
 def entry_width(expression: Expression) -> int:
     """Return how many matrices of the tile's size the NumPy evaluation may hold at once."""
-    return 4 + sum(isinstance(node, Call | Stat) for node in nodes(expression))
+    order = list(nodes(expression, is_diagonal))
+    readers = Counter(arg for node in order if isinstance(node, Call) for arg in node.args)
+    most = held = 0
+    for node in order:
+        held += isinstance(node, Call | Stat)
+        most = max(most, held)
+        for arg in node.args if isinstance(node, Call) else ():
+            readers[arg] -= 1
+            held -= not readers[arg] and isinstance(arg, Call | Stat)
+    return 4 + most

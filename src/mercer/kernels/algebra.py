@@ -14,6 +14,7 @@ import numpy as np
 
 from .base import ATOM, Kernel
 from .expression import Expression
+from .normalization import normalised
 from .pair import Pair
 from .parameters import check_finite, check_integer, check_positive, show
 from .theorem import Theorem
@@ -296,9 +297,7 @@ class Normalized(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """Divide by the norms of the features."""
-        inner = pair.of("kernel")
-        left, right = (1.0 / np.sqrt(side(inner)) for side in (pair.left, pair.right))
-        return inner * (left * right)  # in this order the matrix is exactly symmetric
+        return normalised(pair.of("kernel"))
 
     def theorem(self) -> Theorem | None:
         """Features of unit length."""

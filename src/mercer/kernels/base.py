@@ -11,17 +11,17 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from .data import Rows, as_objects
 from .expression import Expression, log_derivative, parameters
 from .pair import Pair
-from .parameters import canonical, show
+from .parameters import show
 from .statistics import Block, Prepared
 from .theorem import Theorem
+from .value import Value
 
 if TYPE_CHECKING:
     from mercer.certify.verdict import Verdict
@@ -32,21 +32,16 @@ Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
 ATOM = 4  # precedence of an expression that never needs parentheses
 
 
-@dataclass_transform(frozen_default=True, eq_default=False)
-class Kernel:
+class Kernel(Value):
     """A symmetric function k(x, z) of two objects, meant to be an inner product of features.
 
-    Subclasses become frozen dataclasses by themselves: annotated class attributes are the parameters.  See the guide
-    page "Add a kernel".
+    Subclasses become frozen dataclasses by themselves: annotated class attributes are the parameters, of which each
+    kernel keeps a copy of its own that nothing changes.  See the guide page "Add a kernel".
     """
 
     precedence: ClassVar[int] = ATOM
     domain: ClassVar[Domain] = "real"
     __array_ufunc__ = None  # NumPy numbers and arrays on the left of an operator leave it to the kernel
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        dataclass(frozen=True, eq=False, repr=False)(cls)
 
     # -- what a kernel says about itself ------------------------------------------------------------------------
 
@@ -82,17 +77,19 @@ class Kernel:
         return Evaluation(self.traced(), X, None, repr(self)).diag()
 
     def distance(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
-        """Return the squared distance of the features, k(x, x) + k(z, z) − 2 k(x, z), never below 0."""
-        from .evaluation import check_overflow
+        """Return the squared distance of the features, k(x, x) + k(z, z) − 2 k(x, z), never below 0.
 
-        left = self.diag(X)
-        right = left if Z is None else self.diag(Z)
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = np.maximum(left[:, None] + right[None, :] - 2 * self(X, Z), 0)
-        check_overflow(values, repr(self))
-        if Z is None:
-            np.fill_diagonal(values, 0)
-        return np.asarray(values)
+        It is derived from the formula rather than subtracted, so that points close to each other keep their digits.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian
+        >>> Gaussian().distance([[0.0]], [[1e-9], [1.0]])
+        array([[1.00000000e-18, 7.86938681e-01]])
+        """
+        from .distance import squared_distances
+
+        return squared_distances(self.traced(), X, Z, repr(self))
 
     def gradient(self, X: Rows, Z: Rows | None = None) -> dict[str, np.ndarray]:
         """Return ∂K/∂log θ for each hyperparameter θ, by name; the names are those of :meth:`hyperparameters`.
@@ -227,55 +224,6 @@ class Kernel:
 
     # -- parameters -----------------------------------------------------------------------------------------------
 
-    @classmethod
-    def _fields(cls) -> tuple[Any, ...]:
-        return fields(cast(Any, cls))
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; ``deep`` adds those of kernels inside, as ``name__parameter``."""
-        found: dict[str, Any] = {}
-        for field in self._fields():
-            value = getattr(self, field.name)
-            found[field.name] = value
-            if deep and isinstance(value, Kernel):
-                found |= {f"{field.name}__{key}": inner for key, inner in value.get_params().items()}
-        return found
-
-    def with_params(self, **params: Any) -> Self:
-        """Return a kernel with some parameters changed; nested names such as ``k1__length_scale`` work.
-
-        Examples
-        --------
-        >>> from mercer.kernels import Gaussian, Linear
-        >>> (Gaussian() + Linear()).with_params(k1__length_scale=2.0)
-        Gaussian(length_scale=2.0) + Linear()
-        """
-        own = {field.name for field in self._fields()}
-        nested: dict[str, dict[str, Any]] = {}
-        changed: dict[str, Any] = {}
-        for key, value in params.items():
-            name, _, rest = key.partition("__")
-            if name not in own:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {sorted(self.get_params()) or 'none'}"
-                )
-            if rest:
-                nested.setdefault(name, {})[rest] = value
-            else:
-                changed[name] = value
-        for name, inner in nested.items():
-            child = changed.get(name, getattr(self, name))
-            if not isinstance(child, Kernel):
-                raise ValueError(f"{type(self).__name__}: {name} is {child!r}, which has no parameters of its own")
-            changed[name] = child.with_params(**inner)
-        return replace(cast(Any, self), **changed)
-
-    def set_params(self, **params: Any) -> Self:
-        """Refuse, because kernels are immutable: an estimator rebuilds its kernel instead."""
-        if not params:
-            return self
-        raise TypeError(f"kernels are immutable; k.with_params({', '.join(params)}=…) returns a changed copy")
-
     def hyperparameters(self) -> dict[str, float]:
         """Return the continuous parameters by name, one entry for each feature's length scale."""
         return parameters(self.traced())
@@ -292,22 +240,8 @@ class Kernel:
                 params[path] = float(value)
         return self.with_params(**params)
 
-    def _key(self) -> tuple[Any, ...]:
-        values = [getattr(self, field.name) for field in self._fields()]
-        # A kernel stands for itself: canonical() would hash it once more, and so double the work at each level.
-        return (type(self), *(value if isinstance(value, Kernel) else canonical(value) for value in values))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Kernel) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
     def __repr__(self) -> str:
         return self.expression()
-
-    def __sklearn_clone__(self) -> Self:
-        return self  # nothing in a kernel can change, so the clone may be the kernel
 
 
 class ObjectKernel(Kernel):
@@ -332,6 +266,14 @@ class ObjectKernel(Kernel):
     def block_diag(self, A: Prepared) -> np.ndarray:
         """Return the values for every object of A with itself."""
         return np.array([self.block(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
+
+    def scratch(self, A: Prepared, B: Prepared) -> int:
+        """Return the bytes that a block of any rows takes while it is computed, beside its own entries."""
+        return 0
+
+    def block_distance(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Return k(x, x) + k(z, z) − 2 k(x, z) for every pair; redefine it where there is a form that cancels less."""
+        return self.block_diag(A)[:, None] + self.block_diag(B)[None, :] - 2.0 * self.block(A, B)
 
     def formula(self, pair: Pair) -> Expression:
         """The block itself is the statistic."""

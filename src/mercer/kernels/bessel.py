@@ -20,6 +20,21 @@ def matern_profile(u: np.ndarray, nu: float) -> np.ndarray:
     return np.where((u > 0) & (values > 0) | (u > 1), values, series)
 
 
+def matern_fall(u: np.ndarray, nu: float) -> np.ndarray:
+    """1 − the Matérn profile, which near u = 0 is the integral of its slope rather than a difference."""
+    u = np.asarray(u, dtype=float)
+    fall = 1.0 - matern_profile(u, nu)
+    near = fall < 0.5
+    # With u s^p for the variable the slope, of order u^(2ν−1) near 0, is smooth enough for a Gauss rule.
+    p = 4.0 / min(nu, 1.0)
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    s = 0.5 * (nodes + 1.0)
+    t = u[near][:, None] * s**p
+    slope = t / (2.0 * (nu - 1.0)) * matern_profile(t, nu - 1.0) if nu > 1 else scaled_k(t, nu, nu - 1.0)
+    fall[near] = u[near] * (slope @ (0.5 * weights * p * s ** (p - 1.0)))
+    return fall
+
+
 def scaled_k(u: np.ndarray, exponent: float, order: float) -> np.ndarray:
     """u^exponent K_order(u) / (2^(exponent−1) Γ(exponent)), and 0 where the Bessel function overflows or u is 0."""
     from scipy.special import gamma, kve

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .base import Kernel
-from .data import Rows, is_frame
+from .data import Rows, is_frame, refuse_masked
 from .expression import Expression
 from .pair import Pair
 from .statistics import CoordinateSum, Prepared
@@ -52,11 +52,22 @@ def _is_missing(value: Any) -> bool:
 def _as_table(X: Rows, owner: str) -> np.ndarray:
     if sparse.issparse(X):
         raise TypeError(f"{owner} does not work on sparse matrices; use X.toarray() if it fits")
-    table = np.asarray(X.to_numpy() if is_frame(X) or hasattr(X, "to_numpy") else X, dtype=object)
+    refuse_masked(X, owner)
+    # Column by column: a frame as a whole would turn whole numbers next to fractions into floats, which merges some.
+    table = _objects(X) if is_frame(X) else np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
         raise ValueError(f"{owner} needs a table of shape (points, columns), got shape {table.shape}")
+    return table
+
+
+def _objects(X: Rows) -> np.ndarray:
+    names = range(len(X.columns))
+    columns = [X.iloc[:, i] for i in names] if hasattr(X, "iloc") else X.get_columns()
+    table = np.empty((len(X), len(columns)), dtype=object)
+    for i, column in enumerate(columns):
+        table[:, i] = np.asarray(column.to_numpy(), dtype=object)
     return table
 
 

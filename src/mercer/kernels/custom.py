@@ -15,6 +15,7 @@ from .data import Rows, as_objects, short
 from .expression import Expression
 from .mapping import Mapped
 from .pair import Pair
+from .parameters import frozen
 from .statistics import Dot, Prepared
 from .theorem import Theorem
 
@@ -177,6 +178,7 @@ class Precomputed(ObjectKernel):
             raise TypeError(f"Precomputed: the matrix must hold real numbers, got dtype {values.dtype}")
         if not np.isfinite(values).all():
             raise ValueError("Precomputed: the matrix holds NaN or infinity")
+        object.__setattr__(self, "matrix", frozen(values))
         values = values.astype(float)
         with np.errstate(over="ignore"):
             gap = np.abs(values - values.T)
@@ -203,7 +205,7 @@ class Precomputed(ObjectKernel):
         indices = np.asarray(as_objects(X, repr(self)))
         if indices.ndim == 2 and indices.shape[1] == 1:
             indices = indices[:, 0]
-        n = len(np.asarray(self.matrix))
+        n = len(self.matrix)
         whole = indices.ndim == 1 and indices.dtype.kind in "biuf" and bool((indices == np.floor(indices)).all())
         if not whole or indices.min() < 0 or indices.max() >= n:
             raise ValueError(
@@ -215,8 +217,8 @@ class Precomputed(ObjectKernel):
 
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Look the values up."""
-        return np.asarray(self.matrix, dtype=float)[np.ix_(A, B)]
+        return np.asarray(self.matrix[np.ix_(A, B)], dtype=float)
 
     def block_diag(self, A: Prepared) -> np.ndarray:
         """Look the values up."""
-        return np.asarray(self.matrix, dtype=float)[A, A]
+        return np.asarray(self.matrix[A, A], dtype=float)

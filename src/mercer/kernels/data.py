@@ -49,8 +49,18 @@ def is_frame(X: Rows) -> bool:
     return hasattr(X, "columns") and hasattr(X, "to_numpy")
 
 
+def refuse_masked(X: Rows, owner: str = "a kernel") -> None:
+    """Raise on entries that are masked out, which plain arrays would bring back."""
+    if np.ma.is_masked(X) or (isinstance(X, list | tuple) and any(np.ma.is_masked(row) for row in X)):
+        raise ValueError(
+            f"{owner} needs every entry, but some of the array are masked; fill them with X.filled(value), impute them "
+            "from X.filled(numpy.nan) with sklearn.impute.SimpleImputer, or drop their rows"
+        )
+
+
 def length(X: Rows) -> int:
     """Return the number of objects in a collection."""
+    refuse_masked(X)
     shape = getattr(X, "shape", None)
     if shape is None and not hasattr(X, "__len__"):
         raise TypeError(f"expected a collection of objects with a length such as an array or a list, got {X!r}")
@@ -95,6 +105,7 @@ def result_dtype(*data: Rows) -> np.dtype[Any]:
 
 def as_matrix(X: Rows, owner: str, *, allow_sparse: bool = False) -> Any:
     """Return X as a finite two-dimensional array (or CSR matrix), float32 kept and everything else float64."""
+    refuse_masked(X, owner)
     if sparse.issparse(X):
         return _as_csr(X, owner, allow_sparse)
     try:
@@ -168,6 +179,7 @@ def _is_number(value: object) -> bool:
 
 def as_objects(X: Rows, owner: str) -> Sequence[Any]:
     """Return X as a sequence of objects: rows of an array, values of a single column, or the list itself."""
+    refuse_masked(X, owner)
     if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
         raise TypeError(f"{owner} needs a collection of objects such as a list, got {type(X).__name__}")
     if sparse.issparse(X):
@@ -186,13 +198,15 @@ def as_objects(X: Rows, owner: str) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class Columns:
-    """Keep some columns, by position or by name."""
+    """Keep some columns, by position or by name, or those of a slice with an open end."""
 
     columns: tuple[int | str, ...]
     owner: str
+    span: tuple[int | None, int | None, int | None] | None = None
 
     def apply(self, X: Rows) -> Rows:
         """Return the columns of X this step keeps."""
+        refuse_masked(X, self.owner)
         names = [name for name in self.columns if isinstance(name, str)]
         if is_frame(X):
             return self._from_frame(X)
@@ -218,12 +232,19 @@ class Columns:
 
     def positions(self, width: int) -> list[int]:
         """Return the positions of the columns among ``width``."""
+        if self.span is not None:
+            chosen = list(range(width)[slice(*self.span)])
+            if not chosen:
+                raise ValueError(f"{self.owner}: the slice leaves none of the {width} columns of the data")
+            return chosen
         found = [self._position(int(c), width) for c in self.columns]
         self._check_once(found)
         return found
 
     def _from_frame(self, X: Rows) -> Rows:
         available = list(X.columns)
+        if self.span is not None:
+            return X[[available[i] for i in self.positions(len(available))]]
         picked = [
             name if isinstance(name, str) else available[self._position(name, len(available))] for name in self.columns
         ]

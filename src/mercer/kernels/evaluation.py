@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .data import Rows, length, pick, result_dtype, same_columns
 from .expression import Diagonal, Expression, Stat, evaluate, nodes
+from .ranges import leaves_range, sizes
 from .statistics import Prepared, Statistic
+
+if TYPE_CHECKING:
+    from .distance import Distances
 
 TILE_ENTRIES = 2**21  # of a dense evaluation; temporaries of this size stay small next to the result
 
@@ -45,25 +51,69 @@ class Evaluation:
         self._data: dict[Statistic, tuple[Prepared, Prepared]] = {}
         self._diagonals: dict[Diagonal, np.ndarray] = {}
 
+    def of(self, expression: Expression, dtype: Any = None) -> Evaluation:
+        """Return the evaluation of another expression on the same data, perhaps in another precision."""
+        Z = None if self.symmetric else self._Z
+        return Evaluation(expression, self._X, Z, self.name, self._precision if dtype is None else dtype)
+
+    @cached_property
+    def distances(self) -> Distances:
+        """Squared distances k(x, x) + k(z, z) − 2 k(x, z)."""
+        from .distance import Distances
+
+        return Distances(self)
+
     def prepared(self) -> list[tuple[Prepared, Prepared]]:
         """Prepare the data for every statistic now, rather than when a tile needs it."""
-        return [self._prepare(node.statistic) for node in nodes(self.expression) if isinstance(node, Stat)]
+        return list(self.prepared_by().values())
 
-    def _prepare(self, statistic: Statistic) -> tuple[Prepared, Prepared]:
+    def prepared_by(self) -> dict[Statistic, tuple[Prepared, Prepared]]:
+        """Return the data of both sides for every statistic."""
+        found = [node.statistic for node in nodes(self.expression) if isinstance(node, Stat)]
+        return {statistic: self.prepare(statistic) for statistic in found}
+
+    def prepare(self, statistic: Statistic) -> tuple[Prepared, Prepared]:
+        """Return the data of both sides in the form that a statistic takes."""
         if statistic not in self._data:
             self._data[statistic] = statistic.prepare(self._X, self._Z, self._precision)
         return self._data[statistic]
 
+    @cached_property
+    def _wide(self) -> Evaluation | None:
+        """The same in extended precision, whose range is wider too, where the machine has it."""
+        wider = self._precision == np.float64 and np.finfo(np.longdouble).maxexp > np.finfo(np.float64).maxexp
+        return self.of(self.expression, np.longdouble) if wider else None
+
+    @cached_property
+    def leaves_range(self) -> bool:
+        """Whether float64 is too narrow for numbers on the way to the result."""
+        return leaves_range(self.expression, lambda stat: sizes(stat, *self.prepare(stat)), self._precision)
+
+    def _through(self, compute: Callable[[Evaluation], np.ndarray]) -> np.ndarray:
+        """Compute in this precision, and in the wider one where this one loses numbers."""
+        if self._wide is None:
+            return self._finish(compute(self))
+        if not self.leaves_range:
+            values = compute(self)
+            with np.errstate(over="ignore"):
+                result = np.array(values, dtype=self.dtype)
+            if np.isfinite(result).all():
+                return result
+        return self._finish(compute(self._wide))
+
     def diag(self) -> np.ndarray:
         """Values of the expression at (x, x) for all x in X."""
-        return self._finish(self._diagonal(self.expression, 0))
+        return self._through(lambda evaluation: evaluation._diagonal(self.expression, 0))
 
     def tile(self, rows: Any, columns: slice) -> np.ndarray:
         """Return one tile of the matrix; ``rows`` may be a slice or an array of positions."""
+        return self._through(lambda evaluation: evaluation._tile(rows, columns))
 
+    def _tile(self, rows: Any, columns: slice) -> np.ndarray:
         def statistic(stat: Statistic) -> np.ndarray:
-            A, B = self._prepare(stat)
-            return stat.block(A[rows] if isinstance(rows, slice) else pick(A, rows), B[columns])
+            A, B = self.prepare(stat)
+            block = stat.block(A[rows] if isinstance(rows, slice) else pick(A, rows), B[columns])
+            return block if self._precision == np.float64 else block.astype(self._precision, copy=False)
 
         def diagonal(node: Diagonal) -> np.ndarray:
             values = self.diagonal(node)
@@ -71,7 +121,7 @@ class Evaluation:
 
         count = len(range(*rows.indices(self.shape[0]))) if isinstance(rows, slice) else len(rows)
         width = len(range(*columns.indices(self.shape[1])))
-        return self._finish(np.broadcast_to(evaluate(self.expression, statistic, diagonal), (count, width)))
+        return np.broadcast_to(evaluate(self.expression, statistic, diagonal), (count, width))
 
     def dense(self) -> np.ndarray:
         """Return the whole matrix; a square one is computed on and above the diagonal only."""
@@ -94,12 +144,16 @@ class Evaluation:
 
     def one_sided(self, expression: Expression, side: int) -> np.ndarray:
         """Values of an expression of diagonal nodes only, along side 0 (X) or 1 (Z)."""
-        return np.broadcast_to(evaluate(expression, _no_statistic, self.diagonal), (self.shape[side],))
+
+        def values(evaluation: Evaluation) -> np.ndarray:
+            return np.broadcast_to(evaluate(expression, _no_statistic, evaluation.diagonal), (self.shape[side],))
+
+        return values(self if self._wide is None or not self.leaves_range else self._wide)
 
     def _diagonal(self, expression: Expression, side: int) -> np.ndarray:
         values = evaluate(
             expression,
-            lambda stat: stat.diag(self._prepare(stat)[side]),
+            lambda stat: np.asarray(stat.diag(self.prepare(stat)[side]), dtype=self._precision),
             lambda node: self._diagonal(node.inner, side),
         )
         return np.broadcast_to(values, (self.shape[side],))

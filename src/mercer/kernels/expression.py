@@ -9,8 +9,9 @@ that no backend ever restates a formula.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -22,7 +23,46 @@ Side = Literal["left", "right"]
 
 
 class Expression:
-    """A node of a formula; arithmetic and NumPy functions on nodes build larger nodes."""
+    """A node of a formula; arithmetic and NumPy functions on nodes build larger nodes.
+
+    Formulas may be deep: hashes are kept, and everything that reads a whole formula is a loop over its nodes.
+    """
+
+    def __post_init__(self) -> None:
+        vars(self)["_hash"] = hash((type(self), *self._parts()))
+
+    def _parts(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, field.name) for field in fields(cast(Any, self)))
+
+    def __hash__(self) -> int:
+        return cast(int, vars(self)["_hash"])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Expression):
+            return NotImplemented
+        left: list[tuple[Expression, Expression]] = [(self, other)]
+        seen = set()
+        while left:
+            a, b = left.pop()
+            if a is b or (id(a), id(b)) in seen:
+                continue
+            seen.add((id(a), id(b)))
+            if type(a) is not type(b) or hash(a) != hash(b):
+                return False
+            if isinstance(a, Call) and isinstance(b, Call):
+                if (a.op, a.constants, len(a.args)) != (b.op, b.constants, len(b.args)):
+                    return False
+                left += zip(a.args, b.args, strict=True)
+            elif isinstance(a, Diagonal) and isinstance(b, Diagonal):
+                if a.side != b.side:
+                    return False
+                left.append((a.inner, b.inner))
+            elif a._parts() != b._parts():
+                return False
+        return True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._parts()
 
     def __add__(self, other: object) -> Expression:
         return add(self, wrap(other))
@@ -60,14 +100,14 @@ class Expression:
         return build(*(value if ufunc is np.power and i == 1 else wrap(value) for i, value in enumerate(inputs)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Const(Expression):
     """A number."""
 
     value: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Param(Expression):
     """A hyperparameter: a number that remembers its name, so that it can be differentiated by."""
 
@@ -75,14 +115,14 @@ class Param(Expression):
     value: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stat(Expression):
     """The matrix of a statistic over all pairs of points."""
 
     statistic: Statistic
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Diagonal(Expression):
     """The value of ``inner`` at (x, x) for the left point of each pair, or at (z, z) for the right one."""
 
@@ -90,7 +130,7 @@ class Diagonal(Expression):
     inner: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Call(Expression):
     """An elementwise operation; ``constants`` holds its fixed numbers, such as an exponent."""
 
@@ -146,6 +186,11 @@ def reciprocal(a: Expression) -> Expression:
     return Call("recip", (a,))
 
 
+def inverse_norms(inner: Expression) -> Expression:
+    """1 / √(k(x, x) k(z, z)), by which a formula is multiplied to be normalised."""
+    return multiply(reciprocal(power(Diagonal("left", inner), 0.5)), reciprocal(power(Diagonal("right", inner), 0.5)))
+
+
 def scaled_bessel(u: Expression, exponent: float, order: float) -> Expression:
     """u^exponent · K_order(u) / (2^(exponent−1) Γ(exponent)): 1 at u = 0 if the two numbers agree, and 0 if not.
 
@@ -189,7 +234,7 @@ def _bessel_values(u: np.ndarray, exponent: float, order: float) -> np.ndarray:
     return scaled_k(u, exponent, order)
 
 
-_VALUES: dict[str, Callable[..., np.ndarray]] = {
+VALUES: dict[str, Callable[..., np.ndarray]] = {
     "add": np.add,
     "mul": np.multiply,
     "exp": np.exp,
@@ -209,11 +254,12 @@ def evaluate(
     statistic: Callable[[Statistic], np.ndarray],
     diagonal: Callable[[Diagonal], np.ndarray],
 ) -> np.ndarray | float:
-    """Compute an expression from the values of its leaves, each distinct node once."""
+    """Compute an expression from the values of its leaves, each distinct node once and kept only while it is needed."""
+    order = list(nodes(expression, is_diagonal))
+    readers = Counter(arg for node in order if isinstance(node, Call) for arg in node.args)
     known: dict[Expression, Any] = {}
-
-    def value(node: Expression) -> Any:
-        if node not in known:
+    with np.errstate(all="ignore"):  # overflow and its kin are reported once, on the result, in words
+        for node in order:
             if isinstance(node, Const | Param):
                 known[node] = node.value
             elif isinstance(node, Stat):
@@ -222,32 +268,37 @@ def evaluate(
                 known[node] = diagonal(node)
             else:
                 call = cast(Call, node)
-                args = [np.asarray(value(arg)) for arg in call.args]
-                known[node] = _VALUES[call.op](*args, *call.constants)
-        return known[node]
+                args = [np.asarray(known[arg]) for arg in call.args]
+                known[node] = VALUES[call.op](*args, *call.constants)
+                for arg in call.args:
+                    readers[arg] -= 1
+                    if not readers[arg]:
+                        known.pop(arg, None)
+    return cast("np.ndarray | float", known[expression])
 
-    with np.errstate(all="ignore"):  # overflow and its kin are reported once, on the result, in words
-        result = value(expression)
-    known.clear()  # the function above refers to itself, so that only a garbage collection would free its memory
-    return cast("np.ndarray | float", result)
+
+def is_diagonal(node: Expression) -> bool:
+    """Whether a node depends on one point only, and is computed once for all pairs of it."""
+    return isinstance(node, Diagonal)
 
 
-def nodes(expression: Expression) -> Iterator[Expression]:
-    """Every distinct node below ``expression`` (itself included), children first."""
+def nodes(expression: Expression, closed: Callable[[Expression], bool] | None = None) -> Iterator[Expression]:
+    """Every distinct node below ``expression`` (itself included), children first; not those inside a closed one."""
     seen: set[Expression] = set()
+    left: list[tuple[Expression, bool]] = [(expression, False)]
+    while left:
+        node, ready = left.pop()
+        if ready:
+            yield node
+        elif node not in seen:
+            seen.add(node)
+            left.append((node, True))
+            if closed is None or not closed(node):
+                left += [(inner, False) for inner in reversed(_inside(node)) if inner not in seen]
 
-    def visit(node: Expression) -> Iterator[Expression]:
-        if node in seen:
-            return
-        seen.add(node)
-        if isinstance(node, Call):
-            for arg in node.args:
-                yield from visit(arg)
-        elif isinstance(node, Diagonal):
-            yield from visit(node.inner)
-        yield node
 
-    return visit(expression)
+def _inside(node: Expression) -> tuple[Expression, ...]:
+    return node.args if isinstance(node, Call) else (node.inner,) if isinstance(node, Diagonal) else ()
 
 
 def parameters(expression: Expression) -> dict[str, float]:
@@ -265,31 +316,28 @@ def parameters(expression: Expression) -> dict[str, float]:
 def log_derivative(expression: Expression, name: str) -> Expression:
     """Return the derivative with respect to the logarithm of the hyperparameter ``name``."""
     known: dict[Expression, Expression] = {}
+    for node in nodes(expression):
+        known[node] = _derivative(node, name, known)
+    return known[expression]
 
-    def derivative(node: Expression) -> Expression:
-        if node not in known:
-            known[node] = rule(node)
-        return known[node]
 
-    def rule(node: Expression) -> Expression:
-        if isinstance(node, Param):
-            return Const(node.value if node.name == name else 0.0)
-        if isinstance(node, Stat):
-            return node.statistic.log_derivative(name)
-        if isinstance(node, Diagonal):
-            inner = derivative(node.inner)
-            return inner if isinstance(inner, Const) else Diagonal(node.side, inner)
-        if not isinstance(node, Call):
-            return Const(0.0)
-        if node.op == "add":
-            return add(derivative(node.args[0]), derivative(node.args[1]))
-        if node.op == "mul":
-            a, b = node.args
-            return add(multiply(derivative(a), b), multiply(a, derivative(b)))
-        inner = derivative(node.args[0])
-        return inner if inner == Const(0.0) else multiply(_outer_derivative(node), inner)
-
-    return derivative(expression)
+def _derivative(node: Expression, name: str, known: dict[Expression, Expression]) -> Expression:
+    if isinstance(node, Param):
+        return Const(node.value if node.name == name else 0.0)
+    if isinstance(node, Stat):
+        return node.statistic.log_derivative(name)
+    if isinstance(node, Diagonal):
+        inner = known[node.inner]
+        return inner if isinstance(inner, Const) else Diagonal(node.side, inner)
+    if not isinstance(node, Call):
+        return Const(0.0)
+    if node.op == "add":
+        return add(known[node.args[0]], known[node.args[1]])
+    if node.op == "mul":
+        a, b = node.args
+        return add(multiply(known[a], b), multiply(a, known[b]))
+    inner = known[node.args[0]]
+    return inner if inner == Const(0.0) else multiply(_outer_derivative(node), inner)
 
 
 def _outer_derivative(node: Call) -> Expression:

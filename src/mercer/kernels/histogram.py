@@ -11,7 +11,7 @@ from .base import Kernel
 from .expression import Expression
 from .pair import Pair
 from .parameters import check_positive
-from .statistics import CoordinateSum
+from .statistics import CoordinateSum, Prepared, sum_of_terms
 from .theorem import Theorem, schoenberg
 
 
@@ -34,6 +34,7 @@ class ChiSquare(Histogram):
     """Σ_d (x_d − z_d)² / (x_d + z_d)."""
 
     native = "chi2"
+    degree = 1.0
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(a − b)² / (a + b), 0 where both are 0."""
@@ -46,10 +47,19 @@ class Minimum(Histogram):
     """Σ_d min(x_d, z_d)."""
 
     native = "min"
+    degree = 1.0
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """min(a, b)."""
         return np.minimum(a, b)
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Σ |x − z|."""
+        return sum_of_terms(lambda a, b: np.abs(a - b), A, B)
+
+    def rise(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Σ (x − z)."""
+        return sum_of_terms(np.subtract, A, B)
 
 
 class Chi2(Kernel):

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import functools
 import math
 import numbers
+import types
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -64,6 +70,59 @@ def _is_real(value: object) -> bool:
     return isinstance(value, numbers.Real) or (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
+_COPIES: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # objects that kernels alone hold
+_ATOMS = (bool, int, float, complex, str, bytes, np.generic, type(None), range, slice)
+
+
+def frozen(value: Any) -> Any:
+    """Return a parameter value that nothing done to the given one later changes.
+
+    Arrays become copies that cannot be written to, lists tuples, sets frozen sets, and iterators what they yield.
+    Functions stay what they are; anything else, such as a fitted transformer, is copied as a whole, once.
+    """
+    if isinstance(value, _ATOMS) or _COPIES.get(id(value)) is value:
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError(
+            f"a kernel's parameters have no missing values, got the masked array {value!r}; fill it with "
+            "value.filled(…) first"
+        )
+    if isinstance(value, list | tuple | Iterator):
+        items = tuple(frozen(item) for item in value)
+        return type(value)._make(items) if hasattr(value, "_make") else items
+    if isinstance(value, set | frozenset):
+        return frozenset(value)
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, np.ndarray) or (hasattr(value, "to_numpy") and not hasattr(value, "transform")):
+        return _frozen_array(np.asarray(value))
+    try:
+        copied = copy.deepcopy(value)
+    except Exception:  # it cannot be copied, in whatever way it says so
+        return value
+    if copied is not value:
+        with contextlib.suppress(TypeError):  # not every object can be referred to weakly
+            _COPIES[id(copied)] = copied
+    return copied
+
+
+def _frozen_array(array: np.ndarray) -> Any:
+    if array.ndim == 0:
+        return array[()]
+    if array.dtype.hasobject:
+        return frozen(array.tolist())
+    if type(array) is np.ndarray and _owner(array) is bytes:
+        return array
+    # Memory of bytes, unlike that of an array, cannot be made writable again.
+    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)
+
+
+def _owner(array: Any) -> type:
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return type(array)
+
+
 def canonical(value: Any) -> Any:
     """Return a hashable stand-in for a parameter value: equal stand-ins mean equal parameters."""
     if isinstance(value, np.ndarray):
@@ -74,13 +133,32 @@ def canonical(value: Any) -> Any:
         return value.item()
     if isinstance(value, list | tuple):
         return tuple(canonical(item) for item in value)
+    if isinstance(value, dict):
+        return ("dict", frozenset((canonical(name), canonical(item)) for name, item in value.items()))
     if isinstance(value, slice):
         return ("slice", value.start, value.stop, value.step)
+    if isinstance(value, types.MethodType):
+        return ("method", value.__func__, canonical(value.__self__))
+    if isinstance(value, functools.partial):
+        return ("partial", canonical(value.func), canonical(value.args), canonical(value.keywords))
+    if _is_its_attributes(value):
+        try:
+            return ("attributes", type(value), canonical(vars(value)))
+        except RecursionError:  # it holds itself
+            return ("object", id(value))
     try:
         hash(value)
     except TypeError:
         return ("object", id(value))
     return value
+
+
+def _is_its_attributes(value: Any) -> bool:
+    """Whether an object, such as a fitted transformer, is told from others by nothing but its attributes."""
+    kind = type(value)
+    methods = ("__eq__", "__hash__", "__reduce__", "__reduce_ex__")
+    plain = all(getattr(kind, name) is getattr(object, name) for name in methods)
+    return plain and hasattr(value, "__dict__") and not isinstance(value, type | types.FunctionType | types.ModuleType)
 
 
 def show(value: Any) -> str:
@@ -91,13 +169,18 @@ def show(value: Any) -> str:
         return show(value.tolist())
     if isinstance(value, np.generic):
         return repr(value.item())
-    if isinstance(value, list):
-        return "[" + ", ".join(show(item) for item in value) + "]"
-    if type(value) is tuple:
-        return "(" + "".join(show(item) + ", " for item in value).removesuffix(" " if len(value) == 1 else ", ") + ")"
+    if isinstance(value, list) or type(value) is tuple:
+        return "[" + ", ".join(_show_item(item) for item in value) + "]"
     if isinstance(value, float) and math.isinf(value):
         return f"float('{value}')"
     name = getattr(value, "__name__", None)
     if name is not None and callable(value):
         return str(name)
     return repr(value)
+
+
+def _show_item(value: Any) -> str:
+    """Inside a sequence a tuple may be one thing, such as a token, and stays a tuple."""
+    if type(value) is not tuple:
+        return show(value)
+    return "(" + "".join(_show_item(item) + ", " for item in value).removesuffix(" " if len(value) == 1 else ", ") + ")"

@@ -20,7 +20,10 @@ from .theorem import Theorem, pull_back
 
 
 class On(Kernel):
-    """A kernel that looks at some columns only, written ``k.on(columns)``."""
+    """A kernel that looks at some columns only, written ``k.on(columns)``.
+
+    ``columns`` is a position, a name, a list of them, or a slice; an open end of a slice is that of the data.
+    """
 
     kernel: Kernel
     columns: Any
@@ -29,31 +32,51 @@ class On(Kernel):
         check_kernels(self, "kernel")
         try:
             chosen = self.chosen()
-        except TypeError:
+        except (TypeError, ValueError):
             chosen = ()
         wrong = [c for c in chosen if isinstance(c, bool) or not isinstance(c, numbers.Integral | str)]
         if wrong or not chosen:
             raise TypeError(
                 f"on: columns must be positions or names, got {self.columns!r}; for example k.on([0, 3]), k.on('age') "
-                "or k.on(slice(0, 3)), whose start and end are not negative"
+                "or k.on(slice(1, None))"
             )
         repeated = sorted(str(c) for c, times in Counter(chosen).items() if times > 1)
         if repeated:
             raise ValueError(f"on: column {repeated[0]} is given more than once in {self.columns!r}; name it once")
 
-    def chosen(self) -> tuple[Any, ...]:
-        """Return the columns as a tuple (of slices resolved only as far as their end is known)."""
+    def chosen(self, d: int | None = None) -> tuple[Any, ...]:
+        """Return the columns as a tuple, those of a slice for data of d columns, or of the fewest it can be used on."""
         if isinstance(self.columns, slice):
-            if self.columns.stop < 0 or (self.columns.start or 0) < 0:
-                return ()
-            return tuple(range(self.columns.stop)[self.columns])
+            if not self._open:
+                return tuple(range(self.columns.stop)[self.columns])
+            bounds = (abs(bound) for bound in (self.columns.start, self.columns.stop, self.columns.step) if bound)
+            widths = range(1, sum(bounds) + 2) if d is None else [d]
+            return next((found for width in widths if (found := tuple(range(width)[self.columns]))), ())
         if isinstance(self.columns, str | numbers.Integral):
             return (self.columns,)
         return tuple(c.item() if isinstance(c, np.generic) else c for c in self.columns)
 
+    @property
+    def _open(self) -> bool:
+        """Whether the columns are a slice that depends on how many the data has."""
+        if not isinstance(self.columns, slice):
+            return False
+        start, stop, step = self.columns.start or 0, self.columns.stop, self.columns.step or 1
+        return stop is None or min(start, stop, step) < 0
+
+    def step(self) -> Columns:
+        """Return the choice as a step in front of the kernel."""
+        if self._open:
+            return Columns((), repr(self), (self.columns.start, self.columns.stop, self.columns.step))
+        return Columns(self.chosen(), repr(self))
+
+    def width(self, d: int | None) -> int | None:
+        """Return how many columns of d there are left, None where that is not known."""
+        return None if d is None and self._open else len(self.chosen(d))
+
     def formula(self, pair: Pair) -> Expression:
         """Look at the columns."""
-        return pair.of("kernel", Columns(self.chosen(), repr(self)))
+        return pair.of("kernel", self.step())
 
     def theorem(self) -> Theorem | None:
         """Pull-back by the projection."""
@@ -62,7 +85,7 @@ class On(Kernel):
 
     def feature_dim(self, d: int) -> float:
         """Features of as many inputs as there are columns."""
-        return self.kernel.feature_dim(len(self.chosen()))
+        return self.kernel.feature_dim(len(self.chosen(d)))
 
     def expression(self) -> str:
         """``k.on(columns)``."""
@@ -84,9 +107,13 @@ class After(Kernel):
         if not (callable(self.map) or hasattr(self.map, "transform")):
             raise TypeError(f"after: expected a function or a fitted transformer, got {self.map!r}")
 
+    def step(self) -> Mapped:
+        """Return the map as a step in front of the kernel."""
+        return Mapped(self.map, repr(self))
+
     def formula(self, pair: Pair) -> Expression:
         """Apply the map first."""
-        return pair.of("kernel", Mapped(self.map, repr(self)))
+        return pair.of("kernel", self.step())
 
     def theorem(self) -> Theorem | None:
         """Pull-back."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from .algebra import Normalized
 from .base import Kernel, ObjectKernel
-from .data import Rows, as_objects, short
+from .data import Rows, as_objects, refuse_masked, short
 from .parameters import check_length_scale, is_vector
 from .radial import Gaussian
 from .sequences_data import Ragged, log_alignments
@@ -153,6 +153,7 @@ def log_alignments_with_itself(A: Ragged) -> np.ndarray:
 
 def as_frames(thing: Any, position: int, owner: str) -> np.ndarray:
     """Return one sequence as an array of shape (elements, features)."""
+    refuse_masked(thing, owner)
     try:
         values = np.asarray(thing)
         values = values.astype(float) if values.dtype.kind in "biufO" else values

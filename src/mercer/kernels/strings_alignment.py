@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mercer.certify.verdict import Verdict
 
 CALL_CELLS = 5e8  # cells of the tables of one native call and thread: about half a second
+LANES = 16  # sequences that the compiled core compares with one at a time
 SHORT_WORDS = 5  # tokens of the longest words that an edit kernel is examined at
 
 
@@ -65,6 +66,11 @@ class Subsequence(StringKernel):
 
         for piece in part.pieces(CALL_CELLS * default_threads() / self.length):
             _native.subsequences(*piece.arguments, int(self.length), float(self.decay), piece.out, default_threads())
+
+    def scratch(self, A: Coded, B: Coded) -> int:
+        """Sums over subsequences of every length for each token of the longest sequences, in each thread."""
+        longest = int(B.table.sizes[B.ids].max(initial=0)) + 1
+        return default_threads() * 8 * LANES * longest * (int(self.length) + 1)
 
     def theorem(self) -> Theorem:
         """Weights of subsequences."""

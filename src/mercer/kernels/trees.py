@@ -18,7 +18,7 @@ from .base import ObjectKernel
 from .data import Rows
 from .parameters import check_positive
 from .theorem import Theorem
-from .trees_delta import FragmentRule, fragments, fragments_diag
+from .trees_delta import FragmentRule, fragments, fragments_bytes, fragments_diag
 from .trees_forest import Forest, Merger
 
 
@@ -103,6 +103,10 @@ class FragmentKernel(ObjectKernel):
     def block(self, A: Forest, B: Forest) -> np.ndarray:
         """C Δ Cᵀ."""
         return fragments(self.rule(), A, B, repr(self))
+
+    def scratch(self, A: Forest, B: Forest) -> int:
+        """Δ for the pairs of subtrees of a few trees and all others."""
+        return fragments_bytes(A, B)
 
     def block_diag(self, A: Forest) -> np.ndarray:
         """C Δ Cᵀ for every tree alone."""

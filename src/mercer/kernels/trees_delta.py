@@ -16,7 +16,8 @@ from .processors import default_threads
 from .trees_forest import Forest
 
 PAIR = 4  # work on a pair of subtrees, next to a pair of children of theirs
-WORK = PAIR * 2**23  # in one native call: a fraction of a second, and 64 MB
+WORK = PAIR * 2**21  # in one native call: a fraction of a second, and 16 MB
+BOOKKEEPING = 64  # bytes for each distinct subtree: its place, level, slot and weight
 DIAGONAL = 1024  # trees of which one native call computes the diagonal
 
 
@@ -55,6 +56,15 @@ def fragments_diag(rule: FragmentRule, A: Forest, owner: str) -> np.ndarray:
         part = slice(start, start + DIAGONAL)
         _native.tree_diag(*table, *A[part].rows(), **asdict(rule), out=out[part])
     return _finite(out, owner)
+
+
+def fragments_bytes(A: Forest, B: Forest) -> int:
+    """Return the bytes of the common fragments that one native call keeps, of one tree at least."""
+    present = np.unique(B.counts.indices)
+    members = np.bincount(A.table.group[present], minlength=int(A.table.group.max()) + 1)
+    before = np.concatenate([[0], np.cumsum(members[A.table.group[A.counts.indices]])])[A.counts.indptr]
+    kept = max(int(np.diff(before).max(initial=0)), min(int(before[-1]), WORK // PAIR))
+    return 8 * kept + BOOKKEEPING * len(A.table.group)
 
 
 def _parts(A: Forest, B: Forest) -> Iterator[slice]:

@@ -12,7 +12,16 @@ from .base import Kernel
 from .expression import Const, Expression, Param, Stat
 from .pair import Pair
 from .parameters import check_integer, check_length_scale, check_positive
-from .statistics import CoordinateSum, Dot, Prepared, Scaled, SquaredDistance, VectorStatistic
+from .statistics import (
+    CoordinateSum,
+    Dot,
+    Prepared,
+    Scaled,
+    SquaredDistance,
+    Statistic,
+    VectorStatistic,
+    sum_of_terms,
+)
 from .theorem import SQUARED_DISTANCE, Theorem, pull_back, schoenberg
 
 UNIT = Param("period", 1.0)
@@ -29,7 +38,7 @@ class AngleSwing(CoordinateSum):
     frequency: float = 1.0
     weights: tuple[float, ...] = ()
     centred = True
-    direct = True
+    direct_form = True
 
     def transform(self, A: Any) -> Any:
         """Every coordinate times the frequency."""
@@ -49,6 +58,46 @@ class AngleSwing(CoordinateSum):
 
 
 @dataclass(frozen=True)
+class DifferenceCosine(CoordinateSum):
+    """Σ_θ Σ_d cos θ(x_d − z_d), with differences formed first."""
+
+    frequencies: tuple[float, ...] = (1.0,)
+    centred = True
+    direct_form = True
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Σ_θ cos θ(a − b)."""
+        return sum((np.cos(theta * (a - b)) for theta in self.frequencies), np.zeros(()))
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Σ 4 sin²(θ(x − z)/2)."""
+        parts = [DifferenceSine(self.view, self.owner, 2.0 * math.pi / t).block(A, B) for t in self.frequencies if t]
+        return sum(parts, np.zeros((len(A), len(B))))
+
+
+@dataclass(frozen=True)
+class DifferenceSine(CoordinateSum):
+    """Σ_d w_d 4 sin²(π(x_d − z_d)/p), with differences formed first."""
+
+    period: float = 1.0
+    weights: tuple[float, ...] = ()
+    centred = True
+    direct_form = True
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Weighted sum of the coordinates' terms."""
+        weights = self.weights or (1.0,) * A.shape[1]
+        return sum(
+            (weight * self.term(A[:, d, None], B[None, :, d]) for d, weight in enumerate(weights)),
+            np.zeros((len(A), len(B))),
+        )
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """4 sin²(π(a − b)/p)."""
+        return 4.0 * np.sin(math.pi * (a - b) / self.period) ** 2
+
+
+@dataclass(frozen=True)
 class CircleDot(VectorStatistic):
     """Σ_θ Σ_d cos θ(x_d − z_d): the dot product of points moved to circles."""
 
@@ -61,8 +110,16 @@ class CircleDot(VectorStatistic):
         """(cos θx, sin θx) for all frequencies and coordinates."""
         return on_circles(A, self.frequencies)
 
+    def width(self, d: int) -> int:
+        """A cosine and a sine for each frequency and coordinate."""
+        return 2 * len(self.frequencies) * d
+
     block = Dot.block
     diag = Dot.diag
+
+    def direct(self) -> Statistic:
+        """Cosines of differences."""
+        return DifferenceCosine(self.view, self.owner, self.frequencies)
 
     def parameters(self) -> tuple[Param, ...]:
         """Return the frequency."""
@@ -94,8 +151,17 @@ class CircleDistance(Scaled):
             pairs = pairs[:, :, [self.column]]
         return pairs.reshape(len(A), -1)
 
+    def width(self, d: int) -> int:
+        """A cosine and a sine for each coordinate."""
+        return 2 * d
+
     block = SquaredDistance.block
     diag = SquaredDistance.diag
+
+    def direct(self) -> Statistic:
+        """Sines of differences."""
+        weights = tuple(param.value**-2 for param in self.scale)
+        return DifferenceSine(self.view, self.owner, self.period.value, weights)
 
     def parameters(self) -> tuple[Param, ...]:
         """Return the length scales and the period."""
@@ -118,11 +184,24 @@ class SincSum(CoordinateSum):
     """Σ_d sin(2π(x_d − z_d))/(x_d − z_d), 2π where the coordinates agree."""
 
     centred = True
-    direct = True
+    direct_form = True
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """2π sinc(2(a − b))."""
         return 2.0 * np.pi * np.sinc(2.0 * (a - b))
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Σ 4π(1 − sinc(2(x − z)))."""
+        return sum_of_terms(lambda a, b: 4.0 * np.pi * _one_minus_sinc(2.0 * np.pi * (a - b)), A, B)
+
+
+def _one_minus_sinc(t: np.ndarray) -> np.ndarray:
+    """1 − sin(t)/t, by its series where the difference would cancel."""
+    square = t * t
+    series = (
+        square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0 * (1.0 - square / 110.0))))
+    )
+    return np.where(square < 0.25, series, 1.0 - np.sinc(t / np.pi))
 
 
 def on_circles(A: np.ndarray, frequencies: tuple[float, ...]) -> np.ndarray:
@@ -171,7 +250,7 @@ class Cosine(Kernel):
     Parameters
     ----------
     frequency : float, default=1.0
-        θ > 0.
+        θ, zero or more; with 0 the kernel is the number of inputs.
 
     Examples
     --------
@@ -184,7 +263,7 @@ class Cosine(Kernel):
     frequency: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive(self, "frequency")
+        check_positive(self, "frequency", allow_zero=True)
 
     def formula(self, pair: Pair) -> Expression:
         """Σ cos θ(x − z)."""
@@ -201,20 +280,20 @@ class Cosine(Kernel):
 
 
 class Fourier(Kernel):
-    """The kernel of the first L harmonics, k(x, z) = Σ_{l=1}^L Σ_d cos((2πl/L)(x_d − z_d)).
+    """The kernel of φ_L, k(x, z) = Σ_{l=0}^L Σ_d cos((2πl/L)(x_d − z_d)).
 
-    Times 2π/L it converges to :class:`Sinc` as L grows.
+    Its first term is that of φ_0, which is 1 for each coordinate.  Times 2π/L it converges to :class:`Sinc` as L grows.
 
     Parameters
     ----------
     order : int, default=4
-        L, the number of frequencies 2πl/L.
+        L, which makes L + 1 frequencies 2πl/L, from 0 to 2π.
 
     Examples
     --------
     >>> from mercer.kernels import Fourier
     >>> Fourier(order=4)([[0.0]], [[0.0], [1.0], [4.0]]).round(4)
-    array([[ 4., -0.,  4.]])
+    array([[5., 1., 5.]])
     """
 
     order: int = 4
@@ -224,8 +303,8 @@ class Fourier(Kernel):
 
     @property
     def frequencies(self) -> tuple[float, ...]:
-        """The L frequencies 2πl/L."""
-        return tuple(2.0 * math.pi * (l + 1) / int(self.order) for l in range(int(self.order)))  # noqa: E741
+        """The L + 1 frequencies 2πl/L."""
+        return tuple(2.0 * math.pi * l / int(self.order) for l in range(int(self.order) + 1))  # noqa: E741
 
     def formula(self, pair: Pair) -> Expression:
         """Σ cos θ(x − z) over all frequencies."""
@@ -237,7 +316,7 @@ class Fourier(Kernel):
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each frequency and input."""
-        return 2 * int(self.order) * d
+        return 2 * (int(self.order) + 1) * d
 
 
 SINC_NODES = 32

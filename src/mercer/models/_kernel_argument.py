@@ -35,7 +35,7 @@ from mercer.kernels import (
     Precomputed,
     Sigmoid,
 )
-from mercer.kernels.data import Rows, length, pick
+from mercer.kernels.data import Rows, length, pick, refuse_masked
 
 from ._transaction import all_or_nothing as all_or_nothing
 from ._transaction import naming_the_place, remember_rows
@@ -243,6 +243,7 @@ def checked_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any
         return checked_tensor(estimator, X, reset=reset)
     try:
         if not isinstance(kernel, Kernel):
+            refuse_masked(X, type(estimator).__name__)
             return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         rows = checked_objects(estimator, X, kernel, reset=reset)
     except ValueError as error:

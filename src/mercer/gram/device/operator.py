@@ -9,10 +9,11 @@ import numpy as np
 
 from mercer.gram.budget import require
 from mercer.gram.operator import TILE_BYTES, Gram, check_arguments
-from mercer.gram.program import Program, UnsupportedError, entry_width, lower
+from mercer.gram.program import Program, UnsupportedError, anonymous, decline_outside, entry_width, lower
 from mercer.kernels import Kernel
 from mercer.kernels.data import Rows, length
 from mercer.kernels.evaluation import Evaluation
+from mercer.kernels.ranges import sizes
 
 from .fused import FusedProduct, fusable, make_product
 from .points import device_points
@@ -81,6 +82,11 @@ class TensorGram(Gram):
         program, device = self._program, self.device
         assert program is not None
         self._pairs = [device_points(s, self._X, self._Z, self.dtype, device) for s in program.statistics]
+        bounds = {
+            statistic: sizes(statistic, A, A if B is None else B)
+            for statistic, (A, B) in zip(program.statistics, self._pairs, strict=True)
+        }
+        decline_outside(anonymous(self.kernel.traced()), bounds, self.dtype)
         self._left, self._right = [], []
         if program.left or program.right:
             right = None if self._Z is None else host_array(self._Z)

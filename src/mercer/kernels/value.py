@@ -1,0 +1,227 @@
+"""What makes a kernel a value: parameters that never change, and equality, hashes, copies and names made of them.
+
+A composition of kernels may be deep.  What is asked of a whole kernel is therefore asked of the kernels inside first,
+deepest first, in a loop, so that no chain of calls grows with the depth.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self, cast, dataclass_transform
+
+from .parameters import canonical, frozen
+
+SHALLOW = 64  # depth up to which methods simply call themselves
+FROM_BELOW = ("expression", "theorem", "feature_dim")  # what a composition makes of the same of its parts
+
+
+class _Known(threading.local):
+    """Answers of the kernels inside, while a question to a deep kernel is being answered in this thread."""
+
+    answers: dict[tuple[Any, ...], tuple[Value, Any]] | None = None
+
+
+_known = _Known()
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+class Value:
+    """An object that is its parameters; subclasses become frozen dataclasses by themselves."""
+
+    depth = 0  # how many values are inside each other
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True, eq=False, repr=False)(cls)
+        setattr(cls, "__init__", _freezing(cls.__init__))  # noqa: B010  (to mypy a method is no attribute)
+        for name in FROM_BELOW:
+            if name in vars(cls):
+                setattr(cls, name, _from_below(name, vars(cls)[name]))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({name: frozen(value) for name, value in state.items()})
+        _measure(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        order = list(inner_values(self))
+        place = {id(value): i for i, value in enumerate(order)}
+        parts = []
+        for value in order:
+            state = {name: found for name, found in vars(value).items() if name not in _DERIVED}
+            inside = {name: place[id(found)] for name, found in state.items() if isinstance(found, Value)}
+            parts.append((type(value), {name: state[name] for name in state.keys() - inside.keys()}, inside))
+        return _assemble, (parts,)
+
+    def __copy__(self) -> Self:
+        return self  # nothing in it can change
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    # -- equality ---------------------------------------------------------------------------------------------------
+
+    def _key(self) -> tuple[Any, ...]:
+        values = [getattr(self, field.name) for field in self._fields()]
+        # A value stands for itself: canonical() would hash it once more, and so double the work at each level.
+        return (type(self), *(value if isinstance(value, Value) else canonical(value) for value in values))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Value):
+            return NotImplemented
+        left, seen = [(self, other)], set()
+        while left:
+            a, b = left.pop()
+            if a is b or (id(a), id(b)) in seen:
+                continue
+            seen.add((id(a), id(b)))
+            mine, yours = a._key(), b._key()
+            if len(mine) != len(yours):
+                return False
+            for x, y in zip(mine, yours, strict=True):
+                if isinstance(x, Value) and isinstance(y, Value):
+                    left.append((x, y))
+                elif x != y:
+                    return False
+        return True
+
+    def __hash__(self) -> int:
+        for value in inner_values(self):
+            if "_hash" not in vars(value):
+                # Hashes of kernels inside are there already, so that none of these goes deep.
+                vars(value)["_hash"] = hash(value._key())
+            if value is self:
+                break
+        return cast(int, vars(self)["_hash"])
+
+    # -- parameters -------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _fields(cls) -> tuple[Any, ...]:
+        return fields(cast(Any, cls))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; ``deep`` adds those of kernels inside, as ``name__parameter``."""
+        found: dict[str, Any] = {}
+        left: list[tuple[str, Any]] = list(reversed(_named(self, "")))
+        while left:
+            name, value = left.pop()
+            found[name] = value
+            if deep and isinstance(value, Value):
+                left += reversed(_named(value, f"{name}__"))
+        return found
+
+    def with_params(self, **params: Any) -> Self:
+        """Return a kernel with some parameters changed; nested names such as ``k1__length_scale`` work.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> (Gaussian() + Linear()).with_params(k1__length_scale=2.0)
+        Gaussian(length_scale=2.0) + Linear()
+        """
+        own = {field.name for field in self._fields()}
+        nested: dict[str, dict[str, Any]] = {}
+        changed: dict[str, Any] = {}
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in own:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {sorted(self.get_params()) or 'none'}"
+                )
+            if rest:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                changed[name] = value
+        for name, inner in nested.items():
+            child = changed.get(name, getattr(self, name))
+            if not isinstance(child, Value):
+                raise ValueError(f"{type(self).__name__}: {name} is {child!r}, which has no parameters of its own")
+            changed[name] = child.with_params(**inner)
+        return replace(cast(Any, self), **changed)
+
+    def set_params(self, **params: Any) -> Self:
+        """Refuse, because kernels are immutable: an estimator rebuilds its kernel instead."""
+        if not params:
+            return self
+        raise TypeError(f"kernels are immutable; k.with_params({', '.join(params)}=…) returns a changed copy")
+
+
+_DERIVED = ("_hash", "depth")  # what is in the dictionary of a value and no parameter of it
+
+
+def inner_values(value: Value) -> Iterator[Value]:
+    """Yield every value in the parameters of a value, and in theirs, before the value they are in; itself last."""
+    seen: set[int] = set()
+    left: list[tuple[Value, bool]] = [(value, False)]
+    while left:
+        found, ready = left.pop()
+        if ready:
+            yield found
+        elif id(found) not in seen:
+            seen.add(id(found))
+            left.append((found, True))
+            left += [(inner, False) for inner in reversed(_inside(found)) if id(inner) not in seen]
+
+
+def _named(value: Value, prefix: str) -> list[tuple[str, Any]]:
+    return [(prefix + field.name, getattr(value, field.name)) for field in value._fields()]
+
+
+def _inside(value: Value) -> list[Value]:
+    return [inner for field in value._fields() if isinstance(inner := getattr(value, field.name, None), Value)]
+
+
+def _measure(value: Value) -> None:
+    vars(value)["depth"] = 1 + max((inner.depth for inner in _inside(value)), default=0)
+
+
+def _freezing(init: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor that keeps its own frozen copy of everything it is given."""
+
+    @functools.wraps(init)
+    def construct(self: Value, *args: Any, **kwargs: Any) -> None:
+        init(self, *map(frozen, args), **{name: frozen(value) for name, value in kwargs.items()})
+        _measure(self)
+
+    return construct
+
+
+def _from_below(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that a deep value answers after the values inside it have."""
+
+    @functools.wraps(method)
+    def answer(self: Value, *args: Any) -> Any:
+        if self.depth <= SHALLOW:
+            return method(self, *args)
+        known = _known.answers
+        if known is None:
+            _known.answers = {}
+            try:
+                for inner in inner_values(self):
+                    found = getattr(inner, name)(*args)
+                return found
+            finally:
+                _known.answers = None
+        kept, found = known.get((method, id(self), *args), (None, None))
+        if kept is not self:
+            found = method(self, *args)
+            known[method, id(self), *args] = self, found
+        return found
+
+    return answer
+
+
+def _assemble(parts: list[tuple[type[Value], dict[str, Any], dict[str, int]]]) -> Value:
+    """Return the value that was taken apart into its own parameters and those of all values inside it."""
+    made: list[Value] = []
+    for kind, state, inside in parts:
+        value = object.__new__(kind)
+        value.__setstate__({**state, **{name: made[i] for name, i in inside.items()}})
+        made.append(value)
+    return made[-1]
