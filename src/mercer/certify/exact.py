@@ -12,7 +12,7 @@ from mercer.kernels.categorical import Match
 from mercer.kernels.data import Rows
 from mercer.kernels.expression import Call, Const, Diagonal, Expression, Param, Stat, nodes
 from mercer.kernels.histogram import ChiSquare, Minimum
-from mercer.kernels.statistics import AbsoluteDistance, Dot, SquaredDistance
+from mercer.kernels.statistics import AbsoluteDistance, Dot, SquaredDistance, UnitDot
 
 from .clock import UNHURRIED, Clock
 from .interval import OPERATIONS, Interval
@@ -114,11 +114,26 @@ def _step(
 ) -> Callable[[list[T], int, int], T] | None:
     """Return how the value of a node at the points i and j follows from those of the nodes before it."""
     if isinstance(node, Stat):
+        cosine = type(node.statistic) is UnitDot
+        known = Dot(node.statistic.view, node.statistic.owner) if cosine else node.statistic
+        if cosine and "sqrt" not in operations:
+            return None
         try:
-            statistic = _statistic(node.statistic, points, clock)
+            statistic = _statistic(known, points, clock)
         except (TypeError, ValueError):
             return None  # not numbers in a plain array, such as a sparse matrix
-        return None if statistic is None else lambda values, i, j: lift(statistic(i, j))
+        if statistic is None:
+            return None
+        if not cosine:
+            return lambda values, i, j: lift(statistic(i, j))
+
+        def angle(values: list[T], i: int, j: int) -> T:
+            if i == j:
+                return lift(Fraction(int(statistic(i, i) > 0)))
+            norms = operations["sqrt"](lift(statistic(i, i) * statistic(j, j)))
+            return operations["mul"](lift(statistic(i, j)), operations["recip"](norms))
+
+        return angle
     if isinstance(node, Diagonal):
         slot, left = slots[node.inner], node.side == "left"
         return lambda values, i, j: values[slot] if i == j else own[i if left else j][slot]

@@ -23,6 +23,9 @@ class Theorem:
     because: str
     parts: tuple[Theorem, ...] = ()
 
+    def __deepcopy__(self, memo: object) -> Theorem:
+        return self  # texts and theorems only: a copy of a long proof would be nothing but slow
+
 
 SQUARED_DISTANCE = Theorem(
     "‖x−z‖² is conditionally negative definite",
