@@ -2,9 +2,11 @@
 
 import math
 import time
+from importlib import import_module
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from mercer.certify import Proved, Refuted, Unknown, certify
 from mercer.certify.search import certify_kernel, refute_kernel
@@ -347,3 +349,22 @@ def test_a_value_that_is_not_finite_is_an_error_that_names_the_points(value):
 def test_a_value_that_is_no_number_is_an_error(value):
     with pytest.raises(ValueError, match="must return a number"):
         certify(lambda x, z: value)
+
+
+def test_a_sparse_matrix_can_be_the_sample():
+    verdict = (Linear() - 1).certificate(sample=sparse.csr_array(np.eye(3)))
+    assert isinstance(verdict, Refuted)
+
+
+@pytest.mark.parametrize("kernel", [2.0 * Gaussian(10.0) - Gaussian(11.0), Overlap() - Chi2(), Sigmoid()], ids=repr)
+@pytest.mark.parametrize("dim", [784, 100_000, 10**12])
+def test_any_number_of_features_gets_a_verdict(kernel, dim, monkeypatch):
+    monkeypatch.setattr(import_module("mercer.certify.search"), "SEARCH_SECONDS", 0.05)
+    assert not isinstance(kernel.certificate(dim=dim), Proved)
+
+
+def test_a_search_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr(import_module("mercer.certify.search"), "LAST_SECONDS", -1.0)
+    verdict = certify(lambda x, z: -1.0)
+    assert isinstance(verdict, Unknown)
+    assert "would have taken too long" in verdict.tried[0]

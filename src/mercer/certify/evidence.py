@@ -1,9 +1,10 @@
 """Checking a suspected violation: points and coefficients become evidence only beyond every rounding error.
 
-Never calling a true kernel refuted matters more than finding every violation.  So the bound on rounding errors is
-generous, the points are shaken to see errors no formula for the bound knows of (such as those of ‖x‖² + ‖z‖² − 2xᵀz
-far from the origin, or of float32 inside the function), and where possible the value is computed again in better
-arithmetic.  Where it is not, nobody knows how the function computes, and errors of single precision are granted.
+Never calling a true kernel refuted matters more than finding every violation.  Where a formula is known, intervals that
+contain the exact value decide.  Elsewhere the bound on rounding errors is generous, the points are shaken to see errors
+no formula for the bound knows of (such as those of ‖x‖² + ‖z‖² − 2xᵀz far from the origin, or of float32 inside the
+function), and where possible the value is computed again in better arithmetic.  Where it is not, nobody knows how the
+function computes, and errors of single precision are granted.
 """
 
 from __future__ import annotations

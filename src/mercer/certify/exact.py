@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mercer.kernels.categorical import Match
-from mercer.kernels.data import Rows
+from mercer.kernels.data import Rows, length
 from mercer.kernels.expression import Call, Const, Diagonal, Expression, Param, Stat, nodes
 from mercer.kernels.histogram import ChiSquare, Minimum
 from mercer.kernels.statistics import AbsoluteDistance, Dot, SquaredDistance, UnitDot
@@ -93,7 +93,7 @@ def _gram(
             values.append(step(values, i, j))
         return values
 
-    n = len(points)
+    n = length(points)
     try:
         for i in range(n):
             own.append(evaluate(i, i))

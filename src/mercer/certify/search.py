@@ -25,6 +25,7 @@ from .verdict import Refuted, Unknown, Verdict
 
 MOST_PARTS = 4000  # kernels inside a kernel; the proof of a longer one is longer than anyone reads
 LARGEST_DIM = 2**17  # features of points that are looked at; a single matrix of more may take longer than the search
+LARGEST_TABLE = 2**13  # the same for categories, which are numbered column by column
 SAMPLE_FUNCTION, SAMPLE_KERNEL = 200, 500  # objects of a sample that are looked at
 
 
@@ -167,8 +168,9 @@ def search_vectors(
     seconds: float = SEARCH_SECONDS,
 ) -> tuple[Refuted | None, str]:
     """Search for a violation at vectors of ``dim`` features; return it (or None) and what was tried."""
-    if dim > LARGEST_DIM:
-        return None, f"search for a violation: not tried, because points have more than {LARGEST_DIM} features"
+    most = LARGEST_TABLE if domain == "categories" else LARGEST_DIM
+    if dim > most:
+        return None, f"search for a violation: not tried, because points have more than {most} features"
     return _search(values, point_sets(dim, domain, tuple(spacings)), seconds, f"with {dim} feature{'s' * (dim != 1)}")
 
 
