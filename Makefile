@@ -67,7 +67,7 @@ $(VENV)/.demo: $(VENV)/.installed
 	$(call EXTRA,command)
 	@touch $@
 $(VENV)/.sanitize: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "nanobind>=2.8" "cmake>=3.18" ninja
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "nanobind>=2.8" "cmake>=3.18"
 	@touch $@
 $(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.torch: $(VENV)/.%: $(VENV)/.installed
 	$(call EXTRA,$*)

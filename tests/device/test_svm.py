@@ -51,6 +51,28 @@ def problems(X):
 # -- the solver -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["c_svc", "epsilon_svr", "nu_svc", "nu_svr", "one_class"])
+def test_problems_that_are_equal_up_to_scale_take_the_same_steps(data, name):
+    X, (index, problem) = data[0], problems(data[0])[name]
+    s, c = 2.0**-40, 2.0**25  # of K and of the coefficients: slopes change by both
+    other = problem.scaled(1 / (s * c), 1 / c)
+    (one,) = DeviceSMO(SMO(), CPU).solve_many(KERNEL, X, [(index, problem)])
+    (two,) = DeviceSMO(SMO(), CPU).solve_many(s * KERNEL, X, [(index, other)])
+    assert one.converged
+    assert one.n_iter == two.n_iter
+    assert one.relative_gap == two.relative_gap
+    np.testing.assert_array_equal(c * one.beta, two.beta)
+
+
+def test_hulls_that_meet_are_never_certified(data):
+    X = data[0]
+    signs = np.repeat([1.0, -1.0], len(X) // 2)
+    problem = nu_svc(signs, np.ones(len(X)), 0.5)
+    (found,) = DeviceSMO(SMO(), CPU).solve_many(Linear(), X, [(np.arange(len(X)), problem)])
+    assert not found.converged
+    assert found.n_iter < 10_000
+
+
 @pytest.mark.parametrize("name", ["c_svc", "part", "epsilon_svr", "nu_svc", "nu_svr", "one_class"])
 @pytest.mark.parametrize("size", [32, None])
 def test_a_problem_has_the_optimum_of_the_host(data, name, size):

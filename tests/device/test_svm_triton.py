@@ -5,6 +5,7 @@ The interpreter must be switched on before Triton is loaded, so these tests run 
 """
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,16 @@ def working_sets(kind, dtype, most):
         tensor(K, dtype), *map(tensor, (lower, upper, beta, slope, epsilon)), tensor(cut, torch.int32),
         tensor([1e-3, 1e-2]), tensor(most, torch.int32), kind == "groups",
     )  # fmt: skip
+
+
+def test_a_kernel_of_any_size_takes_the_same_steps():
+    sets, s = working_sets("svc", torch.float64, [1000, 1000]), 2.0**60
+    small = replace(
+        sets, K=sets.K / s, lower=s * sets.lower, upper=s * sets.upper, beta=s * sets.beta
+    )  # slopes stay as they are
+    (one, steps), (two, same) = triton_sets(sets), triton_sets(small)
+    assert steps.tolist() == same.tolist()
+    np.testing.assert_array_equal((s * one).cpu().numpy(), two.cpu().numpy())
 
 
 def objective(sets, beta):

@@ -103,12 +103,12 @@ class DualProblem:
 
         With targets, half the median distance of those that differ from the median: 1 for labels ±1, so that a
         tolerance means what it does in LIBSVM, and no matter of outliers or of the unit of y.  Without, the largest
-        k(x, x) times the median width of a box, what a coefficient may do to f at its own point: 1 for weights of 1.
+        k(x, x) times the median end of a box, what a coefficient may do to f at its own point: 1 for weights of 1.
         """
-        width = self.upper - self.lower
-        halves = self.target[width > 0] / 2
+        reach = np.maximum(self.upper, -self.lower)
+        halves = self.target[reach > 0] / 2
         away = np.abs(halves - _middle(halves))
-        return _middle(away[away > 0]) or largest * _middle(width[width > 0])
+        return _middle(away[away > 0]) or largest * _middle(reach[reach > 0])
 
     def scaled(self, slope: float, coefficient: float) -> DualProblem:
         """Return the same problem with targets and ε in one unit and coefficients in another."""
