@@ -29,7 +29,7 @@ from ._kernel_argument import (
     place_of,
     resolve_kernel,
 )
-from ._progress import reporter
+from ._progress import fit_task, reporter
 from ._targets import checked_alphas, checked_targets, checked_weights
 from .choice import as_score, choose, folds_among, part
 from .ridge import KernelRidge
@@ -159,14 +159,12 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative.
         """
-        context = self._init_callback_context(max_subtasks=None)
         # Threads that wait for each other cost more than they gain on small matrices, above all on a busy machine.
         few = X is not None and hasattr(X, "__len__") and length(X) <= SERIAL
-        with all_or_nothing(self), threadpool_limits(1 if few else None, user_api="blas"):
-            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        limits = threadpool_limits(1 if few else None, user_api="blas")
+        with fit_task(self, X, y) as context, all_or_nothing(self), limits:
             self._loo: np.ndarray | None = None
             self._fit(X, y, sample_weight, context)
-            context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     @where_the_data_lives
