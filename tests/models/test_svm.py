@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import MemoryBudgetError
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Overlap, Polynomial, Precomputed, Sigmoid
-from mercer.models import _svm_base
+from mercer.models import SVR, OneClassSVM, _svm_base
 from mercer.models.svm import SVC, NuSVC
 from mercer.solvers.smo import SMO
 
@@ -576,3 +576,29 @@ def test_a_function_that_does_not_fit_into_memory_is_refused_with_another_way(da
 def test_points_without_any_spread_are_one_point():
     model = SVC().fit(np.ones((4, 2)), [0, 0, 0, 1])
     assert model.predict([[1.0, 1.0]]) == [0]
+
+
+@pytest.mark.parametrize("model", [SVC, NuSVC, SVR, OneClassSVM])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, z: x @ z,  # of the tables this is an error of NumPy
+        lambda x, z: float(np.exp(-np.sum((x - z) ** 2))),  # and this one number
+        lambda x, z: np.dot(x, z),
+        lambda x, z: sum(a * b for a, b in zip(x, z, strict=True)),
+    ],
+)
+def test_a_function_of_two_points_is_told_from_one_of_two_tables(data, model, function):
+    X, y = data[0], np.arange(50) % 2
+    remedy = r"takes two collections.*function of two points, and returned.*mercer\.kernels\.Custom\(function\)"
+    with pytest.raises(ValueError, match=remedy):
+        model(kernel=function).fit(X, y)
+    assert SVC(kernel=Custom(function)).fit(X, y).predict(X).shape == (50,)
+
+
+def test_the_error_of_a_function_of_two_tables_is_told(data):
+    def broken(A, B):
+        raise RuntimeError("no licence")
+
+    with pytest.raises(ValueError, match=r"raised RuntimeError: no licence\. Wrap"):
+        SVC(kernel=broken).fit(*data[:2])

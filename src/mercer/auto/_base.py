@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from abc import abstractmethod
+from contextlib import ExitStack
 from typing import Any, Self
 
 import numpy as np
@@ -75,9 +76,8 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
             The target of each row.
         """
         context = self._init_callback_context(max_subtasks=None)
-        with all_or_nothing(self):
-            self._fit(X, y, context)
-            context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        with ExitStack() as ends, all_or_nothing(self):
+            self._fit(X, y, context, ends)
         return self
 
     # -- for subclasses -----------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
 
     # -- the steps of a fit -------------------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, context: Any) -> None:
+    def _fit(self, X: Any, y: Any, context: Any, ends: ExitStack) -> None:
         clock, share, given = Clock(parse_seconds(self.budget)), self._checked_test(), self._given()
         target = str(getattr(y, "name", None) or "y")
         X = self._checked(X, y)
@@ -143,6 +143,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         recipes = self._recipes(search, targets[some], options)
         context.max_subtasks = len(recipes) + (1 if len(held) == 0 else 2 + bool(self.refit))
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        ends.callback(context.call_on_fit_task_end, estimator=self, X=X, y=y)  # also if the fit fails
         beside = self._baselines(progress, encoder, X, targets, train, held, seed)
         begin = clock.elapsed
         trials, skipped = search.run(recipes)

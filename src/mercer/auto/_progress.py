@@ -28,9 +28,11 @@ class Progress:
         """Tell of a task that begins, and ends with the block; it has at most so many steps."""
         self._task = self._context.subcontext(task_name=name, max_subtasks=steps)
         self._task.call_on_fit_task_begin(estimator=self.estimator)
-        yield
-        self._task.call_on_fit_task_end(estimator=self.estimator)
-        self._task = None
+        try:
+            yield
+        finally:
+            self._task.call_on_fit_task_end(estimator=self.estimator)
+            self._task = None
 
     def step(self) -> bool:
         """Tell of a step of the task; True means that a callback asks to stop."""

@@ -101,7 +101,9 @@ def survey_of(block: Block, intake: Intake) -> Survey | None:
     if n == 0 and len(block.dropped) == 0:
         return None
     y = block.y if n else block.dropped
-    weights = np.ones(n) if block.weights is None or intake.keep_all else block.weights
+    weights = np.ones(n) if block.weights is None else block.weights
+    if intake.keep_all:
+        weights = (weights > 0).astype(np.float64)  # machines guess their kernel from all rows that take part
     labels: dict[Any, tuple[int, float]] = {}
     if intake.kind == "labels":
         for label in np.unique(block.dropped):
@@ -140,15 +142,21 @@ def moments_of(block: Block) -> Moments | None:
 
 def _moments(X: Any, weights: np.ndarray) -> Moments | None:
     """Return the weighted moments of all entries, None where X does not hold numbers only."""
+    if not weights.any():
+        return Moments(0.0, 0.0, 0.0) if sparse.issparse(X) or _is_table(X) else None
     if sparse.issparse(X):
         of_rows, squares = np.asarray(X.mean(axis=1)).ravel(), np.asarray(X.multiply(X).mean(axis=1)).ravel()
         mean = float(weights @ of_rows) / float(weights.sum())
         return Moments(float(weights.sum()), mean, float(weights @ squares) - float(weights.sum()) * mean**2)
-    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or X.ndim != 2 or not weights.any():
+    if not _is_table(X):
         return None
     mean = float(np.average(X.mean(axis=1, dtype=np.float64), weights=weights))
     of_rows = ((X - mean) ** 2).mean(axis=1, dtype=np.float64)
     return Moments(float(weights.sum()), mean, float(weights @ of_rows))
+
+
+def _is_table(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2
 
 
 def size_of(value: Any) -> int:

@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from mercer.features._validate import takes_vectors
+from mercer.gram.device.tensors import host_array
 from mercer.kernels import Kernel
 
-from ._kernel_argument import is_precomputed
+from ._kernel_argument import default_gaussian, is_precomputed
 
 SOLVERS = ("auto", "dense", "arpack", "randomized", "nystroem")
 COUNTS = (("n_components", 1, None), ("max_iter", 1, None), ("n_centers", 1, None), ("iterated_power", 0, "auto"))
@@ -41,8 +42,43 @@ def check_invertible(kernel: Any, X: Any) -> None:
         raise ValueError("Cannot fit_inverse_transform with a precomputed kernel; give the points and a kernel")
     if sparse.issparse(X):
         raise TypeError("KernelPCA: the inverse is not implemented for sparse matrices; use X.toarray()")
-    if isinstance(kernel, Kernel) and not takes_vectors(kernel):
-        raise ValueError(f"KernelPCA: fit_inverse_transform needs vectors, which {kernel!r} does not take as such")
+    if isinstance(kernel, Kernel) and not _is_table(X):
+        raise ValueError(
+            f"KernelPCA: fit_inverse_transform gives points back, so that they must be rows of numbers; {kernel!r} was "
+            "given others. Leave fit_inverse_transform out."
+        )
+
+
+def kernel_of_scores(kernel: Kernel, scores: np.ndarray) -> Kernel:
+    """Return the kernel of the map from components back to points.
+
+    The kernel itself serves if it takes all vectors of any length, as in scikit-learn.  One that looks at chosen
+    columns, has a length scale for each, or takes no negative numbers means columns of X, which components are not:
+    then it is the Gaussian that adapts to the scale and the number of the components.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> kernel_of_scores(Gaussian(3.0), np.eye(2)), kernel_of_scores(Gaussian([1.0, 2.0, 3.0]), np.eye(2))
+    (Gaussian(length_scale=3.0), Gaussian(length_scale=0.5))
+    """
+    return kernel if takes_vectors(kernel) and _takes_any(kernel) else default_gaussian(scores, None)
+
+
+def _takes_any(kernel: Kernel) -> bool:
+    """Whether no kernel of a composition asks for signs, or has a parameter with an entry for each column."""
+    values = kernel.get_params(deep=False).values()
+    parts = [value for value in values if isinstance(value, Kernel)]
+    columns = any(np.ndim(value) > 0 for value in values if not isinstance(value, Kernel | str))
+    return kernel.domain == "real" and not columns and all(map(_takes_any, parts))
+
+
+def _is_table(X: Any) -> bool:
+    try:
+        table = np.asarray(host_array(X))
+    except ValueError:
+        return False
+    return table.ndim == 2 and table.dtype.kind in "biuf"
 
 
 def square(X: Any) -> np.ndarray:

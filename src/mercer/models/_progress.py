@@ -19,9 +19,18 @@ def reporter(estimator: Any, context: Any) -> Callable[[int, float], bool]:
 
 
 @contextmanager
-def told(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[int, float], bool]]:
-    """Tell scikit-learn's callbacks that a fit begins and that it ends; steps in between go to what this yields."""
+def fit_task(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Any]:
+    """Tell scikit-learn's callbacks that a fit begins and, also if it fails, that it ends; yield its context."""
     context = estimator._init_callback_context(max_subtasks=None)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-    yield reporter(estimator, context)
-    context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+    try:
+        yield context
+    finally:
+        context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+
+
+@contextmanager
+def told(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[int, float], bool]]:
+    """Tell scikit-learn's callbacks that a fit begins and that it ends; steps in between go to what this yields."""
+    with fit_task(estimator, X, y) as context:
+        yield reporter(estimator, context)

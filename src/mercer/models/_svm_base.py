@@ -26,6 +26,7 @@ from mercer.solvers.dual import DualProblem, DualSolution
 from mercer.solvers.smo import SMO
 
 from ._kernel_argument import accepts_sparse, all_or_nothing, device_of, is_precomputed
+from ._progress import fit_task
 from ._svm_kernel import (
     TrainingKernel,
     function_matrix,
@@ -101,11 +102,8 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
 
     def _run(self, X: Rows, y: Any, sample_weight: Any) -> None:
         """Fit, tell callbacks, and undo everything if it fails."""
-        context = self._init_callback_context(max_subtasks=None)
-        with all_or_nothing(self):
-            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        with fit_task(self, X, y) as context, all_or_nothing(self):
             self._fit(X, y, sample_weight, self._progress(context))
-            context.call_on_fit_task_end(estimator=self, X=X, y=y)
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, progress: Progress | None) -> None:
         check_options(self)

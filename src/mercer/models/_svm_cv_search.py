@@ -25,7 +25,7 @@ from mercer.solvers.smo_path import Cell, Lane, solve_paths
 
 from ._engine import where_the_data_lives
 from ._kernel_argument import accepts_sparse, all_or_nothing, checked_rows, is_precomputed
-from ._progress import reporter
+from ._progress import fit_task, reporter
 from ._svm_base import SupportVectorMachine
 from ._svm_cv_grid import checked_penalties, checked_scales, grid_of, results_table
 from ._svm_kernel import TrainingKernel, gamma_of, is_function, rows_of, training_kernel, with_weight
@@ -103,11 +103,8 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         sample_weight : array of shape (n,), optional
             Factors of C for each point, and its weight in the scores.  A point whose weight is 0 or less takes no part.
         """
-        context = self._init_callback_context(max_subtasks=None)
-        with all_or_nothing(self):
-            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        with fit_task(self, X, y) as context, all_or_nothing(self):
             self._fit(X, y, sample_weight, context)
-            context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:

@@ -137,20 +137,39 @@ def function_matrix(estimator: Any, X: Rows, Z: Rows) -> np.ndarray:
         f"the {shape[0]} × {shape[1]} matrix of the function given as kernel",
         "pass mercer.kernels.Custom(function, vectorized=True), which is called for blocks of it",
     )
-    returned = estimator.kernel(X, Z)
-    values = np.asarray(returned.toarray() if sparse.issparse(returned) else returned)
     name = f"{type(estimator).__name__}: the function given as kernel"
+    wanted = (
+        f"takes two collections and returns the matrix of all pairs; for {shape[0]} and {shape[1]} points it must have "
+        f"shape {shape} and hold numbers"
+    )
+    try:
+        returned = estimator.kernel(X, Z)
+    except Exception as error:
+        raise ValueError(
+            f"{name} {wanted}, but it raised {type(error).__name__}: {error}. {_remedy(estimator, X)}"
+        ) from error
+    values = np.asarray(returned.toarray() if sparse.issparse(returned) else returned)
     if values.shape != shape or values.dtype.kind not in "biuf":
         raise ValueError(
-            f"{name} takes two collections and returns the matrix of all pairs; for {shape[0]} and {shape[1]} points "
-            f"it must have shape {shape} and hold numbers, but has shape {values.shape} and dtype {values.dtype}. Wrap "
-            "a function of two points as mercer.kernels.Custom(function)."
+            f"{name} {wanted}, but has shape {values.shape} and dtype {values.dtype}. {_remedy(estimator, X)}"
         )
     values = values.astype(np.float64, copy=False)
     if not np.isfinite(values).all():
         i, j = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(f"{name} returned {values[i, j]} for points {i} and {j}; it must be finite")
     return values
+
+
+def _remedy(estimator: Any, X: Rows) -> str:
+    """Return what to do about a function that is none of two collections; one of two points is found by trying."""
+    wrapped = "kernel=mercer.kernels.Custom(function)"
+    try:
+        value = np.asarray(estimator.kernel(*(pick(X, [0, length(X) - 1])[i] for i in (0, 1))))
+    except Exception:
+        return f"Wrap a function of two points as {wrapped}."
+    if value.size == 1 and value.dtype.kind in "biuf":
+        return f"It is a function of two points, and returned {value.item():g} for two of them: wrap it as {wrapped}."
+    return f"Wrap a function of two points as {wrapped}."
 
 
 def check_matrix(estimator: Any, kernel: Precomputed, kept: np.ndarray) -> None:

@@ -18,7 +18,7 @@ from ._classifier import Labelled
 from ._engine import where_the_data_lives
 from ._kernel_argument import all_or_nothing, is_precomputed
 from ._probability import ProbabilityClassifier, loss_of
-from ._progress import reporter
+from ._progress import fit_task, reporter
 from ._targets import checked_alphas, checked_positive, checked_whole
 from .choice import folds_among
 from .length_scales import length_scale_of, with_length_scale
@@ -157,11 +157,8 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
         """
-        context = self._init_callback_context(max_subtasks=None)
-        with all_or_nothing(self):
-            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        with fit_task(self, X, y) as context, all_or_nothing(self):
             self._fit(X, y, sample_weight, context)
-            context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:

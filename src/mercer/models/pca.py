@@ -32,7 +32,7 @@ from ._kernel_argument import (
     place_of,
     resolve_kernel,
 )
-from ._pca_argument import check_invertible, check_parameters, square
+from ._pca_argument import check_invertible, check_parameters, kernel_of_scores, square
 from ._pca_eigen import decompose, fits, from_features
 from .ridge import KernelRidge
 
@@ -62,7 +62,8 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     alpha : float, default=1.0
         The penalty of the ridge regression that learns the inverse.
     fit_inverse_transform : bool, default=False
-        Whether to learn to get back from components to points, which must be vectors.
+        Whether to learn to get back from components to points, which must be vectors: with the same kernel, or with a
+        Gaussian if that is one of chosen columns, or with a length scale for each.
     eigen_solver : {"auto", "dense", "arpack", "randomized", "nystroem"}, default="auto"
         "dense" decomposes the whole matrix; "arpack" and "randomized" find leading eigenvectors, without storing the
         matrix where there are more than 5,000 points or it does not fit; "nystroem" takes the components of features
@@ -324,8 +325,10 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if not self.fit_inverse_transform:
             return
         scores = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+        # Names and functions mean the same for components, as in scikit-learn.
+        kernel = kernel_of_scores(self.kernel_, scores) if isinstance(self.kernel, Kernel) else self.kernel_
         ridge = KernelRidge(
-            self.alpha, kernel=self.kernel_, memory=self.memory, random_state=self.random_state, assume_psd=True,
+            self.alpha, kernel=kernel, memory=self.memory, random_state=self.random_state, assume_psd=True,
             device=device_among(self, X),
         )  # fmt: skip
         self.inverse_ = ridge.fit(scores, np.asarray(host_array(X), dtype=np.float64))

@@ -30,7 +30,7 @@ from ._kernel_argument import (
     place_of,
     resolve_kernel,
 )
-from ._progress import reporter
+from ._progress import fit_task, reporter
 from ._targets import checked_alphas, checked_targets, checked_weights
 from .choice import choose, folds_among, part
 from .length_scales import families, length_scale_of, per_feature, with_length_scale
@@ -166,12 +166,9 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative.
         """
-        context = self._init_callback_context(max_subtasks=None)
-        with all_or_nothing(self):
-            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        with fit_task(self, X, y) as context, all_or_nothing(self):
             self._loo: np.ndarray | None = None
             self._fit(X, y, sample_weight, context)
-            context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     @where_the_data_lives
