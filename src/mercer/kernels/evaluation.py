@@ -50,6 +50,7 @@ class Evaluation:
         self.dtype = result_dtype(X, Z) if dtype == np.float64 else np.dtype(dtype)
         self._data: dict[Statistic, tuple[Prepared, Prepared]] = {}
         self._diagonals: dict[Diagonal, np.ndarray] = {}
+        self._at: dict[tuple[Expression, int], np.ndarray] = {}
 
     def of(self, expression: Expression, dtype: Any = None) -> Evaluation:
         """Return the evaluation of another expression on the same data, perhaps in another precision."""
@@ -151,10 +152,17 @@ class Evaluation:
         return values(self if self._wide is None or not self.leaves_range else self._wide)
 
     def _diagonal(self, expression: Expression, side: int) -> np.ndarray:
+        # Deepest first, and each once, however many of them are inside each other.
+        for node in nodes(expression):
+            if isinstance(node, Diagonal) and (node.inner, side) not in self._at:
+                self._at[node.inner, side] = self._at_itself(node.inner, side)
+        return self._at_itself(expression, side)
+
+    def _at_itself(self, expression: Expression, side: int) -> np.ndarray:
         values = evaluate(
             expression,
             lambda stat: np.asarray(stat.diag(self.prepare(stat)[side]), dtype=self._precision),
-            lambda node: self._diagonal(node.inner, side),
+            lambda node: self._at[node.inner, side],
         )
         return np.broadcast_to(values, (self.shape[side],))
 
