@@ -167,7 +167,18 @@ def tidy(theorem: Theorem) -> Theorem:
     >>> len(tidy((Linear() + 2.0 * Linear() + 1.0).theorem()).parts)
     3
     """
-    parts = [tidy(part) for part in theorem.parts]
+    known: dict[int, Theorem] = {}
+    left = [(theorem, False)]
+    while left:  # parts first, in a loop, because a proof may be deep
+        node, ready = left.pop()
+        if ready:
+            known[id(node)] = _joined(node, [known[id(part)] for part in node.parts])
+        elif id(node) not in known:
+            left += [(node, True), *((part, False) for part in node.parts)]
+    return known[id(theorem)]
+
+
+def _joined(theorem: Theorem, parts: list[Theorem]) -> Theorem:
     for rule, absorbed in ((_SUM, (_SUM, _MULTIPLE)), (_PRODUCT, (_PRODUCT,))):
         if theorem.because.startswith(rule):
             parts = [
