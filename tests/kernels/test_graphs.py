@@ -499,3 +499,24 @@ def test_rounds_are_whole_numbers(kind, iterations):
 def test_the_decay_is_positive(decay):
     with pytest.raises(ValueError, match="decay must be a positive finite number"):
         RandomWalk(decay)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [[[0, 1], [1, 0]], [[0, 1], [0, 0]], [[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0.0, 1.0], [1.0, 0.0]], [[1, 1, 1]] * 3,
+     [np.array([0, 1]), np.array([1, 0])]],
+    ids=repr,
+)  # fmt: skip
+def test_an_adjacency_matrix_is_not_taken_for_lists_of_neighbours(matrix):
+    with pytest.raises(ValueError, match=r"adjacency matrix as well as lists of neighbours; use Graph\.from_matrix"):
+        Graph(matrix)
+    graph = Graph.from_matrix(matrix)
+    assert [list(row) for row in graph.neighbours] == [np.flatnonzero(row).tolist() for row in matrix]
+    assert pickle.loads(pickle.dumps(graph)) == graph
+
+
+def test_lists_that_only_look_like_a_matrix_may_be_given_as_a_mapping():
+    assert Graph({0: [0, 1], 1: [1, 0]}).neighbours == ((0, 1), (1, 0))
+    assert Graph([[1, 1], [0, 0]]).neighbours == ((1, 1), (0, 0))  # parallel edges
+    with pytest.raises(ValueError, match="an adjacency matrix is a square table of numbers"):
+        Graph.from_matrix([[0, 1]])

@@ -488,3 +488,9 @@ def test_lengths_may_be_whole_numbers_of_any_type():
 def test_an_alphabet_that_is_no_collection_is_refused():
     with pytest.raises(TypeError, match="alphabet must be a string or a collection of hashable tokens, got 4"):
         Mismatch(3, 1, 4)
+
+
+def test_overflow_on_strings_advises_what_can_be_done_with_strings():
+    with pytest.raises(OverflowError, match=r"use k\.normalize\(\), smaller objects, or a smaller decay") as raised:
+        (1e300 * Subsequence(2, 1.0) ** 9)(["ab" * 60, "ba" * 60])
+    assert "StandardScaler" not in str(raised.value)

@@ -118,7 +118,7 @@ class Prover:
         text = _with(kernel, {name: self._outlines[part] for name, part in parts.items()}).expression()
         proof = outline.theorem() or self._further(kernel, text, dim)
         key = self._key(kernel, dim)
-        self._lemmas[key] = Lemma(text, kernel.precedence, None if proof is None else _joined(proof))
+        self._lemmas[key] = Lemma(text, kernel.precedence, None if proof is None else _joined(proof, list(proof.parts)))
         self._outlines[key] = outline
 
     def _further(self, kernel: Kernel, text: str, dim: int | None) -> Theorem | None:
@@ -219,12 +219,19 @@ def tidy(theorem: Theorem) -> Theorem:
     >>> len(tidy((Linear() + 2.0 * Linear() + 1.0).theorem()).parts)
     3
     """
-    return _joined(Theorem(theorem.claim, theorem.because, tuple(tidy(part) for part in theorem.parts)))
+    known: dict[int, Theorem] = {}
+    left = [(theorem, False)]
+    while left:  # parts first, in a loop, because a proof may be deep
+        node, ready = left.pop()
+        if ready:
+            known[id(node)] = _joined(node, [known[id(part)] for part in node.parts])
+        elif id(node) not in known:
+            left += [(node, True), *((part, False) for part in node.parts)]
+    return known[id(theorem)]
 
 
-def _joined(theorem: Theorem) -> Theorem:
+def _joined(theorem: Theorem, parts: list[Theorem]) -> Theorem:
     """Join a claim with the parts that the same rule covers, which are tidy themselves."""
-    parts = list(theorem.parts)
     for rule, absorbed in ((_SUM, (_SUM, _MULTIPLE)), (_PRODUCT, (_PRODUCT,))):
         if theorem.because.startswith(rule):
             parts = [

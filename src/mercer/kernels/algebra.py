@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from .normalization import normalised
 from .pair import Pair
 from .parameters import check_finite, check_integer, check_positive, show
 from .theorem import Theorem
+from .value import SHALLOW
 
 
 def plus(a: object, b: object) -> Kernel:
@@ -29,7 +31,7 @@ def plus(a: object, b: object) -> Kernel:
     left, right = _as_kernel(a), _as_kernel(b)
     if left is None or right is None:
         return _refuse("added to", a, b)
-    return Sum(left, right)
+    return balanced(Sum(left, right))
 
 
 def times(a: object, b: object) -> Kernel:
@@ -39,8 +41,29 @@ def times(a: object, b: object) -> Kernel:
             inner, weight = (kernel.kernel, kernel.weight) if isinstance(kernel, Scaled) else (kernel, 1.0)
             return Scaled(inner, float(number) * weight)
     if isinstance(a, Kernel) and isinstance(b, Kernel):
-        return Product(a, b)
+        return balanced(Product(a, b))
     return _refuse("multiplied by", a, b)
+
+
+def balanced(kernel: Sum | Product) -> Kernel:
+    """Return a long sum or product of kernels as one whose depth is the logarithm of its length.
+
+    A loop over k = k + … makes a chain that is as deep as it is long; up to a depth of 64 it stays as it was written.
+    """
+    if kernel.depth <= SHALLOW:
+        return kernel
+    kind, parts, left = type(kernel), [], [cast(Kernel, kernel)]
+    while left:
+        part = left.pop()
+        if isinstance(part, kind):
+            left += [part.k2, part.k1]
+        else:
+            parts.append(part)
+    if kernel.depth <= max(part.depth for part in parts) + 2 * math.ceil(math.log2(len(parts))) + 1:
+        return kernel
+    while len(parts) > 1:
+        parts = [kind(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
+    return parts[0]
 
 
 def _refuse(verb: str, a: object, b: object) -> Kernel:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from .data import Rows, as_objects
-from .expression import Expression, log_derivative, parameters
+from .data import Rows, Step, as_objects
+from .expression import Expression, log_derivatives, parameters
 from .pair import Pair
 from .parameters import show
 from .statistics import Block, Prepared
 from .theorem import Theorem
-from .value import Value
+from .value import SHALLOW, Value
 
 if TYPE_CHECKING:
     from mercer.certify.verdict import Verdict
@@ -104,13 +104,22 @@ class Kernel(Value):
         from .evaluation import Evaluation
 
         formula = self.traced()
-        return {
-            name: Evaluation(log_derivative(formula, name), X, Z, repr(self)).dense() for name in parameters(formula)
-        }
+        own, slopes = repr(self), log_derivatives(formula)
+        return {name: Evaluation(slopes[name], X, Z, own).dense() for name in parameters(formula)}
 
     def traced(self) -> Expression:
         """Return the formula of the whole kernel on the user's own data."""
-        return self.formula(Pair(self))
+        pair = Pair(self)
+        return self.formula(pair) if self.depth <= SHALLOW else pair.formula()
+
+    def inner_formulas(self) -> dict[str, Step | None]:
+        """Return the parameters that are kernels this formula is made of, and what is done to points before them."""
+        names = [field.name for field in self._fields() if isinstance(getattr(self, field.name), Kernel)]
+        return dict.fromkeys(names, self.step())
+
+    def step(self) -> Step | None:
+        """Return what is done to points before kernels inside see them, None if nothing is."""
+        return None
 
     # -- verdicts and features, which live in packages above this one -----------------------------------------
 
@@ -274,6 +283,10 @@ class ObjectKernel(Kernel):
     def block_distance(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Return k(x, x) + k(z, z) − 2 k(x, z) for every pair; redefine it where there is a form that cancels less."""
         return self.block_diag(A)[:, None] + self.block_diag(B)[None, :] - 2.0 * self.block(A, B)
+
+    def inner_formulas(self) -> dict[str, Step | None]:
+        """None: blocks are computed, whatever of."""
+        return {}
 
     def formula(self, pair: Pair) -> Expression:
         """The block itself is the statistic."""

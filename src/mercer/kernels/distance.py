@@ -11,6 +11,7 @@ the other operations, without ever subtracting values that are nearly equal.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from scipy import special
 
 from .data import Rows, pick
 from .evaluation import TILE_ENTRIES, Evaluation, check_overflow
-from .expression import VALUES, Call, Const, Diagonal, Expression, Param, Stat, inverse_norms, nodes
+from .expression import VALUES, Call, Const, Diagonal, Expression, Param, Stat, inside, inverse_norms, nodes
 
 Array = Any  # an array that broadcasts to a tile, or a number
 
@@ -58,8 +59,13 @@ class Distances:
         """Return one tile; ``rows`` is a slice or an array of positions."""
         known: dict[Expression, Spread] = {}
         with np.errstate(all="ignore"):  # overflow is reported once, on the result, in words
+            readers = Counter(part for node in self._order for part in _read_by(node))
             for node in self._order:
                 known[node] = self._spread(node, known, rows, columns)
+                for part in _read_by(node):
+                    readers[part] -= 1
+                    if not readers[part]:
+                        known.pop(part, None)
         n, m = self._values.shape
         count, width = len(np.arange(n)[rows]), len(np.arange(m)[columns])
         return np.broadcast_to(known[self._order[-1]].apart, (count, width))
@@ -102,6 +108,15 @@ def _directly(expression: Expression) -> Expression:
         elif isinstance(node, Call):
             known[node] = Call(node.op, tuple(known[arg] for arg in node.args), node.constants)
     return known[expression]
+
+
+def _read_by(node: Expression) -> list[Expression]:
+    """Return the nodes that the identities of a node look at: those inside it, down to the third level."""
+    found, level = [], [node]
+    for _ in range(3):
+        level = [inner for part in level for inner in inside(part)]
+        found += level
+    return found
 
 
 def _composed(node: Expression, known: dict[Expression, Spread]) -> Spread:
@@ -172,9 +187,10 @@ def _matern(node: Call, known: dict[Expression, Spread]) -> Spread | None:
     factor, decay = node.args
     if not (isinstance(decay, Call) and decay.op == "exp" and isinstance(factor, Call) and factor.op == "add"):
         return None
-    r = next((r for r in known if decay.args[0] == -r), None)
-    if r is None:
+    exponent = decay.args[0]
+    if not (isinstance(exponent, Call) and exponent.op == "mul" and exponent.args[0] == Const(-1.0)):
         return None
+    r = exponent.args[1]
     rest: Expression | None = None
     if factor != 1.0 + r:
         factor, rest = factor.args

@@ -11,7 +11,7 @@ import numpy as np
 from .data import Rows, length, pick, result_dtype, same_columns
 from .expression import Diagonal, Expression, Stat, evaluate, nodes
 from .ranges import leaves_range, sizes
-from .statistics import Prepared, Statistic
+from .statistics import Block, Prepared, Statistic
 
 if TYPE_CHECKING:
     from .distance import Distances
@@ -50,6 +50,7 @@ class Evaluation:
         self.dtype = result_dtype(X, Z) if dtype == np.float64 else np.dtype(dtype)
         self._data: dict[Statistic, tuple[Prepared, Prepared]] = {}
         self._diagonals: dict[Diagonal, np.ndarray] = {}
+        self._at: dict[tuple[Expression, int], np.ndarray] = {}
 
     def of(self, expression: Expression, dtype: Any = None) -> Evaluation:
         """Return the evaluation of another expression on the same data, perhaps in another precision."""
@@ -151,27 +152,40 @@ class Evaluation:
         return values(self if self._wide is None or not self.leaves_range else self._wide)
 
     def _diagonal(self, expression: Expression, side: int) -> np.ndarray:
+        if (expression, side) not in self._at:
+            # Deepest first, and each once, however many of them are inside each other.
+            for node in nodes(expression):
+                if isinstance(node, Diagonal) and (node.inner, side) not in self._at:
+                    self._at[node.inner, side] = self._at_itself(node.inner, side)
+            self._at[expression, side] = self._at_itself(expression, side)
+        return self._at[expression, side]
+
+    def _at_itself(self, expression: Expression, side: int) -> np.ndarray:
         values = evaluate(
             expression,
             lambda stat: np.asarray(stat.diag(self.prepare(stat)[side]), dtype=self._precision),
-            lambda node: self._diagonal(node.inner, side),
+            lambda node: self._at[node.inner, side],
         )
         return np.broadcast_to(values, (self.shape[side],))
 
     def _finish(self, values: np.ndarray) -> np.ndarray:
-        return finish(values, self.dtype, self.name)
+        blocks = (node.statistic for node in nodes(self.expression) if isinstance(node, Stat))
+        return finish(values, self.dtype, self.name, objects=any(isinstance(stat, Block) for stat in blocks))
 
 
-def finish(values: np.ndarray, dtype: Any, name: str) -> np.ndarray:
+def finish(values: np.ndarray, dtype: Any, name: str, *, objects: bool = False) -> np.ndarray:
     """Convert to the result's type and raise if numbers were lost on the way."""
     with np.errstate(over="ignore"):
         result = np.array(values, dtype=dtype)
-    check_overflow(result, name)
+    check_overflow(result, name, objects=objects)
     return result
 
 
-def check_overflow(result: np.ndarray, name: str, dtype: Any = None) -> None:
-    """Raise if a result holds infinities or NaN, which finite data gives only by overflow of ``dtype`` (its own)."""
+def check_overflow(result: np.ndarray, name: str, dtype: Any = None, *, objects: bool = False) -> None:
+    """Raise if a result holds infinities or NaN, which finite data gives only by overflow of ``dtype`` (its own).
+
+    ``objects`` says that the data are strings, trees or other things that cannot be scaled.
+    """
     if result.size > MANY:
         with np.errstate(all="ignore"):
             # Row sums are finite only if all entries are, and with threads cost a fraction of looking at each.
@@ -182,7 +196,10 @@ def check_overflow(result: np.ndarray, name: str, dtype: Any = None) -> None:
         return
     kind = np.dtype(result.dtype if dtype is None else dtype)
     remedy = "pass float64 data, or scale it" if kind == np.float32 else "scale the data down"
-    raise OverflowError(f"{name} overflows {kind} on this data; {remedy}, for example with StandardScaler")
+    remedy += ", for example with StandardScaler"
+    if objects:
+        remedy = "use k.normalize(), smaller objects, or a smaller decay where the kernel has one"
+    raise OverflowError(f"{name} overflows {kind} on this data; {remedy}")
 
 
 def _no_statistic(statistic: Statistic) -> np.ndarray:

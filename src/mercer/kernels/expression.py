@@ -9,7 +9,7 @@ that no backend ever restates a formula.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -294,10 +294,11 @@ def nodes(expression: Expression, closed: Callable[[Expression], bool] | None = 
             seen.add(node)
             left.append((node, True))
             if closed is None or not closed(node):
-                left += [(inner, False) for inner in reversed(_inside(node)) if inner not in seen]
+                left += [(inner, False) for inner in reversed(inside(node)) if inner not in seen]
 
 
-def _inside(node: Expression) -> tuple[Expression, ...]:
+def inside(node: Expression) -> tuple[Expression, ...]:
+    """Return the nodes that a node is made of."""
     return node.args if isinstance(node, Call) else (node.inner,) if isinstance(node, Diagonal) else ()
 
 
@@ -313,10 +314,28 @@ def parameters(expression: Expression) -> dict[str, float]:
     return found
 
 
+def log_derivatives(expression: Expression) -> dict[str, Expression]:
+    """Return the derivatives with respect to the logarithms of all hyperparameters, by name."""
+    touched: dict[str, list[Expression]] = {}  # the nodes that depend on a hyperparameter, children first
+    depends: dict[Expression, dict[str, None]] = {}
+    for node in nodes(expression):
+        own = node.statistic.parameters() if isinstance(node, Stat) else (node,) if isinstance(node, Param) else ()
+        depends[node] = {param.name: None for param in own}
+        for inner in inside(node):
+            depends[node] |= depends[inner]
+        for name in depends[node]:
+            touched.setdefault(name, []).append(node)
+    return {name: _log_derivative(expression, name, touched[name]) for name in depends[expression]}
+
+
 def log_derivative(expression: Expression, name: str) -> Expression:
     """Return the derivative with respect to the logarithm of the hyperparameter ``name``."""
-    known: dict[Expression, Expression] = {}
-    for node in nodes(expression):
+    return log_derivatives(expression).get(name, Const(0.0))
+
+
+def _log_derivative(expression: Expression, name: str, touched: list[Expression]) -> Expression:
+    known: dict[Expression, Expression] = defaultdict(lambda: Const(0.0))  # what does not depend on it
+    for node in touched:
         known[node] = _derivative(node, name, known)
     return known[expression]
 

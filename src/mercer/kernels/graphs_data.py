@@ -17,7 +17,9 @@ class Graph:
     """A graph: the neighbours of every node, and labels of nodes and edges if there are any.
 
     Nodes are numbered from 0.  An edge is undirected if each of its ends lists the other; where only one does, it
-    leads from that node to the other one.
+    leads from that node to the other one.  A square table of zeros and ones is refused: as an adjacency matrix it means
+    another graph than as lists of neighbours, so say which with ``Graph.from_matrix`` or a mapping.  (Of two rows only
+    those with a diagonal of zeros are; ``[[1, 1], [0, 0]]`` lists the parallel edges of two nodes.)
 
     Parameters
     ----------
@@ -107,6 +109,28 @@ class Graph:
         return cls(neighbours, labels, list(kinds.values()) if widths == {3} else None)
 
     @classmethod
+    def from_matrix(cls, matrix: Any, labels: Any = None) -> Self:
+        """Return the graph with given adjacency matrix: an edge leads from i to j where entry (i, j) is not 0.
+
+        Parameters
+        ----------
+        matrix : array of shape (nodes, nodes)
+            The adjacency matrix; symmetric for an undirected graph.
+        labels : sequence, optional
+            A hashable label for each node.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Graph
+        >>> Graph.from_matrix([[0, 1], [1, 0]])
+        <Graph of 2 nodes and 1 edge>
+        """
+        table = np.asarray(matrix)
+        if table.ndim != 2 or table.shape[0] != table.shape[1] or table.dtype.kind not in "biuf":
+            raise ValueError(f"Graph: an adjacency matrix is a square table of numbers, got {short(matrix)}")
+        return cls({i: np.flatnonzero(row).tolist() for i, row in enumerate(table)}, labels)
+
+    @classmethod
     def from_networkx(cls, graph: Any, label: str = "label", edge_label: str = "label") -> Self:
         """Return a networkx graph, with the attributes of nodes and edges to be used as labels, where they have them.
 
@@ -158,6 +182,12 @@ def _adjacency(given: Any) -> tuple[list[Any], list[list[Any]], tuple[tuple[Any,
             f"Graph: neighbours must be a list of lists of node numbers or a mapping from nodes to their neighbours, "
             f"got {short(given)}; Graph.from_edges takes a list of edges"
         )
+    if not isinstance(given, Mapping) and _is_matrix(given):
+        raise ValueError(
+            f"Graph: {short(given)} has as many entries in each row as there are rows, all of them 0 or 1, which is an "
+            "adjacency matrix as well as lists of neighbours; use Graph.from_matrix(…) for a matrix, or the mapping "
+            "Graph(dict(enumerate(…))) for neighbours"
+        )
     nodes = list(given) if isinstance(given, Mapping) else list(range(len(given)))
     values = list(given.values() if isinstance(given, Mapping) else given)
     for node, listed in zip(nodes, values, strict=True):
@@ -171,6 +201,20 @@ def _adjacency(given: Any) -> tuple[list[Any], list[list[Any]], tuple[tuple[Any,
         wrong = nodes[mapped.index(False)]
         raise TypeError(f"Graph: some nodes map their neighbours to labels, but node {wrong!r} only lists them")
     return nodes, lists, tuple(tuple(_hashable(kind, "edge") for kind in listed.values()) for listed in values)
+
+
+def _is_matrix(given: Sequence[Any]) -> bool:
+    """Whether rows are as many as each has entries, and these are 0 or 1, with no loops if there are two rows only.
+
+    From three rows on such lists would name a neighbour twice.  Tuples of tuples are how graphs keep their neighbours.
+    """
+    if isinstance(given, tuple) and all(isinstance(row, tuple) for row in given):
+        return False
+    rows = [list(row) if isinstance(row, list | tuple | np.ndarray) else [] for row in given]
+    if len(rows) < 2 or any(len(row) != len(rows) for row in rows):
+        return False
+    flags = all(isinstance(entry, int | float | np.generic) and entry in (0, 1) for row in rows for entry in row)
+    return flags and (len(rows) > 2 or not any(row[i] for i, row in enumerate(rows)))
 
 
 def _is_node(other: Any, numbers: Mapping[Any, int]) -> bool:

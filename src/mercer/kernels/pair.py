@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from .data import Step, View
@@ -24,12 +24,30 @@ class Pair:
     kernel: Kernel
     view: View = WHOLE
     path: str = ""
+    known: dict[str, tuple[View, Expression]] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, name: str, step: Step | None = None) -> Expression:
         """Return the formula of the kernel in parameter ``name``, on the same points or after one more step."""
+        inner = self._inner(name, step)
+        view, formula = self.known.get(inner.path, (None, None))
+        return inner.kernel.formula(inner) if formula is None or view != inner.view else formula
+
+    def formula(self) -> Expression:
+        """Return the formula of the kernel, after those of all kernels inside, so that no chain of calls is long."""
+        left: list[tuple[Pair, bool]] = [(self, False)]
+        while left:
+            pair, ready = left.pop()
+            if ready or not pair.kernel.inner_formulas():
+                self.known[pair.path] = pair.view, pair.kernel.formula(pair)
+            else:
+                left.append((pair, True))
+                left += [(pair._inner(name, step), False) for name, step in pair.kernel.inner_formulas().items()]
+        return self.known[self.path][1]
+
+    def _inner(self, name: str, step: Step | None) -> Pair:
         child = cast("Kernel", getattr(self.kernel, name))
         view = self.view if step is None else self.view.then(step)
-        return child.formula(Pair(child, view, f"{self.path}{name}__"))
+        return Pair(child, view, f"{self.path}{name}__", self.known)
 
     def param(self, name: str) -> Param:
         """Return a scalar hyperparameter by name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,16 @@ class Theorem:
     claim: str
     because: str
     parts: tuple[Theorem, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Kept, because a proof may be deep, and a hash would go down to its leaves each time.
+        vars(self)["_hash"] = hash((self.claim, self.because, self.parts))
+
+    def __hash__(self) -> int:
+        return cast(int, vars(self)["_hash"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Theorem, (self.claim, self.because, self.parts)
 
     def __deepcopy__(self, memo: object) -> Theorem:
         return self  # texts and theorems only: a copy of a long proof would be nothing but slow

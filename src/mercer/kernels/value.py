@@ -91,12 +91,10 @@ class Value:
         return True
 
     def __hash__(self) -> int:
-        for value in inner_values(self):
-            if "_hash" not in vars(value):
+        if "_hash" not in vars(self):
+            for value in inner_values(self):
                 # Hashes of kernels inside are there already, so that none of these goes deep.
                 vars(value)["_hash"] = hash(value._key())
-            if value is self:
-                break
         return cast(int, vars(self)["_hash"])
 
     # -- parameters -------------------------------------------------------------------------------------------------
