@@ -10,7 +10,7 @@ that no backend ever restates a formula.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -330,10 +330,10 @@ def log_derivatives(expression: Expression) -> dict[str, Expression]:
 
 def log_derivative(expression: Expression, name: str) -> Expression:
     """Return the derivative with respect to the logarithm of the hyperparameter ``name``."""
-    return log_derivatives(expression).get(name, Const(0.0))
+    return _log_derivative(expression, name, nodes(expression))
 
 
-def _log_derivative(expression: Expression, name: str, touched: list[Expression]) -> Expression:
+def _log_derivative(expression: Expression, name: str, touched: Iterable[Expression]) -> Expression:
     known: dict[Expression, Expression] = defaultdict(lambda: Const(0.0))  # what does not depend on it
     for node in touched:
         known[node] = _derivative(node, name, known)
