@@ -30,6 +30,8 @@ from functools import cached_property
 
 import numpy as np
 
+from .evidence import is_converged
+
 FINEST = 1e-8  # the smallest relative gap asked for: sums of numbers that cancel to it are rounded in float64
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 FARTHEST = 1e300  # an end of a box beyond any coefficient, in units of the targets: a number and not infinity
@@ -275,4 +277,4 @@ class DualSolution:
     @property
     def converged(self) -> bool:
         """Whether the relative gap is as small as was asked."""
-        return self.relative_gap <= max(self.tol, FINEST)
+        return is_converged(self.relative_gap, max(self.tol, FINEST))

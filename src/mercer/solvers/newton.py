@@ -25,6 +25,7 @@ from mercer.gram.device.tensors import host_array
 from ._columns import like
 from ._either import empty, vdot
 from .base import Problem
+from .evidence import is_converged
 from .logistic_loss import Curvature, LogisticLoss
 
 ARMIJO = 1e-4  # of the decrease that the slope promises, which a step must keep
@@ -99,7 +100,7 @@ class Minimum:
     @property
     def converged(self) -> bool:
         """Whether the gap is as small as was asked, relative to F."""
-        return bool(self.gap <= self.tolerance * self.objective)
+        return is_converged(self.gap, self.tolerance * self.objective)
 
     @property
     def n_iter(self) -> int:
