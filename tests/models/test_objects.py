@@ -10,6 +10,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+import mercer
 from mercer import (
     SVC,
     ImportVectorMachine,
@@ -108,3 +109,18 @@ def test_what_is_wrong_is_said_of_the_row_that_the_caller_gave(kind, place, weig
             continue  # which call a function when a prediction needs it
         with pytest.raises((TypeError, ValueError), match=rf"\b(object|row) {place}\b"):
             clone(model).set_params(kernel=kernel).fit(X, y, **options)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mercer.KernelRidge(kernel=Gaussian()), mercer.KernelRidge(), mercer.KernelRidgeCV(), mercer.SVC(), mercer.SVR(),
+        mercer.KernelLogisticRegression(), mercer.KernelNeighborsClassifier(), mercer.KernelPCA(),
+        mercer.AutoRegressor(), mercer.AutoClassifier(),
+    ],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_masked_entries_are_refused_by_every_estimator(model):
+    X = np.ma.masked_array(np.arange(40.0).reshape(20, 2), mask=np.arange(40).reshape(20, 2) == 7)
+    with pytest.raises(ValueError, match=r"masked; fill them with X\.filled"):
+        model.fit(X, np.arange(20) % 2)

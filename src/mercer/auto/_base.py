@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from mercer.features._params import KernelParams
 from mercer.gram.budget import parse_memory
 from mercer.kernels import Kernel
-from mercer.kernels.data import is_frame, pick
+from mercer.kernels.data import is_frame, pick, refuse_masked
 from mercer.models._kernel_argument import all_or_nothing
 
 from ._advice import Findings, advice
@@ -233,6 +233,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
                     f"{tuple(X.shape)}"
                 )
             return X
+        refuse_masked(X, type(self).__name__)
         return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
 
     def _rows(self, X: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.kernels.data import is_frame
+from mercer.kernels.data import is_frame, refuse_masked
 
 from ._values import Values, read
 from .columns import categories_of, check_finite, learn, numbers_of, standardised, texts_of
@@ -207,6 +207,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if X.shape[0] == 0 or X.shape[1] == 0:
                 raise ValueError(f"the table needs at least one row and one column, got shape {tuple(X.shape)}")
             return X
+        refuse_masked(X, type(self).__name__)
         return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
 
     def __sklearn_tags__(self) -> Tags:

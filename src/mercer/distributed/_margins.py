@@ -3,7 +3,8 @@
 With r = t − φᵀw − b, a machine minimises ½‖w‖² + Σ uᵢ max(0, rᵢ − ε) + Σ lᵢ max(0, −rᵢ − ε): the hinge with t = ±1 and
 one of u, l equal to 0, the ε-insensitive loss with u = l = C.  Rounded off over a width h, max(0, z) becomes
 (z + h)²/4h for |z| ≤ h, and each step is a Newton step from sums over partitions.  The slopes β of the rounded loss are
-a point of the dual, so that primal minus dual value bounds the error; h falls until β is optimal to the tolerance.
+a point of the dual, so that primal minus dual value bounds the error; h falls until that
+bound is as small as was asked.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from mercer.solvers.evidence import is_converged
+
 from ._block import Block
 from ._features import FeaturesOf
 from ._graph import mapped, tree
 from ._table import Table
 
 FALL = 0.1  # of the width, from one solution to the next
+SHARPEST = 1e-4  # of the tolerance: a width beyond which a gap that is still large stays so
 NEWTON = 40  # steps at one width, at most
 LONGEST, POINTS, ROUNDS = 16.0, 257, 4  # of a step: how far, and how the best length is closed in on
 ROUGH, FINE = 1e-4, 1e-13  # decrease that a step must still promise, relative to the objective
@@ -70,8 +74,8 @@ class Margin:
         2h, by which points may miss the conditions of the optimum.
     n_iter : int
         Newton steps.
-    converged : bool
-        Whether the violation is as small as was asked.
+    tol : float
+        The relative gap up to which it counts as solved.
     """
 
     w: np.ndarray
@@ -80,7 +84,17 @@ class Margin:
     gap: float
     violation: float
     n_iter: int
-    converged: bool
+    tol: float
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap divided by the objective."""
+        return self.gap / self.objective if self.objective > 0 else (0.0 if self.gap == 0 else np.inf)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the relative gap is as small as was asked."""
+        return is_converged(self.relative_gap, self.tol)
 
 
 def fit_margin(table: Table, features: FeaturesOf, rule: MarginRule, tol: float, max_iter: int) -> Margin:
@@ -100,10 +114,10 @@ def fit_margin(table: Table, features: FeaturesOf, rule: MarginRule, tol: float,
                 break
             w, b = _along(table, features, rule, (w, b), (step, move), width)
             steps += 1
-        if last or steps >= limit:
-            break
-        width = max(FALL * width, tol / 2)
-    return _certified(sums, w, b, width, steps, tol)
+        found = _certified(sums, w, b, width, steps, tol)
+        if steps >= limit or (last and (found.converged or width <= SHARPEST * tol)):
+            return found
+        width = FALL * width if last else max(FALL * width, tol / 2)
 
 
 def _certified(sums: dict[str, Any], w: np.ndarray, b: float, width: float, steps: int, tol: float) -> Margin:
@@ -111,7 +125,7 @@ def _certified(sums: dict[str, Any], w: np.ndarray, b: float, width: float, step
     dual = float(sums["product"]) - 0.5 * float(sums["image"] @ sums["image"])
     feasible = abs(float(sums["total"])) <= CENTRED * max(float(sums["bounds"]), 1.0)
     gap = max(objective - dual, 0.0) if feasible else np.inf
-    return Margin(w, b, objective, gap, 2 * width, steps, feasible and 2 * width <= tol)
+    return Margin(w, b, objective, gap, 2 * width, steps, tol)
 
 
 def _newton(sums: dict[str, Any], gradient: np.ndarray, slope: float) -> tuple[np.ndarray, float]:

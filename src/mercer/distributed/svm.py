@@ -197,7 +197,7 @@ def _keep(
     model.fit_status_ = 0 if model.converged_ else 1
     model.violation_ = max(margin.violation for margin in found)
     model.duality_gap_ = DualityGap(
-        max(margin.gap for margin in found), max(margin.gap / margin.objective for margin in found)
+        max(margin.gap for margin in found), max(margin.relative_gap for margin in found)
     )
     if not model.converged_:
         model._warn(int(steps.sum()))

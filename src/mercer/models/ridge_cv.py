@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from mercer.features._params import KernelParams
 from mercer.gram.device.tensors import is_tensor
 from mercer.kernels import Gaussian, Kernel, Matern, Precomputed
-from mercer.kernels.data import Rows, length, pick
+from mercer.kernels.data import Rows, length, pick, refuse_masked
 from mercer.solvers.base import Problem
 
 from ._engine import where_the_data_lives
@@ -313,6 +313,7 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
 
     def _rows(self, X: Rows, *, reset: bool) -> Any:
         if self.kernel is None and not is_tensor(X):
+            refuse_masked(X, type(self).__name__)
             return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
         return checked_rows(self, X, self._argument(), reset=reset)
 
