@@ -162,7 +162,8 @@ def _certificate(problem: Problem, found: Solution, alpha: np.ndarray) -> float 
     left = errors - alpha * found.coef / w
     objective = (w * errors**2).sum(axis=0) + alpha * np.abs((found.coef * (K @ found.coef)).sum(axis=0))
     centre = (w * problem.y).sum(axis=0) / w.sum() if problem.fit_intercept else 0.0
-    scale = objective + 1e-12 * (w * (problem.y - centre) ** 2).sum(axis=0)
+    ordinary = np.minimum(w, np.sort(w, axis=0)[(len(w) - 1) // 2])
+    scale = objective + 1e-6 * (ordinary * (problem.y - centre) ** 2).sum(axis=0)
     return float(np.sqrt((w * left**2).sum(axis=0) / scale).max())
 
 

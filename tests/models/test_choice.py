@@ -120,7 +120,7 @@ def test_the_model_chosen_is_about_as_good_as_the_best_refit_in_extended_precisi
     X, new = (size * rng.uniform(-1.0, 1.0, size=(count, 2)) for count in (n, 200))
     truth = [np.sin(2.0 * points[:, 0] / size) + points[:, 1] / size for points in (X, new)]
     y = truth[0] + noise * rng.normal(size=n)
-    model = KernelRidgeCV(ALPHAS, kernel=kernel, solver="spectral").fit(X, y)
+    model = KernelRidgeCV(ALPHAS, kernel=kernel).fit(X, y)
     exact, plain = ([refit(kernel, X, y, new, a, dtype) for a in ALPHAS] for dtype in (np.longdouble, np.float64))
     errors = np.mean((np.array(exact) - truth[1]) ** 2, axis=1)
     rounding = np.mean((np.array(plain) - exact) ** 2, axis=1)

@@ -196,8 +196,6 @@ def _keep(
     model.converged_ = all(margin.converged for margin in found)
     model.fit_status_ = 0 if model.converged_ else 1
     model.violation_ = max(margin.violation for margin in found)
-    model.duality_gap_ = DualityGap(
-        max(margin.gap for margin in found), max(margin.relative_gap for margin in found)
-    )
+    model.duality_gap_ = DualityGap(max(margin.gap for margin in found), max(margin.relative_gap for margin in found))
     if not model.converged_:
         model._warn(int(steps.sum()))

@@ -21,6 +21,8 @@ from .parameters import check_finite, check_integer, check_positive, show
 from .theorem import Theorem
 from .value import SHALLOW
 
+MOST_PARTS = 2**14  # of a sum or product that is balanced
+
 
 def plus(a: object, b: object) -> Kernel:
     """Return a + b for kernels and numbers; a number stands for the constant kernel."""
@@ -48,17 +50,21 @@ def times(a: object, b: object) -> Kernel:
 def balanced(kernel: Sum | Product) -> Kernel:
     """Return a long sum or product of kernels as one whose depth is the logarithm of its length.
 
-    A loop over k = k + … makes a chain that is as deep as it is long; up to a depth of 64 it stays as it was written.
+    A loop over k = k + … makes a chain that is as deep as it is long; up to a depth of 64 it stays as it was written,
+    and so does what has more parts than anyone writes down: k = k * k, say, doubles them each time.
     """
     if kernel.depth <= SHALLOW:
         return kernel
-    kind, parts, left = type(kernel), [], [cast(Kernel, kernel)]
+    kind, left = type(kernel), [cast(Kernel, kernel)]
+    parts: list[Kernel] = []
     while left:
         part = left.pop()
         if isinstance(part, kind):
             left += [part.k2, part.k1]
-        else:
+        elif len(parts) < MOST_PARTS:
             parts.append(part)
+        else:
+            return kernel
     if kernel.depth <= max(part.depth for part in parts) + 2 * math.ceil(math.log2(len(parts))) + 1:
         return kernel
     while len(parts) > 1:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.features._validate import takes_vectors
-from mercer.gram.device.tensors import is_out_of_memory, out_of_memory
+from mercer.gram.device.tensors import is_out_of_memory, is_tensor, out_of_memory
 from mercer.kernels import Custom, FromFeatures, Kernel
 from mercer.kernels.data import Rows
 from mercer.kernels.evaluation import Evaluation
@@ -64,7 +64,7 @@ def check_objects(kernel: object, X: Rows) -> None:
     ...
     TypeError: Spectrum(length=2, shortest=None) compares sequences ...; object 1 is None, of type NoneType
     """
-    if isinstance(kernel, Kernel) and not takes_vectors(kernel):
+    if isinstance(kernel, Kernel) and not takes_vectors(kernel) and not is_tensor(X):  # tensors are numbers already
         Evaluation(kernel.traced(), X, None, repr(kernel)).prepared()
 
 

@@ -93,7 +93,7 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
         The training data (the Gram matrix if it was precomputed).
     residual_ : float
         The certificate: √(rᵀWr / S) with the residual r = y − b − (K + αW⁻¹)c and the value S of what is minimised, to
-        which a millionth of the targets is added.  That value is above its minimum by at most rᵀWr, which bounds the
+        which a thousandth of the targets is added.  That value is above its minimum by at most rᵀWr, which bounds the
         error of all fitted values and of f itself.  Solutions
         in explicit features bound the same gap by their gradient, those of Nyström centres give the relative size of
         the next correction.

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from mercer.gram.device.tensors import host_array
+
 from ._columns import dots, like, norms, ones, sums, units, zeros
 from ._directions import Directions
 from ._products import Products
 from .evidence import is_converged
 from .preconditioner import Preconditioner
-from .residuals import NEGLIGIBLE, product_rounding, ratios
+from .residuals import NEGLIGIBLE, ordinary_weight, product_rounding, ratios
 
 DROP = 1e-3  # by which the updated residual falls before it is compared with the true one
 STALLS = 3  # certificates without progress before rounding is blamed
@@ -54,7 +56,9 @@ class Iteration:
         # A residual that is only rounding of y, as that of constant targets, is as good as none.
         self._floor = 8 * np.finfo(np.float64).eps * self._norms(y)
         self._true = self._norms(self._R)
-        self._updated, self._spread = self._true.copy(), self._true.copy()
+        self._updated = self._true.copy()
+        ordinary = ordinary_weight(1.0 / np.asarray(host_array(noise)))
+        self._spread = norms(self._R * (1.0 / self._noise).clip(max=ordinary) ** 0.5)
         self._drop = np.full(len(alpha), DROP if products.single else 0.0)
         self._best, self._failures = math.inf, 0
         self._done = self._true <= self._floor

@@ -56,7 +56,7 @@ class PrimalTriangle:
 
 @dataclass
 class PrimalErrors:
-    """Sums over the errors e of a solution: ΦᵀWe, Σwe, Σwe², Σwy² and Σw(y − ȳ)²; those of two sets of rows add up.
+    """Sums over the errors e of a solution: ΦᵀWe, Σwe, Σwe², Σwy² and Σ min(w, w₀)(y − ȳ)²; those of two sets add up.
 
     Errors and y are in the unit of the rule that they are errors of.
     """
@@ -117,6 +117,8 @@ class ErrorRule:
         The unit.
     mean, y_mean : array of shape (D,) and (q,)
         Means of features and targets, 0 without an intercept.
+    ordinary : float
+        The weight up to which points say how large targets are.
     """
 
     w: np.ndarray
@@ -124,6 +126,7 @@ class ErrorRule:
     unit: np.ndarray
     mean: np.ndarray
     y_mean: np.ndarray
+    ordinary: float
 
     def __call__(self, phi: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the errors, given features less their mean."""
@@ -245,7 +248,8 @@ class PrimalRows:
             sums.level += weighted.sum(axis=0)
             sums.squares += np.einsum("ij,ij->j", weighted, error)
             sums.size += self._sum(rows, y**2)
-            sums.spread += self._sum(rows, (y - mean) ** 2)
+            weights = np.ones(len(y)) if self._weights is None else self._weights[rows]
+            sums.spread += np.minimum(weights, rule.ordinary) @ (y - mean) ** 2
         return sums
 
     def second_pass(self, rule: SecondPass) -> tuple[np.ndarray, np.ndarray | None]:

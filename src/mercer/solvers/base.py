@@ -9,8 +9,9 @@ minimum by at most the duality gap rᵀWr, and that bounds all errors at once:
 
     Σ wᵢ(f(xᵢ) + b − f*(xᵢ) − b*)² + α‖f − f*‖² = P(c) − P* ≤ rᵀWr.
 
-So √(rᵀWr / S) is the certificate of every ridge solver, with S = P(c) + (1e-6)² Σ wᵢ(yᵢ − ȳ)²: a fit that is closer to
-the targets than a millionth of them is not judged by how much closer it could be.  It has no unit: neither targets nor
+So √(rᵀWr / S) is the certificate of every ridge solver, with S = P(c) + (1e-3)² Σ wᵢ(yᵢ − ȳ)²: a fit that is closer to
+the targets than a thousandth of them is not judged by how much closer it could be (weights above their median count as
+the median there).  It has no unit: neither targets nor
 kernel nor weights change it when they are multiplied by a number.
 """
 

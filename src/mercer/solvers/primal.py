@@ -27,7 +27,7 @@ from ._primal_rows import (
 )
 from .base import PreparedRidge, Problem, Solution
 from .evidence import RESIDUAL, is_converged
-from .residuals import NEGLIGIBLE, ROUNDING, penalties, ratios
+from .residuals import NEGLIGIBLE, ROUNDING, ordinary_weight, penalties, ratios
 
 CORRECTIONS = 2  # of a solution by its true gradient
 SAME = 1e-5  # of f: up to which two forms of it count as the same function
@@ -148,6 +148,9 @@ class PrimalPrepared(PreparedRidge):
         self._unit = units(sums.largest[None])
         self._eigen = Eigen(sums.normal, sums.right)
         self._triangular: Triangular | None = None
+        given = problem.weights
+        # Weights on a cluster stay there.
+        self._ordinary = ordinary_weight(given) if isinstance(given, np.ndarray) else np.inf
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -214,7 +217,7 @@ class PrimalPrepared(PreparedRidge):
         best = np.full(len(alpha), np.inf)
         kept, gradient, level = w, np.zeros_like(w), np.zeros(len(alpha))
         for _ in range(1 + CORRECTIONS):
-            sums = self._rows.errors(ErrorRule(w, columns, unit, self._mean, self._y_mean))
+            sums = self._rows.errors(ErrorRule(w, columns, unit, self._mean, self._y_mean, self._ordinary))
             left = sums.gradient - alpha * w
             step = factor.inverse(alpha, left)
             residuals = self._residuals(factor, alpha, w, sums, left, step)

@@ -12,7 +12,7 @@ from ._columns import norms, units
 from .base import Problem
 
 EPS = float(np.finfo(np.float64).eps)
-NEGLIGIBLE = 1e-6  # share of y below which it does not matter how much closer to y a fit could be
+NEGLIGIBLE = 1e-3  # share of y below which it does not matter how much closer to y a fit could be
 ROUNDING = 16 * EPS  # a residual below this share of y is nothing but the rounding of y
 
 
@@ -84,8 +84,9 @@ def relative_residuals(
     left = errors - alpha * coef / roots
     objective = np.sum(errors**2, axis=0) + alpha * np.abs(np.sum(coef * image, axis=0))
     size = np.sqrt(np.sum((roots * y) ** 2, axis=0))
-    centre = np.sum(roots**2 * y, axis=0) / np.sum(roots**2) if problem.fit_intercept else 0.0
-    spread = np.sqrt(np.sum((roots * (y - centre)) ** 2, axis=0))
+    weights = roots**2
+    centre = np.sum(weights * y, axis=0) / np.sum(weights) if problem.fit_intercept else 0.0
+    spread = np.sqrt(np.sum(np.minimum(weights, ordinary_weight(weights)) * (y - centre) ** 2, axis=0))
     scale = np.hypot(np.sqrt(objective), NEGLIGIBLE * spread)
     known = np.diagonal(gram) if isinstance(gram, np.ndarray) else problem.kernel.diag(host_array(problem.X))
     diagonal = np.abs(known)[:, None]
@@ -96,6 +97,19 @@ def relative_residuals(
         scale[free] = float((diagonal * roots**2).sum()) * size[free]
         blind[free] = 0.0
     return ratios(np.hypot(np.sqrt(np.sum(left**2, axis=0)), blind), scale, ROUNDING * size)
+
+
+def ordinary_weight(weights: np.ndarray) -> float:
+    """Return the lower median of the weights: heavier points are fitted more closely, and do not say how closely.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ordinary_weight(np.array([1.0, 1e13, 2.0, 1.0]))
+    1.0
+    """
+    values = np.ravel(weights)
+    return float(np.partition(values, (len(values) - 1) // 2)[(len(values) - 1) // 2])
 
 
 def product_rounding(roots: Any, diagonal: Any, coef: Any) -> np.ndarray:
