@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.gram.budget import MemoryBudgetError
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.solvers.base import Problem
-from mercer.solvers.plan import EXACT, make_solver, plan, plan_problem
+from mercer.solvers.plan import EXACT, make_solver, plan_problem
 
 from .measure import table, timed
 
@@ -30,15 +30,15 @@ CASES = [
 def rows():
     rng = np.random.default_rng(0)
     for kernel, n, d, outputs in CASES:
-        X = rng.normal(size=(n, d)) / np.sqrt(d)
-        y = np.sin(X.sum(axis=1))[:, None] + 0.1 * rng.normal(size=(n, outputs))
+        X = rng.normal(size=(n, d)) / (1.0 if isinstance(kernel, Gaussian) else np.sqrt(d))
+        y = np.sin(X[:, :3].sum(axis=1))[:, None] + 0.1 * rng.normal(size=(n, outputs))
         alpha = np.geomspace(0.01, 0.02, outputs) if outputs > 1 else np.array([0.01])
         problem = Problem(kernel, X, y)
         chosen = plan_problem(problem, alpha)
         best, found = np.inf, []
         for name in EXACT:
             with suppress(MemoryBudgetError, ValueError):
-                expected = plan(kernel, n, d, outputs=outputs, alphas=outputs, solver=name).seconds
+                expected = plan_problem(problem, alpha, name).seconds
                 if expected > LONG:
                     continue
                 with warnings.catch_warnings():

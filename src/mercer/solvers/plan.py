@@ -33,17 +33,20 @@ PATIENCE = 3600.0  # seconds after which an approximation is the better answer
 CENTERS = 4096  # that a Nyström model grows to at most, if their number was not given
 CUBES = 20  # times m³: choosing m centres, factors of their matrix and of the sums
 RANK = 1000  # of the preconditioner
-FEW, MANY = 60, 400  # iterations of conjugate gradients, where the penalty is large and where nothing is known of it
+FEW, MANY = 60, 200  # iterations of conjugate gradients, where the penalty is large and where nothing is known of it
 PASSES = 3  # over the features of all rows: sums, errors, coefficients
 SLOW = 50  # times the operations of a native entry: one that Python computes
 TILE = 2**26  # bytes in work at a time, at most
 # Operations a second and core, by what is done; benchmarks/plan.py prints what they give beside what is measured.
-SINGLE = 8e10  # factors and products in float32
-DOUBLE = 4e10  # the same in float64, large
-EIGEN = 3.5e10  # all eigenvectors
+SINGLE = 8e10  # products of kernel values in float32
+FACTOR = 5.5e10  # factors in float32, refined
+DOUBLE = 3e10  # factors and products in float64
+EIGEN = 5e10  # all eigenvectors
 ENTRIES = 2e10  # kernel values and features
+SMALL = 1500  # points up to which factors are in float64
 STREAM = 8e8  # numbers read from memory
-OVERHEAD = 1e-3  # seconds of a fit of nothing
+OVERHEAD = 5e-3  # seconds of a fit of nothing
+FEATURE = 200.0  # operations of one feature of one row, as ENTRIES counts them
 
 
 @dataclass(frozen=True)
@@ -139,8 +142,9 @@ def plan(
     if solver not in ("auto", *SOLVERS):
         raise ValueError(f"solver must be 'auto' or one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
     estimates = _Estimates(
-        n, d or 20, _features(kernel, d), outputs, alphas, parse_memory(memory), n_centers, loo, _is_native(kernel)
-    )
+        n, d or 20, _features(kernel, d), outputs * alphas, alphas, parse_memory(memory), n_centers, loo,
+        _is_native(kernel),
+    )  # fmt: skip
     if solver != "auto":
         return _forced(solver, estimates, kernel)
     return _chosen(estimates, EXACT)
@@ -177,7 +181,7 @@ def plan_problem(
             f"memory budget is {show_bytes(problem.memory)}; give a positive alpha, more memory or fewer points"
         )
     reason = "without a penalty the matrix may be singular, which only its eigenvalues or explicit features tell"
-    return estimates.plan(min(able, key=estimates.seconds), reason)
+    return estimates.plan(_quickest(estimates, able), reason)
 
 
 def _device_plan(problem: Problem, alpha: np.ndarray, solver: str, loo: bool, n_centers: int | None) -> Plan:
@@ -221,7 +225,7 @@ class _Estimates:
     n: int
     d: int
     features: float
-    outputs: int
+    columns: int  # solutions: outputs times penalties, unless each output has a penalty of its own
     alphas: int
     budget: int
     given: int | None  # centres
@@ -230,7 +234,7 @@ class _Estimates:
     easy: bool = False
 
     def memory(self, solver: str) -> float:
-        n, q = self.n, self.outputs
+        n, q = self.n, self.columns
         vectors, tile = 8.0 * n * (2 * q + 2), min(TILE, self.budget / 4)
         if solver == "primal":
             D = self.features
@@ -261,22 +265,22 @@ class _Estimates:
 
     def work(self, solver: str) -> list[tuple[float, float]]:
         """Return the operations of a solver, each part with its rate."""
-        n, q, p = float(self.n), self.outputs, self.alphas
+        n, q, p = float(self.n), self.columns, self.alphas
         if solver == "primal":
             D = self.features
             solving = n * D * (D + 2 * q * (PASSES - 1) + (D * p if self.loo else 0))
-            return [(PASSES * 20.0 * n * D, ENTRIES), (solving, DOUBLE), (9 * D**3 + p * q * 4 * D * D, EIGEN)]
+            return [(PASSES * FEATURE * n * D, ENTRIES), (solving, DOUBLE), (9 * D**3 + q * 4 * D * D, EIGEN)]
         if solver == "spectral":
-            return [(self.entry * n * n / 2, ENTRIES), (9 * n**3 + p * q * (4 + 2 * self.loo) * n * n, EIGEN)]
+            return [(self.entry * n * n / 2, ENTRIES), (9 * n**3 + q * (4 + 2 * self.loo) * n * n, EIGEN)]
         if solver == "cholesky":
-            double = self.loo or not self.native
+            double = self.loo or not self.native or n <= SMALL
             cubes = p * n**3 / 3 * (3 if self.loo else 1)
-            return [(self.entry * n * n / 2, ENTRIES), (cubes + 4 * n * n * q * p, DOUBLE if double else SINGLE)]
+            return [(self.entry * n * n / 2, ENTRIES), (cubes + 4 * n * n * q, DOUBLE if double else FACTOR)]
         if solver == "cg":
             steps = FEW if self.easy else MANY
             kept = not self.native and 8 * n * n <= self.budget / 2
             entries = self.entry * n * n * (0.5 if kept else steps)
-            rest = n * self.rank**2 + steps * 2 * n * n * q * p
+            rest = n * self.rank**2 + steps * 2 * n * n * q
             parts = [(entries, ENTRIES if kept or not self.native else SINGLE), (rest, DOUBLE)]
             return [*parts, (steps * n * n, STREAM)] if kept else parts
         # A number that was not given doubles until it is enough, which costs a third more than the last time alone.
@@ -314,17 +318,25 @@ class _Estimates:
         return f"the {n} × {n} matrix {size}, so only products with it are used"
 
 
+def _quickest(estimates: _Estimates, able: list[str]) -> str:
+    """Return the solver of about the least time expected.
+
+    Estimates that are close say little: fewer features than points make a model that predicts sooner, and a factor has
+    no iterations that might be more than expected.
+    """
+    best = min(able, key=estimates.seconds)
+    close = [name for name in able if estimates.seconds(name) <= CLOSE * estimates.seconds(best)]
+    first = "primal" if estimates.features < estimates.n else "cholesky"
+    return first if first in close else best
+
+
 def _chosen(estimates: _Estimates, names: tuple[str, ...]) -> Plan:
     """Return the plan of about the least time among the solvers that fit, or Nyström centres where that is too long."""
     n, limit = estimates.n, show_bytes(estimates.budget)
     able = [name for name in names if estimates.fits(name)]
     best = min(able, key=estimates.seconds, default=None)
     if best is not None and estimates.seconds(best) <= PATIENCE:
-        close = [name for name in able if estimates.seconds(name) <= CLOSE * estimates.seconds(best)]
-        # Estimates that are so close say little: fewer features than points make a model that predicts sooner, and a
-        # factor has no iterations that might be more than expected.
-        first = "primal" if estimates.features < n else "cholesky"
-        best = first if first in close else best
+        best = _quickest(estimates, able)
         return estimates.plan(best, estimates.reason(best))
     if best is not None:
         why = f"all that is exact would take {_show_seconds(estimates.seconds(best))} for {n} points"
