@@ -273,10 +273,11 @@ class NuSVC(SupportVectorClassifier):
         plus, minus = solution.intercepts[positive], solution.intercepts[1 - positive]
         margin = (minus - plus) / 2
         if not margin > solution.resolution:
-            early = "The solver stopped early: raise max_iter or max_time. "
+            ended = 0 <= self.max_iter <= solution.n_iter or self.max_time is not None  # perhaps by a limit
+            early = "The solver may have stopped early: raise max_iter or max_time. "
             raise ValueError(
                 f"{type(self).__name__}: the margin is {margin:.3g}, so that nothing separates two of the classes: "
-                f"their (weighted) means can be made equal with nu={self.nu}. {'' if solution.converged else early}"
+                f"their (weighted) means can be made equal with nu={self.nu}. {early if ended else ''}"
                 "Lower nu or tol, or change the kernel."
             )
         return solution.beta / margin, float((plus + minus) / 2 / margin)
