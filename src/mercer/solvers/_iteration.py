@@ -122,7 +122,9 @@ class Iteration:
         live: Any = np.flatnonzero(~self._resting) if self._resting.any() else slice(None)
         alpha, R = self.alpha[live], self._R[:, live]
         P = self._directions.next(self._precondition(R, live), R, live)
-        product = self._K.fast(P)
+        unit = like(P, units(P))  # a tiny α makes directions that leave the range of float32
+        product = self._K.fast(P / unit)
+        product *= unit
         product += like(P, alpha) * self._noise * P
         curvature = dots(P, product)
         bad = ~(curvature > 0)
