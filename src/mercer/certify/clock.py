@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-PROOF_SECONDS = 2.0  # proofs that anyone would read take milliseconds
+PROOF_SECONDS = 4.0  # proofs that anyone would read take milliseconds
 SEARCH_SECONDS = 1.0  # of looking at points; sets that would not fit are left out
 LAST_SECONDS = 5.0  # when even a set of points that seemed to fit is given up
 
