@@ -3,13 +3,12 @@
 The core built with sanitizers is no part of an installed package; loaded first, it is the one that every import finds.
 """
 
-import importlib.util
 import os
 import sys
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 
-spec = importlib.util.spec_from_file_location("mercer._native", os.environ["MERCER_NATIVE"])
-assert spec is not None
-assert spec.loader is not None
-core = importlib.util.module_from_spec(spec)
-sys.modules["mercer._native"] = core
-spec.loader.exec_module(core)
+loader = ExtensionFileLoader("mercer._native", os.environ["MERCER_NATIVE"])
+core = module_from_spec(spec_from_loader(loader.name, loader))
+sys.modules[loader.name] = core
+loader.exec_module(core)

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from mercer._solver_laws import certificate
 from mercer.kernels import Polynomial
 from mercer.kernels.data import pick
 from mercer.solvers.base import Problem
@@ -41,16 +42,8 @@ def refit_without_each(problem, alpha):
 
 
 def true_residual(problem, solution):
-    """Return the largest √(rᵀWr / P) with r = y − b − (K + αW⁻¹)c and the objective P, from a dense K."""
-    K = problem.kernel(np.asarray(problem.X, dtype=np.float64))
-    w = 1.0 / problem.noise[:, None]
-    errors = problem.y - solution.intercept - K @ solution.coef
-    left = errors - solution.alpha * solution.coef / w
-    objective = (w * errors**2).sum(axis=0) + solution.alpha * (solution.coef * (K @ solution.coef)).sum(axis=0)
-    centre = (w * problem.y).sum(axis=0) / w.sum() if problem.fit_intercept else 0.0
-    ordinary = np.minimum(w, np.sort(w, axis=0)[(len(w) - 1) // 2])
-    scale = objective + 1e-6 * (ordinary * (problem.y - centre) ** 2).sum(axis=0)
-    return np.sqrt((w * left**2).sum(axis=0) / scale).max()
+    """Return the largest √(rᵀWr / S), from a dense K in extended precision."""
+    return certificate(problem, solution, solution.alpha)
 
 
 def make_problem(n=30, d=3, q=2, *, fit_intercept=False, weighted=False, kernel=None, seed=0, dtype=np.float64):

@@ -67,9 +67,10 @@ def leave_one_out(model: KernelRidge, X: Any, y: Any, sample_weight: Any = None,
     kernel, alpha = model.kernel_, model._penalty
     with connected(client) as cluster:
         table = make_table(clone(model), cluster, Intake(model, model.kernel, "targets"), X, y, sample_weight)
-        if model._explicit is not None:
+        explicit = model.expansion_.explicit
+        if explicit is not None:
             problem = problem_of(table, kernel, bool(model.fit_intercept), parse_memory(model.memory))
-            rows: Any = DistributedPrimalRows(table, problem, model._explicit.feature_map, len(model._explicit.w))
+            rows: Any = DistributedPrimalRows(table, problem, explicit.feature_map, len(explicit.w))
             prepared = PrimalPrepared(problem, rows)
             rule: Any = prepared.second_pass(prepared.weights([alpha]), True)
             tasks = mapped("leave-one-out", _primal, table.blocks, rows.shared, rule)

@@ -59,8 +59,8 @@ def fit_table(model: KernelRidge, table: Table, kernel: Kernel) -> Fitted:
     solution, prepared, told = solve(model, table, problem, penalty)
     columns: Any = (slice(None), 0) if survey.flat else slice(None)
     intercept = solution.intercept[0] if survey.flat else solution.intercept
-    model._explicit = solution.explicit(columns)
-    model.expansion_ = Expansion(kernel, solution.centers, solution.coef[columns], intercept, model._explicit)
+    explicit = solution.explicit(columns)
+    model.expansion_ = Expansion(kernel, solution.centers, solution.coef[columns], intercept, explicit)
     model.kernel_, model.X_fit_ = kernel, solution.centers
     model.plan_ = cluster_plan(chosen, table, *told)
     model.dual_coef_, model.intercept_ = model.expansion_.coef, intercept

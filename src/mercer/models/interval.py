@@ -105,7 +105,7 @@ class Jackknife:
         # All is linear in the targets, which may be too small or too large to compute with.
         self._unit = float(np.abs(self.problem.y).max()) or 1.0
         self._y = self.problem.y[:, 0] / self._unit
-        self._explicit = model._explicit
+        self._explicit = model.expansion_.explicit
         if self._explicit is None or not self._prepare_explicit(alpha, self._explicit):
             self._explicit = None
             if not self._prepare(alpha):

@@ -269,8 +269,8 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
             coef[places] = solution.coef
         columns: Any = (slice(None), 0) if targets.ndim == 1 else slice(None)
         intercept = solution.intercept[0] if targets.ndim == 1 else solution.intercept
-        self._explicit = solution.explicit(columns)
-        self.expansion_ = Expansion(kernel, solution.centers, solution.coef[columns], intercept, self._explicit)
+        explicit = solution.explicit(columns)
+        self.expansion_ = Expansion(kernel, solution.centers, solution.coef[columns], intercept, explicit)
         self.kernel_, self.plan_, self.X_fit_ = kernel, chosen, X
         self.dual_coef_, self.intercept_ = coef[columns], intercept
         self.residual_, self.n_iter_, self.converged_ = solution.residual, solution.n_iter, solution.converged

@@ -70,7 +70,7 @@ FITTED: dict[str, Kinds] = {
     "_weights": (np.ndarray, NOTHING), "weights_": ARRAY, "_single": FLAG,
     # the function
     "kernel_": (Kernel, NOTHING), "dual_coef_": MATRIX, "intercept_": NUMBERS, "expansion_": FUNCTION, "_coef": MATRIX,
-    "_function": FUNCTION, "offset_": NUMBERS, "_offset": ARRAY, "_explicit": (ExplicitFunction, NOTHING),
+    "_function": FUNCTION, "offset_": NUMBERS, "_offset": ARRAY,
     "support_": ARRAY, "n_support_": ARRAY, "epsilon_": NUMBER, "import_indices_": ARRAY, "n_import_vectors_": WHOLE,
     "n_vectors_": WHOLE,
     "_problem": (Problem, NOTHING), "_penalty": ARRAY, "_kept": (np.ndarray, Kept, NOTHING),
@@ -97,7 +97,7 @@ FITTED: dict[str, Kinds] = {
 
 MACHINE = ("kernel_", "support_", "support_vectors_", "intercept_", "_coef", "_X_fit", "_function", "dual_coef_")
 RIDGE = ("kernel_", "X_fit_", "expansion_", "dual_coef_", "intercept_", "plan_", "_problem", "_penalty", "_kept",
-         "_targets", "_explicit")  # fmt: skip
+         "_targets")  # fmt: skip
 LOGISTIC = ("classes_", "kernel_", "X_fit_", "expansion_", "dual_coef_", "intercept_")
 NEAR = ("kernel_", "X_fit_", "n_samples_fit_")
 

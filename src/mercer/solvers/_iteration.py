@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.device.tensors import host_array
-
 from ._columns import dots, like, norms, ones, sums, units, zeros
 from ._directions import Directions
 from ._products import Products
 from .evidence import is_converged
 from .preconditioner import Preconditioner
-from .residuals import NEGLIGIBLE, ordinary_weight, product_rounding, ratios
+from .residuals import gap_ratios, product_rounding, target_spread
 
 DROP = 1e-3  # by which the updated residual falls before it is compared with the true one
 STALLS = 3  # certificates without progress before rounding is blamed
@@ -57,8 +55,7 @@ class Iteration:
         self._floor = 8 * np.finfo(np.float64).eps * self._norms(y)
         self._true = self._norms(self._R)
         self._updated = self._true.copy()
-        ordinary = ordinary_weight(1.0 / np.asarray(host_array(noise)))
-        self._spread = norms(self._R * (1.0 / self._noise).clip(max=ordinary) ** 0.5)
+        self._spread = target_spread(self._R, 1.0 / self._noise)
         self._drop = np.full(len(alpha), DROP if products.single else 0.0)
         self._best, self._failures = math.inf, 0
         self._done = self._true <= self._floor
@@ -164,8 +161,8 @@ class Iteration:
         self._size[live] = self._norms(size)
         objective = self._norms(errors) ** 2 + self.alpha[live] * np.abs(dots(coef, image))
         blind = product_rounding(self._roots, self._diagonal, coef)
-        scale = np.hypot(np.sqrt(objective), NEGLIGIBLE * self._spread[live])
-        self._certificate[live] = ratios(np.hypot(self._true[live], blind), scale, self._floor[live])
+        root = np.hypot(self._true[live], blind)
+        self._certificate[live] = gap_ratios(root, objective, self._spread[live], self._floor[live])
         self._done[live] = [is_converged(one, self._tolerance) for one in self._certificate[live]]
         self._resting = self._done.copy()
         if self.converged:

@@ -27,7 +27,7 @@ from ._primal_rows import (
 )
 from .base import PreparedRidge, Problem, Solution
 from .evidence import RESIDUAL, is_converged
-from .residuals import NEGLIGIBLE, ROUNDING, ordinary_weight, penalties, ratios
+from .residuals import ROUNDING, gap_ratios, ordinary_weight, penalties, ratios
 
 CORRECTIONS = 2  # of a solution by its true gradient
 SAME = 1e-5  # of f: up to which two forms of it count as the same function
@@ -241,9 +241,8 @@ class PrimalPrepared(PreparedRidge):
         gap = np.maximum(np.einsum("ij,ij->j", left, step), 0.0)
         taken = sums.level**2 / self._total if self.problem.fit_intercept else 0.0
         objective = sums.squares - taken + alpha * np.einsum("ij,ij->j", w, w)
-        scale = np.hypot(np.sqrt(objective), NEGLIGIBLE * np.sqrt(sums.spread))
-        floor = ROUNDING * np.sqrt(sums.size)
-        residuals = ratios(np.sqrt(gap), np.where(alpha > 0, scale, np.sqrt(sums.spread)), floor)
+        root, spread, floor = np.sqrt(gap), np.sqrt(sums.spread), ROUNDING * np.sqrt(sums.size)
+        residuals = np.where(alpha > 0, gap_ratios(root, objective, spread, floor), ratios(root, spread, floor))
         known = np.array([factor.is_known(float(one)) for one in alpha])
         return np.where(known, residuals, np.inf)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._columns import dots, units
 from ._directions import Directions
-from .residuals import NEGLIGIBLE, ROUNDING, Product, ordinary_weight, product_rounding, ratios
+from .residuals import ROUNDING, Product, gap_ratios, product_rounding, ratios, target_spread
 
 
 @dataclass
@@ -70,11 +70,8 @@ class System:
         # Divided by α: W is the inverse of the shift then.
         objective = self._norms(errors) ** 2 + np.abs(np.sum(coef * image, axis=0))
         blind = product_rounding(self.shift**-0.5, np.abs(self.diagonal), coef)
-        weights = 1.0 / self.shift
-        ordinary = np.minimum(weights, ordinary_weight(weights))
-        spread = np.sqrt(np.sum(ordinary * self.centred(y) ** 2, axis=0))
-        scale = np.hypot(np.sqrt(objective), NEGLIGIBLE * spread)
-        return ratios(np.hypot(self._norms(r), blind), scale, ROUNDING * self._norms(y))
+        spread = target_spread(self.centred(y), 1.0 / self.shift)
+        return gap_ratios(np.hypot(self._norms(r), blind), objective, spread, ROUNDING * self._norms(y))
 
     def _norms(self, V: np.ndarray) -> np.ndarray:
         """Return √(VᵀWV/α) of each column."""

@@ -83,20 +83,46 @@ def relative_residuals(
     errors = roots * (y - intercept - image)
     left = errors - alpha * coef / roots
     objective = np.sum(errors**2, axis=0) + alpha * np.abs(np.sum(coef * image, axis=0))
-    size = np.sqrt(np.sum((roots * y) ** 2, axis=0))
+    size = norms(roots * y)
     weights = roots**2
     centre = np.sum(weights * y, axis=0) / np.sum(weights) if problem.fit_intercept else 0.0
-    spread = np.sqrt(np.sum(np.minimum(weights, ordinary_weight(weights)) * (y - centre) ** 2, axis=0))
-    scale = np.hypot(np.sqrt(objective), NEGLIGIBLE * spread)
+    spread = target_spread(y - centre, weights)
     known = np.diagonal(gram) if isinstance(gram, np.ndarray) else problem.kernel.diag(host_array(problem.X))
     diagonal = np.abs(known)[:, None]
-    blind = product_rounding(roots, diagonal, coef)
+    hidden = np.hypot(norms(left), product_rounding(roots, diagonal, coef))
+    found = gap_ratios(hidden, objective, spread, ROUNDING * size)
     free = alpha == 0
     if free.any():
-        left[:, free] = roots * (gram @ (roots * left[:, free]))
-        scale[free] = float((diagonal * roots**2).sum()) * size[free]
-        blind[free] = 0.0
-    return ratios(np.hypot(np.sqrt(np.sum(left**2, axis=0)), blind), scale, ROUNDING * size)
+        normal = norms(roots * (gram @ (roots * left[:, free])))
+        found[free] = ratios(normal, float((diagonal * roots**2).sum()) * size[free], ROUNDING * size[free])
+    return found
+
+
+def gap_ratios(root: np.ndarray, objective: np.ndarray, spread: np.ndarray, floor: np.ndarray) -> np.ndarray:
+    """Return the certificate of ridge: the root of a gap over that of S = P + (1e-3 times the spread of y)².
+
+    Parameters
+    ----------
+    root : array of shape (p,)
+        The root of the duality gap of each column, with what rounding may hide of it.
+    objective, spread : array of shape (p,)
+        P, and what :func:`target_spread` says of the targets.
+    floor : array of shape (p,)
+        What is nothing but the rounding of y.
+    """
+    return ratios(root, np.hypot(np.sqrt(objective), NEGLIGIBLE * spread), floor)
+
+
+def target_spread(centred: Any, weights: Any) -> np.ndarray:
+    """Return √Σ min(w, w₀)y² for each column of targets without their mean, w₀ being the ordinary weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target_spread(np.array([[3.0], [4.0], [0.0]]), np.array([[1.0], [1.0], [1e13]]))
+    array([5.])
+    """
+    return norms(weights.clip(max=ordinary_weight(host_array(weights))) ** 0.5 * centred)
 
 
 def ordinary_weight(weights: np.ndarray) -> float:
