@@ -57,6 +57,17 @@ def units(V: Any) -> np.ndarray:
     >>> units(np.array([[3e-300, 0.0, 5.0], [1e-300, 0.0, -7.0]])) == [2.0**-995, 1.0, 4.0]
     array([ True,  True,  True])
     """
-    largest = np.asarray(host_array(abs(V).max(0).values if is_tensor(V) else np.abs(V).max(axis=0)), dtype=np.float64)
-    _, exponent = np.frexp(largest)
-    return np.where(largest > 0, np.ldexp(1.0, exponent - 1), 1.0)
+    return power_of_two(host_array(abs(V).max(0).values if is_tensor(V) else np.abs(V).max(axis=0)))
+
+
+def power_of_two(sizes: Any) -> Any:
+    """Return the largest power of 2 that each positive number holds, and 1 for 0 and what is not finite.
+
+    Examples
+    --------
+    >>> power_of_two([5.0, 0.3, 0.0]).tolist()
+    [4.0, 0.25, 1.0]
+    """
+    sizes = np.asarray(sizes, dtype=np.float64)
+    usual = (sizes > 0) & np.isfinite(sizes)
+    return np.where(usual, np.ldexp(1.0, np.frexp(np.where(usual, sizes, 1.0))[1] - 1), 1.0)

@@ -9,8 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
+from ._columns import power_of_two
 from ._rows import DenseRows, FusedRows, RowSource
-from .dual import ROUNDOFF, DualProblem, DualSolution, length, power_of_two
+from .dual import ROUNDOFF, DualProblem, DualSolution, length
 
 LEAST, MOST = 1024, 3072  # variables of a working set
 INNER = 0.1  # share of the violation down to which a working set is solved
@@ -61,7 +62,7 @@ def single_suffices(problem: DualProblem, largest: float, tolerance: float, safe
 
 def in_own_unit(problem: DualProblem, largest: float) -> tuple[DualProblem, float]:
     """Return the problem with slopes of about 1, and their unit, a power of two; coefficients scale, for K does not."""
-    unit = power_of_two(problem.unit(largest))
+    unit = float(power_of_two(problem.unit(largest)))
     return problem.scaled(unit, unit), unit
 
 

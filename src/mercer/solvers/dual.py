@@ -30,22 +30,12 @@ from functools import cached_property
 
 import numpy as np
 
+from ._columns import power_of_two
 from .evidence import is_converged
 
 FINEST = 1e-8  # the smallest relative gap asked for: sums of numbers that cancel to it are rounded in float64
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 FARTHEST = 1e300  # an end of a box beyond any coefficient, in units of the targets: a number and not infinity
-
-
-def power_of_two(size: float) -> float:
-    """Return the largest power of two that a positive number holds, and 1 for 0 and what is not finite.
-
-    Examples
-    --------
-    >>> power_of_two(5.0), power_of_two(0.3), power_of_two(0.0)
-    (4.0, 0.25, 1.0)
-    """
-    return math.ldexp(1.0, min(math.frexp(size)[1], 1000) - 1) if 0 < size < math.inf else 1.0
 
 
 def length(values: np.ndarray) -> float:
@@ -191,7 +181,8 @@ class DualSolution:
         p, beta, values = self.problem, self.beta, self.values
         slope = max(float(np.abs(part).max(initial=0.0)) for part in (p.target, values))
         box = float(np.maximum(p.upper, -p.lower).max(initial=0.0))
-        return power_of_two(slope), power_of_two(max(float(np.abs(beta).max(initial=0.0)), box / FARTHEST**0.5))
+        largest = max(float(np.abs(beta).max(initial=0.0)), box / FARTHEST**0.5)
+        return float(power_of_two(slope)), float(power_of_two(largest))
 
     @cached_property
     def _scaled(self) -> DualSolution:

@@ -13,19 +13,17 @@ cancellation.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer.gram.device.tensors import host_array
 
 from ._columns import like
 from ._either import empty, vdot
 from .base import Problem
-from .evidence import is_converged
+from .evidence import is_converged, warn_not_converged
 from .logistic_loss import Curvature, LogisticLoss
 
 ARMIJO = 1e-4  # of the decrease that the slope promises, which a step must keep
@@ -204,14 +202,13 @@ def warn_if_stuck(name: str, minimum: Minimum, max_iter: int) -> None:
     """Warn if the gap is not as small as was asked, and say what to do."""
     if minimum.converged:
         return
-    reached = f"{name} reached a duality gap of {minimum.gap:.1e} at an objective of {minimum.objective:.3e}"
-    asked = f"not the {minimum.tolerance:g} of it that tol asks for"
     remedy = (
         f"raise max_iter, which is {max_iter}"
         if minimum.n_iter >= max_iter
-        else "this is what rounding allows with so small a penalty: raise alpha or tol"
+        else f"after {minimum.n_iter} steps this is what rounding allows with so small a penalty: raise alpha or tol"
     )
-    warnings.warn(f"{reached}, {asked}, after {minimum.n_iter} steps; {remedy}", ConvergenceWarning, stacklevel=6)
+    relative = minimum.gap / minimum.objective if minimum.objective > 0 else np.inf
+    warn_not_converged(name, relative, minimum.tolerance, remedy, kind="relative duality gap", stacklevel=6)
 
 
 def _is_balanced(loss: LogisticLoss, state: State) -> bool:
