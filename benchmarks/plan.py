@@ -6,7 +6,7 @@ from contextlib import suppress
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.gram.budget import MemoryBudgetError
+from mercer.arrays.budget import MemoryBudgetError
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import EXACT, make_solver, plan_problem

@@ -12,8 +12,8 @@ from mercer.gram import Gram
 from mercer.kernels import Gaussian
 from mercer.models import SVC, SVR
 from mercer.models.svm_cv import SVCCV
-from mercer.solvers.dual import DualProblem, DualSolution
-from mercer.solvers.smo import SMO
+from mercer.solvers.machines.dual import DualProblem, DualSolution
+from mercer.solvers.machines.smo import SMO
 
 from .measure import keel, peak_memory, regression_split, table, timed, verdict
 

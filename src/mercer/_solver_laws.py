@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, length, pick
 from mercer.solvers.base import Problem, Solution, Solver
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mercer.arrays.tensors import host_array, is_tensor, on_device
+from mercer.formula.data import Rows, concatenate, length, take
 from mercer.gram import Gram
-from mercer.gram.device.tensors import host_array, is_tensor, on_device
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, concatenate, length, take
 
 BLOCK_BYTES = 2**26  # of features at a time
 
@@ -124,7 +124,7 @@ class Expansion:
         if device is None and not is_tensor(X) and not is_tensor(self.centers):
             values = Gram(self.kernel, X, self.centers, memory=memory) @ self.coef
             return np.asarray(values + self.intercept)
-        from mercer.gram.device.stream import evaluated
+        from mercer.gram.torch.stream import evaluated
 
         return evaluated(self.kernel, X, self.centers, self.coef, self.intercept, memory, device)
 

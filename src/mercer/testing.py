@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mercer._solver_laws import check_solver
 from mercer.certify.verdict import Refuted
+from mercer.formula.data import Rows, is_frame, length, take
+from mercer.formula.evaluation import Evaluation
+from mercer.formula.expression import Stat, nodes
+from mercer.formula.statistics import VectorStatistic
 from mercer.gram import Gram
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, is_frame, length, take
-from mercer.kernels.evaluation import Evaluation
-from mercer.kernels.expression import Stat, nodes
-from mercer.kernels.statistics import VectorStatistic
-
-from ._solver_laws import check_solver
 
 __all__ = ["check_gram", "check_kernel", "check_solver"]
 

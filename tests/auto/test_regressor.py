@@ -150,7 +150,6 @@ def test_a_given_kernel_is_used_as_it_is_by_the_names_of_columns(mixed):
 
 
 def test_a_kernel_can_be_a_text(smooth):
-    pytest.importorskip("mercer.expressions")
     model = AutoRegressor("ridge", kernel="Gaussian(2.0) + Linear()").fit(*smooth)
     assert model.kernel_ == Gaussian(2.0) + Linear()
 

@@ -10,6 +10,7 @@ from mercer.certify.exact import exact_gram
 from mercer.certify.refute import Examiner, least_eigenvector, readable, reduced
 from mercer.certify.search import refute_kernel
 from mercer.certify.values import FunctionValues, KernelValues, MatrixValues, OutOfRangeError, shaken
+from mercer.formula.data import pick
 from mercer.kernels import (
     Cosine,
     Fourier,
@@ -22,7 +23,6 @@ from mercer.kernels import (
     Sinc,
     exp,
 )
-from mercer.kernels.data import pick
 
 
 def test_a_negative_sum_within_rounding_is_no_evidence():

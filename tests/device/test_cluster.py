@@ -8,7 +8,7 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
 from mercer import distributed  # noqa: E402
-from mercer.gram.device.tensors import DeviceError  # noqa: E402
+from mercer.arrays.tensors import DeviceError  # noqa: E402
 from mercer.kernels import Custom, Gaussian, Laplacian, Polynomial  # noqa: E402
 from mercer.models import (  # noqa: E402
     SVC,
@@ -135,7 +135,7 @@ def test_exact_machines(labels):
 )
 def test_machines_in_features(make, y, monkeypatch):
     monkeypatch.setattr("mercer.distributed.svm.EXACT_ROWS", 100)
-    monkeypatch.setattr("mercer.solvers.logistic_plan.CENTERS", 30)
+    monkeypatch.setattr("mercer.solvers.newton.plan.CENTERS", 30)
     host, device = (make(device=place).fit(cut(X), cut(y)) for place in (None, DEVICE))
     method = "predict" if y is Y else "decision_function"
     assert_agree(host, device, 1e-6, method)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mercer import Gram
-from mercer.gram.program import lower
+from mercer.formula.program import lower
 from mercer.kernels import (
     Chi2,
     Gaussian,
@@ -32,8 +32,8 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
 pytestmark = pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs CUDA or TRITON_INTERPRET=1")
 
-from mercer.gram.device.fused import FusedProduct, Shape, make_product  # noqa: E402
-from mercer.gram.device.operands import rescaled  # noqa: E402
+from mercer.gram.torch.fused import FusedProduct, Shape, make_product  # noqa: E402
+from mercer.gram.torch.operands import rescaled  # noqa: E402
 
 MODES = {"folded": 3e-6, "half": 3e-6, "mixed": 1e-4, "single": 3e-6, "plain": 3e-6}
 SMALL = Shape(32, 32, 4, 1)

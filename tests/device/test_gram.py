@@ -100,8 +100,8 @@ def test_products_in_many_tiles_are_those_in_one(points, monkeypatch):
     X = points[0].astype(np.float32)
     V = np.random.default_rng(2).normal(size=(57, 2))
     whole = (Gram(Gaussian(), X, device="cpu") @ V).numpy()
-    monkeypatch.setattr("mercer.gram.device.operator.TILE_BYTES", 2**12)
-    monkeypatch.setattr("mercer.gram.device.operator.PARTIAL", 7)
+    monkeypatch.setattr("mercer.gram.torch.operator.TILE_BYTES", 2**12)
+    monkeypatch.setattr("mercer.gram.torch.operator.PARTIAL", 7)
     np.testing.assert_allclose((Gram(Gaussian(), X, device="cpu") @ V).numpy(), whole, atol=1e-6)
 
 

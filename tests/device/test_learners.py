@@ -17,10 +17,10 @@ from mercer import (  # noqa: E402
     ParzenDensity,
     ParzenRegressor,
 )
-from mercer.gram.device.tensors import DeviceError  # noqa: E402
+from mercer.arrays.tensors import DeviceError  # noqa: E402
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, Polynomial  # noqa: E402
-from mercer.models import _neighbors_device  # noqa: E402
-from mercer.solvers.device import newton as device_newton  # noqa: E402
+from mercer.solvers.neighbors import device as _neighbors_device  # noqa: E402
+from mercer.solvers.newton import device as device_newton  # noqa: E402
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))

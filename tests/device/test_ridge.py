@@ -116,8 +116,8 @@ def test_expansions_stream_points_in_blocks(data, monkeypatch):
     X, _, T = data
     f = Expansion(Gaussian(), X, np.random.default_rng(0).normal(size=(200, 2)), [1.0, -1.0])
     whole = f(T)
-    monkeypatch.setattr("mercer.gram.device.stream.BLOCK", 1)
-    monkeypatch.setattr("mercer.gram.device.stream.LEAST", 7)
+    monkeypatch.setattr("mercer.gram.torch.stream.BLOCK", 1)
+    monkeypatch.setattr("mercer.gram.torch.stream.LEAST", 7)
     np.testing.assert_allclose(f(T, device="cpu"), whole, atol=1e-12)
     np.testing.assert_allclose(f(torch.tensor(T)).numpy(), whole, atol=1e-12)
     g = Expansion(Gaussian(), torch.tensor(X), f.coef[:, 0])
@@ -142,7 +142,7 @@ def test_points_too_many_for_the_device_are_streamed_through_it(data, monkeypatc
     X, y, T = data
     options = {"kernel": Gaussian(1.5), "alpha": 0.1, "solver": "nystroem", "n_centers": 30, "random_state": 0}
     whole = KernelRidge(**options, fit_intercept=True, device="cpu").fit(X, y)
-    monkeypatch.setattr("mercer.gram.device.stream.FORMS", 10**9)
-    monkeypatch.setattr("mercer.gram.device.stream.LEAST", 37)
+    monkeypatch.setattr("mercer.gram.torch.stream.FORMS", 10**9)
+    monkeypatch.setattr("mercer.gram.torch.stream.LEAST", 37)
     streamed = KernelRidge(**options, fit_intercept=True, device="cpu").fit(X, y)
     np.testing.assert_allclose(streamed.predict(T), whole.predict(T), atol=1e-3)

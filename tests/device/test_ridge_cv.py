@@ -10,9 +10,9 @@ torch = pytest.importorskip("torch")
 from mercer import KernelRidgeCV  # noqa: E402
 from mercer.kernels import Gaussian, Linear, Matern  # noqa: E402
 from mercer.models import ridge_cv  # noqa: E402
-from mercer.solvers.banded import loo_path  # noqa: E402
 from mercer.solvers.base import Problem  # noqa: E402
-from mercer.solvers.device import path  # noqa: E402
+from mercer.solvers.ridge.banded import loo_path  # noqa: E402
+from mercer.solvers.ridge.device import path  # noqa: E402
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))

@@ -7,15 +7,15 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import MemoryBudgetError
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.solvers.base import Problem
-from mercer.solvers.cg import ConjugateGradient
-from mercer.solvers.cholesky import Cholesky
-from mercer.solvers.nystroem import Nystroem
 from mercer.solvers.plan import plan_problem
-from mercer.solvers.spectral import Spectral
+from mercer.solvers.ridge.cg import ConjugateGradient
+from mercer.solvers.ridge.cholesky import Cholesky
+from mercer.solvers.ridge.nystroem import Nystroem
+from mercer.solvers.ridge.spectral import Spectral
 
 torch = pytest.importorskip("torch")
-from mercer.solvers.device import triangles  # noqa: E402
-from mercer.solvers.device.cg import DevicePreconditioner  # noqa: E402
+from mercer.linalg import inverse as triangles  # noqa: E402
+from mercer.solvers.ridge.device.cg import DevicePreconditioner  # noqa: E402
 
 CPU = torch.device("cpu")
 

@@ -6,17 +6,17 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.gram.budget import MemoryBudgetError
-from mercer.gram.device.tensors import DeviceError
+from mercer.arrays.budget import MemoryBudgetError
+from mercer.arrays.tensors import DeviceError
 from mercer.kernels import Chi2, Custom, Gaussian, Laplacian, Linear, Matern, Polynomial
-from mercer.kernels.strings import Spectrum
+from mercer.kernels.strings.windows import Spectrum
 from mercer.models import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from mercer.models._svm_problem import c_svc, epsilon_svr, nu_svc, nu_svr, one_class
-from mercer.solvers.smo import SMO
+from mercer.solvers.machines.problems import c_svc, epsilon_svr, nu_svc, nu_svr, one_class
+from mercer.solvers.machines.smo import SMO
 
 torch = pytest.importorskip("torch")
 
-from mercer.solvers.device.smo import DeviceSMO, _batches, _neighbours  # noqa: E402
+from mercer.solvers.machines.device.smo import DeviceSMO, _batches, _neighbours  # noqa: E402
 
 CPU = torch.device("cpu")
 KERNEL = Gaussian(1.0)
@@ -144,7 +144,7 @@ def test_points_of_the_same_problems_are_neighbours():
 
 
 def test_batches_stay_within_their_memory(data):
-    from mercer.solvers.device._smo_batch import Entry
+    from mercer.solvers.machines.device.batch import Entry
 
     entries = [Entry(i, *part, 1.0, 1e-3) for i, part in enumerate(problems(data[0]).values())]
     batches = list(_batches(entries, 32, 4, 2 * (4 * 32**2 + 400 * 480)))
@@ -345,7 +345,7 @@ def test_a_device_without_memory_is_a_clean_error(data, monkeypatch):
     def full(*_):
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr("mercer.solvers.device._smo_batch.solve_sets", full)
+    monkeypatch.setattr("mercer.solvers.machines.device.batch.solve_sets", full)
     model = SVC(device="cpu")
     with pytest.raises(DeviceError, match="ran out of memory"):
         model.fit(*data[:2])

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
-from mercer.models._svm_problem import c_svc, epsilon_svr, nu_svc
-from mercer.solvers.smo import SMO
+from mercer.solvers.machines.problems import c_svc, epsilon_svr, nu_svc
+from mercer.solvers.machines.smo import SMO
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -20,9 +20,9 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = torch.device("cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu")
 pytestmark = pytest.mark.skipif(DEVICE.type == "cpu" and not INTERPRETED, reason="needs CUDA or TRITON_INTERPRET=1")
 
-from mercer.solvers.device import _smo_rows  # noqa: E402
-from mercer.solvers.device._smo_inner import WorkingSets, native_sets, triton_sets  # noqa: E402
-from mercer.solvers.device.smo import DeviceSMO  # noqa: E402
+from mercer.solvers.machines.device import rows as _smo_rows  # noqa: E402
+from mercer.solvers.machines.device.inner import WorkingSets, native_sets, triton_sets  # noqa: E402
+from mercer.solvers.machines.device.smo import DeviceSMO  # noqa: E402
 
 SIZE = 16
 

@@ -205,7 +205,7 @@ def test_workers_killed_in_every_phase_change_nothing(cluster, client, make, cla
     X, y = generated(n=800, parts=4)
     if phases is IN_FEATURES:
         monkeypatch.setattr("mercer.distributed.svm.EXACT_ROWS", 100)
-        monkeypatch.setattr("mercer.solvers.logistic_plan.CENTERS", 20)
+        monkeypatch.setattr("mercer.solvers.newton.plan.CENTERS", 20)
     if classes:
         y = sum((y > edge).astype(int) for edge in range(classes - 1))
     with dask.config.set(scheduler="synchronous"):

@@ -147,7 +147,7 @@ def test_classifiers(data, make, weighted, labels):
 
 
 def test_logistic_with_so_many_unknowns_that_newton_iterates(data, monkeypatch):
-    monkeypatch.setattr("mercer.solvers._newton_features.JOINT", 10)
+    monkeypatch.setattr("mercer.solvers.newton.features.JOINT", 10)
     monkeypatch.setattr("mercer.distributed._newton.JOINT", 10)
     make = lambda: KernelLogisticRegression(random_state=0, n_centers=8)  # noqa: E731
     here = make().fit(data.X[:80], data.three[:80])
@@ -269,7 +269,7 @@ def test_leave_one_out_predictions_of_rows_where_they_live(data):
 
 
 def test_more_rows_than_a_permutation_holds_give_distinct_centres(data, monkeypatch):
-    monkeypatch.setattr("mercer.solvers._sampling.LIMIT", 100)
+    monkeypatch.setattr("mercer.solvers.sampling.LIMIT", 100)
     here = KernelRidge(0.1, kernel=Gaussian(), n_centers=2, random_state=0).fit(data.X, data.y)
     there = KernelRidge(0.1, kernel=Gaussian(), n_centers=2, random_state=0).fit(cut(data.X), cut(data.y))
     assert_same(here.predict(data.X), there.predict(data.X))

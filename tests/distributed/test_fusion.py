@@ -5,7 +5,7 @@ import pytest
 
 from mercer.distributed._fusion import fused
 from mercer.distributed._graph import mapped, tell_sizes, together, tree
-from mercer.solvers._restricted_rows import RestrictedSums
+from mercer.solvers.ridge.centers import RestrictedSums
 
 from .conftest import da, dask
 

@@ -11,16 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
-from mercer.features import (
-    ExplicitMap,
-    Fourier,
-    Nystroem,
-    Polynomial,
-    RandomFourier,
-    Sinc,
-    TensorSketch,
-    Trigonometric,
-)
+from mercer.features import ExplicitMap, Fourier, Nystroem, Polynomial, RandomFourier, Sinc, TensorSketch, Trigonometric
 from mercer.kernels import Gaussian, Linear
 
 MAPS = [

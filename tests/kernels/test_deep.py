@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mercer.certify import Proved
-from mercer.expressions import parse_kernel
+from mercer.formula.program import lower
 from mercer.gram import Gram
-from mercer.gram.program import lower
 from mercer.kernels import Constant, Gaussian, Linear, exp
+from mercer.kernels.text import parse_kernel
 
 X = np.random.default_rng(0).normal(size=(3, 2))
 

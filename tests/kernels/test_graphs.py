@@ -181,7 +181,7 @@ def test_shortest_path_counts_pairs_of_paths(sample):
 
 def test_shortest_paths_are_the_same_a_few_sources_at_a_time(monkeypatch):
     whole = ShortestPath()(SAMPLE)
-    monkeypatch.setattr("mercer.kernels.graphs_counts.SOURCES", 5)
+    monkeypatch.setattr("mercer.kernels.graphs.counts.SOURCES", 5)
     np.testing.assert_array_equal(ShortestPath()(SAMPLE), whole)
 
 
@@ -240,7 +240,7 @@ def test_walks_that_grow_long_before_they_fade_are_not_cut_off():
 
 def test_random_walks_are_the_same_a_few_graphs_at_a_time(monkeypatch):
     whole = RandomWalk(0.01)(SAMPLE)
-    monkeypatch.setattr("mercer.kernels.graphs_walks.PAIRS", 40)
+    monkeypatch.setattr("mercer.kernels.graphs.walks.PAIRS", 40)
     np.testing.assert_allclose(RandomWalk(0.01)(SAMPLE), whole, rtol=1e-14)
 
 

@@ -147,7 +147,7 @@ def test_rows_tiles_and_calls_agree_with_the_whole(kernel, monkeypatch):
     np.testing.assert_allclose(gram.rows([5, 2, 2]), K[[5, 2, 2]], rtol=1e-12)
     np.testing.assert_allclose(gram.part([6, 1]).dense(), K[np.ix_([6, 1], [6, 1])], rtol=1e-12)
     np.testing.assert_allclose(kernel(SERIES[3:], SERIES[:6]), K[3:, :6], rtol=1e-12)
-    monkeypatch.setattr("mercer.kernels.sequences_data.CELLS", 50.0)
+    monkeypatch.setattr("mercer.kernels.sequences.data.CELLS", 50.0)
     np.testing.assert_array_equal(kernel(SERIES), K)
 
 

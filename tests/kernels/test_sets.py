@@ -110,7 +110,7 @@ def test_rows_and_tiles_agree_with_the_whole(kernel, monkeypatch):
     np.testing.assert_allclose(gram.rows([4, 0, 0]), K[[4, 0, 0]], rtol=1e-13)
     np.testing.assert_allclose(gram.part([5, 1, 2]).dense(), K[np.ix_([5, 1, 2], [5, 1, 2])], rtol=1e-13)
     cross = kernel(BAGS, OTHERS)
-    monkeypatch.setattr("mercer.kernels.sets.TILE_ENTRIES", 7)
+    monkeypatch.setattr("mercer.kernels.sets.kernels.TILE_ENTRIES", 7)
     np.testing.assert_allclose(kernel(BAGS), K, rtol=1e-13)
     np.testing.assert_allclose(kernel(BAGS, OTHERS), cross, rtol=1e-13)
 

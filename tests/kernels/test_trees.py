@@ -19,7 +19,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from mercer import Gram, _native
 from mercer.certify.verdict import Proved, Refuted
-from mercer.kernels import Gaussian, Linear, PartialTree, SubsetTree, Subtree, trees_delta
+from mercer.kernels import Gaussian, Linear, PartialTree, SubsetTree, Subtree
+from mercer.kernels.trees import delta as trees_delta
 from mercer.models.logistic import KernelLogisticRegression
 from mercer.models.neighbors import KernelNeighborsClassifier
 from mercer.models.pca import KernelPCA

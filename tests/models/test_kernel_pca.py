@@ -18,8 +18,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mercer import MemoryBudgetError
 from mercer.kernels import Custom, Gaussian, Intersection, Linear, Polynomial, Precomputed
-from mercer.models import _pca_eigen
 from mercer.models.pca import KernelPCA
+from mercer.solvers import eigen as _pca_eigen
 
 
 def _load_theirs():

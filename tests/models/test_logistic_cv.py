@@ -15,7 +15,7 @@ from mercer.kernels import Custom, Gaussian, Laplacian, Linear
 from mercer.models import logistic_cv
 from mercer.models.logistic import KernelLogisticRegression
 from mercer.models.logistic_cv import KernelLogisticRegressionCV
-from mercer.solvers import logistic_scores
+from mercer.solvers.newton import scores as logistic_scores
 
 ALPHAS = [0.01, 0.1, 1.0, 10.0]
 

@@ -18,10 +18,10 @@ from sklearn.utils.estimator_checks import check_estimator
 from mercer import MemoryBudgetError
 from mercer.gram.operator import choose_backend
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, Overlap, Polynomial, RationalQuadratic
-from mercer.models import _neighbors_search
-from mercer.models._neighbors_distance import ByDistance, fall, ranking
-from mercer.models._neighbors_search import nearest
 from mercer.models.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
+from mercer.solvers.neighbors import search as _neighbors_search
+from mercer.solvers.neighbors.distance import ByDistance, fall, ranking
+from mercer.solvers.neighbors.search import nearest
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mercer import MemoryBudgetError
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, RationalQuadratic
-from mercer.models import _parzen_scale
-from mercer.models._parzen_sums import WindowSum
-from mercer.models._parzen_windows import NAMES, log_integral, noise
 from mercer.models.parzen import ParzenClassifier, ParzenRegressor
 from mercer.models.parzen_density import ParzenDensity
+from mercer.solvers.windows import scale as _parzen_scale
+from mercer.solvers.windows.shapes import NAMES, log_integral, noise
+from mercer.solvers.windows.sums import WindowSum
 
 SKLEARN = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
 COMPACT = ("uniform", "epanechnikov", "triangular", "cosine")

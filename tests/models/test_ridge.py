@@ -168,7 +168,7 @@ def test_explicit_features_are_computed_in_blocks(data, monkeypatch):
     X, Y, _, new = data
     model = KernelRidge(0.1, kernel=Linear()).fit(X, Y)
     whole = model.predict(new)
-    monkeypatch.setattr("mercer.models.interval.BLOCK_BYTES", 2 * 16 * 3)
+    monkeypatch.setattr("mercer.solvers.ridge.interval.BLOCK_BYTES", 2 * 16 * 3)
     np.testing.assert_allclose(model.predict(new), whole, rtol=1e-12)
 
 

@@ -18,11 +18,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Custom, Gaussian, Linear, Matern, Sigmoid
+from mercer.learning.length_scales import families
+from mercer.learning.scale_grid import scale_grid
 from mercer.models import ridge_cv
-from mercer.models.length_scales import families
 from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_cv import KernelRidgeCV
-from mercer.models.scale_grid import scale_grid
 from mercer.solvers.base import Problem
 
 ALPHAS = [1e-3, 1e-2, 1e-1, 1.0]

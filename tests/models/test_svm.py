@@ -19,10 +19,11 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import MemoryBudgetError
+from mercer.estimators.machines import base as _svm_base
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Overlap, Polynomial, Precomputed, Sigmoid
-from mercer.models import SVR, OneClassSVM, _svm_base
+from mercer.models import SVR, OneClassSVM
 from mercer.models.svm import SVC, NuSVC
-from mercer.solvers.smo import SMO
+from mercer.solvers.machines.smo import SMO
 
 
 @pytest.fixture

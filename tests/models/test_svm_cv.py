@@ -21,7 +21,7 @@ from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Sigmoid
 from mercer.models.svm import SVC
 from mercer.models.svm_cv import SVCCV, SVRCV
 from mercer.models.svr import SVR
-from mercer.solvers import smo_path
+from mercer.solvers.machines import path as smo_path
 
 CS, SCALES = [100.0, 0.1, 3.0], [0.3, 1.0, 4.0]  # in no order
 GAMMAS = [1 / (2 * scale**2) for scale in SCALES]

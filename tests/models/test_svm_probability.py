@@ -12,10 +12,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
+from mercer.estimators.machines.probability import coupled, fit_sigmoid
 from mercer.kernels import Gaussian, Spectrum
 from mercer.models import SVC, NuSVC
-from mercer.models._svm_pairs import pairs_of
-from mercer.models._svm_probability import coupled, fit_sigmoid
+from mercer.solvers.machines.pairs import pairs_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
 

@@ -39,7 +39,7 @@ def test_a_write_that_fails_keeps_the_old_file(regression, tmp_path, monkeypatch
     def full(handle):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mercer._replace.os.fsync", full)
+    monkeypatch.setattr("mercer.files.os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         write_report(regression, path, overwrite=True)
     assert path.read_text() == "old"

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mercer._solver_laws import certificate
+from mercer.formula.data import pick
 from mercer.kernels import Polynomial
-from mercer.kernels.data import pick
 from mercer.solvers.base import Problem
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from mercer import _native
 from mercer.gram import Gram
 from mercer.kernels import Custom, Gaussian, Polynomial
-from mercer.solvers import _perceptron_walks
-from mercer.solvers.perceptron import Kept, Perceptron
+from mercer.solvers.perceptron import walks as _perceptron_walks
+from mercer.solvers.perceptron.solver import Kept, Perceptron
 
 
 class Pointwise:

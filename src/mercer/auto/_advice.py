@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.kernels import Kernel
-from mercer.models.length_scales import is_length_scale
+from mercer.learning.length_scales import is_length_scale
 
 from ._baselines import BOOSTING
 from ._clock import show_seconds

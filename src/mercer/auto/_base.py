@@ -16,11 +16,11 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mercer.features._params import KernelParams
-from mercer.gram.budget import parse_memory
+from mercer.arrays.budget import parse_memory
+from mercer.estimators.kernel_argument import all_or_nothing
+from mercer.features.params import KernelParams
+from mercer.formula.data import is_frame, pick, refuse_masked
 from mercer.kernels import Kernel
-from mercer.kernels.data import is_frame, pick, refuse_masked
-from mercer.models._kernel_argument import all_or_nothing
 
 from ._advice import Findings, advice
 from ._baselines import baselines
@@ -253,7 +253,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         if self.kernel is None or isinstance(self.kernel, Kernel):
             return self.kernel
         if isinstance(self.kernel, str):
-            from mercer.expressions import parse_kernel
+            from mercer.kernels.text import parse_kernel
 
             return parse_kernel(self.kernel)
         raise TypeError(

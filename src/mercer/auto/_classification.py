@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from mercer.formula.data import pick
 from mercer.kernels import Gaussian, Kernel, Linear
-from mercer.kernels.data import pick
 from mercer.models.import_vector import ImportVectorMachine
 from mercer.models.logistic import KernelLogisticRegression
 from mercer.models.logistic_cv import KernelLogisticRegressionCV

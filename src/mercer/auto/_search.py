@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mercer.features._validate import takes_vectors
-from mercer.gram.program import UnsupportedError, lower
+from mercer.features.validate import takes_vectors
+from mercer.formula.data import pick
+from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
-from mercer.kernels.data import pick
-from mercer.models.length_scales import is_length_scale
+from mercer.learning.length_scales import is_length_scale
 from mercer.solvers.plan import plan
 
 from ._clock import Clock

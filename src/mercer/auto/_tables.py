@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mercer.kernels.data import pick
+from mercer.formula.data import pick
 
 from .encoder import TableEncoder
 

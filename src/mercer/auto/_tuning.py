@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.formula.data import length, pick
 from mercer.kernels import Gaussian, Kernel, Matern, Overlap, Spectrum
 from mercer.kernels.algebra import Scaled, Sum
-from mercer.kernels.data import length, pick
-from mercer.models import length_scales
-from mercer.models.choice import choose
-from mercer.models.length_scales import is_length_scale
-from mercer.models.tuning import Objective, most_steps, race
+from mercer.learning import length_scales
+from mercer.learning.choice import choose
+from mercer.learning.length_scales import is_length_scale
+from mercer.learning.tuning import Objective, most_steps, race
 from mercer.solvers.base import Problem
 
 from .encoder import TableEncoder

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.kernels.data import is_frame, refuse_masked
+from mercer.formula.data import is_frame, refuse_masked
 
 from ._values import Values, read
 from .columns import categories_of, check_finite, learn, numbers_of, standardised, texts_of

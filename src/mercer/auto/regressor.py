@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from mercer.gram.budget import MemoryBudgetError
+from mercer.arrays.budget import MemoryBudgetError
 
 from ._base import AutoModel
 from ._regression import MODELS, RegressionCandidates, restored, standardise

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from mercer.formula.parameters import is_vector
 from mercer.kernels.algebra import Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import Domain, Kernel, ObjectKernel
 from mercer.kernels.custom import Precomputed
-from mercer.kernels.parameters import is_vector
 from mercer.kernels.pullback import After, On
-from mercer.kernels.sets import MeanEmbedding, PairSum
+from mercer.kernels.sets.kernels import MeanEmbedding, PairSum
 
 _DEMANDING: tuple[Domain, ...] = ("objects", "indices", "categories", "nonnegative", "real")
 _POINTWISE = (Sum, Scaled, Product, Power, Exp, Normalized)

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mercer.kernels.data import Rows, length
+from mercer.formula.data import Rows, length
 
 from .interval import DIGITS, Interval
 from .layout import number

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mercer.formula.data import Rows, length
+from mercer.formula.expression import Call, Const, Diagonal, Expression, Param, Stat, nodes
+from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance, UnitDot
 from mercer.kernels.categorical import Match
-from mercer.kernels.data import Rows, length
-from mercer.kernels.expression import Call, Const, Diagonal, Expression, Param, Stat, nodes
 from mercer.kernels.histogram import ChiSquare, Minimum
-from mercer.kernels.statistics import AbsoluteDistance, Dot, SquaredDistance, UnitDot
 
 from .clock import UNHURRIED, Clock
 from .interval import OPERATIONS, Interval

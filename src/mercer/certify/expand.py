@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from mercer.formula.parameters import canonical
 from mercer.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Linear, Polynomial
-from mercer.kernels.parameters import canonical
 
 from .clock import PROOF_SECONDS, Clock
 from .domain import children

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mercer.kernels.bessel import matern_profile
+from mercer.formula.bessel import matern_profile
 
 DIGITS = 60  # enough to see a violation through the cancellation of numbers a trillion trillion times as large
 _DOWN, _UP = (

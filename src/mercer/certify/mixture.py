@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.formula.parameters import is_vector
 from mercer.kernels.base import Kernel
-from mercer.kernels.parameters import is_vector
 from mercer.kernels.radial import Gaussian
 
 from .layout import number

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.kernels.data import Rows, length, pick
+from mercer.formula.data import Rows, length, pick
 
 from .evidence import confirm, confirm_asymmetry, granted_error
 from .values import ULPS, Values

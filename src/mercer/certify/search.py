@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.formula.data import Rows, length, pick
 from mercer.kernels.base import Domain, Kernel
 from mercer.kernels.custom import Precomputed
-from mercer.kernels.data import Rows, length, pick
 
 from .clock import LAST_SECONDS, SEARCH_SECONDS, Clock, OutOfTimeError
 from .domain import domain_of, likely_dims, row_numbers, size

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mercer.formula.data import Rows, is_frame, length
+from mercer.formula.evaluation import Evaluation
+from mercer.formula.expression import Call, Expression, Stat, nodes
+from mercer.formula.statistics import Block
 from mercer.kernels.base import Kernel
-from mercer.kernels.data import Rows, is_frame, length
-from mercer.kernels.evaluation import Evaluation
-from mercer.kernels.expression import Call, Expression, Stat, nodes
-from mercer.kernels.statistics import Block
 
 from .clock import UNHURRIED, Clock
 from .exact import enclosed_gram, exact_gram

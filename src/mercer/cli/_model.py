@@ -44,7 +44,7 @@ def describe_model(model: Any) -> dict[str, Any]:
 
 def _vectors(model: Any) -> dict[str, Any]:
     """Return how many points carry the model, and what they are called."""
-    from mercer.kernels.data import length
+    from mercer.formula.data import length
 
     for name, words in (("support_", "support vectors"), ("import_vectors_", "import vectors")):
         found = getattr(model, name, None)
@@ -57,7 +57,7 @@ def _vectors(model: Any) -> dict[str, Any]:
 
 
 def _rows(model: Any) -> int | None:
-    from mercer.kernels.data import length
+    from mercer.formula.data import length
 
     if hasattr(model, "shape_fit_"):
         return int(model.shape_fit_[0])
@@ -77,7 +77,7 @@ def _spectrum(model: Any, kernel: Any) -> dict[str, Any]:
     """Return the leading eigenvalues of the kernel matrix, their share of its trace, and degrees of freedom."""
     import numpy as np
 
-    from mercer.kernels.data import length, pick
+    from mercer.formula.data import length, pick
 
     if hasattr(model, "diagnose"):
         found = model.diagnose()

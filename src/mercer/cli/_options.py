@@ -30,7 +30,7 @@ def count(value: Any) -> int:
 
 def memory(value: Any) -> str:
     """Return an amount of memory such as 4GB as it is, if it is one."""
-    from mercer.gram.budget import parse_memory
+    from mercer.arrays.budget import parse_memory
 
     try:
         if parse_memory(value) < 1:
@@ -99,7 +99,7 @@ def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def parsed_kernel(text: str) -> Any:
     """Return the kernel of an expression, or raise an error that shows the way from functions to kernels."""
-    from mercer.expressions import PointFunction, parse_expression
+    from mercer.kernels.functions import PointFunction, parse_expression
 
     found = parse_expression(text)
     if isinstance(found, PointFunction):

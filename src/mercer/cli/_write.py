@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mercer._replace import replacing as whole_file
+from mercer.files import replacing as whole_file
 
 from ._errors import CommandError
 

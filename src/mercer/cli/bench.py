@@ -142,7 +142,7 @@ def _machine() -> str:
     import numpy
     import sklearn
 
-    from mercer.kernels.processors import default_threads
+    from mercer.arrays.threads import default_threads
 
     threads = default_threads()
     return (

@@ -60,7 +60,7 @@ def certify(ctx: click.Context, expression: str, dim: int | None, as_json: bool)
 
 def _decide(expression: str, dim: int | None) -> tuple[Verdict, str, int | None]:
     import mercer
-    from mercer.expressions import PointFunction, parse_expression
+    from mercer.kernels.functions import PointFunction, parse_expression
 
     found = parse_expression(expression)
     if not isinstance(found, PointFunction):

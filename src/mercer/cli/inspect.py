@@ -47,7 +47,7 @@ def inspect(model: str, as_json: bool) -> None:
 
 
 def _lines(name: str, header: dict[str, Any], facts: dict[str, Any]) -> list[tuple[str, str]]:
-    from mercer.gram.budget import show_bytes
+    from mercer.arrays.budget import show_bytes
 
     model = facts["model"] if facts["model"] == facts["estimator"] else f"{facts['model']}, a {facts['estimator']}"
     lines = [

@@ -41,7 +41,7 @@ def plan(
     n: int, d: int | None, kernel: str, outputs: int, alphas: int, loo: bool, memory: str | None, as_json: bool
 ) -> None:
     """Say how a ridge problem of a given size would be solved, why, and what it takes; nothing is computed."""
-    from mercer.gram.budget import parse_memory, show_bytes
+    from mercer.arrays.budget import parse_memory, show_bytes
     from mercer.solvers.plan import plan as choose
 
     found = parsed_kernel(kernel)

@@ -49,8 +49,8 @@ def run(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     if method.__name__ != "fit":
         X = given.pop("X")
         return apply(model, method.__name__, X, **given)
-    from mercer.models._kernel_argument import all_or_nothing
-    from mercer.models._progress import told
+    from mercer.estimators.kernel_argument import all_or_nothing
+    from mercer.estimators.progress import told
 
     if not hasattr(model, "_init_callback_context"):
         with all_or_nothing(model), connected(client) as cluster:

@@ -12,10 +12,10 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d
 
+from mercer.estimators.kernel_argument import checked_rows
+from mercer.estimators.targets import checked_targets, checked_weights
+from mercer.formula.data import Rows, concatenate, length, pick
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, concatenate, length, pick
-from mercer.models._kernel_argument import checked_rows
-from mercer.models._targets import checked_targets, checked_weights
 from mercer.solvers.base import Problem
 
 from ._graph import worker_memory

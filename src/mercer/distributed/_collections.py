@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.models._engine import lives_elsewhere
+from mercer.estimators.engine import lives_elsewhere
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from mercer.arrays.tensors import host_array, is_tensor, load_torch, on_device
 from mercer.gram import Gram
-from mercer.gram.device.tensors import host_array, is_tensor, load_torch, on_device
 from mercer.kernels import Kernel
 
 from ._block import Block

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.budget import available_memory, parse_memory
-from mercer.kernels.processors import share_of_threads
+from mercer.arrays.budget import available_memory, parse_memory
+from mercer.arrays.threads import share_of_threads
 
 FAN_IN = 8  # results that one task of a tree adds up
 SHARE = 0.5  # of a worker's free memory, for the arrays of its tasks
@@ -107,8 +107,8 @@ def tell_sizes() -> None:
     """Let Dask know how large results are, so that it counts what moves, and moves what is small."""
     from dask.sizeof import sizeof
 
-    from mercer.solvers._primal_rows import PrimalErrors, PrimalSums, PrimalTriangle
-    from mercer.solvers._restricted_rows import RestrictedSums
+    from mercer.solvers.ridge.centers import RestrictedSums
+    from mercer.solvers.ridge.rows import PrimalErrors, PrimalSums, PrimalTriangle
 
     from ._block import Block
     from ._survey import size_of

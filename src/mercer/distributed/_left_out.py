@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.budget import parse_memory
 from mercer.features.nystroem import independent
+from mercer.formula.data import pick
 from mercer.gram import Gram
-from mercer.gram.budget import parse_memory
-from mercer.kernels.data import pick
 from mercer.models.ridge import KernelRidge
-from mercer.solvers._restricted import RestrictedRidge
 from mercer.solvers.base import Problem
-from mercer.solvers.primal import PrimalPrepared
+from mercer.solvers.ridge.primal import PrimalPrepared
+from mercer.solvers.ridge.restricted import RestrictedRidge
 
 from ._block import Block, Intake
 from ._cluster import connected

@@ -1,7 +1,7 @@
 """Newton's method for the logistic losses over partitions: values stay with their rows, sums of them come back.
 
-The method is the one of one machine, :func:`mercer.solvers.newton.minimise`.  What it calls outputs, residuals and
-curvatures of all points are names here for what tasks compute; every number that it asks for is a sum over blocks.
+The method is the one of one machine, :func:`mercer.solvers.newton.method.minimise`.  What it calls outputs, residuals
+and curvatures of all points are names here for what tasks compute; every number that it asks for is a sum over blocks.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve
 
-from mercer.solvers._newton_features import JOINT, _factor
-from mercer.solvers._newton_gram import conjugate_gradients
-from mercer.solvers.logistic_loss import BinaryLoss, LogisticLoss, MultinomialLoss, Share
+from mercer.losses.logistic import BinaryLoss, LogisticLoss, MultinomialLoss, Share
+from mercer.solvers.newton.features import JOINT, _factor
+from mercer.solvers.newton.gram import conjugate_gradients
 
 from ._features import FeaturesOf
 from ._graph import mapped, tree
@@ -143,7 +143,7 @@ def reduced_loss(table: Table, mass: np.ndarray) -> ReducedLoss:
 
 @dataclass(frozen=True)
 class ReducedShare:
-    """:class:`~mercer.solvers.logistic_loss.Share` as sums over blocks; b_q of the others is in the values."""
+    """:class:`~mercer.losses.logistic.Share` as sums over blocks; b_q of the others is in the values."""
 
     loss: ReducedLoss
     values: Spread

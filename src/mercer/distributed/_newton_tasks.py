@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.solvers.logistic_loss import LogisticLoss, Share, make_loss, sums_of
+from mercer.losses.logistic import LogisticLoss, Share, make_loss, sums_of
 
 from ._block import Block
 from ._features import FeaturesOf

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arrays.tensors import host_array
 from mercer.gram import Gram
-from mercer.gram.device.tensors import host_array
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem, Solution
-from mercer.solvers.cg import ConjugateGradient, PreparedConjugateGradient
 from mercer.solvers.evidence import RESIDUAL, warn_not_converged
+from mercer.solvers.ridge.cg import ConjugateGradient, PreparedConjugateGradient
 
 from ._block import Block
 from ._graph import constant, mapped, tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.gram.device.tensors import DeviceError, device_memory, find_device
+from mercer.arrays.tensors import DeviceError, device_memory, find_device
 
 from ._graph import tasks_at_a_time, where_am_i
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.data import length, pick
+from mercer.formula.data import length, pick
 
 from ._collections import pieces_of
 from ._graph import mapped

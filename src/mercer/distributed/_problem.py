@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer.formula.data import Rows
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows
-from mercer.solvers._primal_rows import (
+from mercer.solvers.base import Problem
+from mercer.solvers.ridge.centers import RestrictedRows, RestrictedSums, restricted_rows
+from mercer.solvers.ridge.restricted import LeftOut
+from mercer.solvers.ridge.rows import (
     ErrorRule,
     PrimalErrors,
     PrimalRows,
@@ -17,9 +20,6 @@ from mercer.solvers._primal_rows import (
     SecondPass,
     features_of,
 )
-from mercer.solvers._restricted import LeftOut
-from mercer.solvers._restricted_rows import RestrictedRows, RestrictedSums, restricted_rows
-from mercer.solvers.base import Problem
 
 from ._block import Block
 from ._table import Table
@@ -33,7 +33,7 @@ def problem_of(table: Table, kernel: Kernel, fit_intercept: bool, memory: int) -
 
 
 class DistributedRestrictedRows:
-    """:class:`~mercer.solvers._restricted_rows.RestrictedRows` over blocks: a task for each, and a tree of sums.
+    """:class:`~mercer.solvers.ridge.centers.RestrictedRows` over blocks: a task for each, and a tree of sums.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class DistributedRestrictedRows:
 
 
 class DistributedPrimalRows:
-    """:class:`~mercer.solvers._primal_rows.PrimalRows` over blocks.
+    """:class:`~mercer.solvers.ridge.rows.PrimalRows` over blocks.
 
     Parameters
     ----------

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mercer.gram.budget import require
-from mercer.kernels.data import is_frame, pick
-from mercer.models._kernel_argument import checked_rows
+from mercer.arrays.budget import require
+from mercer.estimators.kernel_argument import checked_rows
+from mercer.formula.data import is_frame, pick
 
 from ._block import Block, Intake, joined
 from ._cluster import Cluster

@@ -9,9 +9,9 @@ import functools
 import inspect
 from typing import Any
 
-from mercer.gram.budget import parse_memory, show_bytes
-from mercer.models._parzen_base import ParzenEstimator
-from mercer.models._parzen_windows import resolve_window
+from mercer.arrays.budget import parse_memory, show_bytes
+from mercer.estimators.windows import ParzenEstimator
+from mercer.solvers.windows.shapes import resolve_window
 
 from ._block import Intake
 from ._cluster import Cluster

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mercer.gram.budget import parse_memory
-from mercer.kernels.data import pick
-from mercer.models._targets import checked_positive, checked_whole
+from mercer.arrays.budget import parse_memory
+from mercer.estimators.targets import checked_positive, checked_whole
+from mercer.formula.data import pick
 from mercer.models.logistic import KernelLogisticRegression
-from mercer.solvers._newton_features import choose_centers
 from mercer.solvers.base import Problem
-from mercer.solvers.logistic_plan import DIRECT_LIMIT, centers_of, plan_logistic
-from mercer.solvers.newton import State, minimise, warn_if_stuck
+from mercer.solvers.newton.features import choose_centers
+from mercer.solvers.newton.method import State, minimise, warn_if_stuck
+from mercer.solvers.newton.plan import DIRECT_LIMIT, centers_of, plan_logistic
 
 from ._block import Intake
 from ._cluster import Cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mercer.gram.budget import show_bytes
+from mercer.arrays.budget import show_bytes
 from mercer.solvers.plan import Plan
 
 

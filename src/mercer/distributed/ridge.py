@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arrays.budget import parse_memory, require
+from mercer.estimators.kernel_argument import is_precomputed, training_kernel
+from mercer.estimators.targets import checked_alpha
 from mercer.expansion import Expansion
-from mercer.gram.budget import parse_memory, require
 from mercer.kernels import Kernel
-from mercer.models._kernel_argument import is_precomputed, training_kernel
-from mercer.models._targets import checked_alpha
 from mercer.models.ridge import KernelRidge
-from mercer.solvers._primal_rows import PrimalWeights, features_of
 from mercer.solvers.base import Problem
 from mercer.solvers.evidence import warn_not_converged
-from mercer.solvers.nystroem import Nystroem, PreparedNystroem
 from mercer.solvers.plan import Plan, plan
 from mercer.solvers.plan import _columns as explicit_columns
-from mercer.solvers.primal import REMEDY, PrimalPrepared, PrimalSolution
+from mercer.solvers.ridge.nystroem import Nystroem, PreparedNystroem
+from mercer.solvers.ridge.primal import REMEDY, PrimalPrepared, PrimalSolution
+from mercer.solvers.ridge.rows import PrimalWeights, features_of
 
 from ._block import Intake
 from ._cluster import Cluster
@@ -179,8 +179,8 @@ def _spanning(table: Table, feature_map: Any, found: PrimalWeights, D: int, seed
     from scipy.linalg import qr, solve_triangular
     from sklearn.utils import check_random_state
 
-    from mercer.kernels.data import pick
-    from mercer.solvers._sampling import some_rows
+    from mercer.formula.data import pick
+    from mercer.solvers.sampling import some_rows
 
     rng, count = check_random_state(seed), SPANNING * D
     while True:

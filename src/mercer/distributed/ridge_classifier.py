@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mercer.gram.budget import parse_memory
+from mercer.arrays.budget import parse_memory
+from mercer.estimators.targets import checked_alphas
 from mercer.kernels import Kernel
-from mercer.models._targets import checked_alphas
 from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_classifier import KernelRidgeClassifier, best_of, judged, judged_path, relative_grid
-from mercer.solvers._primal_rows import SecondPass
-from mercer.solvers._sampling import LIMIT, some_rows
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT, plan
-from mercer.solvers.primal import PrimalPrepared
+from mercer.solvers.ridge.primal import PrimalPrepared
+from mercer.solvers.ridge.rows import SecondPass
+from mercer.solvers.sampling import LIMIT, some_rows
 
 from ._block import Block, Intake
 from ._cluster import Cluster

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mercer.gram.budget import parse_memory
+from mercer.arrays.budget import parse_memory
+from mercer.formula.data import pick
 from mercer.kernels import Gaussian
-from mercer.kernels.data import pick
-from mercer.models.choice import Curves, Folds, Score, curve_of
+from mercer.learning.choice import Curves, Folds, Score, curve_of
 from mercer.models.ridge_cv import OF_THE_FIT, KernelRidgeCV
-from mercer.solvers._sampling import some_rows
 from mercer.solvers.base import Problem
+from mercer.solvers.sampling import some_rows
 
 from ._block import Block, Intake
 from ._cluster import Cluster
@@ -65,7 +65,7 @@ class ClusterCurves(Curves):
     device : str or torch.device, optional
         Where workers compute.
     cases, score, folds
-        As for :class:`~mercer.models.choice.Curves`.
+        As for :class:`~mercer.learning.choice.Curves`.
     """
 
     def __init__(

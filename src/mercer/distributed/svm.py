@@ -13,20 +13,20 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from mercer.gram.budget import MemoryBudgetError, parse_memory, show_bytes
+from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
+from mercer.estimators.machines.base import DualityGap, SupportVectorMachine
+from mercer.estimators.machines.classifier import SupportVectorClassifier
+from mercer.estimators.machines.kernel import gamma_of, is_function, training_kernel
+from mercer.formula.data import length, pick
 from mercer.kernels import Kernel
-from mercer.kernels.data import length, pick
 from mercer.models import SVC, SVR
-from mercer.models._svm_base import DualityGap, SupportVectorMachine
-from mercer.models._svm_classifier import SupportVectorClassifier
-from mercer.models._svm_kernel import gamma_of, is_function, training_kernel
-from mercer.models._svm_pairs import pairs_of
-from mercer.models._svm_problem import check_options, finite_penalty, positive_weights
-from mercer.solvers._newton_features import choose_centers
 from mercer.solvers.base import Problem
-from mercer.solvers.dual import DualSolution
-from mercer.solvers.logistic_plan import centers_of
-from mercer.solvers.smo import SMO
+from mercer.solvers.machines.dual import DualSolution
+from mercer.solvers.machines.pairs import pairs_of
+from mercer.solvers.machines.problems import check_options, finite_penalty, positive_weights
+from mercer.solvers.machines.smo import SMO
+from mercer.solvers.newton.features import choose_centers
+from mercer.solvers.newton.plan import centers_of
 
 from ._block import Intake
 from ._cluster import Cluster
@@ -123,7 +123,7 @@ def _solved(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device
     place, memory = place_here(None if sparse.issparse(rows) else device, worker_memory())
     limited, parts = replace(solver, memory=memory), [(np.arange(length(rows)), problem)]
     if place is not None:
-        from mercer.solvers.device.smo import DeviceSMO
+        from mercer.solvers.machines.device.smo import DeviceSMO
 
         return DeviceSMO(limited, place, memory).solve_many(kernel, rows, parts)[0]
     return limited.solve_many(kernel, rows, parts)[0] if several else limited.solve(kernel, rows, problem)

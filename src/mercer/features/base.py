@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from mercer.kernels.data import Rows, refuse_masked
+from mercer.formula.data import Rows, refuse_masked
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]

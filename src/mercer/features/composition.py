@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from mercer.kernels.data import Columns, Rows, as_matrix, length, result_dtype
+from mercer.formula.data import Columns, Rows, as_matrix, length, result_dtype
+from mercer.formula.parameters import show
 from mercer.kernels.mapping import Mapped
-from mercer.kernels.parameters import show
 
 from .sinc import check_reach
 from .trigonometric import Waves

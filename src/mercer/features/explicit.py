@@ -9,15 +9,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import Tags
 
+from mercer.formula.data import Columns, Rows, is_frame, pick
 from mercer.kernels import Constant, Cosine, Fourier, FromFeatures, Kernel, Linear, Polynomial, Sinc
 from mercer.kernels.algebra import Normalized, Power, Product, Scaled, Sum
-from mercer.kernels.data import Columns, Rows, is_frame, pick
 from mercer.kernels.mapping import Mapped
 from mercer.kernels.pullback import After, On
 from mercer.kernels.trigonometric import SINC_NODES
 
-from ._params import KernelParams, check_kernel
-from ._validate import checked_objects, takes_sparse
 from .base import FeatureMap
 from .composition import (
     AllProducts,
@@ -32,9 +30,11 @@ from .composition import (
     UnitLength,
     WithinReach,
 )
+from .params import KernelParams, check_kernel
 from .polynomial import Monomials
 from .sinc import quadrature
 from .trigonometric import harmonics, single_wave
+from .validate import checked_objects, takes_sparse
 
 
 def explicit_map(kernel: Kernel, d: int) -> ExplicitMap:

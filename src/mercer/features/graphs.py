@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.data import Rows, as_objects
-from mercer.kernels.graphs import CountKernel
+from mercer.formula.data import Rows, as_objects
+from mercer.kernels.graphs.kernels import CountKernel
 
 from .base import numbered
 from .composition import Node

@@ -10,14 +10,14 @@ import numpy as np
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.formula.data import Rows, length, pick
+from mercer.formula.evaluation import Evaluation
 from mercer.kernels import Gaussian, Kernel
-from mercer.kernels.data import Rows, length, pick
-from mercer.kernels.evaluation import Evaluation
+from mercer.linalg.pivoting import randomly_pivoted_cholesky
 
-from ._params import KernelParams, check_kernel
-from ._validate import checked_objects, takes_sparse
 from .base import FeatureMap, check_count, numbered
-from .pivoting import randomly_pivoted_cholesky
+from .params import KernelParams, check_kernel
+from .validate import checked_objects, takes_sparse
 
 
 class Nystroem(KernelParams, FeatureMap):

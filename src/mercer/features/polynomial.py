@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer.kernels.evaluation import check_overflow
-from mercer.kernels.parameters import check_integer, check_positive
+from mercer.formula.evaluation import check_overflow
+from mercer.formula.parameters import check_integer, check_positive
 
 from .base import FeatureMap
 

@@ -15,11 +15,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.formula.parameters import is_vector
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, RationalQuadratic
-from mercer.kernels.parameters import is_vector
 
-from ._params import KernelParams, check_kernel
 from .base import FeatureMap, check_count, numbered
+from .params import KernelParams, check_kernel
 
 Directions = Callable[[int, int, np.random.RandomState], np.ndarray]
 

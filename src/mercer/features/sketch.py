@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.kernels.parameters import check_integer, check_positive
+from mercer.formula.parameters import check_integer, check_positive
 
 from .base import FeatureMap, check_count, numbered
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mercer.formula.data import Rows
 from mercer.kernels import Kernel, Mismatch, WeightedDegree
-from mercer.kernels.data import Rows
-from mercer.kernels.strings import WindowKernel
-from mercer.kernels.strings_base import StringKernel
-from mercer.kernels.strings_table import Coded, encode
+from mercer.kernels.strings.base import StringKernel
+from mercer.kernels.strings.table import Coded, encode
+from mercer.kernels.strings.windows import WindowKernel
 
 from .composition import Node
 from .explicit import ExplicitMap, NoFiniteMapError, build, examples

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer.formula.data import Rows
 from mercer.kernels import Subtree
-from mercer.kernels.data import Rows
-from mercer.kernels.trees_forest import Merger
+from mercer.kernels.trees.forest import Merger
 
 from .composition import Node
 from .explicit import build, examples

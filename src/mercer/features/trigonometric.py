@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.formula.parameters import check_integer, check_positive
 from mercer.kernels import Fourier as FourierKernel
-from mercer.kernels.parameters import check_integer, check_positive
 
 from .base import FeatureMap
 

@@ -1,6 +1,7 @@
 """The Gram matrix: lazy, in tiles, within a memory budget, on the backend that fits the kernel."""
 
-from .budget import MemoryBudgetError
+from mercer.arrays.budget import MemoryBudgetError
+
 from .operator import Gram
 
 __all__ = ["Gram", "MemoryBudgetError"]

@@ -6,9 +6,9 @@ from typing import Any
 
 from scipy import sparse
 
-from mercer.kernels.data import Columns, Rows, length
-from mercer.kernels.expression import Expression, Stat, nodes
-from mercer.kernels.statistics import VectorStatistic
+from mercer.formula.data import Columns, Rows, length
+from mercer.formula.expression import Expression, Stat, nodes
+from mercer.formula.statistics import VectorStatistic
 
 WORKING = 8  # bytes of a number while it is centred and scaled, whatever it is stored as afterwards
 

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer.kernels.data import Rows
-from mercer.kernels.evaluation import Evaluation, check_overflow
-from mercer.kernels.expression import Expression
-from mercer.kernels.processors import default_threads
-from mercer.kernels.ranges import sizes
-
-from .program import UnsupportedError, anonymous, decline_outside, lower
+from mercer.arrays.threads import default_threads
+from mercer.formula.data import Rows
+from mercer.formula.evaluation import Evaluation, check_overflow
+from mercer.formula.expression import Expression
+from mercer.formula.program import UnsupportedError, anonymous, decline_outside, lower
+from mercer.formula.ranges import sizes
 
 FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
 NARROW = 8  # features up to which a tile is computed sooner than turned over

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.data import Rows
-from mercer.kernels.evaluation import Evaluation
-from mercer.kernels.expression import Expression
-
-from .program import entry_width
+from mercer.formula.data import Rows
+from mercer.formula.evaluation import Evaluation
+from mercer.formula.expression import Expression
+from mercer.formula.program import entry_width
 
 
 class NumpyBackend:

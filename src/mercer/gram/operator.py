@@ -7,18 +7,18 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mercer.arrays.budget import parse_memory, require
+from mercer.arrays.tensors import is_tensor
+from mercer.formula.data import Rows, pick, result_dtype
+from mercer.formula.evaluation import check_overflow
+from mercer.formula.expression import Expression
+from mercer.formula.program import UnsupportedError
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, pick, result_dtype
-from mercer.kernels.evaluation import check_overflow
-from mercer.kernels.expression import Expression
 
 from .backend import Backend
-from .budget import parse_memory, require
 from .copies import copied_bytes
-from .device.tensors import is_tensor
 from .native import NativeBackend
 from .numpy import NumpyBackend
-from .program import UnsupportedError
 
 BackendName = Literal["auto", "numpy", "native", "torch"]
 BackendMaker = Callable[[Backend], Backend]
@@ -70,7 +70,7 @@ class Gram:
     ) -> Gram:
         """Return the Gram matrix of tensors, or one on a device, as what it is."""
         if cls is Gram and (backend == "torch" or kw.get("device") is not None or is_tensor(X) or is_tensor(Z)):
-            from .device.operator import TensorGram
+            from .torch.operator import TensorGram
 
             return object.__new__(TensorGram)
         return object.__new__(cls)

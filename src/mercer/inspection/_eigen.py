@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, length, pick
 
 from ._estimator import before_last, is_precomputed, kernel_of, last_step, sample
 

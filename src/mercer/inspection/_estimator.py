@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, length
 
 VECTORS = (
     ("support_vectors_", "support vectors"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_outlier_detector
 
-from mercer.kernels.data import Rows
+from mercer.formula.data import Rows
 
 from ._estimator import last_step
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.data import Rows, is_frame
+from mercer.formula.data import Rows, is_frame
 
 
 class Slice:

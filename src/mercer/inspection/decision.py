@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.kernels.data import Rows
+from mercer.formula.data import Rows
 
 from ._estimator import vectors_of
 from ._regions import classes_of, codes_of, leads_of, margin_of

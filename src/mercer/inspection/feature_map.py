@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.formula.data import Rows, is_frame
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, is_frame
 
 from ._estimator import kernel_of
 from ._formula import feature_names

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.kernels.data import Rows
+from mercer.formula.data import Rows
 
 from ._estimator import before_last, is_automatic, last_step
 from ._slice import Slice

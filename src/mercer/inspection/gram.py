@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
+from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, length, pick
 
 from ._estimator import before_last, is_precomputed, kernel_of, sample
 from ._style import INK, LEVELS, SIGNED, one_panel, short

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from mercer.formula.data import Rows
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows
 
 from ._eigen import degrees_of_freedom, spectrum_of_estimator, spectrum_of_gram, spectrum_of_kernel
 from ._style import GREY, INK, colour_of, legend_above, quiet_frame, two_panels

@@ -5,16 +5,16 @@ from .base import Kernel, ObjectKernel
 from .categorical import Overlap
 from .custom import Custom, FromFeatures, Precomputed
 from .dot import Linear, Polynomial, Sigmoid
-from .graphs import ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
-from .graphs_data import Graph
-from .graphs_walks import RandomWalk
+from .graphs.data import Graph
+from .graphs.kernels import ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
+from .graphs.walks import RandomWalk
 from .histogram import Chi2, Intersection
 from .radial import Gaussian, Laplacian, Matern, RationalQuadratic
-from .sequences import GlobalAlignment
-from .sets import MeanEmbedding, PairSum
-from .strings import GappedKmer, Mismatch, Spectrum
-from .strings_alignment import Edit, Subsequence, WeightedDegree
-from .trees import PartialTree, SubsetTree, Subtree
+from .sequences.alignment import GlobalAlignment
+from .sets.kernels import MeanEmbedding, PairSum
+from .strings.alignment import Edit, Subsequence, WeightedDegree
+from .strings.windows import GappedKmer, Mismatch, Spectrum
+from .trees.kernels import PartialTree, SubsetTree, Subtree
 from .trigonometric import Cosine, Fourier, Periodic, Sinc
 
 __all__ = [

@@ -13,11 +13,12 @@ from typing import cast
 
 import numpy as np
 
+from mercer.formula.expression import Expression
+from mercer.formula.normalization import normalised
+from mercer.formula.pair import Pair
+from mercer.formula.parameters import check_finite, check_integer, check_positive, show
+
 from .base import ATOM, Kernel
-from .expression import Expression
-from .normalization import normalised
-from .pair import Pair
-from .parameters import check_finite, check_integer, check_positive, show
 from .theorem import Theorem
 from .value import SHALLOW
 

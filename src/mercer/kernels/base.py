@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from .data import Rows, Step, as_objects
-from .expression import Expression, log_derivatives, parameters
-from .pair import Pair
-from .parameters import show
-from .statistics import Block, Prepared
+from mercer.formula.data import Rows, Step, as_objects
+from mercer.formula.expression import Expression, log_derivatives, parameters
+from mercer.formula.pair import Pair
+from mercer.formula.parameters import show
+from mercer.formula.statistics import Block, Prepared
+
 from .theorem import Theorem
 from .value import SHALLOW, Value
 
@@ -66,13 +67,13 @@ class Kernel(Value):
 
     def __call__(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
         """Return the dense matrix of k(x, z) for all x in X and z in Z (X again if Z is not given)."""
-        from .evaluation import Evaluation
+        from mercer.formula.evaluation import Evaluation
 
         return Evaluation(self.traced(), X, Z, repr(self)).dense()
 
     def diag(self, X: Rows) -> np.ndarray:
         """Return k(x, x) for all x in X."""
-        from .evaluation import Evaluation
+        from mercer.formula.evaluation import Evaluation
 
         return Evaluation(self.traced(), X, None, repr(self)).diag()
 
@@ -87,7 +88,7 @@ class Kernel(Value):
         >>> Gaussian().distance([[0.0]], [[1e-9], [1.0]])
         array([[1.00000000e-18, 7.86938681e-01]])
         """
-        from .distance import squared_distances
+        from mercer.formula.distance import squared_distances
 
         return squared_distances(self.traced(), X, Z, repr(self))
 
@@ -101,7 +102,7 @@ class Kernel(Value):
         array([[0.   , 1.213],
                [1.213, 0.   ]])
         """
-        from .evaluation import Evaluation
+        from mercer.formula.evaluation import Evaluation
 
         formula = self.traced()
         own, slopes = repr(self), log_derivatives(formula)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mercer.formula.data import Rows, is_frame, refuse_masked
+from mercer.formula.expression import Expression
+from mercer.formula.pair import Pair
+from mercer.formula.statistics import CoordinateSum, Prepared
+
 from .base import Kernel
-from .data import Rows, is_frame, refuse_masked
-from .expression import Expression
-from .pair import Pair
-from .statistics import CoordinateSum, Prepared
 from .theorem import Theorem
 
 

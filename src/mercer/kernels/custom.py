@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from mercer.formula.data import Rows, as_objects, short
+from mercer.formula.expression import Expression
+from mercer.formula.pair import Pair
+from mercer.formula.parameters import frozen
+from mercer.formula.statistics import Dot, Prepared
+
 from .base import Domain, Kernel, ObjectKernel
-from .data import Rows, as_objects, short
-from .expression import Expression
 from .mapping import Mapped
-from .pair import Pair
-from .parameters import frozen
-from .statistics import Dot, Prepared
 from .theorem import Theorem
 
 

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from mercer.formula.expression import Expression
+from mercer.formula.pair import Pair
+from mercer.formula.parameters import check_finite, check_integer, check_positive
+
 from .base import Kernel
-from .expression import Expression
-from .pair import Pair
-from .parameters import check_finite, check_integer, check_positive
 from .theorem import Theorem
 
 

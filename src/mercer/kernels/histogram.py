@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer.formula.expression import Expression
+from mercer.formula.pair import Pair
+from mercer.formula.parameters import check_positive
+from mercer.formula.statistics import CoordinateSum, Prepared, sum_of_terms
+
 from .base import Kernel
-from .expression import Expression
-from .pair import Pair
-from .parameters import check_positive
-from .statistics import CoordinateSum, Prepared, sum_of_terms
 from .theorem import Theorem, schoenberg
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .data import Rows, as_objects, is_frame, length, pick
-from .parameters import canonical
+from mercer.formula.data import Rows, as_objects, is_frame, length, pick
+from mercer.formula.parameters import canonical
 
 SINGLE_OBJECTS = 16  # that a function is tried on alone, before it is called on all of them at once
 

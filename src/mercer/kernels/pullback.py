@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from mercer.formula.data import Columns
+from mercer.formula.expression import Expression
+from mercer.formula.pair import Pair
+from mercer.formula.parameters import show
+
 from .algebra import check_kernels, inside
 from .base import ATOM, Kernel
-from .data import Columns
-from .expression import Expression
 from .mapping import Mapped
-from .pair import Pair
-from .parameters import show
 from .theorem import Theorem, pull_back
 
 

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer.formula.expression import Expression, scaled_bessel
+from mercer.formula.pair import Pair
+from mercer.formula.parameters import check_length_scale, check_positive
+
 from .base import Kernel
-from .expression import Expression, scaled_bessel
-from .pair import Pair
-from .parameters import check_length_scale, check_positive
 from .theorem import SQUARED_DISTANCE, Theorem, schoenberg
 
 LengthScale = Any  # a positive number, or one for each feature

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .base import Kernel
-from .expression import Const, Expression, Param, Stat
-from .pair import Pair
-from .parameters import check_integer, check_length_scale, check_positive
-from .statistics import (
+from mercer.formula.expression import Const, Expression, Param, Stat
+from mercer.formula.pair import Pair
+from mercer.formula.parameters import check_integer, check_length_scale, check_positive
+from mercer.formula.statistics import (
     CoordinateSum,
     Dot,
     Prepared,
@@ -22,6 +21,8 @@ from .statistics import (
     VectorStatistic,
     sum_of_terms,
 )
+
+from .base import Kernel
 from .theorem import SQUARED_DISTANCE, Theorem, pull_back, schoenberg
 
 UNIT = Param("period", 1.0)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, cast, dataclass_transform
 
-from .parameters import canonical, frozen
+from mercer.formula.parameters import canonical, frozen
 
 SHALLOW = 64  # depth up to which methods simply call themselves
 FROM_BELOW = ("expression", "theorem", "feature_dim")  # what a composition makes of the same of its parts

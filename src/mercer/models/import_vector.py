@@ -7,14 +7,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mercer.kernels.data import Rows, pick
-from mercer.solvers.import_vectors import ImportVectorSearch
-from mercer.solvers.newton import warn_if_stuck, whole_gap
-
-from ._engine import where_the_data_lives
-from ._kernel_argument import all_or_nothing
-from ._probability import ProbabilityClassifier, loss_of
-from ._targets import checked_positive, checked_whole
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import all_or_nothing
+from mercer.estimators.probability import ProbabilityClassifier, loss_of
+from mercer.estimators.targets import checked_positive, checked_whole
+from mercer.formula.data import Rows, pick
+from mercer.solvers.newton.import_vectors import ImportVectorSearch
+from mercer.solvers.newton.method import warn_if_stuck, whole_gap
 
 
 class ImportVectorMachine(ProbabilityClassifier):

@@ -6,15 +6,14 @@ from typing import Any, Literal, Self
 
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-from mercer.kernels.data import Rows
-from mercer.solvers.logistic_plan import PreparedLogistic, plan_logistic
-from mercer.solvers.newton import warn_if_stuck
-
-from ._engine import where_the_data_lives
-from ._kernel_argument import all_or_nothing
-from ._probability import ProbabilityClassifier, loss_of
-from ._progress import told
-from ._targets import checked_positive, checked_whole
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import all_or_nothing
+from mercer.estimators.probability import ProbabilityClassifier, loss_of
+from mercer.estimators.progress import told
+from mercer.estimators.targets import checked_positive, checked_whole
+from mercer.formula.data import Rows
+from mercer.solvers.newton.method import warn_if_stuck
+from mercer.solvers.newton.plan import PreparedLogistic, plan_logistic
 
 
 class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # type: ignore[misc]

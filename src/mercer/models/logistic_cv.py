@@ -9,19 +9,19 @@ import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
-from mercer.gram.device.tensors import host_array
+from mercer.arrays.tensors import host_array
+from mercer.estimators.classifier import Labelled
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import all_or_nothing, is_precomputed
+from mercer.estimators.probability import ProbabilityClassifier, loss_of
+from mercer.estimators.progress import fit_task, reporter
+from mercer.estimators.targets import checked_alphas, checked_positive, checked_whole
+from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, length
-from mercer.solvers.logistic_scores import by_folds, by_leaving_one_out, loo_is_accurate
+from mercer.learning.choice import folds_among
+from mercer.learning.length_scales import length_scale_of, with_length_scale
+from mercer.solvers.newton.scores import by_folds, by_leaving_one_out, loo_is_accurate
 
-from ._classifier import Labelled
-from ._engine import where_the_data_lives
-from ._kernel_argument import all_or_nothing, is_precomputed
-from ._probability import ProbabilityClassifier, loss_of
-from ._progress import fit_task, reporter
-from ._targets import checked_alphas, checked_positive, checked_whole
-from .choice import folds_among
-from .length_scales import length_scale_of, with_length_scale
 from .logistic import KernelLogisticRegression
 
 GRID = np.logspace(-4, 2, 13)  # times the mean of k(x, x)

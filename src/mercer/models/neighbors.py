@@ -12,15 +12,21 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d
 
-from mercer.features._params import KernelParams
-from mercer.gram.device.tensors import host_array
-from mercer.kernels.data import Rows, length, pick
-
-from ._engine import where_the_data_lives
-from ._kernel_argument import accepts_sparse, all_or_nothing, checked_rows, device_among, is_precomputed, resolve_kernel
-from ._neighbors_search import nearest
-from ._targets import checked_targets
-from ._transaction import check_kept
+from mercer.arrays.tensors import host_array
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import (
+    accepts_sparse,
+    all_or_nothing,
+    checked_rows,
+    device_among,
+    is_precomputed,
+    resolve_kernel,
+)
+from mercer.estimators.targets import checked_targets
+from mercer.estimators.transaction import check_kept
+from mercer.features.params import KernelParams
+from mercer.formula.data import Rows, length, pick
+from mercer.solvers.neighbors.search import nearest
 
 Weights = Literal["uniform", "distance"] | Callable[[np.ndarray], np.ndarray]
 

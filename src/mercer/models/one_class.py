@@ -8,11 +8,10 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.callback import with_callbacks
 
-from mercer.kernels.data import Rows
-
-from ._engine import where_the_data_lives
-from ._svm_base import Part, SupportVectorMachine
-from ._svm_problem import one_class
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.machines.base import Part, SupportVectorMachine
+from mercer.formula.data import Rows
+from mercer.solvers.machines.problems import one_class
 
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]

@@ -8,15 +8,14 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import all_or_nothing
+from mercer.estimators.targets import checked_labels, checked_targets
+from mercer.estimators.windows import ParzenEstimator
 from mercer.expansion import Expansion
-from mercer.kernels.data import Rows, pick
-
-from ._engine import where_the_data_lives
-from ._kernel_argument import all_or_nothing
-from ._parzen_base import ParzenEstimator
-from ._parzen_scale import LeaveOneOut
-from ._parzen_sums import log_sum_exp, softmax
-from ._targets import checked_labels, checked_targets
+from mercer.formula.data import Rows, pick
+from mercer.solvers.windows.scale import LeaveOneOut
+from mercer.solvers.windows.sums import log_sum_exp, softmax
 
 
 class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]

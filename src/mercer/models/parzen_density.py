@@ -11,17 +11,16 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.tensors import host_array
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import all_or_nothing
+from mercer.estimators.windows import ParzenEstimator
 from mercer.expansion import Expansion
-from mercer.features._validate import takes_vectors
-from mercer.gram.device.tensors import host_array
-from mercer.kernels.data import Rows, pick
-
-from ._engine import where_the_data_lives
-from ._kernel_argument import all_or_nothing
-from ._parzen_base import ParzenEstimator
-from ._parzen_scale import LeaveOneOut
-from ._parzen_sums import log_sum_exp
-from ._parzen_windows import log_integral, noise
+from mercer.features.validate import takes_vectors
+from mercer.formula.data import Rows, pick
+from mercer.solvers.windows.scale import LeaveOneOut
+from mercer.solvers.windows.shapes import log_integral, noise
+from mercer.solvers.windows.sums import log_sum_exp
 
 
 class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]

@@ -12,17 +12,10 @@ from sklearn.utils import Tags
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _check_psd_eigenvalues, check_is_fitted
 
-from mercer.expansion import Expansion
-from mercer.features._params import KernelParams
-from mercer.gram import Gram
-from mercer.gram.device.points import in_double
-from mercer.gram.device.stream import evaluated
-from mercer.gram.device.tensors import host_array, is_tensor, on_device
-from mercer.kernels import Kernel, Precomputed
-from mercer.kernels.data import Rows, length
-
-from ._engine import where_the_data_lives
-from ._kernel_argument import (
+from mercer.arrays.tensors import host_array, is_tensor, on_device
+from mercer.estimators.components import check_invertible, check_parameters, kernel_of_scores, square
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import (
     accepts_sparse,
     all_or_nothing,
     checked_rows,
@@ -32,8 +25,15 @@ from ._kernel_argument import (
     place_of,
     resolve_kernel,
 )
-from ._pca_argument import check_invertible, check_parameters, kernel_of_scores, square
-from ._pca_eigen import decompose, fits, from_features
+from mercer.expansion import Expansion
+from mercer.features.params import KernelParams
+from mercer.formula.data import Rows, length
+from mercer.gram import Gram
+from mercer.gram.torch.points import in_double
+from mercer.gram.torch.stream import evaluated
+from mercer.kernels import Kernel, Precomputed
+from mercer.solvers.eigen import decompose, fits, from_features
+
 from .ridge import KernelRidge
 
 

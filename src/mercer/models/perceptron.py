@@ -14,17 +14,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.budget import parse_memory
+from mercer.estimators.classifier import KernelClassifier
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import all_or_nothing, checked_rows, is_precomputed
+from mercer.estimators.targets import checked_whole
 from mercer.expansion import Expansion
+from mercer.formula.data import Rows
 from mercer.gram import Gram
-from mercer.gram.budget import parse_memory
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows
-from mercer.solvers.perceptron import Kept, Learnt, Perceptron
-
-from ._classifier import KernelClassifier
-from ._engine import where_the_data_lives
-from ._kernel_argument import all_or_nothing, checked_rows, is_precomputed
-from ._targets import checked_whole
+from mercer.solvers.perceptron.solver import Kept, Learnt, Perceptron
 
 TILE_BYTES = 2**25  # of kernel values at a time, when all functions vote
 

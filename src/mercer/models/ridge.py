@@ -11,19 +11,10 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.expansion import Expansion
-from mercer.features._params import KernelParams
-from mercer.gram.budget import parse_memory
-from mercer.gram.device.tensors import device_memory
-from mercer.kernels import Kernel, Precomputed
-from mercer.kernels.data import Rows, length, pick
-from mercer.solvers.base import Problem, Solution
-from mercer.solvers.evidence import warn_not_converged
-from mercer.solvers.ladder import solve_ridge
-from mercer.solvers.plan import Plan
-
-from ._engine import where_the_data_lives
-from ._kernel_argument import (
+from mercer.arrays.budget import parse_memory
+from mercer.arrays.tensors import device_memory
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import (
     accepts_sparse,
     all_or_nothing,
     checked_rows,
@@ -32,10 +23,18 @@ from ._kernel_argument import (
     is_precomputed,
     training_kernel,
 )
-from ._progress import told
-from ._targets import checked_alpha, checked_targets, checked_weights
-from .diagnose import Diagnosis, diagnose
-from .interval import jackknife_plus, leave_one_out
+from mercer.estimators.progress import told
+from mercer.estimators.targets import checked_alpha, checked_targets, checked_weights
+from mercer.expansion import Expansion
+from mercer.features.params import KernelParams
+from mercer.formula.data import Rows, length, pick
+from mercer.kernels import Kernel, Precomputed
+from mercer.solvers.base import Problem, Solution
+from mercer.solvers.evidence import warn_not_converged
+from mercer.solvers.plan import Plan
+from mercer.solvers.ridge.diagnosis import Diagnosis, diagnose
+from mercer.solvers.ridge.interval import jackknife_plus, leave_one_out
+from mercer.solvers.ridge.ladder import solve_ridge
 
 
 class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -9,21 +9,21 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.gram.device.tensors import host_array
+from mercer.arrays.tensors import host_array
+from mercer.estimators.classifier import KernelClassifier, Labelled, winners
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import all_or_nothing, checked_rows, is_precomputed, place_of
+from mercer.estimators.progress import told
+from mercer.estimators.targets import checked_alphas
+from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, length
-from mercer.solvers.banded import loo_path
+from mercer.learning.choice import best_place, part
 from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT, make_solver, plan_problem
+from mercer.solvers.ridge.banded import loo_path
+from mercer.solvers.rounding import outweighs_rounding
 
-from ._classifier import KernelClassifier, Labelled, winners
-from ._engine import where_the_data_lives
-from ._kernel_argument import all_or_nothing, checked_rows, is_precomputed, place_of
-from ._progress import told
-from ._targets import checked_alphas
-from .choice import best_place, part
 from .ridge import KernelRidge
-from .rounding import outweighs_rounding
 
 GRID = np.logspace(-6, 3, 19)  # times the mean of k(x, x)
 

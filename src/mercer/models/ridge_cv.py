@@ -14,14 +14,9 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mercer.features._params import KernelParams
-from mercer.gram.device.tensors import is_tensor
-from mercer.kernels import Gaussian, Kernel, Matern, Precomputed
-from mercer.kernels.data import Rows, length, pick, refuse_masked
-from mercer.solvers.base import Problem
-
-from ._engine import where_the_data_lives
-from ._kernel_argument import (
+from mercer.arrays.tensors import is_tensor
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernel_argument import (
     accepts_sparse,
     all_or_nothing,
     check_psd,
@@ -30,13 +25,18 @@ from ._kernel_argument import (
     place_of,
     resolve_kernel,
 )
-from ._progress import fit_task, reporter
-from ._targets import checked_alphas, checked_targets, checked_weights
-from .choice import choose, folds_among, part
-from .length_scales import families, length_scale_of, per_feature, with_length_scale
+from mercer.estimators.progress import fit_task, reporter
+from mercer.estimators.targets import checked_alphas, checked_targets, checked_weights
+from mercer.features.params import KernelParams
+from mercer.formula.data import Rows, length, pick, refuse_masked
+from mercer.kernels import Gaussian, Kernel, Matern, Precomputed
+from mercer.learning.choice import choose, folds_among, part
+from mercer.learning.length_scales import families, length_scale_of, per_feature, with_length_scale
+from mercer.learning.target_units import TargetUnits
+from mercer.learning.tuning import Objective, OnStep, Tuned, race
+from mercer.solvers.base import Problem
+
 from .ridge import KernelRidge
-from .target_units import TargetUnits
-from .tuning import Objective, OnStep, Tuned, race
 
 PATH_LIMIT = 5000  # points up to which the path is computed from all of them
 PATH_SAMPLE = 3000  # points it is computed from otherwise

@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mercer.solvers.dual import DualProblem, DualSolution
-
-from ._svm_classifier import SupportVectorClassifier
-from ._svm_problem import c_svc, largest_nu, nu_svc
+from mercer.estimators.machines.classifier import SupportVectorClassifier
+from mercer.solvers.machines.dual import DualProblem, DualSolution
+from mercer.solvers.machines.problems import c_svc, largest_nu, nu_svc
 
 
 class SVC(SupportVectorClassifier):

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from mercer.kernels.data import Rows
+from mercer.estimators.machines.classifier import labels_and_classes
+from mercer.estimators.machines.search import SupportVectorSearch
+from mercer.estimators.targets import checked_targets
+from mercer.formula.data import Rows
 
-from ._svm_classifier import labels_and_classes
-from ._svm_cv_search import SupportVectorSearch
-from ._targets import checked_targets
 from .svm import SVC
 from .svr import SVR
 

@@ -9,13 +9,12 @@ from sklearn.base import RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import column_or_1d
 
-from mercer.kernels.data import Rows
-from mercer.solvers.dual import DualProblem, DualSolution
-
-from ._engine import where_the_data_lives
-from ._svm_base import Part, SupportVectorMachine
-from ._svm_problem import epsilon_svr, nu_svr
-from ._targets import checked_targets
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.machines.base import Part, SupportVectorMachine
+from mercer.estimators.targets import checked_targets
+from mercer.formula.data import Rows
+from mercer.solvers.machines.dual import DualProblem, DualSolution
+from mercer.solvers.machines.problems import epsilon_svr, nu_svr
 
 
 class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]

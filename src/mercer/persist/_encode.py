@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer.gram.device.tensors import host_array
+from mercer.arrays.tensors import host_array
+from mercer.formula.data import short
 from mercer.kernels import Graph
-from mercer.kernels.data import short
 
 from . import _arrays, _plain, _registry, _tables
 from .errors import ModelFileError

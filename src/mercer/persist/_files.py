@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import __version__
-from mercer._replace import check_free, replacing
 from mercer.expansion import Expansion
+from mercer.files import check_free, replacing
+from mercer.formula.data import short
 from mercer.kernels import Kernel
-from mercer.kernels.data import short
 
 from . import _container, _registry
 from ._decode import Decoder

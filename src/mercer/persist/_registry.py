@@ -16,21 +16,25 @@ from sklearn import model_selection
 from sklearn.kernel_approximation import PolynomialCountSketch
 
 from mercer import features, kernels, models
+from mercer.arrays.budget import parse_memory
 from mercer.certify import verdict
 from mercer.distributed import ClusterPlan
+from mercer.estimators import kernel_argument as _kernel_argument
+from mercer.estimators.machines.base import DualityGap
 from mercer.expansion import Expansion, ExplicitFunction
 from mercer.features import composition, polynomial, trigonometric
 from mercer.features.graphs import Substructures
 from mercer.features.strings import Vocabulary
 from mercer.features.trees import Subtrees
-from mercer.gram.budget import parse_memory
-from mercer.kernels import Graph, Kernel, algebra, data, mapping, pullback, sequences, theorem, trees_forest
-from mercer.models import _kernel_argument, _parzen_windows
-from mercer.models._svm_base import DualityGap
-from mercer.models.diagnose import Diagnosis
+from mercer.formula import data
+from mercer.kernels import Graph, Kernel, algebra, mapping, pullback, theorem
+from mercer.kernels.sequences import alignment as sequences
+from mercer.kernels.trees import forest as trees_forest
 from mercer.solvers.base import Problem
-from mercer.solvers.perceptron import Kept, Mistakes
+from mercer.solvers.perceptron.solver import Kept, Mistakes
 from mercer.solvers.plan import Plan
+from mercer.solvers.ridge.diagnosis import Diagnosis
+from mercer.solvers.windows import shapes as _parzen_windows
 
 from ._entries import Entry, Fitted, Kinds, Record, Values, from_dataclass
 from .errors import ModelFileError

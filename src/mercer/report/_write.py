@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from mercer._replace import check_free, replacing
+from mercer.files import check_free, replacing
 
 from ._page import render_report
 

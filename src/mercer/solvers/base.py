@@ -22,10 +22,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mercer.arrays.budget import parse_memory
+from mercer.formula.data import Rows, length
 from mercer.gram import Gram
-from mercer.gram.budget import parse_memory
 from mercer.kernels import Kernel
-from mercer.kernels.data import Rows, length
 
 from .evidence import RESIDUAL, is_converged, warn_not_converged
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer.gram.budget import MemoryBudgetError, parse_memory, show_bytes
-from mercer.gram.program import UnsupportedError, lower
+from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
+from mercer.arrays.threads import default_threads
+from mercer.formula.data import take
+from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
-from mercer.kernels.data import take
-from mercer.kernels.processors import default_threads
 
 from .base import Problem, Solver
 
@@ -185,7 +185,7 @@ def plan_problem(
 
 
 def _device_plan(problem: Problem, alpha: np.ndarray, solver: str, loo: bool, n_centers: int | None) -> Plan:
-    from .device.plan import device_choice, device_costs
+    from .ridge.device.plan import device_choice, device_costs
 
     if solver not in ("auto", *SOLVERS):
         raise ValueError(f"solver must be 'auto' or one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
@@ -212,7 +212,7 @@ def _is_native(kernel: Kernel) -> bool:
 
 def make_solver(name: str, random_state: Any = None, n_centers: int | None = None) -> Solver:
     """Return the solver of a name, with its defaults; its module is loaded now and not before."""
-    solver: type[Any] = getattr(import_module(f"mercer.solvers.{name}"), CLASSES[name])
+    solver: type[Any] = getattr(import_module(f"mercer.solvers.ridge.{name}"), CLASSES[name])
     if name == "nystroem":
         return solver(n_centers=n_centers, random_state=random_state)
     return solver(random_state=random_state) if name == "cg" else solver()

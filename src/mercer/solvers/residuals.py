@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.gram.device.tensors import host_array
+from mercer.arrays.columns import norms, units
+from mercer.arrays.tensors import host_array
 
-from ._columns import norms, units
 from .base import Problem
 
 EPS = float(np.finfo(np.float64).eps)

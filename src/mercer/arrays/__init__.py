@@ -1,0 +1,1 @@
+"""Foundations: NumPy and torch as one namespace, places, memory budgets and threads."""

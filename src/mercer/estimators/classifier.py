@@ -1,0 +1,141 @@
+"""What kernel classifiers share: labelled points checked, the kernel found, and classes from values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, compute_sample_weight
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.arrays.tensors import host_array
+from mercer.expansion import Expansion
+from mercer.features.params import KernelParams
+from mercer.formula.data import Rows, length, pick
+from mercer.kernels import Gaussian, Kernel
+
+from .engine import where_the_data_lives
+from .kernel_argument import accepts_sparse, checked_rows, default_gaussian, device_of, is_precomputed, training_kernel
+from .targets import checked_labels, checked_weights, encoded
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled points that have a weight, ready to be fitted.
+
+    Parameters
+    ----------
+    X : collection of all n objects
+        The data as given, checked.
+    points : collection
+        The points with a weight (positions, if the kernel is precomputed).
+    kept : int array
+        Which of the data they are.
+    classes : array
+        The labels that occur.
+    codes : int array
+        The class of each point, as a position among them.
+    weights : array
+        The weights of the points, positive.
+    """
+
+    X: Any
+    points: Any
+    kept: np.ndarray
+    classes: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray
+
+    def part(self, positions: np.ndarray) -> Labelled:
+        """Return some of the points, in which every class must still occur."""
+        return replace(
+            self, points=pick(self.points, positions), kept=self.kept[positions], codes=self.codes[positions],
+            weights=self.weights[positions],
+        )  # fmt: skip
+
+
+class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier by the values of one function, or of one for each class; subclasses compute and keep them."""
+
+    kernel: Any
+    assume_psd: bool
+    class_weight: Any = None  # of those that have such a parameter
+    device: Any = None  # likewise
+    expansion_: Expansion
+
+    def decision_function(self, X: Rows) -> np.ndarray:
+        """Return the value for the second of two classes, or one for each of more."""
+        raise NotImplementedError
+
+    @where_the_data_lives
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return the class of largest value for all points, the first of equals.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points, as in :meth:`decision_function`.
+
+        Returns
+        -------
+        array of shape (m,)
+        """
+        values = self.decision_function(X)
+        return np.asarray(self.classes_[winners(values)])
+
+    @property
+    def expansions_(self) -> list[Expansion]:
+        """The function of each class as an expansion of its own; for two classes the one of the second."""
+        check_is_fitted(self)
+        return self.expansion_.outputs()
+
+    # -- for subclasses ---------------------------------------------------------------------------------------------
+
+    def _argument(self) -> Any:
+        """Return the kernel as data is checked for it."""
+        return Gaussian() if self.kernel is None else self.kernel
+
+    def _labelled(
+        self, X: Rows, y: Any, sample_weight: Any, classes: np.ndarray | None = None, *, reset: bool = True
+    ) -> Labelled:
+        """Check what a fit is given, and leave out points of weight 0; ``classes`` are those known beforehand."""
+        X = checked_rows(self, X, self._argument(), reset=reset)
+        n = length(X)
+        labels = checked_labels(self, y, n)
+        weights = checked_weights(self, sample_weight, n)
+        weights = np.ones(n) if weights is None else weights
+        if self.class_weight is not None:
+            there = weights > 0  # points that are left out are not counted
+            weights[there] *= compute_sample_weight(self.class_weight, labels[there])
+        kept = np.flatnonzero(weights)
+        classes, codes = encoded(self, labels[kept], classes)
+        points = np.arange(n) if is_precomputed(self.kernel) else X  # a precomputed kernel takes positions
+        return Labelled(X, points if len(kept) == n else pick(points, kept), kept, classes, codes, weights[kept])
+
+    def _resolved(self, argument: Any, data: Labelled) -> Kernel:
+        """Return the kernel that an argument stands for, checked."""
+        if argument is None:
+            return default_gaussian(data.points, data.weights, device_of(self, data.X))
+        return training_kernel(self, argument, data.X, assume_psd=self.assume_psd)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = accepts_sparse(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+
+def winners(values: np.ndarray) -> np.ndarray:
+    """Return the class of each row: of two by the sign of the only value, of more the first with the largest.
+
+    Examples
+    --------
+    >>> winners(np.array([-1.0, 2.0])).tolist(), winners(np.array([[1.0, 3.0, 3.0]])).tolist()
+    ([0, 1], [1])
+    """
+    values = host_array(values)
+    if values.ndim == 2 and values.shape[1] > 1:
+        return np.asarray(values.argmax(axis=1))
+    return (values.reshape(len(values)) > 0).astype(int)

@@ -1,0 +1,1 @@
+"""What the support vector machines share."""

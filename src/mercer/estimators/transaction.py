@@ -1,0 +1,101 @@
+"""A fit that changes everything or nothing, and whose errors name rows as the caller counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer.arrays.tensors import is_out_of_memory, is_tensor, out_of_memory
+from mercer.features.validate import takes_vectors
+from mercer.formula.data import Rows
+from mercer.formula.evaluation import Evaluation
+from mercer.kernels import Custom, FromFeatures, Kernel
+from mercer.kernels.pullback import After
+
+_GIVEN: ContextVar[list[tuple[object, Rows]] | None] = ContextVar("data of the fit that runs", default=None)
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Undo every change to an estimator if the block fails or is interrupted.
+
+    Solvers see points sorted by class, or some of them.  If one is refused there, the data is read again as it was
+    given, so that the message has the position that the caller knows; a fit that succeeds does not pay for that.
+    """
+    before, given = dict(vars(estimator)), list[tuple[object, Rows]]()
+    token = _GIVEN.set(given)
+    try:
+        yield
+    except BaseException as reason:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        if is_out_of_memory(reason):
+            raise out_of_memory(reason, type(estimator).__name__) from None
+        if given and isinstance(reason, TypeError | ValueError):
+            try:
+                check_objects(*given[0])
+            except (TypeError, ValueError) as located:
+                raise located from None
+        raise
+    finally:
+        _GIVEN.reset(token)
+
+
+def remember_rows(kernel: object, X: Rows) -> None:
+    """Keep the data of the fit that runs, if there is one, for its messages."""
+    given = _GIVEN.get()
+    if given is not None:
+        given.append((kernel, X))
+
+
+def check_objects(kernel: object, X: Rows) -> None:
+    """Raise what a kernel has to say about the first object that it cannot take, if there is one.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Spectrum
+    >>> check_objects(Spectrum(2), ["ab", None])
+    Traceback (most recent call last):
+    ...
+    TypeError: Spectrum(length=2, shortest=None) compares sequences ...; object 1 is None, of type NoneType
+    """
+    if isinstance(kernel, Kernel) and not takes_vectors(kernel) and not is_tensor(X):  # tensors are numbers already
+        Evaluation(kernel.traced(), X, None, repr(kernel)).prepared()
+
+
+def check_kept(kernel: Kernel, X: Rows) -> None:
+    """Check objects at once where a fit only keeps them, unless the kernel would call a function for that."""
+    if not _calls_functions(kernel):
+        check_objects(kernel, X)
+
+
+def _calls_functions(kernel: Kernel) -> bool:
+    parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
+    return isinstance(kernel, After | Custom | FromFeatures) or any(map(_calls_functions, parts))
+
+
+def naming_the_place(error: ValueError, X: Rows) -> ValueError:
+    """Return scikit-learn's error about numbers that are not finite with the row and column of the first."""
+    head, end, rest = str(error).partition("\n")
+    place = _first_not_finite(X) if "contains NaN" in head or "contains infinity" in head else None
+    if place is None:
+        return error
+    return ValueError(f"{head} The first is in row {place[0]}, column {place[1]}.{end}{rest}")
+
+
+def _first_not_finite(X: Rows) -> tuple[int, int] | None:
+    try:
+        table = sparse.coo_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if isinstance(table, np.ndarray):
+        places = np.argwhere(~np.isfinite(table)) if table.ndim == 2 else np.empty((0, 2))
+    else:
+        bad = ~np.isfinite(table.data)
+        places = np.array(sorted(zip(table.coords[0][bad].tolist(), table.coords[1][bad].tolist(), strict=True)))
+    return (int(places[0][0]), int(places[0][1])) if len(places) else None

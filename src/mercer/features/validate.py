@@ -1,0 +1,91 @@
+"""Checks of data for estimators with a kernel: as strict as the kernel allows, because kernels take any objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from mercer.formula.data import Rows, refuse_masked
+from mercer.formula.expression import Stat, nodes
+from mercer.kernels import FromFeatures, Kernel
+from mercer.kernels.pullback import After, On
+
+
+def takes_vectors(kernel: Kernel) -> bool:
+    """Whether every kernel of a composition looks at all columns, as numbers.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Custom, Gaussian, Linear, Overlap
+    >>> takes_vectors(Gaussian() + Linear()), takes_vectors(Gaussian() + Custom(max))
+    (True, False)
+    """
+    if isinstance(kernel, On | After | FromFeatures) or kernel.domain not in ("real", "nonnegative"):
+        return False
+    return all(takes_vectors(part) for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel))
+
+
+def takes_sparse(kernel: object) -> bool:
+    """Whether every statistic in a kernel's formula can be computed from sparse matrices.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Laplacian, Linear
+    >>> takes_sparse(Gaussian() + 2.0 * Linear()), takes_sparse(Laplacian())
+    (True, False)
+    """
+    if not isinstance(kernel, Kernel):
+        return False
+    found = [node.statistic for node in nodes(kernel.traced()) if isinstance(node, Stat)]
+    return all(getattr(statistic, "takes_sparse", False) for statistic in found)
+
+
+def takes_structures(kernel: Kernel) -> bool:
+    """Whether some kernel of a composition takes objects with parts of their own, which are never rows of a table.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Custom, Gaussian, Spectrum
+    >>> takes_structures(Spectrum(2) + 1.0), takes_structures(Gaussian() + Custom(max))
+    (True, False)
+    """
+    if isinstance(kernel, On | After | FromFeatures):
+        return False
+    parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
+    return bool(getattr(kernel, "structured", False)) or any(takes_structures(part) for part in parts)
+
+
+def checked_objects(estimator: Any, X: Rows, kernel: Kernel, *, reset: bool) -> Any:
+    """Return the data as its kernel can take it, with number and names of columns compared with those at fit.
+
+    Vectors are checked by scikit-learn's rules.  Anything else stays as it is, and the kernel says what is wrong with
+    it: which objects, or which columns of a frame, may hold what is for each kernel of the composition to know.
+    """
+    refuse_masked(X, type(estimator).__name__)  # scikit-learn would bring masked entries back in silence
+    if takes_vectors(kernel):
+        return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+    if takes_structures(kernel):
+        if reset:  # the length of an object is no number of columns
+            for name in ("n_features_in_", "feature_names_in_"):
+                vars(estimator).pop(name, None)
+        return X
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+    elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
+        X = np.asarray(X)
+    elif isinstance(X, list | tuple):
+        X = _table(X)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return X
+
+
+def _table(X: Rows) -> Rows:
+    """Rows of numbers given as plain lists become an array, so that their length is known; objects stay objects."""
+    try:
+        table = np.asarray(X)
+    except ValueError:  # objects of different lengths
+        return X
+    return table if table.ndim == 2 and table.dtype.kind in "biuf" else X

@@ -1,0 +1,412 @@
+"""Statistics: the numbers about a pair of points that a kernel's formula is written in.
+
+A statistic prepares both collections once (selects columns, centres, divides by length scales), then gives the
+matrix of its values for any tile of pairs.  Most are sums over coordinates; dot products and squared distances
+have faster forms through matrix products, and work on sparse matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from .data import Rows, View, as_matrix
+from .expression import Const, Diagonal, Expression, Param, Stat
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import ObjectKernel
+
+Prepared = Any  # rows that can be sliced: array, CSR matrix or list
+FURTHEST = 1e300  # a squared distance that overflows; finite, so that it times a vanishing exponential is 0
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number for each pair of points.
+
+    Parameters
+    ----------
+    view : View
+        What happens to the raw data first.
+    owner : str
+        The kernel to name in an error message.
+    """
+
+    view: View
+    owner: str = field(compare=False)
+
+    def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
+        """Return both collections in the form that :meth:`block` takes; the two are one object if X is Z."""
+        raise NotImplementedError
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Values for every pair of a row of A and a row of B."""
+        raise NotImplementedError
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Values for every row of A with itself."""
+        raise NotImplementedError
+
+    def direct(self) -> Statistic:
+        """Return the same statistic in the form that loses the fewest digits of points close to each other."""
+        return self
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Return s(x, x) + s(z, z) − 2 s(x, z) for every pair, by differences of points where there is such a form."""
+        return self.diag(A)[:, None] + self.diag(B)[None, :] - 2.0 * self.block(A, B)
+
+    def apart_formula(self) -> Expression:
+        """Return s(x, x) + s(z, z) − 2 s(x, z) as an expression."""
+        return Diagonal("left", Stat(self)) + Diagonal("right", Stat(self)) - 2.0 * Stat(self)
+
+    def rise(self, A: Prepared, B: Prepared) -> np.ndarray | float:
+        """Return s(x, x) − s(z, z) for every pair, by differences of points where there is such a form."""
+        return self.diag(A)[:, None] - self.diag(B)[None, :]
+
+    def scratch(self, A: Prepared, B: Prepared) -> int:
+        """Return the bytes that a block of any rows takes while it is computed, beside its own entries."""
+        return 0
+
+    def parameters(self) -> tuple[Param, ...]:
+        """Return the hyperparameters inside the statistic."""
+        return ()
+
+    def log_derivative(self, name: str) -> Expression:
+        """Derivative of the statistic by the logarithm of a hyperparameter, again an expression."""
+        return Const(0.0)
+
+
+@dataclass(frozen=True)
+class VectorStatistic(Statistic):
+    """A statistic of numeric vectors; ``native`` is its name in the compiled core, where it has one."""
+
+    native: ClassVar[str | None] = None
+    degree: ClassVar[float | str] = ""  # how it grows: with the "product" of both points, or a power
+    takes_sparse: ClassVar[bool] = False
+    centred: ClassVar[bool] = False  # whether only differences of points matter
+    direct_form: ClassVar[bool] = False  # whether these differences are formed first, so that a shift gains no digits
+
+    def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
+        """Select, check, centre (where only differences matter) and transform both collections."""
+        A = as_matrix(self.view.apply(X), self.owner, allow_sparse=self.takes_sparse)
+        B = A if Z is X else as_matrix(self.view.apply(Z), self.owner, allow_sparse=self.takes_sparse)
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(
+                f"{self.owner}: X has {A.shape[1]} features but Z has {B.shape[1]}; both need the same columns"
+            )
+        self.check(A)
+        if B is not A:
+            self.check(B)
+        if sparse.issparse(A) or sparse.issparse(B):
+            A, B = sparse.csr_array(A), sparse.csr_array(A if Z is X else B)
+        elif self.centred and (not self.direct_form or dtype == np.float32):
+            with np.errstate(all="ignore"):
+                shift = middle(A[:: max(1, len(A) // 1000)])
+                A, B = A.astype(np.float64) - shift, B if Z is X else B.astype(np.float64) - shift
+        with np.errstate(all="ignore"):  # overflow is reported once, on the result, in words
+            left = self._transformed(A, dtype)
+            return left, left if Z is X else self._transformed(B, dtype)
+
+    def _transformed(self, A: Any, dtype: Any) -> Prepared:
+        # In the wider of both types, so that no digits are lost before there are fewer of them.
+        return self.transform(A.astype(np.promote_types(A.dtype, dtype), copy=False)).astype(dtype)
+
+    def check(self, A: Any) -> None:
+        """Raise if the data lies outside the domain of the statistic."""
+
+    def width(self, d: int) -> int:
+        """Return the number of columns that data with d of them is transformed to."""
+        return d
+
+    def transform(self, A: Any) -> Any:
+        """Map the data once, before any pair is formed."""
+        return A
+
+
+@dataclass(frozen=True)
+class Dot(VectorStatistic):
+    """xᵀz."""
+
+    native = "dot"
+    degree = "product"
+    takes_sparse = True
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Matrix of dot products."""
+        return _dense(A @ B.T)
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Squared norms."""
+        return _squared_norms(A)
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """‖x − z‖²."""
+        return _squared_differences(A, B)
+
+    def apart_formula(self) -> Expression:
+        """‖x − z‖²."""
+        return Stat(SquaredDistance(self.view, self.owner))
+
+    def rise(self, A: Prepared, B: Prepared) -> np.ndarray | float:
+        """(x − z)ᵀ(x + z)."""
+        return super().rise(A, B) if sparse.issparse(A) else sum_of_terms(lambda a, b: (a - b) * (a + b), A, B)
+
+
+@dataclass(frozen=True)
+class UnitDot(Dot):
+    """xᵀz / ‖x‖‖z‖, of rows that have unit length, or are 0."""
+
+    degree = ""
+
+    def transform(self, A: Any) -> Any:
+        """Divide by the largest entry, then by the norm, so that no square leaves the range of numbers."""
+        if sparse.issparse(A):
+            A = sparse.csr_array(A)
+            largest = abs(A).max(axis=1).toarray().ravel()
+            A = sparse.csr_array(sparse.diags_array(_inverse(largest)) @ A)
+            return sparse.csr_array(sparse.diags_array(_inverse(np.sqrt(_squared_norms(A)))) @ A)
+        A = A / np.where(largest := np.abs(A).max(axis=1, keepdims=True), largest, 1.0)
+        norms = np.sqrt(_squared_norms(A))[:, None]
+        return A / np.where(norms, norms, 1.0)
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Ones, and zeros for rows of zeros."""
+        return (_squared_norms(A) > 0).astype(A.dtype)
+
+    def direct(self) -> Statistic:
+        """The angle between points as they are."""
+        return DirectUnitDot(self.view, self.owner)
+
+    def apart_formula(self) -> Expression:
+        """As of any statistic."""
+        return Statistic.apart_formula(self)
+
+    def rise(self, A: Prepared, B: Prepared) -> np.ndarray | float:
+        """1 or 0 each."""
+        return Statistic.rise(self, A, B)
+
+
+@dataclass(frozen=True)
+class DirectUnitDot(UnitDot):
+    """xᵀz / ‖x‖‖z‖ with distances from differences of the points themselves, where their sizes are alike."""
+
+    def transform(self, A: Any) -> Any:
+        """The points as they are."""
+        return A
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Dot products of unit rows."""
+        return super().block(*(UnitDot.transform(self, side) for side in (A, B)))
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Ones, and zeros for rows of zeros."""
+        return super().diag(UnitDot.transform(self, A))
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """(‖x − z‖² − (‖x‖ − ‖z‖)²) / ‖x‖‖z‖."""
+        units = [UnitDot.transform(self, side) for side in (A, B)]
+        unit = super().apart(*units)
+        if sparse.issparse(A):
+            return unit
+        _, exponent = np.frexp(max(np.abs(A).max(), np.abs(B).max()))
+        A, B = np.ldexp(A, -exponent), np.ldexp(B, -exponent)  # a power of 2 rounds nothing
+        left, right = np.sqrt(_squared_norms(A))[:, None], np.sqrt(_squared_norms(B))[None, :]
+        gap = Dot.rise(self, A, B) / (left + right)
+        apart = (Dot.apart(self, A, B) - gap * gap) / (left * right)
+        return np.where(np.minimum(left, right) > 1e-100, apart, unit)
+
+
+@dataclass(frozen=True)
+class Scaled(VectorStatistic):
+    """A distance whose coordinates are first divided by a length scale each.
+
+    An empty ``scale`` means no division: a kernel with one length scale divides the statistic instead, so that
+    several kernels can share it.
+    """
+
+    scale: tuple[Param, ...] = ()
+    column: int | None = None  # keep one coordinate: what the derivative by one length scale needs
+    order: ClassVar[int] = 1  # the statistic is homogeneous of this degree
+
+    def check(self, A: Any) -> None:
+        """Raise if there is not one length scale for each feature."""
+        if self.scale and len(self.scale) != A.shape[1]:
+            raise ValueError(
+                f"{self.owner} has {len(self.scale)} length scales but the data has {A.shape[1]} features; "
+                "give one length scale, or one for each feature"
+            )
+
+    def transform(self, A: Any) -> Any:
+        """Divide by the length scales and keep the one coordinate asked for."""
+        if self.scale:
+            inverse = 1.0 / np.array([param.value for param in self.scale])
+            if hasattr(A, "new_tensor"):  # points on a device
+                inverse = A.new_tensor(inverse)
+            A = A @ sparse.diags_array(inverse).tocsr() if sparse.issparse(A) else A * inverse
+        return A if self.column is None else A[:, [self.column]]
+
+    def parameters(self) -> tuple[Param, ...]:
+        """Return the length scales."""
+        return self.scale
+
+    def log_derivative(self, name: str) -> Expression:
+        """−order times the share of the coordinate that the length scale divides."""
+        for position, param in enumerate(self.scale):
+            if param.name == name and self.column in (None, position):
+                return -float(self.order) * Stat(type(self)(self.view, self.owner, self.scale, position))
+        return Const(0.0)
+
+
+@dataclass(frozen=True)
+class SquaredDistance(Scaled):
+    """‖x − z‖²."""
+
+    native = "sqdist"
+    takes_sparse = True
+    centred = True
+    order = 2
+    degree = 2.0
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """‖a‖² + ‖b‖² − 2aᵀb, with pairs so close that this cancels computed again by differences."""
+        return _close_pairs(A, B)
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Zeros."""
+        return np.zeros(A.shape[0], dtype=A.dtype)
+
+    def direct(self) -> Statistic:
+        """Sums of squared differences."""
+        return DirectSquaredDistance(self.view, self.owner, self.scale, self.column)
+
+
+@dataclass(frozen=True)
+class DirectSquaredDistance(SquaredDistance):
+    """‖x − z‖², with differences formed first."""
+
+    direct_form = True
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Σ (x − z)²."""
+        return np.minimum(_squared_differences(A, B), FURTHEST)
+
+    def direct(self) -> Statistic:
+        """Itself."""
+        return self
+
+
+@dataclass(frozen=True)
+class CoordinateSum(VectorStatistic):
+    """Σ_d term(x_d, z_d)."""
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return the share of one coordinate; a and b broadcast."""
+        raise NotImplementedError
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Sum the terms of all coordinates."""
+        return sum_of_terms(self.term, A, B)
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Sum the terms of all coordinates at x = z."""
+        return self.term(A, A).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class AbsoluteDistance(CoordinateSum, Scaled):
+    """‖x − z‖₁."""
+
+    native = "absdist"
+    degree = 1.0
+    centred = True
+    direct_form = True
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """|a − b|."""
+        return np.abs(a - b)
+
+
+@dataclass(frozen=True)
+class Block(Statistic):
+    """The values of a kernel that computes its own blocks, on objects of any kind."""
+
+    kernel: ObjectKernel
+
+    def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
+        """Let the kernel prepare both collections."""
+        A = self.view.apply(X)
+        return self.kernel.prepare(A, A if Z is X else self.view.apply(Z))
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Return the kernel's own block."""
+        return self.kernel.block(A, B)
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Return the kernel's own diagonal."""
+        return self.kernel.block_diag(A)
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Return the kernel's own distances."""
+        return self.kernel.block_distance(A, B)
+
+    def scratch(self, A: Prepared, B: Prepared) -> int:
+        """Return the kernel's own need of memory."""
+        return self.kernel.scratch(A, B)
+
+
+def middle(some: np.ndarray) -> np.ndarray:
+    """Return a point to subtract from all others, given some of them.
+
+    Differences do not notice a shift, but their rounding errors do.  Quartiles of some rows, unlike means, stay with
+    the bulk of the data when there are outliers; of the values between them the one nearest to 0 costs the fewest
+    digits of points that are closer to 0 than the shift is.
+    """
+    some = some.astype(np.float64)
+    low = np.quantile(some, 0.25, axis=0, method="lower")
+    high = np.quantile(some, 0.75, axis=0, method="higher")
+    return np.asarray(np.clip(0.0, low, high))
+
+
+def _close_pairs(A: Prepared, B: Prepared) -> np.ndarray:
+    sizes = _squared_norms(A)[:, None] + _squared_norms(B)[None, :]
+    values = sizes - 2.0 * _dense(A @ B.T)
+    rows, columns = np.nonzero(~(values > 1e-3 * sizes))
+    step = max(1, 2**20 // A.shape[1])
+    for start in range(0, len(rows), step):
+        i, j = rows[start : start + step], columns[start : start + step]
+        values[i, j] = np.minimum(_squared_norms(A[i] - B[j]), FURTHEST)
+    return values
+
+
+def sum_of_terms(term: Callable[[Any, Any], np.ndarray], A: Prepared, B: Prepared) -> np.ndarray:
+    """Return Σ_d term(x_d, z_d) for every pair."""
+    total = term(A[:, :1], B[None, :, 0])
+    for d in range(1, A.shape[1]):
+        total = total + term(A[:, d, None], B[None, :, d])
+    return total
+
+
+def _squared_differences(A: Prepared, B: Prepared) -> np.ndarray:
+    """Return ‖a − b‖² for every pair, right to rounding wherever the points lie."""
+    if sparse.issparse(A):
+        return _close_pairs(A, B)
+    with np.errstate(over="ignore"):
+        return sum_of_terms(lambda a, b: (a - b) ** 2, A, B)
+
+
+def _inverse(sizes: np.ndarray) -> np.ndarray:
+    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+
+
+def _dense(product: Any) -> np.ndarray:
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+
+
+def _squared_norms(A: Any) -> np.ndarray:
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A))

@@ -1,0 +1,196 @@
+"""Fused products on a CUDA device: K @ V with no more of K in memory than the tiles being computed."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from mercer.formula.program import Program
+
+from .operands import PAD, Arrays, arrays_of, fits_half, padded, rescaled
+from .source import FEW, Launch, Operand, source
+from .tiles import tile
+
+TOLERANCE = 1e-5  # of a product, relative to one without cancellation
+PROBE = 64  # points that modes are tried on
+SHORT = 48  # features up to which float64 values are summed coordinate by coordinate
+TENSOR = ("dot", "sqdist")  # statistics that are matrix products
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Block sizes of a launch."""
+
+    rows: int = 128
+    columns: int = 128
+    warps: int = 8
+    stages: int = 3
+    sub: int = 1
+
+
+def shape_for(operands: tuple[Operand, ...], columns: int, symmetric: bool, double: bool) -> Shape:
+    """Return block sizes that ran fast on an H200 for operands of this depth."""
+    if double or any(operand.mode == "plain" for operand in operands):
+        return Shape(64, 32, 4, 1)
+    if any(operand.mode == "single" for operand in operands):
+        return Shape(64, 64, 4, 2)
+    bytes_per_row = sum(2 * operand.depth + operand.tail for operand in operands)
+    if any(operand.streamed for operand in operands):
+        return Shape(128, 128, 8, 3)
+    if symmetric:
+        return Shape(64, 64, 4, 3, 8) if bytes_per_row <= 64 else Shape(64, 64, 4, 2, 8 if bytes_per_row <= 224 else 2)
+    if bytes_per_row <= 64:
+        return Shape(64, 128, 4, 5 if columns <= FEW else 3)
+    if bytes_per_row <= 224:
+        return Shape(128, 64 if columns <= FEW else 128, 4, 3)
+    return Shape(128, 64, 4, 2 if columns <= FEW else 3)
+
+
+@functools.lru_cache(maxsize=256)
+def compiled(launch: Launch) -> Any:
+    """Return the Triton function of a launch; equal launches share one."""
+    text = source(launch)
+    name = f"<mercer product {abs(hash(text)):x}>"
+    # Triton reads the source of a function through linecache; an entry without a time is never looked for on disk.
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    namespace: dict[str, Any] = {"__name__": "mercer_generated", "__file__": name}
+    exec(compile(text, name, "exec"), namespace)  # our own text, printed from a checked program
+    return namespace["product"]
+
+
+@functools.lru_cache(maxsize=1)
+def _has_triton() -> bool:
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def fusable(device: Any) -> bool:
+    """Whether products on a device run as fused Triton kernels: on CUDA, or anywhere in Triton's interpreter."""
+    return _has_triton() and (device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1")
+
+
+def make_product(
+    program: Program, pairs: list[tuple[Any, Any | None]], left: list[Any], right: list[Any]
+) -> FusedProduct | None:
+    """Return the fused product in the fastest mode that is accurate enough here, or None where tiles are better.
+
+    Float64 values are summed coordinate by coordinate.  For float32 values each mode is tried on a sample of the points
+    against float64, fastest first; the last one, coordinate by coordinate, is taken without a trial.
+    """
+    import torch
+
+    if pairs[0][0].dtype == torch.float64:
+        # Longer rows are better served by matrix products in float64, a tile at a time.
+        few = max(A.shape[1] for A, _ in pairs) <= SHORT or any(s.native not in TENSOR for s in program.statistics)
+        return FusedProduct(program, pairs, left, right, "plain") if few else None
+    n, m = len(pairs[0][0]), len(pairs[0][0] if pairs[0][1] is None else pairs[0][1])
+    rows = torch.linspace(0, n - 1, min(n, PROBE), device=pairs[0][0].device).long()
+    # Points meet themselves in the sample, if they do in the data: that is where digits are lost first.
+    columns = torch.linspace(0, m - 1, min(m, 8 * PROBE), device=rows.device).long()
+    columns = columns if pairs[0][1] is not None else torch.cat([rows, columns])
+    few = [(A[rows], (A if B is None else B)[columns]) for A, B in pairs]
+    sides = [v[rows] for v in left], [v[columns] for v in right]
+    exact = tile(program, [(A.double(), B.double()) for A, B in few], *([v.double() for v in side] for side in sides))
+    V = torch.cos(torch.arange(len(columns), device=rows.device, dtype=torch.float64))[:, None]
+    truth = exact @ V
+    size = torch.linalg.norm(exact) * torch.linalg.norm(V) / math.sqrt(len(columns))
+    deep = max(A.shape[1] for A, _ in pairs) > 16
+    for mode in ("mixed", "folded", "half", "single") if deep else ("folded", "half", "single"):
+        trial = FusedProduct(program, few, *sides, mode)
+        if not trial.in_range:
+            continue
+        error = float(torch.linalg.norm(trial(V) - truth) / size)
+        if error <= TOLERANCE:
+            product = FusedProduct(program, pairs, left, right, mode)
+            if product.in_range:
+                return product
+    return FusedProduct(program, pairs, left, right, "plain")
+
+
+class FusedProduct:
+    """K @ V of one program on two collections of points, in one mode of precision.
+
+    Parameters
+    ----------
+    program : Program
+        What to compute for a pair.
+    statistics : list of (A, B)
+        For each statistic the transformed points of both sides, tensors of shape (n, d) and (m, d); B None is A again.
+    left, right : lists of tensors
+        The vectors that depend on one point.
+    mode : {"folded", "half", "single", "plain"}
+        The precision of dot products.
+    """
+
+    def __init__(
+        self, program: Program, statistics: list[tuple[Any, Any | None]], left: list[Any], right: list[Any], mode: str
+    ) -> None:
+        import torch
+
+        self.program, self.mode = program, mode
+        A, B = statistics[0]
+        self.symmetric = B is None
+        self.shape = len(A), len(A if B is None else B)
+        self.double = mode == "plain" and A.dtype == torch.float64
+        self.operands = rescaled(program, mode, tuple(a.shape[1] for a, _ in statistics))
+        self.arrays: list[tuple[Arrays, Arrays]] = [
+            arrays_of(operand, a, b) for operand, (a, b) in zip(self.operands, statistics, strict=True)
+        ]
+        self.in_range = all(fits_half(operand, *pair) for operand, pair in zip(self.operands, self.arrays, strict=True))
+        self.real = torch.float64 if self.double else torch.float32
+        self.vectors = [padded(v.to(self.real)) for v in (*left, *right)]
+
+    def __call__(self, V: Any, shape: Shape | None = None) -> Any:
+        """Return K @ V in float64 for V of shape (m, q)."""
+        import torch
+
+        q = V.shape[1]
+        both = self.symmetric and q <= FEW
+        shape = shape or shape_for(self.operands, q, both, self.double)
+        size = max(side.points.numel() for pair in self.arrays for side in pair)
+        launch = Launch(self.program, self.operands, self.program.code, q, both, self.double, shape.sub, size >= 2**31)
+        n, m = self.shape
+        right, factor = self._right_hand_side(V, launch)
+        out = torch.zeros(n, launch.width(), dtype=torch.float64, device=V.device)
+        blocks = math.ceil(n / (shape.rows * shape.sub))
+        spans = _spans(blocks, m)
+        span = math.ceil(m / spans / PAD) * PAD
+        points: list[Any] = []
+        for one, other in self.arrays:
+            points += [one.points, other.points, one.more, other.more]
+        compiled(launch)[(blocks, math.ceil(m / span))](
+            *points, *self.vectors, right, out, n, m, span,
+            BM=shape.rows, BN=shape.columns, STAGES=shape.stages, num_warps=shape.warps, num_stages=shape.stages,
+        )  # fmt: skip
+        if launch.split:
+            return (out[:, :q] + out[:, q : 2 * q]) * factor
+        return out
+
+    def _right_hand_side(self, V: Any, launch: Launch) -> tuple[Any, Any]:
+        """Return V padded by zeros, as halves of numbers up to 1 where they are split."""
+        import torch
+
+        m, q = V.shape
+        if not launch.split:
+            right = torch.zeros(m + PAD, q, dtype=self.real, device=V.device)
+            right[:m] = V
+            return right, None
+        factor = V.abs().amax(0).to(torch.float64)
+        factor[factor == 0] = 1.0
+        scaled = (V / factor).to(torch.float32)
+        right = torch.zeros(m + PAD, launch.width(), dtype=torch.float16, device=V.device)
+        right[:m, :q] = scaled.to(torch.float16)
+        right[:m, q : 2 * q] = (scaled - right[:m, :q]).to(torch.float16)
+        return right, factor
+
+
+def _spans(blocks: int, columns: int) -> int:
+    """Into how many spans to cut the columns, so that there are blocks for every multiprocessor and sums stay short."""
+    return max(1, min(math.ceil(columns / 1024), math.ceil(2048 / blocks)), math.ceil(columns / 65536))

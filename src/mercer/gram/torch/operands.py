@@ -1,0 +1,131 @@
+"""The arrays a fused product reads: points as halves, as float32, or as they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mercer.formula.program import Instruction, Program
+
+from .source import LOG2E, PIECE, TAIL, Operand
+
+PAD = 256  # rows are padded to a multiple of this, by copies of the last
+LARGEST = 3e4  # of a float16, with room for doubling
+PIECES = 3  # float16 numbers that a norm is the sum of
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """What one side of one statistic is read from: the points, and their norms or the float8 tail of the product."""
+
+    points: Any
+    more: Any
+
+
+def operand_of(kind: str, mode: str, features: int, scale: float) -> Operand:
+    """Return the operand of a statistic in a mode; statistics other than dot products are always plain."""
+    if mode == "plain" or kind not in ("dot", "sqdist"):
+        return Operand(kind, "plain", features)
+    if mode == "single":
+        return _even(Operand(kind, "single", _multiple(features, 16), scale))
+    if mode == "folded" and kind == "sqdist":
+        return _even(Operand(kind, "folded", _multiple(3 * features + 2 * PIECES, 16), scale))
+    if mode == "mixed" and kind == "sqdist":
+        depth, tail = _multiple(features + 2 * PIECES, 16), _multiple(2 * features, 32)
+        return _even(Operand(kind, "mixed", depth, scale, tail))
+    return _even(Operand(kind, "half", _multiple(3 * features, 16), scale))
+
+
+def _even(operand: Operand) -> Operand:
+    """Return the operand with depths of whole pieces, if it is walked in pieces."""
+    if not operand.streamed:
+        return operand
+    return replace(operand, depth=_multiple(operand.depth, PIECE), tail=_multiple(operand.tail, PIECE))
+
+
+def scale_of(register: int, kind: str, code: tuple[Instruction, ...]) -> float:
+    """Return the factor to carry in a statistic, so that an exponential that reads it has nothing left to multiply."""
+    if kind not in ("dot", "sqdist"):
+        return 1.0
+    for step in code:
+        reads = step.op not in ("left", "right") and register in (
+            (step.a, step.b) if step.op in ("add", "mul") else (step.a,)
+        )
+        if reads:
+            return step.c0 * LOG2E if step.op == "exp" and (kind == "sqdist" or step.c0 > 0) else 1.0
+        if step.dst == register:
+            break
+    return 1.0
+
+
+def arrays_of(operand: Operand, A: Any, B: Any | None) -> tuple[Arrays, Arrays]:
+    """Return the arrays of both sides; B = None is A again, and then the points of the two sides still differ."""
+    right = A if B is None else B
+    if operand.mode == "plain":
+        left = Arrays(padded(A), A)
+        return left, left if B is None else Arrays(padded(right), right)
+    root, sign = math.sqrt(abs(operand.scale)), math.copysign(1.0, operand.scale)
+    return _side(operand, A, root, sign, left=True), _side(operand, right, root, sign, left=False)
+
+
+def _side(operand: Operand, A: Any, root: float, sign: float, *, left: bool) -> Arrays:
+    import torch
+
+    X = padded(A).to(torch.float32) if root == 1 else (padded(A).to(torch.float64) * root).to(torch.float32)
+    wide = X.to(torch.float64)
+    norms = sign * (wide * wide).sum(1) if operand.kind == "sqdist" else wide[:, 0]
+    # The factor of the product is on the left: −2 for a squared distance, its sign, and 1 for a dot product.
+    factor = (-2.0 * sign if operand.kind == "sqdist" else sign) if left else 1.0
+    if operand.mode == "single":
+        points = torch.zeros(len(X), operand.depth, dtype=torch.float32, device=X.device)
+        points[:, : X.shape[1]] = factor * X
+        return Arrays(points, norms.to(torch.float32))
+    high = X.to(torch.float16)
+    low = X - high
+    halves = [high] if operand.mode == "mixed" else [high, high, low] if left else [high, low, high]
+    points = torch.zeros(len(X), operand.depth, dtype=torch.float16, device=X.device)
+    used = len(halves) * X.shape[1]
+    points[:, :used] = factor * torch.cat([half.to(torch.float16) for half in halves], 1)
+    if operand.mode in ("folded", "mixed"):
+        first, ones = (used, used + PIECES) if left else (used + PIECES, used)
+        points[:, ones : ones + PIECES] = 1.0
+        rest = norms
+        for piece in range(PIECES):
+            points[:, first + piece] = rest.to(torch.float16)
+            rest = rest - points[:, first + piece]
+    if not operand.tail:
+        return Arrays(points, norms.to(torch.float32))
+    tail = torch.zeros(len(X), operand.tail, dtype=torch.float32, device=X.device)
+    parts = (factor * high, factor * low / TAIL) if left else (low / TAIL, high)
+    tail[:, : 2 * X.shape[1]] = torch.cat(parts, 1)
+    return Arrays(points, tail.to(torch.float8_e4m3fn))
+
+
+def fits_half(operand: Operand, *sides: Arrays) -> bool:
+    """Whether nothing overflowed on the way to float16."""
+    if operand.mode not in ("half", "folded", "mixed"):
+        return True
+    return all(bool((side.points.abs().amax() < LARGEST).item()) for side in sides)
+
+
+def padded(A: Any) -> Any:
+    """Return the rows padded by copies of the last one, so that a block of rows is always a whole one."""
+    import torch
+
+    missing = -len(A) % PAD
+    return A if not missing else torch.cat([A, A[-1:].expand(missing, *A.shape[1:])])
+
+
+def rescaled(program: Program, mode: str, features: tuple[int, ...]) -> tuple[Operand, ...]:
+    """Return the operands of a program's statistics in a mode."""
+    found = []
+    for register, (statistic, d) in enumerate(zip(program.statistics, features, strict=True)):
+        kind = str(statistic.native)
+        operand = operand_of(kind, mode, d, scale_of(register, kind, program.code))
+        found.append(operand if operand.mode != "plain" else replace(operand, scale=1.0))
+    return tuple(found)
+
+
+def _multiple(count: int, of: int) -> int:
+    return -(-count // of) * of

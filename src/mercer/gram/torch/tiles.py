@@ -1,0 +1,99 @@
+"""A kernel's program run on tiles of tensors: for whole matrices, single rows, and devices without a fused product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mercer.arrays.tensors import load_torch
+from mercer.formula.program import Instruction, Program
+
+NARROW = 64  # features up to which dot products in float64 cost next to nothing
+SLICE = 2**24  # entries of a block of coordinate sums formed at a time
+
+
+def tile(program: Program, pairs: list[tuple[Any, Any]], left: list[Any], right: list[Any]) -> Any:
+    """Return k(x, z) for all rows of both sides.
+
+    Parameters
+    ----------
+    program : Program
+        What to compute.
+    pairs : list of (A, B)
+        For each statistic the points of both sides.
+    left, right : lists of tensors
+        Vectors that depend on one point only, cut to the tile.
+    """
+    registers: dict[int, Any] = {}
+    for register, (statistic, (A, B)) in enumerate(zip(program.statistics, pairs, strict=True)):
+        registers[register] = STATISTICS[str(statistic.native)](A, B)
+    result = registers[0]
+    for step in program.code:
+        if step.op in ("left", "right"):
+            result = left[step.a][:, None] if step.op == "left" else right[step.a][None, :]
+        else:
+            result = OPERATIONS[step.op](registers, step)
+        registers[step.dst] = result
+    count, width = len(pairs[0][0]), len(pairs[0][1])
+    return result.expand(count, width)
+
+
+def _dot(A: Any, B: Any) -> Any:
+    torch = load_torch()
+    if A.dtype == torch.float32 and A.shape[1] <= NARROW:
+        return (A.double() @ B.double().T).float()
+    return A @ B.T
+
+
+def _squared_distance(A: Any, B: Any) -> Any:
+    """‖a‖² + ‖b‖² − 2aᵀb, in float64 where features are few, so that near neighbours keep their digits."""
+    torch = load_torch()
+    kind = A.dtype
+    if kind == torch.float32 and A.shape[1] <= NARROW:
+        A, B = A.double(), B.double()
+    values = torch.addmm((A * A).sum(1)[:, None] + (B * B).sum(1)[None, :], A, B.T, alpha=-2.0)
+    return values.clamp_(min=0.0).to(kind)
+
+
+def _coordinate_sum(term: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def total(A: Any, B: Any) -> Any:
+        result = A.new_zeros(len(A), len(B))
+        for d in range(A.shape[1]):
+            result += term(A[:, d, None], B[None, :, d])
+        return result
+
+    return total
+
+
+def _chi_square(a: Any, b: Any) -> Any:
+    sums = a + b
+    return load_torch().where(sums == 0, sums * 0, (a - b) ** 2 / sums.masked_fill(sums == 0, 1.0))
+
+
+STATISTICS: dict[str, Callable[[Any, Any], Any]] = {
+    "dot": _dot,
+    "sqdist": _squared_distance,
+    "absdist": _coordinate_sum(lambda a, b: (a - b).abs()),
+    "chi2": _coordinate_sum(_chi_square),
+    "min": _coordinate_sum(lambda a, b: load_torch().minimum(a, b)),
+    "match": _coordinate_sum(lambda a, b: (a == b).to(a.dtype)),
+}
+
+
+def _unary(function: Callable[[Any, float], Any]) -> Callable[[dict[int, Any], Instruction], Any]:
+    return lambda registers, step: function(registers[step.a], step.c0)
+
+
+OPERATIONS: dict[str, Callable[[dict[int, Any], Instruction], Any]] = {
+    "affine": lambda r, s: r[s.a] * s.c0 + s.c1,
+    "add": lambda r, s: r[s.a] * s.c0 + r[s.b] * s.c1,
+    "mul": lambda r, s: r[s.a] * r[s.b],
+    "exp": lambda r, s: (r[s.a] * s.c0 + s.c1).exp_(),
+    "log": _unary(lambda a, _: a.log()),
+    "log1p": _unary(lambda a, _: a.log1p()),
+    "tanh": _unary(lambda a, _: a.tanh()),
+    "sqrt": _unary(lambda a, _: a.clamp(min=0.0).sqrt()),
+    "recip": _unary(lambda a, _: (1.0 / a).masked_fill(a == 0, 0.0)),
+    "powi": _unary(lambda a, exponent: a ** int(exponent)),
+    "pow": _unary(lambda a, exponent: a.clamp(min=0.0) ** exponent),
+}

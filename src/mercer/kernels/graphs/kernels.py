@@ -1,0 +1,165 @@
+"""Kernels on graphs that count what two graphs have in common: refined labels, or shortest paths.
+
+Whatever is counted, k(G, H) = φ(G)ᵀφ(H) with one integer feature for each thing that occurs, so that the Gram matrix
+is a product of sparse matrices.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from mercer.formula.data import Rows
+from mercer.formula.parameters import check_integer
+
+from ..base import ObjectKernel
+from ..theorem import Theorem
+from .counts import label_counts, path_counts, unary
+from .rows import CountRows
+from .table import GraphTable, read_graphs
+
+
+class CountKernel(ObjectKernel):
+    """A kernel on graphs whose features are counts; subclasses say what is counted."""
+
+    structured: ClassVar[bool] = True
+
+    def counts(self, table: GraphTable) -> sparse.csr_array:
+        """Return the features of all graphs of a table, whose order must not depend on graphs further down."""
+        raise NotImplementedError
+
+    def count(self, X: Rows, Z: Rows | None = None) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """Return the features of X and of Z, of everything that occurs in one of them."""
+        table, n = read_graphs(X, Z, repr(self))
+        found = self.counts(table)
+        return found[:n], found[n:]
+
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+        """Count everything that occurs in X or Z."""
+        table, n = read_graphs(X, None if Z is X else Z, repr(self))
+        rows = CountRows.of(self.counts(table))
+        return (rows, rows) if Z is X else (rows[slice(0, n)], rows[slice(n, len(rows))])
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Dot products of the counts."""
+        values: np.ndarray = A.product(B)
+        return values
+
+    def block_diag(self, A: Any) -> np.ndarray:
+        """Squared norms of the counts."""
+        values: np.ndarray = A.squares()
+        return values
+
+
+class WeisfeilerLehman(CountKernel):
+    """The Weisfeiler–Lehman subtree kernel.
+
+    k(G, H) = Σ_{t=0}^{h} Σ_{u∈G} Σ_{v∈H} 1[ℓ_t(u) = ℓ_t(v)], where ℓ_0 is the label of a node, and ℓ_{t+1}(u) is the
+    pair of ℓ_t(u) and the multiset of (edge label, ℓ_t) of the neighbours of u: two nodes agree in round t if their
+    surroundings look the same up to distance t.  See Shervashidze et al., Journal of Machine Learning Research 12
+    (2011).
+
+    Parameters
+    ----------
+    iterations : int, default=5
+        The number h of rounds; 0 compares labels only.
+
+    See Also
+    --------
+    WeisfeilerLehmanAssignment : Counts the best matching of nodes rather than all pairs.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Graph, WeisfeilerLehman
+    >>> water, hydrogen = Graph([[1, 2], [0], [0]], labels="OHH"), Graph([[1], [0]], labels="HH")
+    >>> WeisfeilerLehman(iterations=1)([water, hydrogen])
+    array([[10.,  4.],
+           [ 4.,  8.]])
+    """
+
+    iterations: int = 5
+
+    def __post_init__(self) -> None:
+        check_integer(self, "iterations", 0)
+
+    def counts(self, table: GraphTable) -> sparse.csr_array:
+        """Histograms of refined labels."""
+        return label_counts(table, int(self.iterations))
+
+    def theorem(self) -> Theorem:
+        """Counts as features."""
+        return Theorem(
+            repr(self),
+            "k(G, H) = φ(G)ᵀφ(H), where φ counts the nodes with each refined label, so Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0",
+        )
+
+
+class WeisfeilerLehmanAssignment(CountKernel):
+    """The Weisfeiler–Lehman optimal assignment kernel.
+
+    k(G, H) = max over one-to-one assignments of nodes u of G to nodes v of H of Σ_t 1[ℓ_t(u) = ℓ_t(v)], with the
+    refined labels of :class:`WeisfeilerLehman`.  Refined labels form a tree, in which the best assignment is the
+    intersection of histograms, Σ_t Σ_ℓ min(count of ℓ in G, count of ℓ in H).  See Kriege, Giscard and Wilson,
+    Advances in Neural Information Processing Systems 29 (2016).
+
+    Parameters
+    ----------
+    iterations : int, default=5
+        The number of rounds; 0 compares labels only.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Graph, WeisfeilerLehmanAssignment
+    >>> water, hydrogen = Graph([[1, 2], [0], [0]], labels="OHH"), Graph([[1], [0]], labels="HH")
+    >>> WeisfeilerLehmanAssignment(iterations=1)([water, hydrogen])
+    array([[6., 2.],
+           [2., 4.]])
+    """
+
+    iterations: int = 5
+
+    def __post_init__(self) -> None:
+        check_integer(self, "iterations", 0)
+
+    def counts(self, table: GraphTable) -> sparse.csr_array:
+        """Histograms of refined labels, each count c as c ones."""
+        return unary(label_counts(table, int(self.iterations)))
+
+    def theorem(self) -> Theorem:
+        """Unary counts as features."""
+        return Theorem(
+            repr(self),
+            "k(G, H) = Σ min(c, c') over counts of refined labels, and min(c, c') = Σ_t 1[t ≤ c] 1[t ≤ c'] is an inner "
+            "product of indicators",
+        )
+
+
+class ShortestPath(CountKernel):
+    """The shortest-path kernel.
+
+    k(G, H) = Σ_{u≠v∈G} Σ_{s≠t∈H} 1[ℓ(u) = ℓ(s)] 1[ℓ(v) = ℓ(t)] 1[d(u, v) = d(s, t)] over ordered pairs of nodes of
+    which the first reaches the second, where d is the number of edges of a shortest path.  Labels of edges are not
+    looked at.  See Borgwardt and Kriegel, International Conference on Data Mining (2005).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Graph, ShortestPath
+    >>> water, hydrogen = Graph([[1, 2], [0], [0]], labels="OHH"), Graph([[1], [0]], labels="HH")
+    >>> ShortestPath()([water, hydrogen])
+    array([[12.,  0.],
+           [ 0.,  4.]])
+    """
+
+    def counts(self, table: GraphTable) -> sparse.csr_array:
+        """Pairs of nodes by their labels and distance."""
+        return path_counts(table)
+
+    def theorem(self) -> Theorem:
+        """Counts as features."""
+        return Theorem(
+            repr(self),
+            "k(G, H) = φ(G)ᵀφ(H), where φ counts the pairs of nodes with each triple (label, label, distance), so "
+            "Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0",
+        )

@@ -1,0 +1,128 @@
+"""Many graphs as a few arrays of integers.
+
+All graphs of both collections are put side by side into one :class:`GraphTable`, in which equal labels have equal
+numbers, so that kernels work on all nodes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from mercer.formula.data import Rows, as_objects, short
+
+from .data import Graph
+
+
+def as_graph(thing: Any, position: int, owner: str) -> Graph:
+    """Return an object as a graph, whichever form it has."""
+    if isinstance(thing, Graph):
+        return thing
+    try:
+        if hasattr(thing, "nodes") and hasattr(thing, "adjacency"):
+            return Graph.from_networkx(thing)
+        if isinstance(thing, Mapping | list | tuple):
+            return Graph(thing)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{owner}: object {position} is not a graph. {error}") from error
+    raise TypeError(
+        f"{owner} needs graphs, but object {position} is {short(thing)} of type {type(thing).__name__}; give "
+        "mercer.kernels.Graph objects, networkx graphs or adjacency lists such as [[1], [0]]"
+    )
+
+
+@dataclass(frozen=True)
+class GraphTable:
+    """Many graphs side by side: nodes numbered through, labels as numbers, arcs in the order of the nodes they leave.
+
+    Parameters
+    ----------
+    first : array of shape (graphs + 1,)
+        Graph g has the nodes from ``first[g]`` up to ``first[g + 1]``.
+    labels : array of shape (nodes,)
+        The number of each node's label.
+    start : array of shape (nodes + 1,)
+        Node v has the arcs from ``start[v]`` up to ``start[v + 1]``.
+    end : array of shape (arcs,)
+        The node each arc leads to.
+    kind : array of shape (arcs,)
+        The number of each arc's label.
+    """
+
+    first: np.ndarray
+    labels: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    kind: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(a.nbytes for a in (self.first, self.labels, self.start, self.end, self.kind))
+
+    def graph_of_node(self) -> np.ndarray:
+        """Return the number of the graph each node belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.first))
+
+    def node_of_arc(self) -> np.ndarray:
+        """Return the node each arc leaves."""
+        return np.repeat(np.arange(len(self.labels)), np.diff(self.start))
+
+    def run(self, begin: int, end: int) -> GraphTable:
+        """Return the graphs from ``begin`` up to ``end``."""
+        nodes = slice(self.first[begin], self.first[end])
+        arcs = slice(self.start[nodes.start], self.start[nodes.stop])
+        return GraphTable(
+            self.first[begin : end + 1] - nodes.start,
+            self.labels[nodes],
+            self.start[nodes.start : nodes.stop + 1] - arcs.start,
+            self.end[arcs] - nodes.start,
+            self.kind[arcs],
+        )
+
+
+def read_graphs(X: Rows, Z: Rows | None, owner: str) -> tuple[GraphTable, int]:
+    """Return the graphs of X followed by those of Z as one table, and how many are of X.
+
+    Labels are numbered in the order in which they occur, so that those of X have the same numbers with and without Z.
+    """
+    left = as_objects(X, owner)
+    right = [] if Z is None else as_objects(Z, owner)
+    graphs = [as_graph(thing, i, owner) for i, thing in enumerate(left)]
+    graphs += [as_graph(thing, i, owner) for i, thing in enumerate(right)]
+    sizes = np.array([graph.n_nodes for graph in graphs])
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    degrees = np.fromiter(chain.from_iterable(map(len, graph.neighbours) for graph in graphs), np.int64, first[-1])
+    start = np.concatenate([[0], np.cumsum(degrees)])
+    ends = chain.from_iterable(chain.from_iterable(graph.neighbours for graph in graphs))
+    arcs = np.fromiter(ends, np.int64, start[-1])
+    per_graph = np.diff(start[first])
+    labels = _numbered([graph.labels for graph in graphs], sizes, "node labels", owner)
+    listed = [None if graph.edge_labels is None else tuple(chain(*graph.edge_labels)) for graph in graphs]
+    kind = _numbered(listed, per_graph, "edge labels", owner)
+    return GraphTable(first, labels, start, arcs + np.repeat(first[:-1], per_graph), kind), len(left)
+
+
+def _numbered(labels: list[tuple[Any, ...] | None], sizes: np.ndarray, what: str, owner: str) -> np.ndarray:
+    """Number the labels of all graphs, 0 for all if there are none at all."""
+    given = [i for i, some in enumerate(labels) if some is not None and sizes[i]]
+    absent = [i for i, some in enumerate(labels) if some is None and sizes[i]]
+    if given and absent:
+        raise ValueError(
+            f"{owner}: graph {given[0]} has {what}, but graph {absent[0]} (counted through all graphs given) has none; "
+            "give them to all graphs or to none"
+        )
+    total = int(sizes.sum())
+    if not given:
+        return np.zeros(total, dtype=np.int64)
+    codes: dict[Any, int] = {}
+    stream = chain.from_iterable(some for some in labels if some is not None)
+    return np.fromiter((codes.setdefault(label, len(codes)) for label in stream), np.int64, total)

@@ -1,0 +1,172 @@
+"""Kernels on sequences of vectors of different lengths, such as time series."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.formula.data import Rows, as_objects, refuse_masked, short
+from mercer.formula.parameters import check_length_scale, is_vector
+
+from ..algebra import Normalized
+from ..base import Kernel, ObjectKernel
+from ..radial import Gaussian
+from ..theorem import Theorem
+from .data import Ragged, log_alignments
+
+LARGEST = float(np.log(np.finfo(np.float64).max))
+
+
+class GlobalAlignment(ObjectKernel):
+    """The global alignment kernel between sequences of numbers or vectors, of any lengths.
+
+    k(x, z) = Σ_π Π_{(i, j) ∈ π} κ(x_i, z_j) over all alignments π, which are paths from the first pair of elements to
+    the last one that advance in x, in z or in both by one.  The local kernel is κ = g / (2 − g) with the Gaussian
+    g(a, b) = exp(−‖a − b‖² / 2σ²).  Where dynamic time warping looks for the one best alignment, this sums over all,
+    and is positive semi-definite.  See Cuturi et al., ICASSP (2007), and Cuturi, ICML (2011).
+
+    Parameters
+    ----------
+    length_scale : float or sequence of floats, default=1.0
+        The length scale σ of the elements, or one for each of their features.
+
+    Notes
+    -----
+    The number of alignments grows like 5.8 to the power of the length, so values overflow float64 at lengths of about
+    400, and the diagonal of the matrix dominates.  ``GlobalAlignment(σ).normalize()`` is computed from logarithms, for
+    sequences of any length, and is what learners should be given.
+
+    Examples
+    --------
+    >>> from mercer.kernels import GlobalAlignment
+    >>> series = [[0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0]]
+    >>> GlobalAlignment(length_scale=0.5).normalize()(series).round(3)
+    array([[1.   , 0.623, 0.076],
+           [0.623, 1.   , 0.04 ],
+           [0.076, 0.04 , 1.   ]])
+    """
+
+    structured: ClassVar[bool] = True
+
+    length_scale: float | Sequence[float] = 1.0
+
+    def __post_init__(self) -> None:
+        check_length_scale(self)
+
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+        """Put the elements of all sequences of a collection into one array, in units of the length scale."""
+        A = self._ragged(X)
+        B = A if Z is X else self._ragged(Z)
+        if A.rows.shape[1] != B.rows.shape[1]:
+            raise ValueError(
+                f"{self!r}: elements of X have {A.rows.shape[1]} features but those of Z have {B.rows.shape[1]}; both "
+                "need the same"
+            )
+        return A, B
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Sums over alignments."""
+        return self._values(log_alignments(A, B))
+
+    def block_diag(self, A: Any) -> np.ndarray:
+        """Sums over alignments of every sequence with itself."""
+        return self._values(log_alignments_with_itself(A))
+
+    def normalize(self) -> Kernel:
+        """Return k(x, z) / √(k(x, x) k(z, z)), computed from logarithms."""
+        return NormalizedAlignment(self)
+
+    def theorem(self) -> Theorem:
+        """Sequences stretched to equal lengths and compared element by element."""
+        return Theorem(
+            repr(self),
+            "κ = χ + χ² + χ³ + … with χ = κ/(1 + κ) = g/2, so that k(x, z) sums Π χ(x'ᵢ, z'ᵢ) over all x' and z' of "
+            "equal length made by repeating elements of x and of z in place, a sum over both of products of Gaussians",
+            (Gaussian().theorem(),),
+        )
+
+    def _values(self, logarithms: np.ndarray) -> np.ndarray:
+        if logarithms.size and logarithms.max() > LARGEST:
+            raise OverflowError(
+                f"{self!r} overflows float64: a sum over alignments is e^{logarithms.max():.0f}. Use "
+                f"{self!r}.normalize(), which is computed from logarithms, or shorter sequences"
+            )
+        return np.exp(logarithms)
+
+    def _ragged(self, X: Rows) -> Ragged:
+        parts = [as_frames(thing, i, repr(self)) for i, thing in enumerate(as_objects(X, repr(self)))]
+        widths = np.array([part.shape[1] for part in parts])
+        if (widths != widths[0]).any():
+            wrong = int(np.argmax(widths != widths[0]))
+            raise ValueError(
+                f"{self!r}: elements of sequence 0 have {widths[0]} features, but those of sequence {wrong} have "
+                f"{widths[wrong]}; all need the same"
+            )
+        scale = np.asarray(self.length_scale, dtype=float)
+        if is_vector(self.length_scale) and len(scale) != widths[0]:
+            raise ValueError(
+                f"{self!r} has {len(scale)} length scales but elements have {widths[0]} features; give one length "
+                "scale, or one for each feature"
+            )
+        return Ragged.of([part / scale for part in parts])
+
+
+class NormalizedAlignment(ObjectKernel):
+    """The global alignment kernel divided by √(k(x, x) k(z, z)), written ``GlobalAlignment(σ).normalize()``."""
+
+    structured: ClassVar[bool] = True
+
+    kernel: GlobalAlignment
+
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+        """Sum over the alignments of every sequence with itself, once."""
+        A, B = self.kernel.prepare(X, Z)
+        left = A.with_notes(log_alignments_with_itself(A))
+        return left, left if B is A else B.with_notes(log_alignments_with_itself(B))
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Divide, as a difference of logarithms."""
+        return np.exp(np.minimum(log_alignments(A, B) - 0.5 * (A.notes[:, None] + B.notes[None, :]), 0.0))
+
+    def block_diag(self, A: Any) -> np.ndarray:
+        """Ones."""
+        return np.ones(len(A))
+
+    def normalize(self) -> Kernel:
+        """Return the kernel itself, which is normalised."""
+        return self
+
+    def theorem(self) -> Theorem | None:
+        """Features of unit length."""
+        return Normalized(self.kernel).theorem()
+
+    def expression(self) -> str:
+        """``k.normalize()``."""
+        return f"{self.kernel!r}.normalize()"
+
+
+def log_alignments_with_itself(A: Ragged) -> np.ndarray:
+    """Return the logarithm of the sum over alignments of every sequence with itself."""
+    return np.array([log_alignments(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
+
+
+def as_frames(thing: Any, position: int, owner: str) -> np.ndarray:
+    """Return one sequence as an array of shape (elements, features)."""
+    refuse_masked(thing, owner)
+    try:
+        values = np.asarray(thing)
+        values = values.astype(float) if values.dtype.kind in "biufO" else values
+    except (TypeError, ValueError):
+        values = np.empty(0, dtype=object)
+    if values.dtype.kind != "f" or values.ndim not in (1, 2):
+        raise TypeError(
+            f"{owner} needs sequences of numbers or of vectors of equal length, but object {position} is "
+            f"{short(thing)} of type {type(thing).__name__}; for strings and other tokens there is Subsequence"
+        )
+    if values.size == 0:
+        raise ValueError(f"{owner}: sequence {position} is empty; drop it, or give it at least one element")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{owner}: sequence {position} holds NaN or infinity; cut it there or fill the gap first")
+    return values[:, None] if values.ndim == 1 else values

@@ -1,0 +1,221 @@
+"""Kernels on bags: collections of objects for which any base kernel says how similar two of them are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.formula.data import Rows, as_objects, concatenate, is_frame, length, short
+from mercer.formula.distance import Distances
+from mercer.formula.evaluation import TILE_ENTRIES, Evaluation
+
+from ..algebra import check_kernels
+from ..base import Kernel, ObjectKernel
+from ..theorem import Theorem
+
+
+class BagKernel(ObjectKernel):
+    """A kernel between bags made of a kernel between their elements; subclasses say how pairs are put together."""
+
+    structured: ClassVar[bool] = True
+
+    base: Kernel
+
+    def __post_init__(self) -> None:
+        check_kernels(self, "base")
+
+    def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the values of bags with given sizes from the sums over their pairs."""
+        raise NotImplementedError
+
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+        """Put the elements of all bags into one collection, for which the base kernel is prepared once."""
+        left, start, size = join_bags(X, repr(self))
+        formula, name = self.base.traced(), repr(self.base)
+        own = Evaluation(formula, left, None, name)
+        if Z is X:
+            A = Bags(own, own, start, size)
+            return A, A
+        right, right_start, right_size = join_bags(Z, repr(self))
+        cross = Evaluation(formula, left, right, name)
+        return Bags(cross, own, start, size), Bags(
+            cross, Evaluation(formula, right, None, name), right_start, right_size
+        )
+
+    def block(self, A: Any, B: Any) -> np.ndarray:
+        """Sum over pairs of elements, some rows of them at a time."""
+        sums = np.concatenate([_pair_sums(A.cross, A, some) for some in B.runs()], axis=1)
+        return self.weigh(sums, A.size[:, None], B.size[None, :])
+
+    def block_distance(self, A: Any, B: Any) -> np.ndarray:
+        """Sum the distances of elements, between bags and inside them, which a shift of all elements leaves alone.
+
+        With weights w of the elements of both bags, negative in one of them, the distance is ΣΣ wᵢwⱼ base(xᵢ, xⱼ) =
+        Σ wᵢ · Σ wᵢ base(xᵢ, xᵢ) − ½ ΣΣ wᵢwⱼ ‖φ(xᵢ) − φ(xⱼ)‖².
+        """
+        sums = np.concatenate([_pair_sums(A.cross.distances, A, some) for some in B.runs()], axis=1)
+        between = self.weigh(sums, A.size[:, None], B.size[None, :])
+        (left, one), (right, other) = (self._inside(bags) for bags in (A, B))
+        totals = self._total(A.size)[:, None] - self._total(B.size)[None, :]
+        shift = np.where(totals == 0, 0.0, totals * (one[:, None] - other[None, :]))
+        return between - 0.5 * (left[:, None] + right[None, :]) + shift
+
+    def _inside(self, bags: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weighted sums of distances inside each bag, and those of base(x, x)."""
+        one_by_one = [bags[i : i + 1] for i in range(len(bags))]
+        sums = np.array([_pair_sums(bags.own.distances, bag, bag)[0, 0] for bag in one_by_one])
+        diagonal = bags.own.diag()
+        own = np.array([diagonal[s : s + m].sum() for s, m in zip(bags.start, bags.size, strict=True)])
+        return self.weigh(sums, bags.size, bags.size), own * self._total(bags.size) / bags.size
+
+    def _total(self, size: np.ndarray) -> np.ndarray:
+        """Return the weight of all elements of a bag together."""
+        return np.sqrt(self.weigh(1.0 * size * size, size, size))
+
+    def block_diag(self, A: Any) -> np.ndarray:
+        """Sum over the pairs of elements of each bag."""
+        sums = [_pair_sums(A.own, A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))]
+        return self.weigh(np.array(sums), A.size, A.size)
+
+
+class PairSum(BagKernel):
+    """The sum of a kernel over all pairs of elements of two bags.
+
+    k(X, Z) = Σ_{x∈X} Σ_{z∈Z} base(x, z), for bags of at least one element.  With ``normalize`` the sizes of bags no
+    longer matter.  See Haussler, UCSC-CRL-99-10 (1999), and Gärtner et al., ICML (2002).
+
+    Parameters
+    ----------
+    base : Kernel
+        The kernel between elements, of any kind that it takes.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, PairSum
+    >>> PairSum(Linear())([[[1.0], [2.0]], [[5.0]]])
+    array([[ 9., 15.],
+           [15., 25.]])
+    """
+
+    def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The sums."""
+        return sums
+
+    def theorem(self) -> Theorem | None:
+        """Sums of features."""
+        proved = self.base.theorem()
+        because = "k(X, Z) = Φ(X)ᵀΦ(Z), where Φ(X) = Σ_{x∈X} φ(x) sums the features of the elements"
+        return None if proved is None else Theorem(repr(self), because, (proved,))
+
+
+class MeanEmbedding(BagKernel):
+    """The inner product of the means of two bags in the feature space of a kernel.
+
+    k(X, Z) = (1 / nm) Σ_{x∈X} Σ_{z∈Z} base(x, z) = ⟨μ_X, μ_Z⟩ for bags of n and m elements.  Bags stand for the
+    distributions their elements are drawn from: ``k.distance`` is then the squared maximum mean discrepancy.  See
+    Smola et al., ALT (2007), and Muandet et al., NIPS (2012).
+
+    Parameters
+    ----------
+    base : Kernel
+        The kernel between elements, of any kind that it takes.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, MeanEmbedding
+    >>> bags = [[[0.0], [2.0]], [[1.0]]]
+    >>> MeanEmbedding(Gaussian())(bags).round(4)
+    array([[0.5677, 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The sums divided by the number of pairs."""
+        return sums / (left * right)
+
+    def theorem(self) -> Theorem | None:
+        """Means of features."""
+        proved = self.base.theorem()
+        because = "k(X, Z) = μ_Xᵀμ_Z, where μ_X is the mean of the features φ(x) of the elements"
+        return None if proved is None else Theorem(repr(self), because, (proved,))
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Bags of elements of an evaluation of the base kernel, sliced like a list of them.
+
+    Parameters
+    ----------
+    cross : Evaluation
+        The base kernel between the elements of both collections of bags.
+    own : Evaluation
+        The base kernel among the elements of this one.
+    start, size : arrays of shape (n,)
+        Bag i has ``size[i]`` elements from ``start[i]`` on.
+    """
+
+    cross: Evaluation
+    own: Evaluation
+    start: np.ndarray
+    size: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of bags."""
+        return (len(self.size),)
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def __getitem__(self, index: Any) -> Bags:
+        return Bags(self.cross, self.own, self.start[index], self.size[index])
+
+    def runs(self) -> list[Bags]:
+        """Return the bags in groups whose elements follow each other."""
+        breaks = np.flatnonzero(self.start[1:] != self.start[:-1] + self.size[:-1]) + 1
+        bounds = [0, *breaks.tolist(), len(self)]
+        return [self[begin:end] for begin, end in pairwise(bounds)]
+
+
+def _pair_sums(base: Evaluation | Distances, A: Bags, B: Bags) -> np.ndarray:
+    """Return the sums of the base kernel over pairs of bags; the elements of B follow each other."""
+    columns = slice(int(B.start[0]), int(B.start[-1] + B.size[-1]))
+    rows = np.concatenate([np.arange(s, s + m) for s, m in zip(A.start, A.size, strict=True)])
+    per_row = np.empty((len(rows), len(B)))
+    step = max(1, TILE_ENTRIES // (columns.stop - columns.start))
+    for begin in range(0, len(rows), step):
+        tile = base.tile(rows[begin : begin + step], columns)
+        per_row[begin : begin + step] = np.add.reduceat(tile, B.start - B.start[0], axis=1, dtype=float)
+    return np.add.reduceat(per_row, np.cumsum(A.size) - A.size, axis=0)
+
+
+def join_bags(X: Rows, owner: str) -> tuple[Rows, np.ndarray, np.ndarray]:
+    """Return the elements of all bags as one collection, and where each bag starts and how many elements it has."""
+    bags = [_as_bag(thing, i, owner) for i, thing in enumerate(as_objects(X, owner))]
+    size = np.array([length(bag) for bag in bags], dtype=np.int64)
+    if (size == 0).any():
+        raise ValueError(f"{owner}: bag {int(np.argmin(size))} is empty; drop it, or give it at least one element")
+    widths = {bag.shape[1]: i for i, bag in reversed(list(enumerate(bags))) if len(getattr(bag, "shape", ())) == 2}
+    if len(widths) > 1:
+        (some, i), (others, j) = sorted(widths.items(), key=lambda item: item[1])[:2]
+        raise ValueError(
+            f"{owner}: elements of bag {i} have {some} features, but those of bag {j} have {others}; all need the same"
+        )
+    while len(bags) > 1:  # two at a time, so that elements are copied a few times only
+        bags = [concatenate(*bags[i : i + 2]) if i + 1 < len(bags) else bags[i] for i in range(0, len(bags), 2)]
+    return bags[0], np.cumsum(size) - size, size
+
+
+def _as_bag(thing: Any, position: int, owner: str) -> Rows:
+    if isinstance(thing, str | bytes | Mapping) or not (hasattr(thing, "__len__") or hasattr(thing, "shape")):
+        raise TypeError(
+            f"{owner} needs bags, which are arrays or lists of elements, but object {position} is {short(thing)} of "
+            f"type {type(thing).__name__}; put its elements into a list"
+        )
+    if is_frame(thing) or hasattr(thing, "shape"):
+        return thing
+    return list(thing)

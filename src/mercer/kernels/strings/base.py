@@ -1,0 +1,134 @@
+"""What the kernels on strings share: objects are numbered once, and pairs of equal objects are computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from mercer.formula.data import Rows
+from mercer.formula.statistics import Prepared
+
+from ..base import ObjectKernel
+from .table import Coded, Table, encode
+
+if TYPE_CHECKING:
+    from mercer.features.explicit import ExplicitMap
+
+DIAGONAL = 64  # sequences whose values with themselves are computed in one block
+
+
+class StringKernel(ObjectKernel):
+    """A kernel on sequences of hashable tokens; subclasses fill the part of a block that is asked for."""
+
+    structured: ClassVar[bool] = True
+
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
+        """Number tokens and sequences of both collections together."""
+        A, B = encode(X, None if Z is X else Z, repr(self))
+        self.check(A.table)
+        return A, B
+
+    def check(self, table: Table) -> None:
+        """Raise if the kernel does not take the tokens of a table."""
+
+    def fill(self, part: Part) -> None:
+        """Write the values that a part of a block asks for."""
+        raise NotImplementedError
+
+    def block(self, A: Coded, B: Coded) -> np.ndarray:
+        """Compute every pair of distinct sequences once, then spread the values."""
+        rows, to_rows = np.unique(A.ids, return_inverse=True)
+        columns, to_columns = np.unique(B.ids, return_inverse=True)
+        shared = np.intersect1d(rows, columns, assume_unique=True)
+        # Sequences on both sides come first among the columns: the values left of the diagonal of their square are
+        # then known by symmetry.
+        order = np.concatenate([shared, np.setdiff1d(columns, shared, assume_unique=True)])
+        place = np.searchsorted(shared, rows)
+        both = np.isin(rows, shared, assume_unique=True)
+        values = np.zeros((len(rows), len(order)))
+        first = np.where(both, place, 0).astype(np.int64)
+        self.fill(Part(A.table, rows, order, first, np.full(len(rows), len(order), dtype=np.int64), values))
+        if len(shared) > 1:
+            square = np.triu(values[both, : len(shared)])
+            values[both, : len(shared)] = square + np.triu(square, 1).T
+        position = np.empty(len(order), dtype=np.int64)
+        position[np.searchsorted(columns, order)] = np.arange(len(order))
+        return _spread(_spread(values, to_rows, 0), position[to_columns], 1)
+
+    def block_diag(self, A: Coded) -> np.ndarray:
+        """Compute every distinct sequence with itself."""
+        ids, inverse = np.unique(A.ids, return_inverse=True)
+        found = []
+        for start in range(0, len(ids), DIAGONAL):
+            some = ids[start : start + DIAGONAL]
+            table = A.table.part(int(some[0]), int(some[-1]) + 1)
+            some = some - some[0]
+            first = np.arange(len(some), dtype=np.int64)
+            values = np.zeros((len(some), len(some)))
+            self.fill(Part(table, some, some, first, first + 1, values))
+            found.append(values.diagonal())
+        return np.concatenate(found)[inverse]
+
+    def features(self) -> ExplicitMap:
+        """Return the explicit map φ as a transformer that learns its vocabulary from the strings it is fitted on.
+
+        k(x, z) = φ(x)ᵀφ(z) holds whenever x or z is one of these strings; substructures that none of them has are
+        left out.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Spectrum
+        >>> words = Spectrum(2).features().fit(["abab", "bac"])
+        >>> words.transform(["abab", "cab"]).toarray()
+        array([[2., 0., 1.],
+               [1., 0., 0.]])
+        """
+        from mercer.features.strings import string_map
+
+        return string_map(self)
+
+
+class Part:
+    """Which values of a block a kernel is to write: columns from ``first[i]`` to ``last[i]`` of every row i."""
+
+    def __init__(
+        self,
+        table: Table,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        first: np.ndarray,
+        last: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        self.table = table
+        self.rows = rows
+        self.columns = columns
+        self.first = first
+        self.last = last
+        self.out = out
+
+    @property
+    def arguments(self) -> tuple[tuple[np.ndarray, np.ndarray, int], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What every function of the compiled core starts with."""
+        return self.table.native, self.rows, self.columns, self.first, self.last
+
+    def pieces(self, work: float) -> Iterator[Part]:
+        """Yield some rows at a time, so many that |s|·|t| sums to ``work``: in between, Python looks for Ctrl-C."""
+        sizes = self.table.sizes
+        cost = np.cumsum((sizes[self.rows] + 1.0) * (sizes[self.columns].sum() + len(self.columns)))
+        start = 0
+        while start < len(self.rows):
+            before = cost[start - 1] if start else 0.0
+            stop = max(start + 1, int(np.searchsorted(cost, before + work, side="right")))
+            rows = slice(start, stop)
+            yield Part(self.table, self.rows[rows], self.columns, self.first[rows], self.last[rows], self.out[rows])
+            start = stop
+
+
+def _spread(values: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
+    """Return ``values`` at some positions of an axis, without a copy if these are all of them in order."""
+    if len(index) == values.shape[axis] and bool((index == np.arange(len(index))).all()):
+        return values
+    return np.take(values, index, axis=axis)

@@ -1,0 +1,177 @@
+"""Sequences of tokens as numbers: what the kernels on strings turn their objects into, once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from mercer.formula.data import Rows, as_objects, short
+
+from ..categorical import _is_missing as is_missing
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Distinct sequences, shortest first, with their tokens numbered.
+
+    Parameters
+    ----------
+    codes : array of int32
+        The tokens of all sequences, one after the other.
+    starts : array of int64
+        Sequence q has the codes from ``starts[q]`` to ``starts[q + 1]``.
+    tokens : tuple
+        The token that each code stands for.
+    """
+
+    codes: np.ndarray
+    starts: np.ndarray
+    tokens: tuple[Hashable, ...]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The number of tokens of each sequence."""
+        return np.diff(self.starts)
+
+    @property
+    def native(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """The table as the compiled core takes it."""
+        return self.codes, self.starts, len(self.tokens)
+
+    def part(self, first: int, last: int) -> Table:
+        """Return the table of the sequences from ``first`` up to but not including ``last``."""
+        starts = self.starts[first : last + 1]
+        return Table(self.codes[starts[0] : starts[-1]], starts - starts[0], self.tokens)
+
+    def windows(self, ids: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return every window of some sequences: its number in ``ids``, and where it starts in ``codes``."""
+        counts = np.maximum(self.sizes[ids] - span + 1, 0)
+        owners = np.repeat(np.arange(len(ids)), counts)
+        steps = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return owners, self.starts[ids][owners] + steps
+
+
+class Coded:
+    """A collection of sequences, each given by its number in a table; it can be sliced as the evaluation asks."""
+
+    def __init__(self, table: Table, ids: np.ndarray) -> None:
+        self.table = table
+        self.ids = ids
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of sequences."""
+        return (len(self.ids),)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return self.table.codes.nbytes + self.table.starts.nbytes + self.ids.nbytes
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, index: Any) -> Coded:
+        return Coded(self.table, self.ids[index])
+
+
+def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[Coded, Coded]:
+    """Number the tokens of two collections together; equal sequences become one.
+
+    Parameters
+    ----------
+    X, Z : collections of sequences
+        Strings, or sequences of hashable tokens; Z = None means X again.
+    owner : str
+        The kernel to name in messages.
+
+    Examples
+    --------
+    >>> A, B = encode(["abc", "ba", "abc"], ["c"], "k")
+    >>> A.ids, B.ids, A.table.codes, A.table.tokens
+    (array([2, 1, 2]), array([0]), array([2, 1, 0, 0, 1, 2], dtype=int32), ('a', 'b', 'c'))
+    """
+    left = as_objects(X, owner)
+    right = [] if Z is None else as_objects(Z, owner)
+    items = [_tokens(item, i, owner) for side in (left, right) for i, item in enumerate(side)]
+    kinds = {type(item): i for i, item in reversed(list(enumerate(items)))}
+    if len(kinds) > 1:
+        (one, i), (other, j) = sorted(kinds.items(), key=lambda kind: kind[1])[:2]
+        objects = [*left, *right]
+        raise TypeError(
+            f"{owner}: the objects are of mixed types: {short(objects[i])} is {_KINDS[one]}, {short(objects[j])} is "
+            f"{_KINDS[other]}; give all of them as one kind"
+        )
+    known: dict[Any, int] = {}
+    ids = np.array([_number(known, item, i, len(left), owner) for i, item in enumerate(items)], dtype=np.int64)
+    table, places = _table(list(known), owner)
+    ids = places[ids]
+    A = Coded(table, ids[: len(left)])
+    return A, A if Z is None else Coded(table, ids[len(left) :])
+
+
+_KINDS: dict[Any, str] = {str: "a string", bytes: "bytes", tuple: "a sequence of tokens"}
+
+
+def _tokens(item: Any, position: int, owner: str) -> Any:
+    """Return an object as a string, as bytes or as a tuple of tokens."""
+    if isinstance(item, str):
+        return str(item)
+    if isinstance(item, bytes):
+        return bytes(item)
+    if isinstance(item, np.ndarray) and item.ndim == 1:
+        return tuple(item.tolist())
+    if isinstance(item, Sequence):
+        return tuple(item)
+    raise TypeError(
+        f"{owner} compares sequences of tokens: strings, or lists, tuples and arrays of hashable tokens; "
+        f"object {position} is {short(item)}, of type {type(item).__name__}"
+    )
+
+
+def _number(known: dict[Any, int], item: Any, position: int, count: int, owner: str) -> int:
+    """Return the number of a sequence among the distinct ones, a new one if it was not seen before."""
+    try:
+        return known.setdefault(item, len(known))
+    except TypeError:
+        for place, token in enumerate(item):
+            try:
+                hash(token)
+            except TypeError:
+                where = position if position < count else position - count
+                raise TypeError(
+                    f"{owner}: tokens must be hashable, such as strings, numbers or tuples, but token {place} of "
+                    f"object {where} is {short(token)}, of type {type(token).__name__}"
+                ) from None
+        raise
+
+
+def _table(distinct: list[Any], owner: str) -> tuple[Table, np.ndarray]:
+    """Return the table of distinct sequences, and the place of each in it."""
+    sizes = np.array([len(item) for item in distinct], dtype=np.int64)
+    order = np.argsort(sizes, kind="stable")
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    ordered = [distinct[i] for i in order]
+    starts = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.int64)
+    if ordered and isinstance(ordered[0], str):
+        points = np.frombuffer("".join(ordered).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        seen = np.zeros(int(points.max()) + 1 if len(points) else 0, dtype=bool)
+        seen[points] = True
+        codes = (np.cumsum(seen, dtype=np.int32) - np.int32(1))[points]
+        tokens: tuple[Hashable, ...] = tuple(chr(point) for point in np.flatnonzero(seen))
+    else:
+        numbers: dict[Hashable, int] = {}
+        codes = np.array([numbers.setdefault(t, len(numbers)) for t in chain(*ordered)], dtype=np.int32)
+        tokens = tuple(numbers)
+        missing = [token for token in tokens if is_missing(token)]
+        if missing:
+            raise ValueError(
+                f"{owner}: a token is missing ({missing[0]!r}), which equals nothing; drop it, or put a token of its "
+                "own such as '?' there"
+            )
+    return Table(np.ascontiguousarray(codes, dtype=np.int32), starts, tokens), places

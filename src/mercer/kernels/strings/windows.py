@@ -1,0 +1,246 @@
+"""Kernels that count common words: contiguous, with mismatches, or with gaps.
+
+All of them are sums over *masks*.  A mask looks at some positions of a window of tokens, and two windows agree if they
+agree there; the kernel is the weighted number of pairs of windows, one of each sequence, that agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays.threads import default_threads
+from mercer.formula.data import short
+from mercer.formula.parameters import check_integer
+
+from ..theorem import Theorem
+from .base import Part, StringKernel
+from .table import Table
+
+CALL_PAIRS = 5e7  # pairs of sequences, times masks, of one native call and thread: below half a second
+CALL_BYTES = 2**26  # of lists of windows in one native call
+WINDOW_BYTES = 24  # that a window takes in the lists of one mask
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Windows of ``span`` tokens that agree if they agree at the positions ``kept``."""
+
+    span: int
+    kept: tuple[int, ...]
+    weight: float = 1.0
+
+
+class WindowKernel(StringKernel):
+    """A weighted sum over masks of the number of pairs of windows that agree."""
+
+    def masks(self) -> list[Mask]:
+        """Return the masks."""
+        raise NotImplementedError
+
+    def fill(self, part: Part) -> None:
+        """Add up some masks at a time."""
+        from mercer import _native
+
+        masks, threads = self.masks(), default_threads()
+        windows = int(part.table.sizes[part.columns].sum()) + 1
+        pairs = len(part.rows) * len(part.columns)
+        step = max(threads, int(min(CALL_PAIRS * threads // pairs, CALL_BYTES // (WINDOW_BYTES * windows))))
+        for start in range(0, len(masks), step):
+            groups = [(m.span, np.array(m.kept, dtype=np.int64), m.weight) for m in masks[start : start + step]]
+            _native.window_matches(*part.arguments, groups, part.out, threads)
+
+
+class Spectrum(WindowKernel):
+    """The number of common words of some length, each counted as often as it occurs in both.
+
+    k(x, z) = Σ_w #_w(x) #_w(z) over all words w of ``length`` consecutive tokens.  With ``shortest`` shorter words
+    count too: ``Spectrum(3, shortest=1)`` is the bag of all words of one, two and three tokens.  Sequences shorter than
+    every word have no features, so that k is 0.
+
+    Parameters
+    ----------
+    length : int, default=3
+        Tokens of a word.
+    shortest : int, optional
+        Tokens of the shortest words; ``length`` if not given.
+
+    Examples
+    --------
+    Strings are sequences of letters; lists of words are sequences too.
+
+    >>> from mercer.kernels import Spectrum
+    >>> Spectrum(2)(["ababa", "abba"])
+    array([[8., 4.],
+           [4., 3.]])
+    >>> Spectrum(2)([["to", "be", "or", "not"], ["not", "to", "be"]])
+    array([[3., 1.],
+           [1., 2.]])
+    """
+
+    length: int = 3
+    shortest: int | None = None
+
+    def __post_init__(self) -> None:
+        check_integer(self, "length", 1)
+        if self.shortest is not None:
+            check_integer(self, "shortest", 1)
+            if self.shortest > self.length:
+                raise ValueError(
+                    f"Spectrum: shortest must be at most length, got shortest={self.shortest} and length={self.length}"
+                )
+
+    def masks(self) -> list[Mask]:
+        """One for each length."""
+        least = self.length if self.shortest is None else self.shortest
+        return [Mask(size, tuple(range(size))) for size in range(int(least), int(self.length) + 1)]
+
+    def theorem(self) -> Theorem:
+        """Counts of words."""
+        return Theorem(repr(self), "k = φ(x)ᵀφ(z), where φ counts how often each word occurs")
+
+
+class GappedKmer(WindowKernel):
+    """The number of common words with gaps: windows of ``length`` tokens that agree but for ``gaps`` of them.
+
+    k(x, z) = Σ_M Σ_w #_{M,w}(x) #_{M,w}(z), where M chooses ``length − gaps`` of the positions of a window and
+    #_{M,w} counts the windows that spell w there.  Pairs of windows that differ at h positions therefore count
+    C(length − h, gaps − h) times.  Sequences shorter than a window have no features, so that k is 0.
+
+    Parameters
+    ----------
+    length : int, default=6
+        Tokens of a window.
+    gaps : int, default=2
+        How many of them are ignored.
+
+    Examples
+    --------
+    >>> from mercer.kernels import GappedKmer
+    >>> GappedKmer(3, 1)(["abc", "adc"])
+    array([[3., 1.],
+           [1., 3.]])
+    """
+
+    length: int = 6
+    gaps: int = 2
+
+    def __post_init__(self) -> None:
+        check_integer(self, "length", 1)
+        check_integer(self, "gaps", 0)
+        if self.gaps >= self.length:
+            raise ValueError(
+                f"GappedKmer: gaps must be fewer than length, so that something is compared; got gaps={self.gaps} and "
+                f"length={self.length}"
+            )
+
+    def masks(self) -> list[Mask]:
+        """Every choice of positions."""
+        length, gaps = int(self.length), int(self.gaps)
+        return [Mask(length, kept) for kept in combinations(range(length), length - gaps)]
+
+    def theorem(self) -> Theorem:
+        """Counts of words with gaps."""
+        return Theorem(repr(self), "k = φ(x)ᵀφ(z), where φ counts how often each word with gaps occurs")
+
+
+class Mismatch(WindowKernel):
+    """The number of words that are almost common: words with up to some mismatches count as well.
+
+    k(x, z) = Σ_w #_w(x) #_w(z) over all words w of ``length`` tokens of the alphabet, where #_w counts the windows that
+    differ from w at no more than ``mismatches`` positions.  How many words are close to two windows depends only on the
+    number of positions at which the windows differ, so that k is computed as a weighted sum of kernels with gaps, and
+    the cost does not grow with the alphabet.  Sequences shorter than a word have no features, so that k is 0.
+
+    Parameters
+    ----------
+    length : int, default=5
+        Tokens of a word.
+    mismatches : int, default=1
+        How many of them may differ.
+    alphabet : str or collection of tokens, default="ACGT"
+        What words are made of; other tokens are refused.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Mismatch
+    >>> Mismatch(3, 1)(["ACG", "ACT", "TTT"])
+    array([[10.,  4.,  0.],
+           [ 4., 10.,  2.],
+           [ 0.,  2., 10.]])
+    """
+
+    length: int = 5
+    mismatches: int = 1
+    alphabet: Any = "ACGT"
+
+    def __post_init__(self) -> None:
+        check_integer(self, "length", 1)
+        check_integer(self, "mismatches", 0)
+        if self.mismatches >= self.length:
+            raise ValueError(
+                f"Mismatch: mismatches must be fewer than length, because all words are alike otherwise; got "
+                f"mismatches={self.mismatches} and length={self.length}"
+            )
+        try:
+            distinct = len(set(self.alphabet))
+        except TypeError:
+            raise TypeError(
+                f"Mismatch: alphabet must be a string or a collection of hashable tokens, got {self.alphabet!r}"
+            ) from None
+        if distinct == 0 or distinct != len(self.alphabet):
+            raise ValueError(
+                f"Mismatch: alphabet must hold every token once, and at least one; got {short(self.alphabet)}"
+            )
+
+    def check(self, table: Table) -> None:
+        """Raise on tokens that are not in the alphabet."""
+        alphabet = set(self.alphabet)
+        unknown = [token for token in table.tokens if token not in alphabet]
+        if unknown:
+            raise ValueError(
+                f"{self!r}: the token {unknown[0]!r} is not in the alphabet {short(self.alphabet)}; pass "
+                "alphabet=… with every token there may be, or map the objects first, as in k.after(str.upper)"
+            )
+
+    def masks(self) -> list[Mask]:
+        """Every choice of positions, weighted so that pairs of windows count as often as they have common words."""
+        length = int(self.length)
+        weights: dict[int, int] = {}
+        for gaps in range(min(2 * int(self.mismatches), length), -1, -1):
+            counted = sum(weight * comb(length - gaps, more - gaps) for more, weight in weights.items())
+            weights[gaps] = self.close_words(gaps) - counted
+        return [
+            Mask(length, kept, float(weight))
+            for gaps, weight in weights.items()
+            for kept in combinations(range(length), length - gaps)
+        ]
+
+    def close_words(self, differences: int) -> int:
+        """Return the number of words close to both of two windows that differ at some positions.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Mismatch
+        >>> [Mismatch(3, 1).close_words(h) for h in range(4)]
+        [10, 4, 2, 0]
+        """
+        letters, equal = len(self.alphabet), int(self.length) - differences
+        total = 0
+        for changed in range(min(equal, int(self.mismatches)) + 1):  # where the windows agree and the word does not
+            left = int(self.mismatches) - changed
+            outside = comb(equal, changed) * (letters - 1) ** changed
+            for one in range(max(0, differences - left), differences + 1):  # where the word follows the first window
+                for other in range(max(0, differences - left), differences - one + 1):  # and the second
+                    neither = differences - one - other
+                    ways = factorial(differences) // (factorial(one) * factorial(other) * factorial(neither))
+                    total += outside * ways * (letters - 2) ** neither
+        return total
+
+    def theorem(self) -> Theorem:
+        """Counts of almost equal words."""
+        return Theorem(repr(self), "k = φ(x)ᵀφ(z), where φ counts the windows that are close to each word")

@@ -1,0 +1,153 @@
+"""Many trees as a table of their distinct subtrees, and for each tree how often it has which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer.formula.data import Rows, as_objects
+
+from .parse import nodes_of
+
+
+class Merger:
+    """Numbers for distinct subtrees: identical ones get one number, children smaller ones than their parents."""
+
+    def __init__(self) -> None:
+        self.labels: dict[Any, int] = {}
+        self.numbers: dict[tuple[int, ...], int] = {}  # number of the label and numbers of the children → number
+
+    def add(self, tree: Any) -> list[int]:
+        """Return the number of the subtree at every node, the root's last."""
+        found: list[int] = []
+        stack: list[int] = []
+        for label, children in nodes_of(tree):
+            first = len(stack) - children
+            key = (self.labels.setdefault(label, len(self.labels)), *stack[first:])
+            number = self.numbers.setdefault(key, len(self.numbers))
+            del stack[first:]
+            stack.append(number)
+            found.append(number)
+        return found
+
+    def counts(self, X: Rows, owner: str) -> sparse.csr_array:
+        """Return how often each tree has each subtree, with as many columns as there are subtrees so far."""
+        known: dict[str, list[int]] = {}
+        rows = []
+        for position, tree in enumerate(as_objects(X, owner)):
+            text = tree if isinstance(tree, str) else None
+            if text is not None and text in known:
+                rows.append(known[text])
+                continue
+            try:
+                rows.append(self.add(tree))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{owner}: object {position}: {error}") from None
+            if text is not None:
+                known[text] = rows[-1]
+        ends = np.cumsum([0, *map(len, rows)])
+        entries = np.fromiter((number for row in rows for number in row), dtype=np.int64, count=int(ends[-1]))
+        counts = sparse.csr_array((np.ones(len(entries)), entries, ends), shape=(len(rows), len(self.numbers)))
+        counts.sum_duplicates()
+        return counts
+
+    def forests(self, X: Rows, Z: Rows, owner: str, *, by_label: bool) -> tuple[Forest, Forest]:
+        """Return both collections over one table of subtrees; they are one object if X is Z."""
+        left = self.counts(X, owner)
+        right = left if Z is X else self.counts(Z, owner)
+        table = self.table(by_label=by_label)
+        for side in (left, right):
+            side.resize(side.shape[0], len(self.numbers))
+        A = Forest(table, left)
+        return A, A if Z is X else Forest(table, right)
+
+    def table(self, *, by_label: bool) -> Table:
+        """Return children and groups of all subtrees."""
+        keys = list(self.numbers)
+        ends = np.cumsum([0, *(len(key) - 1 for key in keys)])
+        child = np.fromiter((c for key in keys for c in key[1:]), dtype=np.int64, count=int(ends[-1]))
+        if by_label:
+            return Table(ends, child, np.array([key[0] for key in keys], dtype=np.int64))
+        productions: dict[tuple[int, ...], int] = {}
+        group = [productions.setdefault((key[0], *(keys[c][0] for c in key[1:])), len(productions)) for key in keys]
+        return Table(ends, child, np.array(group, dtype=np.int64))
+
+    def inner_nodes(self) -> np.ndarray:
+        """Return how many nodes with children each subtree has."""
+        sizes: list[int] = []
+        for key in self.numbers:
+            sizes.append(sum(sizes[c] for c in key[1:]) + (len(key) > 1))
+        return np.array(sizes, dtype=np.int64)
+
+    def texts(self) -> list[str]:
+        """Return every subtree as an s-expression."""
+        labels = [str(label) for label in self.labels]
+        texts: list[str] = []
+        for key in self.numbers:
+            inside = " ".join([labels[key[0]], *(texts[c] for c in key[1:])])
+            texts.append(f"({inside})" if len(key) > 1 else inside)
+        return texts
+
+
+@dataclass(frozen=True)
+class Table:
+    """Distinct subtrees, children before their parents.
+
+    Parameters
+    ----------
+    start : array of shape (n + 1,)
+        Where the children of each subtree start.
+    child : array
+        The children, as numbers of subtrees.
+    group : array of shape (n,)
+        Number of the production or the label at the root; subtrees of different groups have no fragment in common.
+    """
+
+    start: np.ndarray
+    child: np.ndarray
+    group: np.ndarray
+
+
+class Forest:
+    """Trees of a collection, as rows of counts over a table of subtrees.
+
+    Parameters
+    ----------
+    table : Table
+        The distinct subtrees.
+    counts : csr_array of shape (trees, subtrees)
+        How often each tree has each subtree.
+    """
+
+    def __init__(self, table: Table, counts: sparse.csr_array) -> None:
+        self.table = table
+        self.counts = counts
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of trees and of subtrees."""
+        return int(self.counts.shape[0]), int(self.counts.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        held: Sequence[np.ndarray] = (
+            self.counts.data, self.counts.indices, self.counts.indptr, self.table.start, self.table.child,
+            self.table.group,
+        )  # fmt: skip
+        return sum(array.nbytes for array in held)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: slice | np.ndarray) -> Forest:
+        return Forest(self.table, self.counts[index])
+
+    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return starts, subtrees and counts of the trees, as the compiled core takes them."""
+        counts = self.counts
+        return counts.indptr.astype(np.int64), counts.indices.astype(np.int64), counts.data

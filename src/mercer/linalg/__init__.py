@@ -1,0 +1,1 @@
+"""Linear algebra: each algorithm once."""

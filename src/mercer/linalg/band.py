@@ -1,0 +1,156 @@
+"""An orthogonal similarity that makes a symmetric matrix banded, nearly all of it in products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+TOGETHER = 256  # reflections that are applied to Q at once
+KEPT = 4  # panels that the rest of a matrix is worked on in its place, before it is moved together
+
+Reflections = tuple[np.ndarray, np.ndarray]  # V and T of I − VTVᵀ
+
+
+def band_form(K: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return B and Q of K = QBQᵀ, where B has ``width`` diagonals on each side.
+
+    A panel of columns is brought to its form by a QR decomposition of what lies below the band; its reflections
+    H = I − VTVᵀ turn the rest A into HᵀAH = A − VXᵀ − XVᵀ with X = W − ½VTᵀVᵀW and W = AVT.  That is 4n³/3 operations
+    for B and as many for Q, like a tridiagonal form, but in products of matrices and not of matrices and vectors.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        A symmetric matrix.  If it is in Fortran order, Q takes its place.
+    width : int
+        How many diagonals, at least 1.
+
+    Returns
+    -------
+    B : array of shape (width + 1, n)
+        LAPACK's storage of the lower band: B[i − j, j] is the entry (i, j).
+    Q : array of shape (n, n)
+        In Fortran order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linalg.band import band_form
+    >>> K = 1.0 / (1.0 + np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))))
+    >>> B, Q = band_form(K.copy(), 1)
+    >>> T = np.diag(B[0]) + np.diag(B[1, :-1], 1) + np.diag(B[1, :-1], -1)
+    >>> bool(np.abs(Q @ T @ Q.T - K).max() < 1e-14)
+    True
+    """
+    n = len(K)
+    A = np.asfortranarray(K)
+    B = np.zeros((width + 1, n), order="F")
+    reflections = []
+    for start, columns, found in _panels(A, width):
+        for i in range(columns.shape[1]):
+            entries = columns[i : i + width + 1, i]
+            B[: len(entries), start + i] = entries
+        if found is not None:
+            reflections.append(found)
+    return B, _rotation(reflections, A)
+
+
+def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflections | None]]:
+    """Give the first column, the columns from their diagonal on, and the reflections of each panel; the rest at last.
+
+    All products are of one BLAS library, SciPy's: threads of two would keep each other waiting.
+    """
+    from scipy.linalg import blas
+
+    n = len(A)
+    origin = 0  # the entry (0, 0) of what A becomes is the entry (origin, origin) of the matrix
+    for start in range(0, n, width):
+        below, at = start + width, start - origin
+        if n - below < 2:  # nothing lies below the band any more
+            yield start, np.array(A[at:, at:]), None
+            return
+        columns = np.array(A[at:, at : at + width], order="F")
+        columns[width:], V, T = _reduced(columns[width:])
+        yield start, columns, (V, T)
+        if below - origin >= KEPT * width:
+            A, origin = _rest(A, below - origin), below
+        at = below - origin
+        padded = np.zeros((len(A), V.shape[1]), order="F")
+        padded[at:] = V
+        W = blas.dsymm(1.0, A, blas.dgemm(1.0, padded, T), lower=1)
+        W[:at] = 0.0
+        inner = blas.dgemm(1.0, T, blas.dgemm(1.0, padded, W, trans_a=1), trans_a=1)
+        X = blas.dgemm(-0.5, padded, inner, 1.0, W, overwrite_c=1)
+        A = blas.dsyr2k(-1.0, padded, X, beta=1.0, c=A, lower=1, overwrite_c=1)
+
+
+def _reduced(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return R over zeros, and V and T of the reflections I − VTVᵀ that make it of a panel."""
+    from scipy.linalg import blas, lapack
+
+    found, tau, _, _ = lapack.dgeqrf(panel)
+    R = np.zeros_like(panel)
+    R[: len(tau)] = np.triu(found[: len(tau)])
+    V = np.asfortranarray(np.tril(found[:, : len(tau)], -1))
+    np.fill_diagonal(V, 1.0)
+    V[:, tau == 0] = 0.0  # nothing to reflect
+    # The inverse of T is the upper triangle of VᵀV with 1 / τ on its diagonal.
+    inverse = np.triu(blas.dgemm(1.0, V, V, trans_a=1), 1)
+    np.fill_diagonal(inverse, 1.0 / np.where(tau == 0, 1.0, tau))
+    return R, V, np.asfortranarray(lapack.dtrtri(inverse)[0])
+
+
+def _rest(A: np.ndarray, start: int) -> np.ndarray:
+    """Move what is left of a lower triangle from a diagonal entry on to the beginning of its memory."""
+    size = len(A) - start
+    memory = A.reshape(-1, order="F")
+    for j in range(size):
+        memory[j * size + j : (j + 1) * size] = A[start + j :, start + j]
+    return memory[: size * size].reshape(size, size, order="F")
+
+
+def _rotation(reflections: list[Reflections], Q: np.ndarray) -> np.ndarray:
+    """Write the product of all reflections, which are used up, to a matrix, from the last and smallest on."""
+    from scipy.linalg import blas
+
+    memory, n = Q.reshape(-1, order="F"), len(Q)
+    Q = Q[:0, :0]
+    while reflections:
+        V, T = reflections.pop()
+        while reflections and len(T) < TOGETHER:
+            V, T = _joined(reflections.pop(), (V, T))
+        Q = _bordered(memory, Q, len(V))
+        image = blas.dgemm(1.0, blas.dgemm(1.0, V, T, trans_b=1), Q, trans_a=1)
+        Q = blas.dgemm(-1.0, V, image, 1.0, Q, overwrite_c=1)
+    return _bordered(memory, Q, n)
+
+
+def _joined(first: Reflections, second: Reflections) -> Reflections:
+    """Return V and T of one product, the second of which is of fewer coordinates, the last ones."""
+    from scipy.linalg import blas
+
+    (V, T), (U, S) = first, second
+    wide = len(T) + len(S)
+    both, triangle = np.zeros((len(V), wide), order="F"), np.zeros((wide, wide), order="F")
+    both[:, : len(T)] = V
+    both[len(V) - len(U) :, len(T) :] = U
+    triangle[: len(T), : len(T)] = T
+    triangle[len(T) :, len(T) :] = S
+    across = blas.dgemm(1.0, both[:, : len(T)], both[:, len(T) :], trans_a=1)
+    triangle[: len(T), len(T) :] = blas.dgemm(-1.0, blas.dgemm(1.0, T, across), S)
+    return both, triangle
+
+
+def _bordered(memory: np.ndarray, Q: np.ndarray, size: int) -> np.ndarray:
+    """Turn a matrix at the beginning of some memory into one of more coordinates that leaves the first as they are."""
+    more = size - len(Q)
+    out = memory[: size * size].reshape(size, size, order="F")
+    if more == 0:
+        return out
+    for j in range(len(Q) - 1, -1, -1):  # from the last on: no column is overwritten before it is moved
+        out[more:, more + j] = Q[:, j]
+        out[:more, more + j] = 0.0
+    out[:, :more] = 0.0
+    np.fill_diagonal(out[:more, :more], 1.0)
+    return out

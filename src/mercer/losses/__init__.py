@@ -1,0 +1,1 @@
+"""Losses: what a wrong value costs."""

@@ -1,1 +1,0 @@
-"""Solvers on a torch device: what differs from those on the host, which call it when a problem has a device."""

@@ -1,0 +1,1 @@
+"""The dual problems of support vector machines, and sequential minimal optimisation."""

@@ -1,0 +1,1 @@
+"""Machines on a torch device, many at a time."""

@@ -1,0 +1,1 @@
+"""Nearest neighbours in the space of a kernel."""

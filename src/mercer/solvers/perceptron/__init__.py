@@ -1,0 +1,1 @@
+"""The perceptron in the space of a kernel."""

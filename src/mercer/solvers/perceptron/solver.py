@@ -1,0 +1,299 @@
+"""The perceptron in the space of a kernel.
+
+It goes through the points, and changes its function only where it is wrong: for two classes, y = ±1, by y k(x, ·)
+where y f(x) ≤ 0; for more, by +k(x, ·) for the true class and −k(x, ·) for the best of the others where the true class
+is not ahead of all others.  A value of 0, or a tie, is a mistake.  An intercept is the kernel k + 1 in place of k.
+
+Novikoff: if some function of norm 1 has every point on its right side by at least γ, there are at most (R/γ)² mistakes,
+with R² the largest k(x, x); for more than two classes R² is twice that, since a mistake changes two functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from mercer import _native
+from mercer.arrays.threads import default_threads
+from mercer.formula.data import Rows, concatenate, length, pick, take
+from mercer.gram import Gram
+from mercer.kernels import Kernel
+
+from ..plan import SINGLE, Plan
+from ..products import width
+from .walks import PoolWalk, Slate, Sweep, Walk, margins
+
+BLOCK = 512  # points between two products: fewer cost calls, more cost kernel values inside the blocks
+DENSE_BYTES = 2**25  # of kernel values that are kept for all epochs rather than computed again
+SHARE = 0.1  # of points that are mistakes in an epoch, typically
+
+Way = Literal["auto", "dense", "pool", "sweep"]
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """Every mistake made, in order.
+
+    Parameters
+    ----------
+    vector : int array
+        Position of the point among the vectors kept.
+    label, wrong : int array
+        Its class, and the one taken instead.
+    step : array
+        By how much the functions changed.
+    time : int array
+        How many points had been seen by then, with this one.
+    """
+
+    vector: np.ndarray
+    label: np.ndarray
+    wrong: np.ndarray
+    step: np.ndarray
+    time: np.ndarray
+
+    def and_then(self, *later: np.ndarray) -> Mistakes:
+        """Return these mistakes followed by others, given as the fields in order."""
+        mine = (self.vector, self.label, self.wrong, self.step, self.time)
+        return Mistakes(*(np.concatenate(both) for both in zip(mine, later, strict=True)))
+
+
+def no_mistakes() -> Mistakes:
+    """Return the mistakes of a perceptron that has seen nothing."""
+    none = np.zeros(0, dtype=np.int64)
+    return Mistakes(none, none, none, np.zeros(0), none)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a perceptron keeps of all it has seen; nothing, if only the number q of functions is given.
+
+    Parameters
+    ----------
+    outputs : int
+        How many functions: 1 for two classes, otherwise as many as classes.
+    vectors : collection of S objects, optional
+        The vectors kept.
+    coef, moment : array of shape (S, q)
+        Their coefficients; and the sums of the steps that led there, times the time of each.
+    entered : int array of shape (S,)
+        When each came in.
+    seen : int
+        How many points have been seen.
+    log : Mistakes
+        All mistakes, unless vectors have left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> from mercer.solvers.perceptron.solver import Kept, Perceptron
+    >>> X, label = np.array([[1.0], [-1.0], [2.0]]), np.array([1, 0, 1])
+    >>> found = Perceptron(Linear(), fit_intercept=False).learn(Kept(1), X, label, np.ones(3))
+    >>> found.kept.coef, found.kept.average(), found.mistakes
+    (array([[1.]]), array([[1.]]), [1])
+    """
+
+    outputs: int
+    vectors: Rows = None
+    coef: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))
+    moment: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))
+    entered: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    seen: int = 0
+    log: Mistakes = field(default_factory=no_mistakes)
+
+    def average(self) -> np.ndarray:
+        """Return the mean of the coefficients after each point seen: a step at time t is in T − t + 1 of T of them."""
+        return ((self.seen + 1) * self.coef - self.moment) / self.seen
+
+    def votes(self, values: np.ndarray, bias: float) -> np.ndarray:
+        """Return the share of all times at which the functions voted so, from the kernel to all vectors, shape (m, S).
+
+        Two classes have one column, votes for the second less votes for the first, where a value of 0 is no vote.
+        More have one column each, and of equal values the first counts.
+        """
+        log = self.log
+        survival = np.diff(log.time, append=self.seen + 1).astype(np.float64)
+        votes = np.zeros((len(values), self.outputs))
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        _native.perceptron_votes(values, log.vector, log.label, log.wrong, log.step, survival, bias, votes)
+        return votes / self.seen
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What one call has led to.
+
+    Parameters
+    ----------
+    kept : Kept
+        What is kept now.
+    mistakes : list of int
+        The mistakes of each epoch.
+    converged : bool
+        Whether the last epoch made none.
+    radius : float
+        The largest norm R of a step.
+    margin : float
+        The smallest margin γ of a point under the function found, divided by its norm; 0 where it is not known, because
+        there are mistakes left or points that came before.
+    plan : Plan
+        How the work was arranged, and why.
+    """
+
+    kept: Kept
+    mistakes: list[int]
+    converged: bool
+    radius: float
+    margin: float
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """The algorithm, and how its work is arranged: the result is the same to rounding.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    fit_intercept : bool, default=True
+        Whether to use k + 1.
+    budget : int, optional
+        The most vectors to keep.
+    forget : {"oldest", "smallest"}, default="oldest"
+        Which vector leaves when there are more.
+    memory : int
+        Budget in bytes.
+    way : {"auto", "dense", "pool", "sweep"}, default="auto"
+        Kernel values between all points stored; blocks of points against the vectors kept; or values of all points
+        kept up to date, which cannot be with a budget.
+    block : int
+        How many points there are in a block.
+    """
+
+    kernel: Kernel
+    fit_intercept: bool = True
+    budget: int | None = None
+    forget: Literal["oldest", "smallest"] = "oldest"
+    memory: int = 2**30
+    way: Way = "auto"
+    block: int = BLOCK
+
+    def plan(self, before: Kept, X: Rows, max_iter: int) -> Plan:
+        """Return the way to arrange the work, and why."""
+        if self.way == "sweep" and self.budget is not None:
+            raise ValueError("a sweep cannot let vectors leave; use way='pool', or no budget")
+        old, m = len(before.coef), length(X)
+        most = old + m if self.budget is None else min(self.budget, old + m)
+        native = Gram(self.kernel, take(X, 0, 1)).backend_name == "native"
+        dense = 8.0 * (old + m) * m
+        limit = DENSE_BYTES if native or max_iter == 1 else math.inf
+        entries = {
+            "dense": float(old + m) * m,
+            "pool": float(max_iter) * m * (most + self.block),
+            "sweep": float(m) * (old + max_iter * (SHARE * m + self.block)),
+        }
+        way, reason = self.way, "it was asked for"
+        if way == "auto" and dense <= min(limit, self.memory / 2):
+            way, reason = "dense", f"the kernel between all {m} points and the vectors kept is small"
+        elif way == "auto" and self.budget is not None:
+            way, reason = "pool", f"of at most {self.budget} vectors any may leave"
+        elif way == "auto" and not native and max_iter == 1:
+            way, reason = "pool", "the kernel is slow, and one pass needs its values between points and vectors once"
+        elif way == "auto":
+            way, reason = "sweep", "the values of all points can be kept up to date, one row for each mistake"
+        flops = entries[way] * (2.0 * width(X) + 20.0)
+        block = self._block(most, m)
+        needed = {"dense": dense, "pool": 8.0 * (most + block) * block, "sweep": 12.0 * block * block + 16.0 * m}[way]
+        return Plan(way, reason, int(needed), flops, flops / (SINGLE * default_threads()))
+
+    def learn(
+        self,
+        before: Kept,
+        X: Rows,
+        label: np.ndarray,
+        weight: np.ndarray,
+        max_iter: int = 1,
+        order: Callable[[], np.ndarray] | None = None,
+    ) -> Learnt:
+        """Go through the points until an epoch makes no mistake, or ``max_iter`` times.
+
+        Parameters
+        ----------
+        before : Kept
+            What is kept of points that came before.
+        X : collection of m objects
+            The points.
+        label : int array of shape (m,)
+            Their classes: 0 and 1 for one function, otherwise positions among the functions.
+        weight : array of shape (m,)
+            The positive step that a mistake makes at each.
+        max_iter : int, default=1
+            The most epochs.
+        order : callable, optional
+            Gives the order of the points in the next epoch; as they come if not given.
+        """
+        m, q, old = length(X), before.outputs, len(before.coef)
+        slate = self._slate(before, X, label, weight)
+        diagonal = self.kernel.diag(X)
+        plan = self.plan(before, X, max_iter)
+        walk = self._walk(slate, plan.solver, diagonal)
+        mistakes: list[int] = []
+        log, converged, clock = before.log, False, before.seen
+        while len(mistakes) < max_iter and not converged:
+            visits = np.arange(m) if order is None else order()
+            wrong = walk.epoch(visits, clock)
+            times = np.flatnonzero(wrong[visits] >= 0)
+            at = visits[times]
+            log = log.and_then(old + at, label[at], wrong[at], weight[at], clock + times + 1)
+            mistakes.append(len(at))
+            clock += m
+            converged = len(at) == 0 and walk.confirm()
+        radius = float(np.sqrt((1 if q == 1 else 2) * (weight**2 * (diagonal + slate.bias)).max().clip(0.0)))
+        margin = self._margin(slate, walk.scores) if converged and old == 0 else 0.0
+        return Learnt(self._result(slate, log, clock), mistakes, converged, radius, margin, plan)
+
+    def _slate(self, before: Kept, X: Rows, label: np.ndarray, weight: np.ndarray) -> Slate:
+        m, q, old = length(X), before.outputs, len(before.coef)
+        vectors = concatenate(before.vectors, X) if old else X
+        none = np.zeros((m, q))
+        return Slate(
+            self.kernel, vectors, old, np.ascontiguousarray(label, dtype=np.int64),
+            np.ascontiguousarray(weight, dtype=np.float64), np.concatenate([before.coef.reshape(old, q), none]),
+            np.concatenate([before.moment.reshape(old, q), none]),
+            np.concatenate([before.entered, np.full(m, -1, dtype=np.int64)]), float(self.fit_intercept),
+            self.budget or 0, self.forget == "smallest", self.memory,
+        )  # fmt: skip
+
+    def _walk(self, slate: Slate, way: str, diagonal: np.ndarray) -> Walk:
+        m = len(slate.label)
+        if way == "sweep":
+            return Sweep(slate, self._block(0, m), diagonal)
+        most = len(slate.coef) if self.budget is None else min(self.budget, len(slate.coef))
+        return PoolWalk(slate, m if way == "dense" else self._block(most, m))
+
+    def _block(self, most: int, m: int) -> int:
+        """Return how many points fit in a block with so many vectors, within a quarter of the memory."""
+        entries = self.memory / 4 / 8
+        return max(1, min(self.block, m, int(math.sqrt(entries + (most / 2) ** 2) - most / 2)))
+
+    def _margin(self, slate: Slate, scores: np.ndarray) -> float:
+        # ‖f‖² = cᵀKc, and Kc is there: the values at the points.
+        norm = math.sqrt(max(float(np.sum(slate.coef * scores)), 0.0))
+        least = float((slate.weight * margins(scores, slate.label)).min())
+        return least / norm if norm > 0 else 0.0
+
+    def _result(self, slate: Slate, log: Mistakes, seen: int) -> Kept:
+        kept = slate.kept
+        if self.budget is not None:
+            log = no_mistakes()
+        log = Mistakes(np.searchsorted(kept, log.vector), log.label, log.wrong, log.step, log.time)
+        return Kept(
+            slate.coef.shape[1], pick(slate.vectors, kept), slate.coef[kept], slate.moment[kept], slate.entered[kept],
+            seen, log,
+        )  # fmt: skip

@@ -1,0 +1,252 @@
+"""One epoch of the perceptron, exactly as if point came after point, with as few kernel values as possible.
+
+What a point needs is the value of the function so far.  A pool walk takes a block of points at a time and computes the
+kernel between them and every vector kept, so that vectors may leave.  A sweep keeps the values of all points up to
+date instead: each mistake costs one row of the Gram matrix, however many vectors there are.  It is told to points that
+come soon at once, and to all others together with more mistakes.  Inside a block both leave the strictly sequential
+part to a native loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from mercer import _native
+from mercer.formula.data import Rows, length, pick
+from mercer.gram import Gram
+from mercer.kernels import Kernel
+
+GROUP = 8  # blocks after which mistakes are told to all points: many rows at a time are faster than few
+SAFE = 1e30  # size of kernel values up to which sums of them are safe in float32
+
+
+@dataclass
+class Slate:
+    """Points to learn from, and the coefficients of all vectors there are: those kept before, and these points.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    vectors : collection of S + m objects
+        The vectors.
+    first : int
+        How many vectors, S, come before the points.
+    label : int array of shape (m,)
+        The class of each point.
+    weight : array of shape (m,)
+        The step that a mistake there makes.
+    coef : array of shape (S + m, q)
+        Coefficients of the q functions.
+    moment : array of shape (S + m, q)
+        The sum over the steps of each coefficient, times the time they were made.
+    entered : int array of shape (S + m,)
+        When a vector came in, −1 for those that are not kept.
+    bias : float
+        What is added to the kernel: 1 with an intercept and otherwise 0.
+    budget : int
+        The most vectors, 0 for any number.
+    smallest : bool
+        Whether the smallest instead of the oldest leaves.
+    memory : int
+        Budget in bytes.
+    """
+
+    kernel: Kernel
+    vectors: Rows
+    first: int
+    label: np.ndarray
+    weight: np.ndarray
+    coef: np.ndarray
+    moment: np.ndarray
+    entered: np.ndarray
+    bias: float
+    budget: int
+    smallest: bool
+    memory: int
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Positions of the vectors kept."""
+        return np.flatnonzero(self.entered >= 0)
+
+    def values(self, points: Rows) -> np.ndarray:
+        """Return the functions at some points, of shape (len(points), q), in float64."""
+        kept = self.kept
+        if len(kept) == 0:
+            return np.zeros((length(points), self.coef.shape[1]))
+        coef = self.coef[kept]
+        gram = Gram(self.kernel, points, pick(self.vectors, kept), memory=self.memory, dtype=np.float64)
+        return gram @ coef + self.bias * coef.sum(axis=0)
+
+    def visit(
+        self, K: np.ndarray, pool: np.ndarray, points: np.ndarray, order: np.ndarray, scores: np.ndarray, clock: int
+    ) -> np.ndarray:
+        """Go through some points in order; return for each the class taken instead of its own, or −1.
+
+        K is between the vectors of a pool and the points, and ``scores`` holds their values, one row a function.
+        """
+        coef, moment, entered = self.coef[pool], self.moment[pool], self.entered[pool]
+        wrong = np.full(len(points), -1, dtype=np.int64)
+        place = np.searchsorted(pool, self.first + points)
+        _native.perceptron(
+            K, order, place, self.label[points], self.weight[points], scores, coef, moment, entered, wrong, clock,
+            self.bias, self.budget, self.smallest,
+        )  # fmt: skip
+        self.coef[pool], self.moment[pool], self.entered[pool] = coef, moment, entered
+        return wrong
+
+
+class Walk(Protocol):
+    """A way to go through all points once."""
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Values at the points, of shape (m, q), up to date after an epoch without mistakes."""
+
+    def epoch(self, order: np.ndarray, clock: int) -> np.ndarray:
+        """Visit all points in an order; return for each the class that was taken instead of the right one, or −1."""
+
+    def confirm(self) -> bool:
+        """Whether an epoch without mistakes stands when the values are computed anew in float64."""
+
+
+class PoolWalk:
+    """Blocks of points against all vectors kept; a single block's kernel values serve every epoch."""
+
+    def __init__(self, slate: Slate, block: int) -> None:
+        self.slate, self.block = slate, block
+        self.scores = np.zeros((len(slate.label), slate.coef.shape[1]))
+        self._whole: np.ndarray | None = None
+
+    def epoch(self, order: np.ndarray, clock: int) -> np.ndarray:
+        """Visit all points in an order."""
+        wrong = np.empty(len(order), dtype=np.int64)
+        for start in range(0, len(order), self.block):
+            part = order[start : start + self.block]
+            if len(part) == len(order):
+                points, visits, pool = np.arange(len(part)), part, np.arange(len(self.slate.coef))
+            else:
+                points, visits = part, np.arange(len(part))
+                pool = np.union1d(self.slate.kept, self.slate.first + part)
+            K = self._kernel(pool, points)
+            coef = self.slate.coef[pool]
+            scores = coef.T @ K + self.slate.bias * coef.sum(axis=0)[:, None]
+            self.scores[points] = scores.T
+            wrong[points] = self.slate.visit(K, pool, points, visits, scores, clock + start)
+        return wrong
+
+    def confirm(self) -> bool:
+        """Values are in float64 already."""
+        return True
+
+    def _kernel(self, pool: np.ndarray, points: np.ndarray) -> np.ndarray:
+        if self._whole is not None:
+            return self._whole
+        slate = self.slate
+        whole = len(points) == len(slate.label)
+        rows = slate.vectors if whole else pick(slate.vectors, pool)
+        same = len(pool) == len(points)  # then nothing is in the pool but the points, and each pair is computed once
+        columns = None if whole and same else pick(slate.vectors, slate.first + points)
+        K = Gram(slate.kernel, rows, columns, memory=slate.memory, dtype=np.float64).dense()
+        if whole:
+            self._whole = K
+        return K
+
+
+class Sweep:
+    """The values of all points kept up to date, with kernel values in float32 where they are not too large."""
+
+    def __init__(self, slate: Slate, block: int, diagonal: np.ndarray) -> None:
+        self.slate, self.block = slate, block
+        self._points = slate.vectors
+        if slate.first:
+            self._points = pick(slate.vectors, np.arange(slate.first, len(slate.coef)))
+        # One row for each function, since rows of the Gram matrix are added to vectors.
+        self._values = np.ascontiguousarray(slate.values(self._points).T)
+        self._gram = self._matrix(np.float32 if np.abs(diagonal).max() < SAFE else np.float64)
+        self._spare = np.empty((0, 0))
+
+    @property
+    def scores(self) -> np.ndarray:
+        """The values of all points, of shape (m, q)."""
+        return self._values.T
+
+    def epoch(self, order: np.ndarray, clock: int) -> np.ndarray:
+        """Visit all points in an order."""
+        wrong = np.empty(len(order), dtype=np.int64)
+        for start in range(0, len(order), GROUP * self.block):
+            group, visits = _sorted(order[start : start + GROUP * self.block])
+            before = self.slate.coef[self.slate.first + group]
+            wrong[group] = self._visit(group, visits, clock + start)
+            self._add(self._gram, group, before, group, self._values)
+        return wrong
+
+    def confirm(self) -> bool:
+        """Compute the values in float64, and go on with them if they are not all on the right side."""
+        if self._gram.dtype == np.float64:
+            return True
+        self._values = np.ascontiguousarray(self.slate.values(self._points).T)
+        if (margins(self.scores, self.slate.label) > 0).all():
+            return True
+        self._gram = self._matrix(np.float64)
+        return False
+
+    def _visit(self, group: np.ndarray, visits: np.ndarray, clock: int) -> np.ndarray:
+        """Visit a group of points, block by block, with only their own values kept up to date."""
+        slate, wrong = self.slate, np.empty(len(group), dtype=np.int64)
+        near, values = self._gram.part(group), np.ascontiguousarray(self._values[:, group])
+        for start in range(0, len(group), self.block):
+            block, inside = _sorted(visits[start : start + self.block])
+            points = group[block]
+            before = slate.coef[slate.first + points]
+            K = near.part(block).dense(out=self._inside(len(block)))
+            local = np.ascontiguousarray(values[:, block])
+            wrong[block] = slate.visit(K, slate.first + points, points, inside, local, clock + start)
+            self._add(near, points, before, block, values)
+        return wrong
+
+    def _add(self, gram: Gram, points: np.ndarray, before: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+        """Add to values what has changed at some points, which are some rows of a Gram matrix."""
+        steps = self.slate.coef[self.slate.first + points] - before
+        for value, step in zip(values, steps.T, strict=True):
+            changed = np.flatnonzero(step)
+            if len(changed):
+                gram.add_rows(rows[changed], step[changed], value)
+                value += self.slate.bias * step.sum()
+
+    def _inside(self, size: int) -> np.ndarray:
+        """Return a matrix for the kernel inside a block, always the same one, because fresh memory takes time."""
+        if self._spare.shape[0] != size or self._spare.dtype != self._gram.dtype:
+            self._spare = np.empty((size, size), dtype=self._gram.dtype)
+        return self._spare
+
+    def _matrix(self, dtype: Any) -> Gram:
+        return Gram(self.slate.kernel, self._points, memory=self.slate.memory, dtype=dtype)
+
+
+def _sorted(order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions in increasing order, and the order in terms of those."""
+    positions = np.sort(order)
+    return positions, np.searchsorted(positions, order)
+
+
+def margins(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Return by how much each true class is ahead of the best of the others, or ±f for one function and two classes.
+
+    Examples
+    --------
+    >>> margins(np.array([[2.0], [3.0]]), np.array([1, 0]))
+    array([ 2., -3.])
+    >>> margins(np.array([[2.0, 5.0, 4.0]]), np.array([1]))
+    array([1.])
+    """
+    if scores.shape[1] == 1:
+        return np.where(label == 1, scores[:, 0], -scores[:, 0])
+    rows = np.arange(len(label))
+    others = np.array(scores)
+    others[rows, label] = -np.inf
+    return np.asarray(scores[rows, label] - others.max(axis=1))

@@ -1,0 +1,1 @@
+"""Ridge on a torch device."""

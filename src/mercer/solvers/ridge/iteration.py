@@ -1,0 +1,206 @@
+"""The recurrence of conjugate gradients for several right-hand sides, each with its own penalty."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays.columns import dots, like, norms, ones, sums, units, zeros
+from mercer.linalg.directions import Directions
+
+from ..evidence import is_converged
+from ..products import Products
+from ..residuals import gap_ratios, product_rounding, target_spread
+from .preconditioner import Preconditioner
+
+DROP = 1e-3  # by which the updated residual falls before it is compared with the true one
+STALLS = 3  # certificates without progress before rounding is blamed
+
+
+class Iteration:
+    """Solve (K + α_j W⁻¹) c_j = y_j − b_j for all columns j; one product with all unfinished columns is one step.
+
+    A column rests when its updated residual says that it is done, or has fallen so far that float32 kernel values may
+    no longer be trusted.  When all rest, :meth:`certify` recomputes the residuals in float64 and puts them in place of
+    the updated ones, keeping the search directions, which forgive the exchange.
+    With an intercept all of this happens in the subspace 1ᵀc = 0, with the preconditioner projected onto it.
+    Norms of residuals are those of W, by which errors count, and each y is brought near 1, so that no square leaves the
+    range of numbers.
+    """
+
+    def __init__(
+        self,
+        products: Products,
+        preconditioner: Preconditioner,
+        y: Any,
+        noise: Any,
+        alpha: np.ndarray,
+        fit_intercept: bool,
+        tolerance: float,
+    ) -> None:
+        self._unit = units(y)
+        y = y / like(y, self._unit)
+        self._K, self._P, self._y, self._noise = products, preconditioner, y, noise[:, None]
+        self._weights = noise.min() / self._noise
+        self._roots = self._noise**-0.5
+        self._diagonal = abs(products.place(products.gram.diag()))[:, None]
+        self.alpha, self._centred, self._tolerance = alpha, fit_intercept, tolerance
+        self._coef = zeros(y)
+        self._intercept = self._level(y)
+        self.n_iter = self.since_start = 0
+        self.indefinite = self.stalled = False
+        self._R = self._centre(y + 0.0)
+        # A residual that is only rounding of y, as that of constant targets, is as good as none.
+        self._floor = 8 * np.finfo(np.float64).eps * self._norms(y)
+        self._true = self._norms(self._R)
+        self._updated = self._true.copy()
+        self._spread = target_spread(self._R, 1.0 / self._noise)
+        self._drop = np.full(len(alpha), DROP if products.single else 0.0)
+        self._best, self._failures = math.inf, 0
+        self._done = self._true <= self._floor
+        self._certificate = np.where(self._done, 0.0, math.inf)
+        self._size = np.zeros(len(alpha))
+        self._resting = self._done.copy()
+        self._directions = Directions(y)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the search directions, because the preconditioner has changed."""
+        self._directions.restart()
+        self.since_start = 0
+        self._norm_at_start = self._updated.copy()
+        self._ones = None
+        if self._centred:
+            columns, index = np.unique(self.alpha, return_inverse=True)
+            self._ones = self._P.solve(ones(self._y, len(columns)), columns)[:, index]
+
+    @property
+    def coef(self) -> Any:
+        """The coefficients, in the unit of y."""
+        return self._coef * like(self._coef, self._unit)
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The intercepts, in the unit of y."""
+        return np.asarray(self._intercept * self._unit)
+
+    @property
+    def active(self) -> bool:
+        """Whether any column has not come to rest."""
+        return not self._resting.all()
+
+    @property
+    def converged(self) -> bool:
+        """Whether every column is certified."""
+        return bool(self._done.all())
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to do, or nothing that helps."""
+        return self.converged or self.stalled or self.indefinite
+
+    @property
+    def residual(self) -> float:
+        """The largest √(rᵀWr/S) of a column, as of the last certificate."""
+        return float(self._certificate.max())
+
+    def remaining(self) -> float:
+        """How many more iterations the slowest column needs at the rate of convergence since the start."""
+        columns = np.flatnonzero(~self._resting)
+        goal = self._tolerance * np.maximum(self._size[columns], np.finfo(np.float64).tiny)
+        gained = np.log(self._norm_at_start[columns] / self._updated[columns])
+        needed = np.log(np.maximum(self._updated[columns] / goal, 1.0))
+        rates = np.maximum(gained / self.since_start, 1e-3)
+        return float((needed / rates).max()) if len(columns) else 0.0
+
+    def step(self) -> float:
+        """Do one iteration of all columns that are not at rest; return their largest relative residual, as updated."""
+        live: Any = np.flatnonzero(~self._resting) if self._resting.any() else slice(None)
+        alpha, R = self.alpha[live], self._R[:, live]
+        P = self._directions.next(self._precondition(R, live), R, live)
+        unit = like(P, units(P))  # a tiny α makes directions that leave the range of float32
+        product = self._K.fast(P / unit)
+        product *= unit
+        product += like(P, alpha) * self._noise * P
+        curvature = dots(P, product)
+        bad = ~(curvature > 0)
+        if bad.any():
+            if self._K.single:  # float32 values may be indefinite where float64 ones are not
+                self._exact_from_now()
+                return float("inf")
+            self.indefinite = True
+        lengths = np.where(bad, 0.0, dots(P, R) / np.where(bad, 1.0, curvature))
+        self._coef[:, live] += like(P, lengths) * P
+        R = self._centre(R - like(R, lengths) * product)
+        self._R[:, live] = R
+        self._updated[live] = self._norms(R)
+        self._size[live] = self._norms(like(R, alpha) * self._noise * self._coef[:, live])
+        goal = np.maximum(0.5 * self._tolerance * self._size[live], self._drop[live] * self._true[live])
+        self._resting[live] = (self._updated[live] <= np.maximum(goal, self._floor[live])) | bad
+        self.n_iter += 1
+        self.since_start += 1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float((self._updated[live] / self._size[live]).max())
+
+    def certify(self) -> None:
+        """Recompute the residuals of all columns that are not done in float64, and go on from them."""
+        live = np.flatnonzero(~self._done)
+        coef = self._coef[:, live]
+        size = like(coef, self.alpha[live]) * self._noise * coef
+        image = self._K.exact(coef)
+        errors = self._y[:, live] - image
+        level = self._level(errors)
+        self._intercept[live] = level
+        errors = errors - like(errors, level)
+        R = errors - size
+        drift = self._norms(R - self._R[:, live])
+        start = self._true[live]
+        self._R[:, live] = R
+        self._true[live] = self._updated[live] = self._norms(R)
+        self._size[live] = self._norms(size)
+        objective = self._norms(errors) ** 2 + self.alpha[live] * np.abs(dots(coef, image))
+        blind = product_rounding(self._roots, self._diagonal, coef)
+        root = np.hypot(self._true[live], blind)
+        self._certificate[live] = gap_ratios(root, objective, self._spread[live], self._floor[live])
+        self._done[live] = [is_converged(one, self._tolerance) for one in self._certificate[live]]
+        self._resting = self._done.copy()
+        if self.converged:
+            return
+        if self._K.single:
+            self._drop[live] = np.clip(2 * drift / start, DROP, 0.5)
+            if (drift > 0.3 * start).any():
+                self._exact_from_now()
+            return
+        worst = self.residual
+        self._failures = self._failures + 1 if worst > 0.5 * self._best else 0
+        self._best = min(worst, self._best)
+        self.stalled = self._failures >= STALLS
+
+    def _exact_from_now(self) -> None:
+        self._K.give_up_single()
+        self._drop[:] = 0.0
+        self.restart()
+
+    def _centre(self, R: Any) -> Any:
+        if self._centred:
+            R -= like(R, self._level(R))
+        return R
+
+    def _level(self, R: Any) -> np.ndarray:
+        """Return the b that leaves the least of R by the weights, 0 if there is none."""
+        if not self._centred:
+            return np.zeros(R.shape[1])
+        return sums(self._weights * R) / float(self._weights.sum())
+
+    def _norms(self, V: Any) -> np.ndarray:
+        """Return the length of each column in the norm of W."""
+        return norms(self._roots * V)
+
+    def _precondition(self, R: Any, live: np.ndarray) -> Any:
+        Z = self._P.solve(R, self.alpha[live])
+        if self._ones is not None:
+            level = self._ones[:, live]
+            Z -= (Z.sum(0) / level.sum(0)) * level
+        return Z

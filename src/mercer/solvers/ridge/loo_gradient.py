@@ -1,0 +1,261 @@
+"""The leave-one-out error of ridge, and its gradient by the logarithms of α and of every hyperparameter.
+
+With A = K + αW⁻¹ let G = A⁻¹, or G = A⁻¹ − ηηᵀ/1ᵀη, η = A⁻¹1, if there is an intercept.  Then c = Gy, the leave-one-out
+residuals are eᵢ = cᵢ/Gᵢᵢ, and L = Σ wᵢeᵢ² / Σ wᵢ.  In both cases dG = −G dA G, so that with uᵢ = 2wᵢeᵢ / (GᵢᵢΣw)
+
+    dL = Σᵢ uᵢ (dcᵢ − eᵢ dGᵢᵢ) = ⟨M, dA⟩,   M = G diag(u∘e) G − ½ (Gu cᵀ + c uᵀG).
+
+One matrix M serves every hyperparameter θ as ⟨M, ∂K/∂log θ⟩.  Length scales of a squared distance s, one for each
+feature, need no matrix of their own: with N = M ∘ ∂k/∂s and the data A divided by the length scales,
+
+    ∂L/∂log ℓⱼ = −2 Σ N_ab (A_aj − A_bj)² = −4 Σ_a A_aj ((diag(N1) − N) A)_aj,
+
+which is one matrix product for all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
+
+from mercer.arrays.namespace import add_to_diagonal, einsum, vdot
+from mercer.arrays.tensors import host_array, is_tensor, on_device
+from mercer.formula.data import Rows
+from mercer.formula.evaluation import Evaluation
+from mercer.formula.expression import Call, Const, Expression, Param, Stat, log_derivative, nodes, parameters
+from mercer.formula.program import UnsupportedError
+from mercer.formula.statistics import SquaredDistance, Statistic
+from mercer.gram.operator import choose_backend
+from mercer.gram.torch.expression import ExpressionTiles
+from mercer.gram.torch.points import device_points, is_matrix
+from mercer.kernels import Kernel
+from mercer.linalg.inverse import inverse_factor
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """The leave-one-out error of ridge at one α and one kernel.
+
+    Parameters
+    ----------
+    error : float
+        L, the weighted mean of the squared leave-one-out residuals over points and outputs.
+    residuals : array of shape (n, q)
+        yᵢ − f₋ᵢ(xᵢ), where f₋ᵢ was fitted without point i.
+    by_log_alpha : float
+        ∂L/∂log α; NaN if no gradient was asked for.
+    by_log_hyperparameter : dict
+        ∂L/∂log θ by the names of :meth:`~mercer.kernels.Kernel.hyperparameters`; empty if no gradient was asked for.
+    """
+
+    error: float
+    residuals: np.ndarray
+    by_log_alpha: float = float("nan")
+    by_log_hyperparameter: dict[str, float] = field(default_factory=dict)
+
+
+def leave_one_out(
+    kernel: Kernel,
+    X: Rows,
+    y: np.ndarray,
+    alpha: float,
+    *,
+    weights: np.ndarray | None = None,
+    fit_intercept: bool = True,
+    gradient: bool = True,
+    device: Any = None,
+) -> LeaveOneOut:
+    """Return the exact leave-one-out error of ridge, and its gradient, in O(n³) whatever the number of hyperparameters.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    X : collection of n objects
+        The points; n × n matrices in float64 are formed, so a few thousand at most.
+    y : array of shape (n,) or (n, q)
+        The targets; the error is the mean over the outputs.
+    alpha : float
+        The penalty α > 0.
+    weights : array of shape (n,), optional
+        Positive weights of the points.
+    fit_intercept : bool, default=True
+        Whether there is an unpenalised intercept.
+    gradient : bool, default=True
+        Whether the gradient is wanted too.
+    device : torch.device, optional
+        Where to compute with a matrix of numbers; on the host if not given.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If K + αW⁻¹ is not positive definite to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.solvers.ridge.loo_gradient import leave_one_out
+    >>> X = np.linspace(0.0, 3.0, 20).reshape(-1, 1)
+    >>> found = leave_one_out(Gaussian(), X, np.sin(X).ravel(), 1e-3)
+    >>> bool(found.error < 1e-4), list(found.by_log_hyperparameter)
+    (True, ['length_scale'])
+    """
+    targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    n = len(targets)
+    if not alpha > 0:
+        raise ValueError(f"leave_one_out needs a positive alpha, got {alpha!r}")
+    if n < 2:
+        raise ValueError(f"leave_one_out needs at least 2 points, one to leave out and one to fit, got {n}")
+    noise = np.ones(n) if weights is None else 1.0 / np.asarray(weights, dtype=np.float64)
+    share = 1.0 / (noise * np.sum(1.0 / noise) * targets.shape[1])[:, None]  # of each residual in the mean
+    if device is not None and is_matrix(X):
+        X = on_device(X, device, np.float64)
+        targets, noise, share = (on_device(V, device, np.float64) for V in (targets, noise, share))
+    else:
+        X = host_array(X)
+    G = _matrix(kernel.traced(), X, repr(kernel))
+    add_to_diagonal(G, alpha * noise)
+    G = _inverse(G, alpha, kernel)
+    if fit_intercept:
+        eta = G.sum(axis=1)
+        G -= eta[:, None] * (eta / eta.sum())
+    leverage = G.diagonal()[:, None]
+    coef = G @ targets
+    residuals = coef / leverage
+    error, on_host = float((share * residuals**2).sum()), np.asarray(host_array(residuals))
+    if not gradient:
+        return LeaveOneOut(error, on_host)
+    u = 2.0 * share * residuals / leverage
+    half = G * (u * residuals).sum(axis=1) ** 0.5
+    M = half @ half.T
+    outer = (G @ u) @ coef.T
+    M -= 0.5 * (outer + outer.T)
+    by_log_alpha = alpha * float(M.diagonal() @ noise)
+    return LeaveOneOut(error, on_host, by_log_alpha, inner_gradient(kernel, X, M))
+
+
+def inner_gradient(kernel: Kernel, X: Rows, M: Any) -> dict[str, float]:
+    """Return ⟨M, ∂K/∂log θ⟩ for a symmetric matrix M and every hyperparameter θ of the kernel, by name.
+
+    X and M are arrays, or tensors on one device.  Length scales of squared distances are computed all at once; any
+    other hyperparameter needs its own matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.solvers.ridge.loo_gradient import inner_gradient
+    >>> inner_gradient(2.0 * Gaussian(), [[0.0], [1.0]], np.eye(2))
+    {'weight': 4.0, 'kernel__length_scale': 0.0}
+    """
+    expression = kernel.traced()
+    found = dict.fromkeys(parameters(expression), np.nan)
+    for statistic in _free_distances(expression):
+        A: Any = (
+            device_points(statistic, X, None, np.float64, X.device)[0]
+            if is_tensor(X)
+            else statistic.prepare(X, X, np.float64)[0]
+        )
+        if sparse.issparse(A):
+            continue
+        N = _matrix(partial(expression, statistic), X, repr(kernel))
+        N *= M
+        shares = host_array(-4.0 * einsum("aj,aj->j", A, N.sum(axis=1)[:, None] * A - N @ A))
+        found |= {param.name: float(share) for param, share in zip(statistic.scale, shares, strict=True)}
+    for name, value in found.items():
+        if np.isnan(value):
+            found[name] = vdot(M, _matrix(log_derivative(expression, name), X, repr(kernel)))
+    return found
+
+
+def partial(expression: Expression, statistic: Statistic) -> Expression:
+    """Return ∂k/∂s for the statistic s of the pair (x, z); its values at (x, x) and (z, z) count as constants.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.formula.expression import Stat, nodes
+    >>> formula = Gaussian(length_scale=[1.0, 2.0]).traced()
+    >>> (s,) = [node.statistic for node in nodes(formula) if isinstance(node, Stat)]
+    >>> Gaussian([1.0, 2.0]).gradient([[0.0, 0.0], [1.0, 0.0]])["length_scale[0]"][0, 1].round(4)
+    np.float64(0.6065)
+    >>> partial(formula, s).args[1]
+    Const(value=-0.5)
+    """
+    plain, marked = Stat(statistic), Stat(_Marked(statistic.view, statistic.owner, statistic))
+    by_mark = log_derivative(_replace(expression, plain, marked), _MARK)
+    return _replace(by_mark, marked, plain)
+
+
+_MARK = "∂"
+
+
+@dataclass(frozen=True)
+class _Marked(Statistic):
+    """A statistic whose derivative by the mark is 1."""
+
+    inner: Statistic
+
+    def log_derivative(self, name: str) -> Expression:
+        return Const(1.0 if name == _MARK else 0.0)
+
+
+def _replace(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """Return the expression with a node exchanged wherever it stands for the pair (x, z)."""
+    known: dict[Expression, Expression] = {old: new}
+
+    def visit(node: Expression) -> Expression:
+        if node not in known:
+            known[node] = node
+            if isinstance(node, Call):
+                known[node] = Call(node.op, tuple(map(visit, node.args)), node.constants)
+        return known[node]
+
+    return visit(expression)
+
+
+def _free_distances(expression: Expression) -> list[SquaredDistance]:
+    """Squared distances with one length scale for each feature, which appear nowhere but there."""
+    found = [node.statistic for node in nodes(expression) if isinstance(node, Stat)]
+    free = [s for s in found if isinstance(s, SquaredDistance) and s.scale and s.column is None]
+    elsewhere = {node.name for node in nodes(expression) if isinstance(node, Param)}
+    elsewhere |= {param.name for s in found if s not in free for param in s.parameters()}
+    return [s for s in free if elsewhere.isdisjoint(param.name for param in s.scale)]
+
+
+def _matrix(expression: Expression, X: Rows, name: str) -> Any:
+    """Values of an expression for all pairs of points, in float64, by the fastest backend; a tensor if X is one."""
+    if is_tensor(X):
+        try:
+            return ExpressionTiles(expression, X, None, name, X.device).dense()
+        except UnsupportedError:
+            return on_device(_matrix(expression, host_array(X), name), X.device, np.float64)
+    backend = choose_backend(expression, X, None, name, dtype=np.float64)
+    out = np.empty(backend.shape)
+    if backend.fill(out):
+        return out
+    return Evaluation(expression, X, None, name).dense().astype(np.float64, copy=False)
+
+
+def _inverse(A: Any, alpha: float, kernel: Kernel) -> Any:
+    """Inverse of a symmetric positive definite matrix, which is overwritten."""
+    refusal = np.linalg.LinAlgError(
+        f"K + αI of {kernel!r} is not positive definite to rounding with alpha={alpha:.3g}; take a larger alpha"
+    )
+    if is_tensor(A):
+        half = inverse_factor(A)
+        if half is None:
+            raise refusal
+        return half.T @ half
+    factor, failed = lapack.dpotrf(A.T, lower=0, overwrite_a=1, clean=0)
+    if not failed:
+        inverse, failed = lapack.dpotri(factor, lower=0, overwrite_c=1)
+    if failed:
+        raise refusal
+    lower = inverse.T  # the other triangle is what LAPACK left untouched
+    return np.tril(lower) + np.tril(lower, -1).T

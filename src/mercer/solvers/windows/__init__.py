@@ -1,0 +1,1 @@
+"""Windows: sums of kernels over data."""
