@@ -1,4 +1,7 @@
-"""Functions that arrays and tensors share under different names, so that one algorithm serves the host and devices."""
+"""One namespace for NumPy arrays and torch tensors, so that one algorithm serves the host and devices.
+
+:func:`namespace` is the array API standard; the other functions are what the standard lacks.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,24 @@ from typing import Any
 import numpy as np
 
 from .tensors import host_array, is_tensor, load_torch
+
+
+def namespace(first: Any) -> Any:
+    """Return the functions of the array API standard for an array, a tensor, or the module of either.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> namespace(np.zeros(2)).concat([np.zeros(1), np.ones(1)])
+    array([0., 1.])
+    """
+    if is_tensor(first) or getattr(first, "__name__", "") == "torch":
+        import array_api_compat.torch as torch_namespace
+
+        return torch_namespace
+    import array_api_compat.numpy as numpy_namespace
+
+    return numpy_namespace
 
 
 def empty(beside: Any, shape: tuple[int, ...]) -> Any:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.arrays.budget import parse_memory
-from mercer.estimators.kernel_argument import all_or_nothing
+from mercer.estimators.kernels import all_or_nothing
 from mercer.features.params import KernelParams
 from mercer.formula.data import is_frame, pick, refuse_masked
 from mercer.kernels import Kernel

@@ -49,15 +49,22 @@ def run(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     if method.__name__ != "fit":
         X = given.pop("X")
         return apply(model, method.__name__, X, **given)
-    from mercer.estimators.kernel_argument import all_or_nothing
+    from mercer.estimators.kernels import all_or_nothing
     from mercer.estimators.progress import told
+
+    def fit(cluster: Any) -> None:
+        own = getattr(model, "_fit_cluster", None)  # a model that fits itself to rows in partitions
+        if own is None:
+            fit_model(model, cluster, **given)
+        else:
+            own(cluster, **given)
 
     if not hasattr(model, "_init_callback_context"):
         with all_or_nothing(model), connected(client) as cluster:
-            fit_model(model, cluster, **given)
+            fit(cluster)
         return model
     with told(model) as on_step, all_or_nothing(model), connected(client, on_step) as cluster:
-        fit_model(model, cluster, **given)
+        fit(cluster)
     return model
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d
 
-from mercer.estimators.kernel_argument import checked_rows
+from mercer.estimators.kernels import checked_rows
 from mercer.estimators.targets import checked_targets, checked_weights
 from mercer.formula.data import Rows, concatenate, length, pick
 from mercer.kernels import Kernel

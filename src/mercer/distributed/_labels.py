@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from mercer.estimators.kernel_argument import training_kernel
+from mercer.estimators.kernels import training_kernel
 from mercer.estimators.targets import encoded
 from mercer.kernels import Gaussian, Kernel
 from mercer.models.ridge_classifier import targets_of

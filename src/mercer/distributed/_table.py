@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.arrays.budget import require
-from mercer.estimators.kernel_argument import checked_rows
+from mercer.estimators.kernels import checked_rows
 from mercer.formula.data import is_frame, pick
 
 from ._block import Block, Intake, joined

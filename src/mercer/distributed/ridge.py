@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays.budget import parse_memory, require
-from mercer.estimators.kernel_argument import is_precomputed, training_kernel
+from mercer.estimators.kernels import is_precomputed, training_kernel
 from mercer.estimators.targets import checked_alpha
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel

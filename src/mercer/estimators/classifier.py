@@ -17,7 +17,7 @@ from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Gaussian, Kernel
 
 from .engine import where_the_data_lives
-from .kernel_argument import accepts_sparse, checked_rows, default_gaussian, device_of, is_precomputed, training_kernel
+from .kernels import accepts_sparse, checked_rows, default_gaussian, device_of, is_precomputed, training_kernel
 from .targets import checked_labels, checked_weights, encoded
 
 

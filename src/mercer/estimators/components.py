@@ -12,7 +12,7 @@ from mercer.arrays.tensors import host_array
 from mercer.features.validate import takes_vectors
 from mercer.kernels import Kernel
 
-from .kernel_argument import default_gaussian, is_precomputed
+from .kernels import default_gaussian, is_precomputed
 
 SOLVERS = ("auto", "dense", "arpack", "randomized", "nystroem")
 COUNTS = (("n_components", 1, None), ("max_iter", 1, None), ("n_centers", 1, None), ("iterated_power", 0, "auto"))

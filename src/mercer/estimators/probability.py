@@ -15,7 +15,7 @@ from mercer.solvers.newton.method import Minimum
 
 from .classifier import KernelClassifier, Labelled
 from .engine import where_the_data_lives
-from .kernel_argument import checked_rows, cross_kernel, is_precomputed, place_of
+from .kernels import checked_rows, cross_kernel, is_precomputed, place_of
 from .targets import checked_positive
 
 

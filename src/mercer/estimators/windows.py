@@ -17,7 +17,7 @@ from mercer.solvers.windows.scale import LeaveOneOut
 from mercer.solvers.windows.shapes import resolve_window
 from mercer.solvers.windows.sums import WindowSum, warn_unreached
 
-from .kernel_argument import accepts_sparse, checked_rows, device_among
+from .kernels import accepts_sparse, checked_rows, device_among
 from .targets import checked_weights
 from .transaction import check_kept
 

@@ -116,6 +116,11 @@ class Gram:
         return self._backend.name
 
     @property
+    def cheap(self) -> bool:
+        """Whether entries are computed again about as quickly as they are read from memory."""
+        return self._backend.name == "native"
+
+    @property
     def why(self) -> str:
         """Why that backend was chosen, in one sentence."""
         return self._backend.why

@@ -144,8 +144,37 @@ class FromFeatures(Kernel):
         return int(images.shape[1])
 
 
+class MatrixRows:
+    """Points outside of a finished Gram matrix, each given by its kernel values with all objects of the matrix.
+
+    Parameters
+    ----------
+    values : array or sparse matrix of shape (m, n)
+        A row for each point.
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points and objects of the matrix."""
+        return tuple(self.values.shape)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, index: Any) -> MatrixRows:
+        return MatrixRows(self.values[index])
+
+    def columns(self, indices: np.ndarray) -> np.ndarray:
+        """Return the values with some objects."""
+        found = self.values[:, indices]
+        return np.asarray(found.toarray() if sparse.issparse(found) else found, dtype=float)
+
+
 class Precomputed(ObjectKernel):
-    """A finished Gram matrix; the objects are its row numbers.
+    """A finished Gram matrix; the objects are its row numbers, or :class:`MatrixRows` for points outside of it.
 
     Parameters
     ----------
@@ -202,7 +231,14 @@ class Precomputed(ObjectKernel):
         A = self._indices(X)
         return A, A if Z is X else self._indices(Z)
 
-    def _indices(self, X: Rows) -> np.ndarray:
+    def _indices(self, X: Rows) -> Prepared:
+        if isinstance(X, MatrixRows):
+            if X.shape[1] != len(self.matrix):
+                raise ValueError(
+                    f"Precomputed: a point outside of the matrix is given by its {len(self.matrix)} values with the "
+                    f"objects of the matrix; got shape {X.shape}"
+                )
+            return X
         indices = np.asarray(as_objects(X, repr(self)))
         if indices.ndim == 2 and indices.shape[1] == 1:
             indices = indices[:, 0]
@@ -218,6 +254,12 @@ class Precomputed(ObjectKernel):
 
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Look the values up."""
+        if isinstance(A, MatrixRows) and isinstance(B, MatrixRows):
+            raise ValueError("Precomputed: the kernel between two points outside of the matrix is not in it")
+        if isinstance(A, MatrixRows):
+            return A.columns(B)
+        if isinstance(B, MatrixRows):
+            return B.columns(A).T
         return np.asarray(self.matrix[np.ix_(A, B)], dtype=float)
 
     def block_diag(self, A: Prepared) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import all_or_nothing
+from mercer.estimators.kernels import all_or_nothing
 from mercer.estimators.probability import ProbabilityClassifier, loss_of
 from mercer.estimators.targets import checked_positive, checked_whole
 from mercer.formula.data import Rows, pick

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import all_or_nothing
+from mercer.estimators.kernels import all_or_nothing
 from mercer.estimators.probability import ProbabilityClassifier, loss_of
 from mercer.estimators.progress import told
 from mercer.estimators.targets import checked_positive, checked_whole

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from mercer.arrays.tensors import host_array
 from mercer.estimators.classifier import Labelled
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import all_or_nothing, is_precomputed
+from mercer.estimators.kernels import all_or_nothing, is_precomputed
 from mercer.estimators.probability import ProbabilityClassifier, loss_of
 from mercer.estimators.progress import fit_task, reporter
 from mercer.estimators.targets import checked_alphas, checked_positive, checked_whole

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d
 
 from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import (
+from mercer.estimators.kernels import (
     accepts_sparse,
     all_or_nothing,
     checked_rows,

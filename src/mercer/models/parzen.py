@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import all_or_nothing
+from mercer.estimators.kernels import all_or_nothing
 from mercer.estimators.targets import checked_labels, checked_targets
 from mercer.estimators.windows import ParzenEstimator
 from mercer.expansion import Expansion

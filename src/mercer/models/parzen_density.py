@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import all_or_nothing
+from mercer.estimators.kernels import all_or_nothing
 from mercer.estimators.windows import ParzenEstimator
 from mercer.expansion import Expansion
 from mercer.features.validate import takes_vectors

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_psd_eigenvalues, check_is_fitted
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.estimators.components import check_invertible, check_parameters, kernel_of_scores, square
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import (
+from mercer.estimators.kernels import (
     accepts_sparse,
     all_or_nothing,
     checked_rows,

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.budget import parse_memory
 from mercer.estimators.classifier import KernelClassifier
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import all_or_nothing, checked_rows, is_precomputed
+from mercer.estimators.kernels import all_or_nothing, checked_rows, is_precomputed
 from mercer.estimators.targets import checked_whole
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.budget import parse_memory
 from mercer.arrays.tensors import device_memory
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import (
+from mercer.estimators.kernels import (
     accepts_sparse,
     all_or_nothing,
     checked_rows,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.tensors import host_array
 from mercer.estimators.classifier import KernelClassifier, Labelled, winners
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import all_or_nothing, checked_rows, is_precomputed, place_of
+from mercer.estimators.kernels import all_or_nothing, checked_rows, is_precomputed, place_of
 from mercer.estimators.progress import told
 from mercer.estimators.targets import checked_alphas
 from mercer.formula.data import Rows, length

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.arrays.tensors import is_tensor
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernel_argument import (
+from mercer.estimators.kernels import (
     accepts_sparse,
     all_or_nothing,
     check_psd,

@@ -19,7 +19,7 @@ from mercer import features, kernels, models
 from mercer.arrays.budget import parse_memory
 from mercer.certify import verdict
 from mercer.distributed import ClusterPlan
-from mercer.estimators import kernel_argument as _kernel_argument
+from mercer.estimators import kernels as _kernel_argument
 from mercer.estimators.machines.base import DualityGap
 from mercer.expansion import Expansion, ExplicitFunction
 from mercer.features import composition, polynomial, trigonometric

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer.arrays.budget import parse_memory
+from mercer.arrays.place import Place
 from mercer.formula.data import Rows, length
 from mercer.gram import Gram
 from mercer.kernels import Kernel
@@ -69,6 +70,11 @@ class Problem:
     def noise(self) -> np.ndarray:
         """The diagonal of W⁻¹, which α multiplies."""
         return np.ones(self.n) if self.weights is None else 1.0 / self.weights
+
+    @property
+    def place(self) -> Place:
+        """Where to compute, and the budget there."""
+        return Place(self.device, self.memory)
 
     def gram(self, **options: Any) -> Gram:
         """Return the Gram matrix of the training points."""

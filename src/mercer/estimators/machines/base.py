@@ -26,7 +26,7 @@ from mercer.solvers.machines.problems import check_options, finite_penalty, posi
 from mercer.solvers.machines.rounds import Progress
 from mercer.solvers.machines.smo import SMO
 
-from ..kernel_argument import accepts_sparse, all_or_nothing, device_of, is_precomputed
+from ..kernels import accepts_sparse, all_or_nothing, device_of, is_precomputed
 from ..progress import fit_task
 from .kernel import TrainingKernel, function_matrix, gamma_of, is_function, rows_of, training_kernel, with_weight
 

@@ -15,7 +15,7 @@ from mercer.certify.verdict import Refuted
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Custom, Kernel, Precomputed
 
-from ..kernel_argument import check_psd, checked_rows, is_precomputed, resolve_kernel, variance
+from ..kernels import check_psd, checked_rows, is_precomputed, resolve_kernel, variance
 
 EXAMINED = 300  # rows of a matrix whose eigenvalues are computed: a small part of the time of a fit
 NOISE = 1e-6  # of the norm: a matrix computed in float32 may have eigenvalues this far below 0

@@ -26,7 +26,7 @@ from mercer.solvers.machines.problems import check_options, positive_weights
 from mercer.solvers.machines.smo import SMO
 
 from ..engine import where_the_data_lives
-from ..kernel_argument import accepts_sparse, all_or_nothing, checked_rows, is_precomputed
+from ..kernels import accepts_sparse, all_or_nothing, checked_rows, is_precomputed
 from ..progress import fit_task, reporter
 from ..targets import splits_among
 from .base import SupportVectorMachine

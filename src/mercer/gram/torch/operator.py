@@ -105,6 +105,11 @@ class TensorGram(Gram):
         return "torch"
 
     @property
+    def cheap(self) -> bool:
+        """Whether entries are computed again about as quickly as they are read from memory."""
+        return self._host is None
+
+    @property
     def why(self) -> str:
         """How the values are computed, in one sentence."""
         if self._host is None and self._fused is not None:

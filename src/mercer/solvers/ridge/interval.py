@@ -13,7 +13,7 @@ from scipy import sparse
 
 from mercer.arrays.budget import parse_memory, require
 from mercer.arrays.tensors import host_array
-from mercer.estimators.kernel_argument import checked_rows, cross_kernel, is_precomputed
+from mercer.estimators.kernels import checked_rows, cross_kernel, is_precomputed
 from mercer.expansion import ExplicitFunction
 from mercer.formula.data import Rows, length, take
 from mercer.gram import Gram

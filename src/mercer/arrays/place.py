@@ -1,0 +1,68 @@
+"""Where numbers are computed: the host or a torch device, and how much memory there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import Array
+from .budget import parse_memory
+from .tensors import device_memory, find_device, host_array, is_tensor, load_torch, on_device
+
+
+@dataclass(frozen=True)
+class Place:
+    """The host or a device, with a budget of memory.  This class alone asks which of them it is.
+
+    Parameters
+    ----------
+    device : torch.device, optional
+        The device; the host if not given.
+    memory : int
+        Budget in bytes there.
+
+    Examples
+    --------
+    >>> place = Place.find(None, "1GB", np.zeros((3, 2)))
+    >>> place.kind, place.memory, place.put([1, 2])
+    ('host', 1000000000, array([1., 2.]))
+    """
+
+    device: Any
+    memory: int
+
+    @classmethod
+    def find(cls, device: Any, memory: float | str | None, *data: object) -> Place:
+        """Return the place that is asked for, or where the tensors among the data are; by default the host."""
+        if device is None and not any(map(is_tensor, data)):
+            return cls(None, parse_memory(memory))
+        found = find_device(device, *data)
+        return cls(found, device_memory(found, memory))
+
+    @property
+    def on_host(self) -> bool:
+        """Whether this is the host."""
+        return self.device is None
+
+    @property
+    def kind(self) -> str:
+        """The word "host", or the type of the device, such as "cuda"."""
+        return "host" if self.on_host else str(self.device.type)
+
+    def __str__(self) -> str:
+        return "the host" if self.on_host else str(self.device)
+
+    @property
+    def namespace(self) -> Any:
+        """The array namespace of this place."""
+        from .namespace import namespace
+
+        return namespace(np if self.on_host else load_torch())
+
+    def put(self, values: Any, dtype: Any = np.float64) -> Array:
+        """Return numbers in an array of this place, a contiguous one on a device."""
+        if self.on_host:
+            return np.asarray(host_array(values), dtype=dtype)
+        return on_device(values, self.device, dtype)
