@@ -86,25 +86,18 @@ class PreparedConjugateGradient(PreparedRidge):
 
     def __init__(self, solver: ConjugateGradient, problem: Problem, products: Products | None = None) -> None:
         self.solver, self.problem = solver, problem
-        self.products: Any = _products(problem) if products is None else products
+        self.products = Products(problem) if products is None else products
         n = problem.n
         # A share of the budget for the factor, its Gram matrix and the Cholesky factors of a few α.
-        affordable = int(self.products.share * problem.memory / (8 * n + 64 * math.sqrt(n)))
+        affordable = int(self.products.rates.share * problem.memory / (8 * n + 64 * math.sqrt(n)))
         self.max_rank = max(1, min(max(n // 4, min(n, SMALL)), affordable))
         rank = (
-            min(int(self.products.first_rank * math.sqrt(n)), self.max_rank)
+            min(int(self.products.rates.first_rank * math.sqrt(n)), self.max_rank)
             if solver.rank == "auto"
             else min(int(solver.rank), n)
         )
-        self.preconditioner = self._precondition(rank, check_random_state(solver.random_state))
-
-    def _precondition(self, rank: int, rng: np.random.RandomState) -> Any:
-        problem, gram = self.problem, self.products.gram
-        if problem.device is None:
-            return Preconditioner(gram, problem.X, problem.noise, rank, rng)
-        from .device.cg import DevicePreconditioner
-
-        return DevicePreconditioner(gram, self.products.place(problem.noise), rank, rng)
+        rng = check_random_state(solver.random_state)
+        self.preconditioner = Preconditioner(self.products.gram, self.products.put(problem.noise), rank, rng)
 
     def attempt(self, alpha: np.ndarray, *, loo: bool = False) -> Solution:
         """Solve for one α per output; leave-one-out residuals need the diagonal of A⁻¹, which this does not have."""
@@ -121,9 +114,9 @@ class PreparedConjugateGradient(PreparedRidge):
                 f"ConjugateGradient needs one positive alpha for each of the {y.shape[1]} outputs, got {alpha}; "
                 "for alpha = 0 use the spectral solver"
             )
-        place = self.products.place
+        put = self.products.put
         state = Iteration(
-            self.products, self.preconditioner, place(y), place(problem.noise), alpha, problem.fit_intercept,
+            self.products, self.preconditioner, put(y), put(problem.noise), alpha, problem.fit_intercept,
             solver.tolerance,
         )  # fmt: skip
         while not state.finished and state.n_iter < solver.max_iter:
@@ -155,7 +148,7 @@ class PreparedConjugateGradient(PreparedRidge):
         remaining = min(state.remaining(), bound, self.solver.max_iter - state.n_iter)
         # Twice the rank was seen to save a third to a half of the iterations, on real and on random data.
         saved = 0.4 * remaining * self.products.seconds
-        cost = (4 * n * rank**2 + rank**3) / self.products.flops
+        cost = (4 * n * rank**2 + rank**3) / self.products.rates.flops
         if saved > cost:
             P.grow(rank)
             state.restart()
@@ -171,12 +164,3 @@ def _remedy(state: Iteration) -> str:
             "use the Cholesky solver"
         )
     return f"{stopped}: raise max_iter, the rank of the preconditioner or alpha"
-
-
-def _products(problem: Problem) -> Any:
-    """Return K as the device of a problem, or the host, multiplies by it."""
-    if problem.device is None:
-        return Products(problem)
-    from .device.cg import DeviceProducts
-
-    return DeviceProducts(problem)

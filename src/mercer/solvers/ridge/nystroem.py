@@ -11,18 +11,15 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require
 from mercer.arrays.columns import units
-from mercer.features.nystroem import independent
-from mercer.formula.data import Rows, pick
-from mercer.gram import Gram
+from mercer.formula.data import Rows
 
 from ..base import Prepared, PreparedRidge, Problem, Solution
-from ..growing import GrowingFactor
-from ..sampling import some_rows
+from ..centers import Candidates, draw_rows
 from .centers import RestrictedRows
+from .falkon import PreparedFalkon
 from .restricted import RestrictedRidge
 
 FIRST = 256  # centres to begin with
-POINTS_PER_CENTRE = 4  # among which pivoting looks for centres, so that it costs less than the fit
 JUDGES = 5000  # rows whose leave-one-out errors decide whether more centres pay
 IMPROVEMENT = 0.01
 
@@ -78,11 +75,7 @@ class Nystroem:
 
     def prepare(self, problem: Problem) -> Prepared:
         """Choose centres; if their number is given, sum up the rows too."""
-        if problem.device is not None:
-            from .device.nystroem import DeviceNystroem
-
-            return DeviceNystroem(self, problem)
-        return PreparedNystroem(self, problem)
+        return PreparedNystroem(self, problem) if problem.place.on_host else PreparedFalkon(self, problem)
 
 
 class PreparedNystroem(PreparedRidge):
@@ -110,10 +103,10 @@ class PreparedNystroem(PreparedRidge):
             f"a Nyström model of {self._limit} centres",
             f"ask for at most {affordable} centres, or give more memory",
         )
-        self._candidates, self._factor = self._choose_candidates()
+        self._candidates = Candidates(problem, self._limit, self._rng, solver.selection)
         first = self._limit if solver.n_centers is not None else min(FIRST, self._limit)
         self._ridge = self._with_centers(first)
-        self._judges = np.sort(some_rows(self._rng, problem.n, JUDGES))
+        self._judges = np.sort(draw_rows(self._rng, problem.n, JUDGES))
         self.history: list[tuple[int, float]] = []  # centres, and the leave-one-out error that they gave
 
     @property
@@ -164,28 +157,6 @@ class PreparedNystroem(PreparedRidge):
         self.history.append((self._ridge.rank, largest * float(np.sqrt(np.mean((errors / largest) ** 2)))))
         return errors
 
-    def _choose_candidates(self) -> tuple[np.ndarray, GrowingFactor | None]:
-        problem = self.problem
-        if self.solver.selection == "uniform":
-            return some_rows(self._rng, problem.n, self._limit), None
-        # The factor that finds the pivots may take a quarter of the budget.
-        affordable = int(problem.memory / 4 / (8 * self._limit))
-        count = min(problem.n, max(POINTS_PER_CENTRE * self._limit, 1000), max(affordable, self._limit))
-        candidates = some_rows(self._rng, problem.n, count)
-        points = pick(problem.X, candidates)
-        gram = Gram(problem.kernel, points, memory=problem.memory, dtype=np.float64)
-        return candidates, GrowingFactor(gram, points, self._rng)
-
     def _with_centers(self, count: int) -> RestrictedRidge:
-        self._count = count = min(count, self._limit)
-        problem = self.problem
-        if self._factor is None:
-            indices = self._candidates[:count]
-            K = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
-            kept, triangle = independent(K)
-            return RestrictedRidge(problem, indices[kept], triangle, self._rows)
-        self._factor.grow(count)
-        indices = self._candidates[self._factor.pivots]
-        if len(indices) == 0:
-            raise ValueError(f"Nystroem: {problem.kernel!r} is 0 on all of the data; no centre explains any")
-        return RestrictedRidge(problem, indices, self._factor.triangle, self._rows)
+        self._count = min(count, self._limit)
+        return RestrictedRidge(self.problem, *self._candidates.take(self._count), self._rows)

@@ -12,8 +12,9 @@ from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
 
 from ...base import Problem
-from .dense import DOUBLE, SINGLE
-from .nystroem import DEFAULT
+from ..falkon import DEFAULT
+
+DOUBLE, SINGLE = 3 * 8, 3 * 4  # bytes for each pair of points
 
 SMALL = 6000  # points up to which a factor is there before an iteration has warmed up
 TINY = 1e-5  # a penalty below this part of k(x, x) takes more iterations than a factor costs
