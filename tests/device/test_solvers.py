@@ -72,7 +72,7 @@ def test_a_single_precision_factor_is_refined_where_double_does_not_fit():
 
 def test_too_little_memory_is_refused_with_the_number():
     _, device = problems(False, False, n=400, memory=100_000)
-    with pytest.raises(MemoryBudgetError, match="the Cholesky factor of a 400 × 400 matrix on cpu needs 2.0 MB"):
+    with pytest.raises(MemoryBudgetError, match=r"the Cholesky factor of a 400 × 400 matrix on cpu needs 2\.0 MB"):
         Cholesky().prepare(device)
 
 

@@ -17,7 +17,7 @@ from mercer.models.ridge import KernelRidge
 from mercer.solvers.base import Problem
 from mercer.solvers.evidence import warn_not_converged
 from mercer.solvers.plan import Plan, plan
-from mercer.solvers.plan import _columns as explicit_columns
+from mercer.solvers.plan import count_columns as explicit_columns
 from mercer.solvers.ridge.nystroem import Nystroem, PreparedNystroem
 from mercer.solvers.ridge.primal import REMEDY, PrimalPrepared, PrimalSolution
 from mercer.solvers.ridge.rows import PrimalWeights, features_of

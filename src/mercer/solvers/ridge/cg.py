@@ -10,9 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer.arrays.budget import show_bytes
 from mercer.arrays.tensors import host_array
 
 from ..base import PreparedRidge, Problem, Solution
+from ..costs import Cost, PlannedSolver, Sizes
 from ..products import Products
 from .iteration import Iteration
 from .preconditioner import Preconditioner
@@ -22,7 +24,7 @@ CHECK = 10  # iterations between two looks at whether a larger preconditioner wo
 
 
 @dataclass(frozen=True)
-class ConjugateGradient:
+class ConjugateGradient(PlannedSolver):
     """Preconditioned conjugate gradients for (K + αW⁻¹)c = y − b, all outputs at once, never storing more than fits.
 
     Iterations multiply by float32 kernel values where that is faster; the residual is recomputed in float64 now and
@@ -64,6 +66,31 @@ class ConjugateGradient:
     on_iteration: Callable[[int, float], None] | None = None
 
     name = "cg"
+
+    def takes(self, sizes: Sizes) -> bool:
+        """Whether no leave-one-out residuals are wanted, for which there is no diagonal of the inverse."""
+        return not sizes.loo
+
+    def cost(self, sizes: Sizes) -> Cost:
+        """Return what a fit would take."""
+        n, q, speed, steps = float(sizes.n), sizes.columns, sizes.speed, sizes.steps
+        kept = not sizes.native and 8 * n * n <= sizes.budget / 2
+        entries = sizes.entry * n * n * (0.5 if kept else steps)
+        rest = n * sizes.rank**2 + steps * 2 * n * n * q
+        multiplying = speed.double if sizes.on_host else speed.single
+        work = [(entries, speed.entries if kept or not sizes.native else speed.single), (rest, multiplying)]
+        if kept:
+            work.append((steps * n * n, speed.stream))
+        return Cost(8.0 * n * sizes.rank + 3 * sizes.vectors + 16.0 * n, tuple(work), speed)
+
+    def explain(self, sizes: Sizes) -> str:
+        """Return why this is the quickest."""
+        n, limit = sizes.n, show_bytes(sizes.budget)
+        if sizes.easy:
+            return "with so large a penalty conjugate gradients take few iterations, and no factor is needed"
+        fits = 4.0 * n * n <= sizes.budget
+        size = "would take long to factorise" if fits else f"does not fit into the budget of {limit}"
+        return f"the {n} × {n} matrix {size}, so only products with it are used"
 
     def __post_init__(self) -> None:
         if not 0 < self.tolerance < 1:

@@ -18,6 +18,7 @@ from mercer.linalg.device import TensorTriangles
 from mercer.linalg.triangles import SharedTriangles
 
 from ..base import Prepared, PreparedRidge, Problem, Solution
+from ..costs import Cost, PlannedSolver, Sizes
 from ..evidence import RESIDUAL, is_converged
 from ..residuals import penalties
 from .refinement import Refined, System, refine
@@ -32,7 +33,7 @@ COLUMNS = 8  # arrays of the size of y that refinement holds
 
 
 @dataclass(frozen=True)
-class Cholesky:
+class Cholesky(PlannedSolver):
     """Solve by the Cholesky factor of A = K + αW⁻¹, in the memory of one matrix.
 
     The factor is computed in float32 (n³/3 operations at twice the speed and half the memory of float64) and serves as
@@ -76,6 +77,25 @@ class Cholesky:
     tolerance: float = 1e-8
 
     name = "cholesky"
+
+    def cost(self, sizes: Sizes) -> Cost:
+        """Return what a fit would take."""
+        n, speed = float(sizes.n), sizes.speed
+        if sizes.on_host:
+            double = sizes.loo or not sizes.native or n <= SMALL
+            memory = 4.0 * n * n + min(8.0 * n * n, sizes.tile) + 4 * sizes.vectors
+        else:
+            double = 8 * TensorTriangles.matrices * n * n <= sizes.budget
+            memory = (8.0 if double else 4.0) * TensorTriangles.matrices * n * n + 4 * sizes.vectors
+        cubes = sizes.alphas * n**3 / 3 * (3 if sizes.loo else 1)
+        solving = cubes + 4 * n * n * sizes.columns, speed.double if double else speed.factor
+        return Cost(memory, ((sizes.entry * n * n / 2, speed.entries), solving), speed)
+
+    def explain(self, sizes: Sizes) -> str:
+        """Return why this is the quickest."""
+        n, limit = sizes.n, show_bytes(sizes.budget)
+        kind = "float64" if n <= SMALL or not (sizes.on_host and sizes.native) else "float32"
+        return f"the {n} × {n} matrix in {kind} fits into the budget of {limit}, and nothing is quicker"
 
     def prepare(self, problem: Problem) -> Prepared:
         """Evaluate the matrix."""

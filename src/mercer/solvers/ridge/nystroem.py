@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,17 +16,20 @@ from mercer.formula.data import Rows
 
 from ..base import Prepared, PreparedRidge, Problem, Solution
 from ..centers import Candidates, draw_rows
+from ..costs import Cost, PlannedSolver, Sizes
 from .centers import RestrictedRows
+from .falkon import STEPS as FALKON_STEPS
 from .falkon import PreparedFalkon
 from .restricted import RestrictedRidge
 
+CUBES = 20  # times m³: choosing m centres, factors of their matrix and of the sums
 FIRST = 256  # centres to begin with
 JUDGES = 5000  # rows whose leave-one-out errors decide whether more centres pay
 IMPROVEMENT = 0.01
 
 
 @dataclass(frozen=True)
-class Nystroem:
+class Nystroem(PlannedSolver):
     """f = Σⱼ cⱼ k(zⱼ, ·) + b over m centres: min Σ wᵢ(yᵢ − f(xᵢ) − b)² + α cᵀK_mm c, in O(n m²) time and O(m²) memory.
 
     With K_mm = LLᵀ this is ordinary ridge on the features L⁻¹(k(z₁, x), …, k(z_m, x)), which are computed a block of
@@ -63,6 +67,30 @@ class Nystroem:
     random_state: Any = None
 
     name = "nystroem"
+    exact = False  # fewer centres than points change the problem
+
+    def count(self, sizes: Sizes) -> int:
+        """Return how many centres a model of so many points would have at most."""
+        if self.n_centers is not None:
+            return min(self.n_centers, sizes.n)
+        return int(max(1, min(self.max_centers, sizes.n, math.sqrt(sizes.budget / 96.0))))
+
+    def cost(self, sizes: Sizes) -> Cost:
+        """Return what a fit would take."""
+        n, m, speed = float(sizes.n), float(self.count(sizes)), sizes.speed
+        # A number that was not given doubles until it is enough, which costs a third more than the last time alone.
+        growing = 1.0 if self.n_centers is not None else 4 / 3
+        memory = 24.0 * m**2 + min(8.0 * n * m, sizes.tile) + sizes.vectors
+        entries = growing * n * m * sizes.entry
+        if sizes.on_host:
+            work = (entries, speed.entries), (growing * (n * m * m + CUBES * m**3), speed.double)
+        else:  # products with the n × m matrix that are never stored, twice an iteration
+            work = (2 * FALKON_STEPS * n * m * sizes.entry, speed.single), (CUBES * m**3, speed.double)
+        return Cost(memory, work, speed)
+
+    def explain(self, sizes: Sizes) -> str:
+        """Return what stands for what."""
+        return f"up to {self.count(sizes)} centres stand for all points"
 
     def __post_init__(self) -> None:
         for name in ("n_centers", "max_centers"):
