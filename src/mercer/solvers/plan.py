@@ -125,7 +125,7 @@ def plan(
     sizes = Sizes(
         n, d or 20, _features(kernel, d), outputs * alphas, alphas, parse_memory(memory), loo, _is_native(kernel)
     )
-    choice = Choice(sizes, n_centers)
+    choice = Comparison(sizes, n_centers)
     return choice.best() if solver == "auto" else choice.forced(solver, kernel)
 
 
@@ -146,7 +146,7 @@ def plan_problem(
         len(alpha), len(np.unique(alpha)), problem.memory, loo, _is_native(kernel), easy=noise >= EASY * level,
         hard=noise < TINY * level, on_host=place.on_host,
     )  # fmt: skip
-    choice = Choice(sizes, n_centers, "" if place.on_host else f", on {place}")
+    choice = Comparison(sizes, n_centers, "" if place.on_host else f", on {place}")
     if solver != "auto":
         return choice.forced(solver, kernel)
     if (alpha > 0).all():
@@ -169,7 +169,7 @@ def make_solver(name: str, random_state: Any = None, n_centers: int | None = Non
     return CLASSES[name](**{option: value for option, value in given.items() if option in known})
 
 
-class Choice:
+class Comparison:
     """What every solver says a problem would take, and the choice among them.
 
     Parameters
