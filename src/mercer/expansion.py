@@ -8,12 +8,42 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer.arrays.tensors import host_array, is_tensor, on_device
+from mercer.arrays import Array
+from mercer.arrays.namespace import namespace
+from mercer.arrays.place import Place
+from mercer.arrays.tensors import host_array, is_tensor, on_device, real_type
 from mercer.formula.data import Rows, concatenate, length, take
 from mercer.gram import Gram
+from mercer.gram.torch.points import is_matrix
+from mercer.gram.torch.stream import send_blocks
 from mercer.kernels import Kernel
 
 BLOCK_BYTES = 2**26  # of features at a time
+
+
+def evaluate_expansion(
+    kernel: Kernel,
+    X: Rows,
+    centers: Rows,
+    coef: np.ndarray,
+    intercept: np.ndarray | float = 0.0,
+    memory: float | str | None = None,
+    device: Any = None,
+    dtype: Any = None,
+) -> Array:
+    """Return Σ cᵢ k(xᵢ, x) + b for all x, as a tensor if X is one, and as an array otherwise.
+
+    Kernel values are in ``dtype``, by default as precise as the points; points are sent to a device in blocks.
+    """
+    place = Place.find(device, memory, X, centers)
+    if is_matrix(centers) and not place.on_host:
+        centers = place.put(centers, real_type(centers))  # once for all blocks
+    weights, shift = place.put(coef), place.put(intercept)
+    parts = []
+    for block in send_blocks(X, place):
+        values = Gram(kernel, block, centers, memory=place.memory, dtype=dtype, device=place.device) @ weights + shift
+        parts.append(values if is_tensor(X) else host_array(values))
+    return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)
 
 
 class ExplicitFunction:
@@ -121,12 +151,7 @@ class Expansion:
         if self.explicit is not None:
             values = self.explicit(host_array(X))
             return on_device(values, X.device, values.dtype) if is_tensor(X) else values
-        if device is None and not is_tensor(X) and not is_tensor(self.centers):
-            values = Gram(self.kernel, X, self.centers, memory=memory) @ self.coef
-            return np.asarray(values + self.intercept)
-        from mercer.gram.torch.stream import evaluated
-
-        return evaluated(self.kernel, X, self.centers, self.coef, self.intercept, memory, device)
+        return evaluate_expansion(self.kernel, X, self.centers, self.coef, self.intercept, memory, device)
 
     def outputs(self) -> list[Expansion]:
         """Return each output as an expansion of its own; they share the centres.

@@ -92,7 +92,7 @@ class Launch:
         return max(16, 2 ** math.ceil(math.log2(2 * self.columns))) if self.split else self.columns
 
 
-def source(launch: Launch) -> str:
+def print_source(launch: Launch) -> str:
     """Return the Triton source of ``product`` for a launch."""
     return "\n".join(_Printer(launch).lines())
 
