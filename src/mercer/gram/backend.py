@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
 
 from mercer.arrays import Array
+from mercer.arrays.budget import require
+
+FEWER = "give more memory or fewer points"
+TILE_BYTES = 2**26  # a tile larger than this gains nothing, on a GPU one of 16 times that
 
 
 class Backend(Protocol):
@@ -55,3 +60,29 @@ class Backend(Protocol):
         Says whether it was done.  Overflow is looked for in the whole matrix, and left to the caller in rows.
         """
         return False
+
+
+def cut_strips(backend: Backend, room: int) -> Iterator[tuple[slice, int]]:
+    """Rows of each strip of a matrix and its first column, which is the diagonal if the matrix is symmetric."""
+    n, m = backend.shape
+    step = max(1, room // (m * (backend.entry_bytes + 8)))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n)), start if backend.symmetric else 0
+
+
+def write_matrix(backend: Backend, out: Array, room: int = TILE_BYTES) -> Array:
+    """Write the whole matrix to an array, each tile of a symmetric one computed once, and return it."""
+    if backend.fill(out):
+        return out
+    for rows, first in cut_strips(backend, room):
+        out[rows, first:] = backend.tile(rows, slice(first, backend.shape[1]))
+        if backend.symmetric:
+            out[rows.stop :, rows] = out[rows, rows.stop :].T
+    return out
+
+
+def require_row(backend: Backend, memory: int, there: str = "") -> None:
+    """Raise unless what a backend holds and one row of its matrix fit into memory."""
+    n, m = backend.shape
+    needed = backend.held + getattr(backend, "scratch", Backend.scratch) + backend.entry_bytes * m
+    require(needed, memory, f"the data and one row of the {n} × {m} Gram matrix{there}", FEWER)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from mercer.formula.expression import Expression
 from mercer.formula.program import UnsupportedError
 from mercer.kernels import Kernel
 
-from .backend import Backend
+from .backend import FEWER, TILE_BYTES, Backend, cut_strips, require_row, write_matrix
 from .native import NativeBackend
 from .numpy import NumpyBackend
 from .prepared import copied_bytes
@@ -26,8 +26,6 @@ from .torch.backend import MovedBackend, TorchBackend
 
 BackendName = Literal["auto", "numpy", "native", "torch"]
 BackendMaker = Callable[[Backend], Backend]
-FEWER = "give more memory or fewer points"
-TILE_BYTES = 2**26  # a tile larger than this gains nothing, on a GPU one of 16 times that
 PARTIAL = 4096  # columns summed in a tile's own precision before they are added up in float64
 
 
@@ -110,11 +108,6 @@ class Gram:
     def backend_name(self) -> str:
         """The backend that was chosen."""
         return self._backend.name
-
-    @property
-    def cheap(self) -> bool:
-        """Whether entries are computed again about as quickly as they are read from memory."""
-        return self._backend.name == "native"
 
     @property
     def why(self) -> str:
@@ -367,32 +360,6 @@ def choose_backend(
         if backend == "native":
             raise ValueError(f"the native backend cannot evaluate {owner}: {reason}; use backend='auto'") from None
         return NumpyBackend(expression, X, Z, owner, f"the native backend cannot evaluate it: {reason}", dtype)
-
-
-def cut_strips(backend: Backend, room: int) -> Iterator[tuple[slice, int]]:
-    """Rows of each strip of a matrix and its first column, which is the diagonal if the matrix is symmetric."""
-    n, m = backend.shape
-    step = max(1, room // (m * (backend.entry_bytes + 8)))
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n)), start if backend.symmetric else 0
-
-
-def write_matrix(backend: Backend, out: Array, room: int = TILE_BYTES) -> Array:
-    """Write the whole matrix to an array, each tile of a symmetric one computed once, and return it."""
-    if backend.fill(out):
-        return out
-    for rows, first in cut_strips(backend, room):
-        out[rows, first:] = backend.tile(rows, slice(first, backend.shape[1]))
-        if backend.symmetric:
-            out[rows.stop :, rows] = out[rows, rows.stop :].T
-    return out
-
-
-def require_row(backend: Backend, memory: int, there: str = "") -> None:
-    """Raise unless what a backend holds and one row of its matrix fit into memory."""
-    n, m = backend.shape
-    needed = backend.held + getattr(backend, "scratch", Backend.scratch) + backend.entry_bytes * m
-    require(needed, memory, f"the data and one row of the {n} × {m} Gram matrix{there}", FEWER)
 
 
 def _add_product(out: Array, tile: Array, V: Array) -> None:

@@ -27,21 +27,15 @@ def make_operand(kind: str, mode: str, features: int, scale: float) -> Operand:
     """Return the operand of a statistic in a mode; statistics other than dot products are always plain."""
     if mode == "plain" or kind not in ("dot", "sqdist"):
         return Operand(kind, "plain", features)
-    if mode == "single":
-        return _round_depths(Operand(kind, "single", _round_up(features, 16), scale))
-    if mode == "folded" and kind == "sqdist":
-        return _round_depths(Operand(kind, "folded", _round_up(3 * features + 2 * PIECES, 16), scale))
-    if mode == "mixed" and kind == "sqdist":
-        depth, tail = _round_up(features + 2 * PIECES, 16), _round_up(2 * features, 32)
-        return _round_depths(Operand(kind, "mixed", depth, scale, tail))
-    return _round_depths(Operand(kind, "half", _round_up(3 * features, 16), scale))
-
-
-def _round_depths(operand: Operand) -> Operand:
-    """Return the operand with depths of whole pieces, if it is walked in pieces."""
-    if not operand.streamed:
-        return operand
-    return replace(operand, depth=_round_up(operand.depth, PIECE), tail=_round_up(operand.tail, PIECE))
+    if kind == "dot" and mode in ("folded", "mixed"):
+        mode = "half"  # there are no norms to put among the columns
+    depth = 3 * features if mode in ("folded", "half") else features
+    depth += 2 * PIECES if mode in ("folded", "mixed") else 0
+    tail = 2 * features if mode == "mixed" else 0
+    operand = Operand(kind, mode, _round_up(depth, 16), scale, _round_up(tail, 32))
+    if operand.streamed:  # in pieces, which are whole then
+        operand = replace(operand, depth=_round_up(operand.depth, PIECE), tail=_round_up(operand.tail, PIECE))
+    return operand
 
 
 def find_scale(register: int, kind: str, code: tuple[Instruction, ...]) -> float:
@@ -119,12 +113,11 @@ def pad_rows(A: Array) -> Array:
 
 def choose_operands(program: Program, mode: str, features: tuple[int, ...]) -> tuple[Operand, ...]:
     """Return the operands of a program's statistics in a mode."""
-    found = []
-    for register, (statistic, d) in enumerate(zip(program.statistics, features, strict=True)):
-        kind = str(statistic.native)
-        operand = make_operand(kind, mode, d, find_scale(register, kind, program.code))
-        found.append(operand if operand.mode != "plain" else replace(operand, scale=1.0))
-    return tuple(found)
+    kinds = [str(statistic.native) for statistic in program.statistics]
+    return tuple(
+        make_operand(kind, mode, d, find_scale(register, kind, program.code))
+        for register, (kind, d) in enumerate(zip(kinds, features, strict=True))
+    )
 
 
 def _round_up(count: int, of: int) -> int:

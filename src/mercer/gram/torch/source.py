@@ -174,32 +174,33 @@ class _Printer:
     # -- operands ---------------------------------------------------------------------------------------------------
 
     def rows(self, s: str, first: str) -> list[str]:
-        lines = [f"rows{s} = ({first} + tl.arange(0, BM)){self.position}"]
-        for i, operand in enumerate(self.launch.operands):
-            for name, array, depth in [] if operand.streamed else self.factors(i, operand):
-                for c, (start, width) in enumerate(_chunks(depth)):
-                    place = f"rows{s}[:, None] * {depth} + ({start} + tl.arange(0, {width}))[None, :]"
-                    lines.append(f"a{s}_{name}_{c} = tl.load({array[0]} + {place})")
-            if operand.has_norms:
-                lines.append(f"p{s}_{i} = tl.load(x{i} + rows{s})")
-        return lines + [f"l{s}_{i} = tl.load(L{i} + rows{s})" for i in range(len(self.launch.program.left))]
+        return [f"rows{s} = ({first} + tl.arange(0, BM)){self.position}", *self.load_side(0, s, f"rows{s}")]
 
     def columns_of(self, j: str) -> list[str]:
-        lines = [f"columns = ({j} + tl.arange(0, BN)){self.position}"]
-        for i, operand in enumerate(self.launch.operands):
-            for name, array, depth in [] if operand.streamed else self.factors(i, operand):
-                for c, (start, width) in enumerate(_chunks(depth)):
-                    place = f"columns[None, :] * {depth} + ({start} + tl.arange(0, {width}))[:, None]"
-                    lines.append(f"b_{name}_{c} = tl.load({array[1]} + {place})")
-            if operand.has_norms:
-                lines.append(f"q{i} = tl.load(z{i} + columns)")
-        lines += [f"r{i} = tl.load(R{i} + columns)" for i in range(len(self.launch.program.right))]
+        lines = [f"columns = ({j} + tl.arange(0, BN)){self.position}", *self.load_side(1, "", "columns")]
         if self.launch.split:
             width = self.launch.width()
             return [*lines, f"v = tl.load(V + columns[:, None] * {width} + tl.arange(0, {width})[None, :])"]
-        return lines + [
-            f"v{r} = tl.load(V + columns * {self.launch.columns} + {r})" for r in range(self.launch.columns)
-        ]
+        q = self.launch.columns
+        return lines + [f"v{r} = tl.load(V + columns * {q} + {r})" for r in range(q)]
+
+    def load_side(self, side: int, s: str, index: str) -> list[str]:
+        """What a tile needs of its rows (side 0) or its columns (side 1): operands, norms, and vectors of one point."""
+        down, across = ("[:, None]", "[None, :]") if side == 0 else ("[None, :]", "[:, None]")
+        operand_name, norm, vector, count = (
+            (f"a{s}", f"p{s}_", f"l{s}_", len(self.launch.program.left))
+            if side == 0
+            else ("b", "q", "r", len(self.launch.program.right))
+        )
+        lines = []
+        for i, operand in enumerate(self.launch.operands):
+            for name, array, depth in [] if operand.streamed else self.factors(i, operand):
+                for c, (start, width) in enumerate(_chunks(depth)):
+                    place = f"{index}{down} * {depth} + ({start} + tl.arange(0, {width})){across}"
+                    lines.append(f"{operand_name}_{name}_{c} = tl.load({array[side]} + {place})")
+            if operand.has_norms:
+                lines.append(f"{norm}{i} = tl.load({'xz'[side]}{i} + {index})")
+        return lines + [f"{vector}{i} = tl.load({'LR'[side]}{i} + {index})" for i in range(count)]
 
     def factors(self, i: int, operand: Operand) -> list[tuple[str, tuple[str, str], int]]:
         """Name, arrays of both sides and depth of every product on tensor cores that a statistic is the sum of."""

@@ -16,7 +16,8 @@ from mercer.formula.data import Rows, length, pick
 from mercer.formula.expression import Call, Const, Expression, Param, Stat
 from mercer.formula.program import UnsupportedError, anonymous
 from mercer.formula.statistics import AbsoluteDistance, SquaredDistance
-from mercer.gram.operator import TILE_BYTES, choose_backend
+from mercer.gram.backend import TILE_BYTES
+from mercer.gram.operator import choose_backend
 from mercer.gram.torch.backend import TorchBackend
 from mercer.kernels import Kernel
 
