@@ -30,7 +30,7 @@ class Backend(Protocol):
     scratch: int = 0  # bytes that computing a tile takes, however small it is
     cheap: bool = False  # whether entries are computed again about as quickly as they are read from memory
 
-    def tile(self, rows: Any, columns: slice) -> Array:
+    def tile(self, rows: slice | Array, columns: slice) -> Array:
         """Return one tile of the matrix; ``rows`` is a slice or an array of positions."""
 
     @property

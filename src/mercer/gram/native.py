@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from mercer.arrays.threads import default_threads
@@ -31,7 +31,7 @@ class NativeBackend(Backend):
     name = "native"
     cheap = True
 
-    def __init__(self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str, dtype: Any) -> None:
+    def __init__(self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str, dtype: DTypeLike) -> None:
         self.why, self.dtype = why, np.dtype(dtype)
         self._owner, self._threads = owner, default_threads()
         reference = Evaluation(expression, X, Z, owner)  # which knows shapes, and compares the columns of frames
@@ -59,7 +59,7 @@ class NativeBackend(Backend):
         self.plan = _native.Plan(statistics, left, right, self._code)
         self.held = sum(2 * A.nbytes if B is None else A.nbytes + 2 * B.nbytes for A, B in pairs)
 
-    def tile(self, rows: Any, columns: slice) -> np.ndarray:
+    def tile(self, rows: slice | np.ndarray, columns: slice) -> np.ndarray:
         """Compute one tile."""
         n, m = self.shape
         positions = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows, dtype=np.int64)

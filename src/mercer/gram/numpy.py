@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mercer.formula.data import Rows
 from mercer.formula.evaluation import Evaluation
@@ -19,7 +18,7 @@ class NumpyBackend(Backend):
 
     name = "numpy"
 
-    def __init__(self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str, dtype: Any) -> None:
+    def __init__(self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str, dtype: DTypeLike) -> None:
         self._evaluation = Evaluation(expression, X, Z, owner)
         self._evaluation.dtype = self.dtype = np.dtype(dtype)
         self.why = why
@@ -29,6 +28,6 @@ class NumpyBackend(Backend):
         self.scratch = max((node.scratch(*pair) for node, pair in self._evaluation.prepared_by().items()), default=0)
         self.entry_bytes = 8 * entry_width(expression)
 
-    def tile(self, rows: Any, columns: slice) -> np.ndarray:
+    def tile(self, rows: slice | np.ndarray, columns: slice) -> np.ndarray:
         """Evaluate one tile."""
         return self._evaluation.tile(rows, columns)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from mercer.arrays import Array
 from mercer.arrays.budget import parse_memory, require
@@ -25,6 +26,7 @@ from .prepared import copied_bytes
 from .torch.backend import MovedBackend, TorchBackend
 
 BackendName = Literal["auto", "numpy", "native", "torch"]
+Index = int | slice | Sequence[int] | Array  # of rows: a position, or several, or which of them
 BackendMaker = Callable[[Backend], Backend]
 PARTIAL = 4096  # columns summed in a tile's own precision before they are added up in float64
 
@@ -76,7 +78,7 @@ class Gram:
         Z: Rows | None = None,
         backend: BackendName | BackendMaker = "auto",
         memory: float | str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         device: Any = None,
     ) -> None:
         if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
@@ -147,7 +149,7 @@ class Gram:
         n, m = self.shape
         return f"<Gram {n} × {m} of {self.kernel!r}, {self.dtype}, {self.backend_name} backend>"
 
-    def __matmul__(self, V: Any) -> Array:
+    def __matmul__(self, V: ArrayLike | Array) -> Array:
         """K @ V for one vector of length m or a matrix of shape (m, r); sums are in float64."""
         V = self._put_columns(V)
         m = self.shape[1]
@@ -166,12 +168,12 @@ class Gram:
             result = result.astype(np.float32)
         return result[:, 0] if V.ndim == 1 else result
 
-    def __rmatmul__(self, V: Any) -> Array:
+    def __rmatmul__(self, V: ArrayLike | Array) -> Array:
         """V @ K."""
         V = self._put_columns(V)
         return self.T @ V if V.ndim == 1 else (self.T @ V.T).T
 
-    def _put_columns(self, V: Any) -> Array:
+    def _put_columns(self, V: ArrayLike | Array) -> Array:
         """Return a right-hand side where the matrix is, in float32 only if that is what the host is given."""
         single = self._place.on_host and getattr(V, "dtype", None) == np.float32
         return self._place.put(V, np.float32 if single else np.float64)
@@ -186,7 +188,7 @@ class Gram:
             raise ValueError("the right-hand side holds NaN or infinity")
         check_overflow(host_array(result), repr(self.kernel), self.dtype)
 
-    def rows(self, index: Any, out: Array | None = None) -> Array:
+    def rows(self, index: Index, out: Array | None = None) -> Array:
         """Return row ``index``, or the rows of a slice or list of positions.
 
         Rows are written to ``out`` if it is given, an array of theirs to be used again and again; whether they hold
@@ -211,7 +213,7 @@ class Gram:
                 out[start : start + step] = self._backend.tile(chosen[start : start + step], slice(0, m))
         return out
 
-    def _find_positions(self, index: Any) -> Any:
+    def _find_positions(self, index: Index) -> Any:
         """Return the position of a row, or those of several, counted from the first."""
         n, index = self.shape[0], host_array(index)
         counted = isinstance(index, np.ndarray) and index.dtype == np.int64 and index.ndim == 1 and index.size > 0
@@ -222,7 +224,7 @@ class Gram:
         except IndexError:
             raise IndexError(f"rows: {index!r} does not pick rows of a Gram matrix with {n} rows") from None
 
-    def add_rows(self, index: Any, weights: Any, out: Array) -> None:
+    def add_rows(self, index: Index, weights: ArrayLike | Array, out: Array) -> None:
         """Add the weighted sum of some rows, weights @ K[index], to a vector of length m in float64, in place."""
         m, xp = self.shape[1], self._place.namespace
         positions = np.ascontiguousarray(self._find_positions(index), dtype=np.int64)
@@ -240,7 +242,7 @@ class Gram:
             part = slice(start, start + step)
             out += factors[part] @ xp.astype(self._backend.tile(positions[part], slice(0, m)), xp.float64, copy=False)
 
-    def part(self, index: Any, threads: int | None = None) -> Gram:
+    def part(self, index: Index, threads: int | None = None) -> Gram:
         """Return the Gram matrix of some of the points, K[index][:, index], as lazy as this one.
 
         Parameters
@@ -271,7 +273,7 @@ class Gram:
         values = self.kernel.diag(host_array(self._points()))
         return values if self._place.on_host else self._place.put(values)
 
-    def dense(self, dtype: Any = None, out: Array | None = None) -> Array:
+    def dense(self, dtype: DTypeLike | None = None, out: Array | None = None) -> Array:
         """Return the whole matrix as an array of the given type (the Gram's own by default), in ``out`` if given."""
         xp, (n, m) = self._place.namespace, self.shape
         kind = np.dtype(self.dtype if dtype is None else dtype) if out is None else out.dtype
@@ -327,7 +329,7 @@ def choose_backend(
     Z: Rows | None,
     owner: str,
     backend: BackendName = "auto",
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     place: Place | None = None,
 ) -> Backend:
     """Return the backend for an expression on data: the native one wherever it can, and torch on a device.

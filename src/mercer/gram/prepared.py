@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from mercer.arrays import Array
@@ -33,7 +33,7 @@ class PreparedProgram:
         X: Rows,
         Z: Rows | None,
         owner: str,
-        dtype: Any,
+        dtype: DTypeLike,
         prepare: Callable[[VectorStatistic], Pair],
         put: Callable[[Array], Array],
     ) -> None:

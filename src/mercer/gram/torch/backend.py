@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mercer.arrays import Array
 from mercer.arrays.place import Place
@@ -34,7 +35,7 @@ class TorchBackend(Backend):
     cheap = True
 
     def __init__(
-        self, expression: Expression, X: Rows, Z: Rows | None, owner: str, device: Any, dtype: Any = np.float64
+        self, expression: Expression, X: Rows, Z: Rows | None, owner: str, device: Any, dtype: DTypeLike = np.float64
     ) -> None:
         Z = None if Z is X else Z
         self.device, self.dtype = device, np.dtype(dtype)
@@ -58,7 +59,7 @@ class TorchBackend(Backend):
         data = self._data
         return make_product(data.program, data.pairs, data.left, data.right) if fusable(self.device) else None
 
-    def tile(self, rows: Any, columns: slice) -> Array:
+    def tile(self, rows: slice | Array, columns: slice) -> Array:
         """Compute one tile; ``rows`` may be a tensor of positions."""
         data = self._data
         rows = rows if isinstance(rows, slice) else load_torch().as_tensor(rows, device=self.device)
@@ -91,6 +92,6 @@ class MovedBackend(Backend):
         self.shape, self.symmetric, self.dtype = host.shape, host.symmetric, host.dtype
         self.held, self.entry_bytes = 0, 2 * host.dtype.itemsize
 
-    def tile(self, rows: Any, columns: slice) -> Array:
+    def tile(self, rows: slice | Array, columns: slice) -> Array:
         """Compute one tile on the host."""
         return self._place.put(self._host.tile(rows, columns), self.dtype)

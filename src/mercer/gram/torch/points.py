@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from mercer.arrays import Array
@@ -17,7 +18,7 @@ THERE = (Dot, SquaredDistance, AbsoluteDistance)  # statistics whose points are 
 
 
 def prepare_points(
-    statistic: VectorStatistic, X: Rows, Z: Rows | None, dtype: Any, device: Any
+    statistic: VectorStatistic, X: Rows, Z: Rows | None, dtype: DTypeLike, device: Any
 ) -> tuple[Array, Array | None]:
     """Return the transformed points of both sides as tensors; the second is None if Z is.
 
