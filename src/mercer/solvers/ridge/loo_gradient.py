@@ -29,7 +29,7 @@ from mercer.formula.data import Rows
 from mercer.formula.expression import Call, Const, Expression, Param, Stat, log_derivative, nodes, parameters
 from mercer.formula.statistics import SquaredDistance, Statistic
 from mercer.gram.backend import write_matrix
-from mercer.gram.operator import choose_backend
+from mercer.gram.choice import choose_backend
 from mercer.gram.torch.points import is_matrix, prepare_points
 from mercer.kernels import Kernel
 from mercer.linalg.device import invert_factor

@@ -17,7 +17,7 @@ from mercer.formula.expression import Call, Const, Expression, Param, Stat
 from mercer.formula.program import UnsupportedError, anonymous
 from mercer.formula.statistics import AbsoluteDistance, SquaredDistance
 from mercer.gram.backend import TILE_BYTES
-from mercer.gram.operator import choose_backend
+from mercer.gram.choice import choose_backend
 from mercer.gram.torch.backend import TorchBackend
 from mercer.kernels import Kernel
 
