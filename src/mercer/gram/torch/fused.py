@@ -116,27 +116,14 @@ def make_product(program: Program, pairs: list[Pair], left: list[Array], right: 
 
 
 class FusedProduct:
-    """K @ V of one program on two collections of points, in one mode of precision.
+    """K @ V of one program on two collections of points, with dot products in one mode of precision.
 
-    Parameters
-    ----------
-    program : Program
-        What to compute for a pair.
-    statistics : list of (A, B)
-        For each statistic the transformed points of both sides, tensors of shape (n, d) and (m, d); B None is A again.
-    left, right : lists of tensors
-        The vectors that depend on one point.
-    mode : {"folded", "half", "single", "plain"}
-        The precision of dot products.
+    ``statistics`` are the transformed points of both sides for each statistic, of shape (n, d) and (m, d) or None for
+    the first again; ``left`` and ``right`` are the vectors that depend on one point.
     """
 
     def __init__(
-        self,
-        program: Program,
-        statistics: list[Pair],
-        left: list[Array],
-        right: list[Array],
-        mode: str,
+        self, program: Program, statistics: list[Pair], left: list[Array], right: list[Array], mode: str
     ) -> None:
         import torch
 
