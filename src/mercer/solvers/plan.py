@@ -244,8 +244,8 @@ class Comparison:
                 points = int(self.sizes.n * math.sqrt(budget / cost.memory))
                 remedy += f"{', or ' if remedy else ''}about {points} points would"
             raise MemoryBudgetError(
-                f"solver={name!r} for {self.sizes.n} points needs {show_bytes(cost.memory)}{self.where}, but the memory "
-                f"budget is {show_bytes(budget)}; {remedy or 'give more memory or fewer points'}"
+                f"solver={name!r} for {self.sizes.n} points needs {show_bytes(cost.memory)}{self.where}, but the "
+                f"memory budget is {show_bytes(budget)}; {remedy or 'give more memory or fewer points'}"
             )
         return self.plan(name, "it was asked for")
 
