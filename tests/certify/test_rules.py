@@ -167,3 +167,12 @@ def test_what_is_shown_of_a_weight_is_not_limited_to_floats():
     text = ((1e200 * Linear()) ** 2 + (1e-200 * Gaussian()) ** 2 - Linear() ** 2).certificate().explain()
     assert "1e+400·Linear()²" in text
     assert "1e−400·Gaussian" in text
+
+
+def test_a_kernel_derived_from_another_is_not_multiplied_out_as_that_one():
+    class Shifted(Polynomial):
+        def formula(self, pair):
+            return super().formula(pair) - 5.0
+
+    assert len(Expansions().multiply_out(Polynomial(2, 1.0))) == 3
+    assert list(Expansions().multiply_out(Shifted(2, 1.0))) == [((Shifted(2, 1.0), 1),)]

@@ -49,14 +49,6 @@ def count_features_inside(kernel: Kernel, dim: int | None) -> int | None:
 
     Arithmetic looks at the same points, and a choice of columns says how many it keeps.  Any other kernel may look at
     something else: a kernel on bags at their elements, a kernel after a map at the images.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, MeanEmbedding
-    >>> count_features_inside(2.0 * Gaussian(), 5), count_features_inside(Gaussian().on([0, 3]), None)
-    (5, 2)
-    >>> count_features_inside(MeanEmbedding(Gaussian()), 5) is None
-    True
     """
     if type(kernel) is On:
         return kernel.width(dim)
@@ -82,14 +74,7 @@ def walk_same_points(kernel: Kernel) -> Iterator[Kernel]:
 
 
 def find_domain(kernel: Kernel) -> Domain:
-    """Return the most demanding domain of the kernels inside.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, Intersection
-    >>> find_domain(Gaussian() + 2.0 * Intersection())
-    'nonnegative'
-    """
+    """Return the most demanding domain of the kernels inside."""
     found = {part.domain for part in walk_same_points(kernel)}
     return next(domain for domain in _DEMANDING if domain in found)
 

@@ -28,13 +28,6 @@ def compute_exact_gram(formula: Expression, points: Rows, clock: ProofClock = UN
     """Return the matrix of a formula over all pairs of points as fractions, or None if it is not rational.
 
     Every float is a fraction, so nothing is rounded at all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import Linear
-    >>> compute_exact_gram(((Linear() - 1) ** 2).traced(), np.array([[0.5]]))
-    [[Fraction(9, 16)]]
     """
     return _Arithmetic(points, clock, lambda value: value, _FRACTIONS).compute_gram(formula)
 
@@ -45,14 +38,6 @@ def enclose_gram(
     """Return intervals that contain the values of a formula over all pairs of points, or None if it is not known.
 
     ``measure`` is asked for statistics of which no exact values are known; without it their formulas have no enclosure.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import Gaussian
-    >>> K = enclose_gram(Gaussian().traced(), np.array([[0.0], [1.0]]))
-    >>> float(K[0][1].low), bool(K[0][1].high - K[0][1].low < 1e-55)
-    (0.6065306597126334, True)
     """
     operations = OPERATIONS if measure is not None else {op: f for op, f in OPERATIONS.items() if op != "bessel"}
     return _Arithmetic(points, clock, Interval.of, operations, measure).compute_gram(formula)

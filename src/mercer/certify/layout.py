@@ -19,13 +19,7 @@ _DIGITS = "0123456789"
 
 
 def format_number(value: float | Fraction | Decimal, digits: int = 5) -> str:
-    """Return a number in a few significant digits, with a true minus sign.
-
-    Examples
-    --------
-    >>> format_number(-0.1234567), format_number(Fraction(10) ** 400 / 3)
-    ('−0.12346', '3.3333e+399')
-    """
+    """Return a number in a few significant digits, with a true minus sign."""
     near = to_float(value)
     if value and (math.isinf(near) or abs(near) < sys.float_info.min):  # beyond what floats hold in full
         with localcontext(Context(prec=digits + 5, Emax=MAX_EMAX, Emin=MIN_EMIN)):

@@ -25,16 +25,7 @@ LARGEST = 2000  # rows up to which eigenvalues take about a second; of more, as 
 
 
 def judge_matrix(matrix: np.ndarray, name: str) -> Verdict:
-    """Decide whether a symmetric matrix is positive semi-definite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> judge_matrix(np.array([[0.0, 1.0], [1.0, 0.0]]), "K").coefficients
-    array([ 1., -1.])
-    >>> judge_matrix(np.array([[1.0, 1.0], [1.0, 1.0]]), "K")
-    <Proved: K is a kernel>
-    """
+    """Decide whether a symmetric matrix is positive semi-definite."""
     scaled, late = ScaledMatrix.of(matrix), False
     try:
         theorem = scaled.prove(name, ProofClock(PROOF_SECONDS))
@@ -76,13 +67,6 @@ class ScaledMatrix:
     """(K + Kᵀ)/2 of a matrix K, or of some of its rows, divided by a power of two so that no entry is above 1.
 
     What underflows on the way is far below the rounding errors that are granted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scaled = ScaledMatrix.of(np.array([[2.0**-900]]))
-    >>> scaled.K, scaled.exponent, scaled.spread
-    (array([[0.5]]), -899, 0.0)
     """
 
     matrix: np.ndarray
@@ -146,12 +130,6 @@ def find_exact_rank(K: np.ndarray, clock: ProofClock = UNHURRIED) -> int | None:
 
     Floats are whole numbers times a power of two, so the matrix is scaled to whole numbers; fraction-free elimination
     (Bareiss) with a positive diagonal entry as pivot keeps them whole.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_exact_rank(np.array([[1.0, 1.0], [1.0, 1.0]])), find_exact_rank(np.array([[0.0, 1.0], [1.0, 1.0]]))
-    (1, None)
     """
     A, _ = to_whole_numbers(np.asarray(K, dtype=np.float64), clock)
     previous = 1

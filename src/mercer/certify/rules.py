@@ -32,12 +32,7 @@ _SUM, _PRODUCT, _MULTIPLE = "conical sum: non-negative multiples", "product: the
 def prove(kernel: Kernel, dim: int | None = None) -> Proved | None:
     """Return a proof that a kernel is positive semi-definite, or None if none was found in time.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    dim : int, optional
-        Number of features; some differences are kernels only for few of them.
+    Some differences are kernels only for few features, so that their number ``dim`` may be needed.
 
     Examples
     --------

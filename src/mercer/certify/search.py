@@ -79,14 +79,8 @@ def certify(function: Any, dim: int = 2, sample: Rows | None = None) -> Verdict:
 def certify_kernel(kernel: Kernel, dim: int | None = None, sample: Rows | None = None) -> Verdict:
     """Decide whether a kernel is positive semi-definite; this is ``kernel.certificate``.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    dim : int, optional
-        Number of features; without it proofs hold for every number, and violations are looked for in few.
-    sample : collection, optional
-        The only objects to look for a violation at.
+    Without ``dim`` proofs hold for every number of features, and violations are looked for in few.  A sample holds the
+    only objects to look for a violation at.
 
     Examples
     --------

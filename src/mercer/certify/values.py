@@ -64,16 +64,10 @@ class PairValues:
 
 
 class FunctionValues(PairValues):
-    """Values of a Python function of two points, one pair at a time.
+    """Values of a Python function of two points that returns a number or an array of one, one pair at a time.
 
-    Parameters
-    ----------
-    function : callable
-        ``function(x, z)`` returns a number or an array of one number.
-    scalars : bool
-        Whether points with one feature are given as plain numbers.
-    strict : bool
-        Whether overflow is an error even far out, as it is on points the user chose.
+    With ``scalars`` it takes points with one feature as plain numbers.  With ``strict`` overflow is an error even far
+    out, as it is on points the user chose.
     """
 
     def __init__(self, function: Callable[[Any, Any], Any], scalars: bool = False, strict: bool = False) -> None:

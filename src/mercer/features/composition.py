@@ -78,7 +78,7 @@ class Chain:
     """One map after another."""
 
     first: Node
-    second: Any
+    second: Node
 
     @property
     def width(self) -> int:
@@ -136,24 +136,30 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Times:
-    """Features times a number."""
+class Wrapped:
+    """As many features as another map has, under the same names."""
 
     node: Node
-    factor: float
 
     @property
     def width(self) -> int:
         """As many as before."""
         return self.node.width
 
-    def __call__(self, X: Rows) -> Any:
-        """Multiply."""
-        return self.node(X) * self.factor
-
     def names(self, inputs: list[str]) -> list[str]:
         """The same names."""
         return self.node.names(inputs)
+
+
+@dataclass(frozen=True)
+class Times(Wrapped):
+    """Features times a number."""
+
+    factor: float
+
+    def __call__(self, X: Rows) -> Any:
+        """Multiply."""
+        return self.node(X) * self.factor
 
 
 @dataclass(frozen=True)
@@ -210,15 +216,8 @@ class AllProducts:
 
 
 @dataclass(frozen=True)
-class UnitLength:
+class UnitLength(Wrapped):
     """Features divided by their length; zeros stay zeros."""
-
-    node: Node
-
-    @property
-    def width(self) -> int:
-        """As many as before."""
-        return self.node.width
 
     def __call__(self, X: Rows) -> Any:
         """Divide every row by its norm."""
@@ -250,12 +249,11 @@ class WithinReach:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Check the points, then map them."""
-        check_reach(
-            X,
-            self.waves,
+        remedy = (
             "fit the map on your data, which moves the centre there, or use mercer.features.Sinc, "
-            "which takes as many nodes as the data needs",
+            "which takes as many nodes as the data needs"
         )
+        check_reach(X, self.waves, remedy)
         return self.waves(X)
 
     def names(self, inputs: list[str]) -> list[str]:

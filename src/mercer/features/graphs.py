@@ -9,7 +9,7 @@ import numpy as np
 from mercer.formula.data import Rows, as_objects
 from mercer.kernels.graphs.kernels import CountKernel
 
-from .base import numbered
+from .base import number_features
 from .composition import Node
 from .explicit import build, examples
 
@@ -34,4 +34,4 @@ class Substructures:
 
     def names(self, inputs: list[str]) -> list[str]:
         """Numbers, because substructures have no names of their own."""
-        return numbered(self._kernel, self.width)
+        return number_features(self._kernel, self.width)

@@ -145,6 +145,7 @@ class Polynomial(FeatureMap):
     """
 
     _takes_sparse = True
+    _node = "monomials_"
 
     def __init__(self, degree: int = 2, offset: float = 1.0) -> None:
         self.degree = degree
@@ -154,9 +155,3 @@ class Polynomial(FeatureMap):
         check_integer(self, "degree", 1)
         check_positive(self, "offset", allow_zero=True)
         self.monomials_ = Monomials(X.shape[1], int(self.degree), float(self.offset))
-
-    def _map(self, X: Any) -> Any:
-        return self.monomials_(X)
-
-    def _names(self, inputs: list[str]) -> list[str]:
-        return self.monomials_.names(inputs)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.formula.parameters import check_integer, check_positive
 
-from .base import FeatureMap, check_count, numbered
+from .base import FeatureMap, check_count
 
 
 class TensorSketch(FeatureMap):
@@ -54,11 +50,6 @@ class TensorSketch(FeatureMap):
         self.n_components = n_components
         self.random_state = random_state
 
-    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Return ``tensorsketch0``, ``tensorsketch1`` and so on."""
-        check_is_fitted(self)
-        return np.array(numbered(self, self.sketch_.n_components), dtype=object)
-
     def _learn(self, X: Any) -> None:
         from sklearn.kernel_approximation import PolynomialCountSketch
 
@@ -74,3 +65,6 @@ class TensorSketch(FeatureMap):
 
     def _map(self, X: Any) -> Any:
         return self.sketch_.transform(X).astype(X.dtype, copy=False)
+
+    def _count_features(self) -> int:
+        return int(self.sketch_.n_components)
