@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
@@ -16,6 +17,9 @@ from mercer.kernels import Gaussian, Kernel
 
 from .params import KernelParams
 from .validate import takes_sparse, validate_rows
+
+Matrix: TypeAlias = "np.ndarray | sparse.csr_array"  # one row for each object
+Seed: TypeAlias = int | np.random.RandomState | None
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -45,7 +49,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._learn(self._check(X, reset=True))
         return self
 
-    def transform(self, X: Rows) -> Any:
+    def transform(self, X: Rows) -> Matrix:
         """Return the features φ(x) of all points.
 
         Parameters
@@ -73,15 +77,15 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         inputs = [str(name) for name in _check_feature_names_in(self, input_features)] if columns else []
         return np.array(number_repeated(getattr(self, self._node).names(inputs)), dtype=object)
 
-    def _check(self, X: Rows, *, reset: bool) -> Any:
-        sparse = "csr" if self._takes_sparse else False
+    def _check(self, X: Rows, *, reset: bool) -> Rows:
+        accepted = "csr" if self._takes_sparse else False
         refuse_masked(X, type(self).__name__)
-        return validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=[np.float64, np.float32])
+        return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Rows) -> None:
         """Set the fitted attributes."""
 
-    def _map(self, X: Any) -> Any:
+    def _map(self, X: Rows) -> Matrix:
         return getattr(self, self._node)(X)
 
     def _count_features(self) -> int:
@@ -108,7 +112,7 @@ class KernelMap(KernelParams, FeatureMap):
         hint = f"mercer.kernels.Custom({name})" if callable(given) else "Gaussian()"
         raise TypeError(f"{type(self).__name__}: kernel must be a mercer kernel, for example {hint}; got {given!r}")
 
-    def _check(self, X: Rows, *, reset: bool) -> Any:
+    def _check(self, X: Rows, *, reset: bool) -> Rows:
         return validate_rows(self, X, self._choose_kernel() if reset else self.kernel_, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import singledispatch
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -103,7 +103,7 @@ class ExplicitMap(KernelMap):
         self.__dict__.pop("feature_names_in_", None)
         return self
 
-    def _check(self, X: Rows, *, reset: bool) -> Any:
+    def _check(self, X: Rows, *, reset: bool) -> Rows:
         if reset or not is_frame(X) or hasattr(self, "feature_names_in_"):
             return super()._check(X, reset=reset)
         # A map made without data knows no names to compare with; scikit-learn would warn about that.
@@ -114,7 +114,7 @@ class ExplicitMap(KernelMap):
             )
         return X
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Rows) -> None:
         self._build(getattr(self, "n_features_in_", 1), X)  # lists of objects have no columns
         self.features_(pick(X, np.arange(1)))  # data the map cannot take is refused here rather than later
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from scipy import sparse
 
 from mercer.formula.data import Rows, as_objects
 from mercer.kernels.graphs.kernels import CountKernel
@@ -26,7 +25,7 @@ class Substructures:
         self._kernel, self._graphs = kernel, list(as_objects(X, repr(kernel)))
         self.width = int(kernel.count(self._graphs)[0].shape[1])
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> sparse.csr_array:
         """Count the substructures of every graph."""
         # Numbering keeps the order of what the fitted graphs have, so that its columns are in the order of the fit.
         known, found = self._kernel.count(self._graphs, X)

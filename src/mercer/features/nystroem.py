@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -13,7 +13,7 @@ from mercer.formula.evaluation import Evaluation
 from mercer.kernels import Kernel
 from mercer.linalg.pivoting import randomly_pivoted_cholesky
 
-from .base import KernelMap, check_count
+from .base import KernelMap, Seed, check_count
 
 
 class Nystroem(KernelMap):
@@ -67,14 +67,14 @@ class Nystroem(KernelMap):
         kernel: Kernel | None = None,
         n_components: int = 100,
         selection: Literal["rpcholesky", "uniform"] = "rpcholesky",
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.selection = selection
         self.random_state = random_state
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Rows) -> None:
         self.kernel_ = self._choose_kernel()
         wanted = check_count(self, "n_components")
         if self.selection not in ("rpcholesky", "uniform"):
@@ -110,7 +110,7 @@ class Nystroem(KernelMap):
             raise ValueError(f"Nystroem: {self.kernel_!r} is 0 on all of the data, so it has no features to learn")
         return pivots, residual
 
-    def _map(self, X: Any) -> Any:
+    def _map(self, X: Rows) -> np.ndarray:
         from scipy.linalg import solve_triangular
 
         values = self.kernel_(X, self.centers_)

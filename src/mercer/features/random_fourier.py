@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer.formula.data import Rows
 from mercer.formula.parameters import is_vector
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, RationalQuadratic
 
-from .base import KernelMap, check_count
+from .base import KernelMap, Matrix, Seed, check_count
 
 Directions = Callable[[int, int, np.random.RandomState], np.ndarray]
 
@@ -65,14 +66,14 @@ class RandomFourier(KernelMap):
         kernel: Kernel | None = None,
         n_components: int = 100,
         orthogonal: bool = True,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.orthogonal = orthogonal
         self.random_state = random_state
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Rows) -> None:
         self.kernel_ = self._choose_kernel()
         count = check_count(self, "n_components")
         if count % 2:
@@ -85,7 +86,7 @@ class RandomFourier(KernelMap):
         d = getattr(self, "n_features_in_", 0)  # objects have none, and no kernel on them has frequencies
         self.frequencies_ = draw_frequencies(self.kernel_, d, count // 2, rng, directions)
 
-    def _map(self, X: Any) -> Any:
+    def _map(self, X: Matrix) -> np.ndarray:
         angles = X @ self.frequencies_.T
         half = len(self.frequencies_)
         out = np.empty((X.shape[0], 2 * half), dtype=X.dtype)

@@ -7,7 +7,6 @@ With n nodes the quadrature is exact for polynomials of degree 2n − 1, and cos
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -125,7 +124,7 @@ class Sinc(FeatureMap):
     def __init__(self, n_nodes: int | None = None) -> None:
         self.n_nodes = n_nodes
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: np.ndarray) -> None:
         low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         spread = float((high - low).max())
         needed = max(SINC_NODES, count_nodes(ROOM * spread))
@@ -139,7 +138,7 @@ class Sinc(FeatureMap):
         self.waves_ = build_quadrature(X.shape[1], self.n_nodes_, low + 0.5 * (high - low))
         self._check_reach(X)
 
-    def _map(self, X: Any) -> Any:
+    def _map(self, X: np.ndarray) -> np.ndarray:
         self._check_reach(X)
         return self.waves_(X)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from mercer.formula.parameters import check_integer, check_positive
 
-from .base import FeatureMap, check_count
+from .base import FeatureMap, Matrix, Seed, check_count
 
 
 class TensorSketch(FeatureMap):
@@ -44,13 +44,15 @@ class TensorSketch(FeatureMap):
 
     _takes_sparse = True
 
-    def __init__(self, degree: int = 2, offset: float = 1.0, n_components: int = 100, random_state: Any = None) -> None:
+    def __init__(
+        self, degree: int = 2, offset: float = 1.0, n_components: int = 100, random_state: Seed = None
+    ) -> None:
         self.degree = degree
         self.offset = offset
         self.n_components = n_components
         self.random_state = random_state
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Matrix) -> None:
         from sklearn.kernel_approximation import PolynomialCountSketch
 
         check_integer(self, "degree", 1)
@@ -63,7 +65,7 @@ class TensorSketch(FeatureMap):
             random_state=self.random_state,
         ).fit(X)
 
-    def _map(self, X: Any) -> Any:
+    def _map(self, X: Matrix) -> np.ndarray:
         return self.sketch_.transform(X).astype(X.dtype, copy=False)
 
     def _count_features(self) -> int:

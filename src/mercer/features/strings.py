@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -76,7 +75,7 @@ class Vocabulary:
         """The number of words."""
         return sum(len(words) for words in self.words)
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> sparse.csr_array:
         """Count the words of every string."""
         coded, _ = encode(X, None, repr(self.kernel))
         self.kernel.check(coded.table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -92,7 +91,7 @@ class Trigonometric(FeatureMap):
     def __init__(self, frequency: float = 1.0) -> None:
         self.frequency = frequency
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: np.ndarray) -> None:
         check_positive(self, "frequency", allow_zero=True)
         self.waves_ = build_wave(X.shape[1], self.frequency)
 
@@ -128,6 +127,6 @@ class Fourier(FeatureMap):
     def __init__(self, order: int = 4) -> None:
         self.order = order
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: np.ndarray) -> None:
         check_integer(self, "order", 1)
         self.waves_ = build_harmonics(X.shape[1], int(self.order))

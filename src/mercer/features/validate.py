@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -59,7 +57,7 @@ def takes_structures(kernel: Kernel) -> bool:
     return bool(getattr(kernel, "structured", False)) or any(takes_structures(part) for part in parts)
 
 
-def validate_rows(estimator: BaseEstimator, X: Rows, kernel: Kernel, *, reset: bool) -> Any:
+def validate_rows(estimator: BaseEstimator, X: Rows, kernel: Kernel, *, reset: bool) -> Rows:
     """Return the data as its kernel can take it, with number and names of columns compared with those at fit.
 
     Vectors are checked by scikit-learn's rules.  Anything else stays as it is, and the kernel says what is wrong with
