@@ -91,6 +91,12 @@ def list_likely_dims(kernel: Kernel) -> list[int]:
     return sorted(dims)
 
 
+def get_matrix(kernel: Kernel) -> np.ndarray | None:
+    """Return the matrix of a kernel that is nothing but a finished one."""
+    return np.asarray(kernel.matrix) if isinstance(kernel, Precomputed) else None
+
+
 def list_row_numbers(kernel: Kernel) -> np.ndarray:
     """Return the row numbers that every finished matrix inside a kernel has."""
-    return np.arange(min(len(part.matrix) for part in walk_same_points(kernel) if isinstance(part, Precomputed)))
+    matrices = map(get_matrix, walk_same_points(kernel))
+    return np.arange(min(len(matrix) for matrix in matrices if matrix is not None))

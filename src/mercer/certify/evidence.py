@@ -22,7 +22,7 @@ from mercer.formula.data import Rows
 
 from .interval import DIGITS, Interval
 from .layout import format_number, to_float
-from .values import ULPS, UNSEEN, MatrixValues, PairValues, bound_sizes
+from .values import ULPS, UNSEEN, MatrixValues, PointValues, bound_sizes
 from .verdict import Refuted
 
 SHAKES = (2.0**-48, 2.0**-48, 2.0**-40, 2.0**-30, 2.0**-22)  # relative; the last is seen even through float32
@@ -42,7 +42,7 @@ def compute_granted_error(K: np.ndarray, a: np.ndarray, epsilon: float) -> float
     return ULPS * epsilon * float((weights * bound_sizes(K)).sum()) + 1e-290 * float(weights.sum())
 
 
-def confirm(values: PairValues, points: Rows, a: np.ndarray, floor: float = 0.0) -> Refuted | None:
+def confirm(values: PointValues, points: Rows, a: np.ndarray, floor: float = 0.0) -> Refuted | None:
     """Return the refutation by Σ aᵢaⱼ k(xᵢ, xⱼ) < 0, or None if rounding or an error of ``floor`` could explain it."""
     try:
         K = values.gram(points)
@@ -81,7 +81,7 @@ def confirm_exactly(values: MatrixValues, rows: np.ndarray, a: np.ndarray) -> Re
     return _refute_exactly(values, rows, a / np.abs(a).max(), values.gram(rows))
 
 
-def confirm_asymmetry(values: PairValues, points: Rows) -> Refuted | None:
+def confirm_asymmetry(values: PointValues, points: Rows) -> Refuted | None:
     """Return the refutation by k(x, z) ≠ k(z, x) for two points, or None if rounding could explain the difference."""
 
     def compute_gap(G: np.ndarray) -> float:
@@ -108,7 +108,7 @@ def confirm_asymmetry(values: PairValues, points: Rows) -> Refuted | None:
 
 
 def _check_again(
-    values: PairValues,
+    values: PointValues,
     points: Rows,
     K: np.ndarray,
     a: np.ndarray,
@@ -131,7 +131,7 @@ def _check_again(
     return (value, bound, check) if excess(value) > bound else None
 
 
-def _measure_noise(values: PairValues, points: Rows, form: Callable[[np.ndarray], float], value: float) -> float:
+def _measure_noise(values: PointValues, points: Rows, form: Callable[[np.ndarray], float], value: float) -> float:
     """Return how much a form of the Gram matrix jumps when the points are shaken.
 
     A smooth change cancels between a step to one side and the same step to the other; rounding errors do not.
@@ -186,7 +186,7 @@ def _sum_exactly(K: list[list[T]] | None, a: np.ndarray, lift: Callable[[Fractio
 
 
 def _refute_exactly(
-    values: PairValues, points: Rows, a: np.ndarray, K: np.ndarray, exact: list[list[Fraction]] | None = None
+    values: PointValues, points: Rows, a: np.ndarray, K: np.ndarray, exact: list[list[Fraction]] | None = None
 ) -> Refuted | None:
     value = _sum_exactly(values.exact(points) if exact is None else exact, a, Fraction)
     if value is None or value >= 0:
@@ -199,7 +199,7 @@ def _refute_exactly(
 
 
 def _refute(
-    values: PairValues, points: Rows, a: np.ndarray, K: np.ndarray, value: float, bound: float, check: str
+    values: PointValues, points: Rows, a: np.ndarray, K: np.ndarray, value: float, bound: float, check: str
 ) -> Refuted:
     shown = format_number(value)
     if len(a) == 1:

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.formula.data import Rows, pick
 
 from .evidence import compute_granted_error, confirm, confirm_asymmetry
-from .values import ULPS, PairValues
+from .values import ULPS, PointValues
 from .verdict import Refuted
 
 SUSPICIOUS = 1e-10  # of the unit diagonal: smaller negative eigenvalues are surely rounding
@@ -33,7 +33,7 @@ class Examiner:
     A suspicion that turns out to be rounding makes it more demanding: later ones must be stronger.
     """
 
-    def __init__(self, values: PairValues) -> None:
+    def __init__(self, values: PointValues) -> None:
         self.values = values
         self.level = SUSPICIOUS
 

@@ -12,15 +12,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, cast
 
-import numpy as np
-
 from mercer.kernels.algebra import Exp
 from mercer.kernels.base import Kernel
-from mercer.kernels.custom import Precomputed
 from mercer.kernels.theorem import Theorem
 
 from .clock import PROOF_SECONDS, OutOfTimeError, ProofClock
-from .domain import count_features_inside, get_replaceable, walk_inside_out
+from .domain import count_features_inside, get_matrix, get_replaceable, walk_inside_out
 from .expand import Expansions, Monomial, Terms, format_sum
 from .precomputed import ScaledMatrix
 from .spectral import Mixture, Precision, find_precision, prove_by_spectrum, suggest_spacings
@@ -115,8 +112,9 @@ class Prover:
 
     def _prove_otherwise(self, kernel: Kernel, text: str, dim: int | None) -> Theorem | None:
         """Return a proof by other means than the kernel's own closure rule."""
-        if isinstance(kernel, Precomputed):
-            return ScaledMatrix.of(np.asarray(kernel.matrix)).prove(text, self.clock)
+        matrix = get_matrix(kernel)
+        if matrix is not None:
+            return ScaledMatrix.of(matrix).prove(text, self.clock)
         if type(kernel) is Exp:
             return self._prove_exponential(kernel, text, dim)
         terms = self._expansions.multiply_out(kernel)

@@ -13,15 +13,14 @@ import numpy as np
 
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels.base import Domain, Kernel
-from mercer.kernels.custom import Precomputed
 
 from .clock import LAST_SECONDS, SEARCH_SECONDS, OutOfTimeError, ProofClock
-from .domain import count_parts, find_domain, list_likely_dims, list_row_numbers
+from .domain import count_parts, find_domain, get_matrix, list_likely_dims, list_row_numbers
 from .points import PointSet, generate_point_sets
 from .precomputed import judge_matrix
 from .refute import Examiner
 from .rules import prove, suggest_telling_spacings
-from .values import FunctionValues, KernelValues, OutOfRangeError, PairValues
+from .values import FunctionValues, KernelValues, OutOfRangeError, PointValues
 from .verdict import Refuted, Unknown, Verdict
 
 MOST_PARTS = 4000  # kernels inside a kernel; the proof of a longer one is longer than anyone reads
@@ -97,8 +96,9 @@ def certify_kernel(kernel: Kernel, dim: int | None = None, sample: Rows | None =
     if count_parts(kernel, MOST_PARTS + 1) > MOST_PARTS:
         return Unknown((f"nothing: the expression has more than {MOST_PARTS} parts",), "the expression")
     try:
-        if isinstance(kernel, Precomputed) and sample is None:
-            return judge_matrix(np.asarray(kernel.matrix), repr(kernel))
+        matrix = get_matrix(kernel)
+        if matrix is not None and sample is None:
+            return judge_matrix(matrix, repr(kernel))
         proof = prove(kernel, dim)
         if proof is not None:
             return proof
@@ -156,7 +156,7 @@ def _overflow_ignored() -> Iterator[None]:
 
 
 def search_vectors(
-    values: PairValues,
+    values: PointValues,
     dim: int,
     domain: Domain = "real",
     spacings: Sequence[float] = (),
@@ -170,7 +170,7 @@ def search_vectors(
     return _search(values, sets, seconds, f"with {dim} feature{'s' * (dim != 1)}")
 
 
-def search_sample(values: PairValues, sample: Rows) -> tuple[Refuted | None, str]:
+def search_sample(values: PointValues, sample: Rows) -> tuple[Refuted | None, str]:
     """Search for a violation at given objects: at few of them first, then at more."""
     n = length(sample)
     sizes = sorted({min(n, size) for size in (6, 16, 40, 100, 200, n)})
@@ -178,7 +178,7 @@ def search_sample(values: PairValues, sample: Rows) -> tuple[Refuted | None, str
     return _search(values, sets, 2 * SEARCH_SECONDS, "of the sample")
 
 
-def _search(values: PairValues, sets: Iterable[PointSet], seconds: float, where: str) -> tuple[Refuted | None, str]:
+def _search(values: PointValues, sets: Iterable[PointSet], seconds: float, where: str) -> tuple[Refuted | None, str]:
     start = time.monotonic()
     values.clock = ProofClock(LAST_SECONDS * seconds / SEARCH_SECONDS)
     examiner = Examiner(values)

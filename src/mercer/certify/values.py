@@ -34,7 +34,7 @@ class OutOfRangeError(ArithmeticError):
     """The values overflow on these points, which says nothing about the function."""
 
 
-class PairValues:
+class PointValues:
     """What the search needs to know of a function of two points; better arithmetic is None where there is none."""
 
     def __init__(self, name: str) -> None:
@@ -63,7 +63,7 @@ class PairValues:
         return None
 
 
-class FunctionValues(PairValues):
+class FunctionValues(PointValues):
     """Values of a Python function of two points that returns a number or an array of one, one pair at a time.
 
     With ``scalars`` it takes points with one feature as plain numbers.  With ``strict`` overflow is an error even far
@@ -163,7 +163,7 @@ class FunctionValues(PairValues):
         return not self.strict and max(np.max(np.abs(x)), np.max(np.abs(z))) > MODERATE
 
 
-class KernelValues(PairValues):
+class KernelValues(PointValues):
     """Values of a kernel, whole matrices at a time."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -210,7 +210,7 @@ class KernelValues(PairValues):
         return K
 
 
-class MatrixValues(PairValues):
+class MatrixValues(PointValues):
     """Values that are entries of a matrix; the points are its row numbers."""
 
     def __init__(self, matrix: np.ndarray, name: str) -> None:
