@@ -92,7 +92,7 @@ class Nystroem(KernelMap):
             self.__dict__.pop("residual_trace_", None)
         else:
             indices, self.residual_trace_ = self._choose_pivots(X, min(wanted, n), rng)
-        kept, self.cholesky_ = pick_independent(self.kernel_(pick(X, indices)))
+        kept, self.cholesky_ = independent(self.kernel_(pick(X, indices)))
         self.component_indices_ = indices[kept]
         self.centers_ = pick(X, self.component_indices_)
 
@@ -121,13 +121,13 @@ class Nystroem(KernelMap):
         return len(self.cholesky_)
 
 
-def pick_independent(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def independent(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rows that explain all others to rounding, and the lower Cholesky factor of K at them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> kept, L = pick_independent(np.array([[4.0, 4.0, 2.0], [4.0, 4.0, 2.0], [2.0, 2.0, 5.0]]))
+    >>> kept, L = independent(np.array([[4.0, 4.0, 2.0], [4.0, 4.0, 2.0], [2.0, 2.0, 5.0]]))
     >>> kept.tolist(), L.tolist()
     ([2, 1], [[2.23606797749979, 0.0], [0.8944271909999159, 1.7888543819998317]])
     """

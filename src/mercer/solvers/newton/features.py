@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 
 from mercer.arrays.budget import require
 from mercer.arrays.namespace import add_to_diagonal, cast, empty, factorised, solved, stack, vdot
-from mercer.features.nystroem import pick_independent
+from mercer.features.nystroem import independent
 from mercer.formula.data import Rows, pick, take
 from mercer.gram import Gram
 from mercer.losses.logistic import Curvature
@@ -219,5 +219,5 @@ def choose_centers(problem: Problem, n_centers: int, rng: np.random.RandomState)
     if len(indices) == 0:
         raise ValueError(f"{problem.kernel!r} is 0 on all of the data, so that no centre explains anything")
     K: Any = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
-    kept, triangle = pick_independent(K)
+    kept, triangle = independent(K)
     return indices[kept], triangle

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require
 from mercer.arrays.columns import units
-from mercer.features.nystroem import pick_independent
+from mercer.features.nystroem import independent
 from mercer.formula.data import Rows, pick
 from mercer.gram import Gram
 
@@ -182,7 +182,7 @@ class PreparedNystroem(PreparedRidge):
         if self._factor is None:
             indices = self._candidates[:count]
             K = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
-            kept, triangle = pick_independent(K)
+            kept, triangle = independent(K)
             return RestrictedRidge(problem, indices[kept], triangle, self._rows)
         self._factor.grow(count)
         indices = self._candidates[self._factor.pivots]
