@@ -9,9 +9,9 @@ import numpy as np
 
 from mercer.kernels import Kernel
 from mercer.learning.length_scales import is_length_scale
+from mercer.words import show_budget
 
 from ._baselines import BOOSTING
-from ._clock import show_seconds
 from .encoder import TableEncoder
 from .report import Column, Score
 
@@ -104,7 +104,7 @@ def _time(found: Findings) -> Iterator[str]:
     if found.skipped:
         names = ", ".join(found.skipped)
         yield (
-            f"Not tried for want of time: {names}. A budget of about {show_seconds(3 * found.spent + 1)} would "
+            f"Not tried for want of time: {names}. A budget of about {show_budget(3 * found.spent + 1)} would "
             "allow them."
         )
 

@@ -21,10 +21,11 @@ from mercer.estimators.kernel_argument import all_or_nothing
 from mercer.features.params import KernelParams
 from mercer.formula.data import is_frame, pick, refuse_masked
 from mercer.kernels import Kernel
+from mercer.words import parse_seconds
 
 from ._advice import Findings, advice
 from ._baselines import baselines
-from ._clock import Clock, parse_seconds
+from ._clock import Clock
 from ._describe import candidate, certificate_of, described
 from ._progress import Progress
 from ._search import EXACT_ROWS, TUNING_ROWS, Recipe, Search, Trial, affordable

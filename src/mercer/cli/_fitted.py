@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mercer.words import show_number, show_seconds
+
 from . import _show
 
 if TYPE_CHECKING:
@@ -36,8 +38,8 @@ def show_candidates(report: Report) -> None:
             "→" if c.chosen else "",
             f"{c.name} ({c.note})" if c.note else c.name,
             compact(c.kernel),
-            _show.number(c.score),
-            _show.seconds(c.seconds),
+            show_number(c.score),
+            show_seconds(c.seconds),
         ]
         for c in report.candidates
     ]
@@ -52,8 +54,8 @@ def show_scores(report: Report) -> None:
     _show.heading(f"On {report.n_test:,} rows held out, fitted to the other {report.n_train:,}")
     metrics = list(report.scores[0].values)
     rows = [
-        [score.name, *(_show.number(score.values[m]) if m in score.values else "" for m in metrics),
-         _show.seconds(score.seconds)]
+        [score.name, *(show_number(score.values[m]) if m in score.values else "" for m in metrics),
+         show_seconds(score.seconds)]
         for score in report.scores
     ]  # fmt: skip
     names = [f"{m} {'↓' if is_lower_better(m) else '↑'}" for m in metrics]
@@ -69,7 +71,7 @@ def show_choice(report: Report) -> None:
             ("kernel", report.kernel if len(report.kernel) <= LONG else compact(report.kernel)),
             ("certificate", report.certificate.splitlines()[0] if report.certificate else ""),
             ("plan", report.plan),
-            ("time", _show.seconds(report.seconds)),
+            ("time", show_seconds(report.seconds)),
         ]
     )
 

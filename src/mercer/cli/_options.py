@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from mercer.words import parse_seconds
+
 from ._errors import CommandError
 
 
@@ -58,8 +60,6 @@ def share_or_none(value: Any) -> float:
 
 def duration(value: Any) -> str:
     """Return a time such as 90s, 5m or 1h as it is, if it is one; a number alone is in seconds."""
-    from mercer.auto._clock import parse_seconds
-
     try:
         parse_seconds(str(value))
     except ValueError:

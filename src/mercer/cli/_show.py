@@ -148,47 +148,6 @@ def plain(data: Any) -> Any:
     return data if data is None or isinstance(data, bool | int | float | str) else str(data)
 
 
-def number(value: float) -> str:
-    """Return a number with four significant digits, as people write it.
-
-    Examples
-    --------
-    >>> from mercer.cli._show import number
-    >>> number(1234567.0), number(0.051234), number(3.0), number(1.2e-9), number(12.5)
-    ('1,234,567', '0.05123', '3', '1.2e-09', '12.5')
-    """
-    if not math.isfinite(value):
-        return {math.inf: "∞", -math.inf: "−∞"}.get(value, "–")
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    if 1e3 <= abs(value) < 1e15:
-        return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:,.1f}"
-    return f"{value:.4g}"
-
-
-def seconds(value: float) -> str:
-    """Return a time with its unit.
-
-    Examples
-    --------
-    >>> from mercer.cli._show import seconds
-    >>> seconds(0.0123), seconds(5.25), seconds(135), seconds(8000), seconds(1e8)
-    ('12 ms', '5.2 s', '2 min 15 s', '2 h 13 min', '1,157 days')
-    """
-    if value < 0.00095:
-        return f"{1e6 * value:.0f} µs"
-    if value < 0.9995:
-        return f"{1000 * value:.0f} ms"
-    if value < 99.95:
-        return f"{value:.1f} s"
-    minutes, rest = divmod(round(value), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{value / 86400:,.0f} days"
-
-
 def bullet(text: str) -> None:
     """Print an item of a list, wrapped at the width of the terminal."""
     out = console()

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from mercer.words import show_seconds
+
 from . import _show
 from ._options import command, count, json_option
 
@@ -63,8 +65,8 @@ def bench(n: int, repeat: int, as_json: bool) -> None:
         [
             item["work"],
             f"{item['rows']:,}",
-            _show.seconds(item["mercer_seconds"]),
-            _show.seconds(item["sklearn_seconds"]),
+            show_seconds(item["mercer_seconds"]),
+            show_seconds(item["sklearn_seconds"]),
             f"{item['ratio']:.1f}×",
             f"{item['difference']:.0e}",
         ]

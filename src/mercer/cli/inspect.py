@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from mercer.words import show_number
+
 from . import _fitted, _show
 from ._model import describe_model, load_model
 from ._options import command, json_option
@@ -61,13 +63,13 @@ def _lines(name: str, header: dict[str, Any], facts: dict[str, Any]) -> list[tup
         of = f" of {facts['n_train']:,} training rows" if facts["n_train"] else ""
         lines.append((facts["vectors"], f"{facts['n_vectors']:,}{of}"))
     if "eigenvalues" in facts:
-        values = ", ".join(_show.number(value) for value in facts["eigenvalues"])
+        values = ", ".join(show_number(value) for value in facts["eigenvalues"])
         lines.append(("eigenvalues", f"{values}, … (kernel matrix of {facts['spectrum_of']:,} points)"))
         lines.append(
             ("spectrum", f"90 % of the trace in {facts['n_for_90_percent']:,} directions, 99 % in "
              f"{facts['n_for_99_percent']:,}")
         )  # fmt: skip
         if facts["effective_dof"] is not None:
-            lines.append(("degrees of freedom", f"{_show.number(facts['effective_dof'])} of {facts['spectrum_of']:,}"))
-            lines.append(("leave-one-out error", f"{_show.number(facts['loo_error'])} (root mean square)"))
+            lines.append(("degrees of freedom", f"{show_number(facts['effective_dof'])} of {facts['spectrum_of']:,}"))
+            lines.append(("leave-one-out error", f"{show_number(facts['loo_error'])} (root mean square)"))
     return lines

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from mercer.words import show_seconds
+
 from . import _options, _show
 from ._options import command, count, json_option, parsed_kernel
 
@@ -69,7 +71,7 @@ def plan(
         [
             ("→ " if name == chosen.solver else "  ") + name,
             show_bytes(item["memory"]) if item["memory"] is not None else "–",
-            _show.seconds(item["seconds"]) if item["seconds"] is not None else "–",
+            show_seconds(item["seconds"]) if item["seconds"] is not None else "–",
             item["note"],
         ]
         for name, item in others.items()

@@ -65,7 +65,7 @@ class Slice:
             if name in self._chosen:
                 columns[name] = at[:, self._chosen.index(name)]
             else:
-                columns[name] = np.full(len(at), self._fixed[name] if name in self._fixed else middle(values))
+                columns[name] = np.full(len(at), self._fixed[name] if name in self._fixed else find_middle(values))
         return np.column_stack(list(columns.values())) if self._kind is None else self._kind(columns)
 
     def ticks(self, resolution: int, margin: float) -> list[np.ndarray]:
@@ -120,13 +120,13 @@ class Slice:
             raise ValueError(f"{self.owner} draws along columns of numbers, but column {name!r} holds others") from None
 
 
-def middle(values: np.ndarray) -> Any:
+def find_middle(values: np.ndarray) -> Any:
     """Return the median of numbers, or the most frequent of other values, the first of equals.
 
     Examples
     --------
     >>> import numpy as np
-    >>> middle(np.array([1.0, np.nan, 3.0])), middle(np.array(["b", "a", "b"]))
+    >>> find_middle(np.array([1.0, np.nan, 3.0])), find_middle(np.array(["b", "a", "b"]))
     (2.0, 'b')
     """
     if values.dtype.kind in "iuf":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,19 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.formula.data import Rows, is_frame
 from mercer.kernels import Kernel
 
-from ._estimator import kernel_of
+from ._display import PairDisplay
+from ._estimator import get_kernel
 from ._formula import feature_names
-from ._style import GREY, INK, colour_of, marker_of, pyplot, two_panels
+from ._style import GREY, INK, pick_colour, pick_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 RESOLUTION = 120  # of the grid on which a boundary is found
 MOST_CLASSES = 12
 
 
-class FeatureMapDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class FeatureMapDisplay(PairDisplay):
     r"""Points in the plane, and the same points in the space of a kernel: the circle that becomes a plane.
 
     A kernel with at most three explicit features is drawn in them.  Of a larger space the three directions of most
@@ -71,31 +73,15 @@ class FeatureMapDisplay:
     >>> plt.close(display.figure_)
     """
 
-    ax_: tuple[Axes, Axes]
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        points: np.ndarray,
-        features: np.ndarray,
-        codes: np.ndarray | None = None,
-        classes: Sequence[str] = (),
-        boundary: Sequence[np.ndarray] = (),
-        boundary_features: Sequence[np.ndarray] = (),
-        plane: np.ndarray | None = None,
-        names: tuple[str, str] = ("x0", "x1"),
-        feature_names: Sequence[str] = (),
-    ) -> None:
-        self.points = points
-        self.features = features
-        self.codes = codes
-        self.classes = classes
-        self.boundary = boundary
-        self.boundary_features = boundary_features
-        self.plane = plane
-        self.names = names
-        self.feature_names = feature_names
+    points: np.ndarray
+    features: np.ndarray
+    codes: np.ndarray | None = None
+    classes: Sequence[str] = ()
+    boundary: Sequence[np.ndarray] = ()
+    boundary_features: Sequence[np.ndarray] = ()
+    plane: np.ndarray | None = None
+    names: tuple[str, str] = ("x0", "x1")
+    feature_names: Sequence[str] = ()
 
     @classmethod
     def from_kernel(cls, kernel: Kernel, X: Rows, y: Any = None, *, ax: Sequence[Axes] | None = None) -> Self:
@@ -116,8 +102,8 @@ class FeatureMapDisplay:
         -------
         FeatureMapDisplay
         """
-        points, names = _plane(cls.__name__, X)
-        return cls(**_mapped(kernel, points, names), **_labels(cls.__name__, y, len(points))).plot(ax)
+        points, names = _read_plane(cls.__name__, X)
+        return cls(**_map_points(kernel, points, names), **_read_labels(cls.__name__, y, len(points))).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Rows, y: Any = None, *, ax: Sequence[Axes] | None = None) -> Self:
@@ -139,10 +125,10 @@ class FeatureMapDisplay:
         FeatureMapDisplay
         """
         check_is_fitted(estimator)
-        kernel = kernel_of(cls.__name__, estimator)
-        points, names = _plane(cls.__name__, X)
-        found = _mapped(kernel, points, names)
-        display = cls(**found, **_labels(cls.__name__, y, len(points)))
+        kernel = get_kernel(cls.__name__, estimator)
+        points, names = _read_plane(cls.__name__, X)
+        found = _map_points(kernel, points, names)
+        display = cls(**found, **_read_labels(cls.__name__, y, len(points)))
         if len(getattr(estimator, "classes_", ())) == 2 and hasattr(estimator, "decision_function"):
             display._add_boundary(estimator, kernel, X)
         return display.plot(ax)
@@ -160,7 +146,7 @@ class FeatureMapDisplay:
         self
         """
         deep = self.features.shape[1] == 3
-        left, right = two_panels(self, ax, (8.0, 4.2), "3d" if deep else None)
+        left, right = self._start(ax, (8.0, 4.2), "3d" if deep else None)
         if deep and not hasattr(right, "get_zlim"):
             raise ValueError(
                 f"{type(self).__name__}: the second of the axes shows three features; make it with "
@@ -181,16 +167,15 @@ class FeatureMapDisplay:
             owner: Any = left if ax is not None else left.figure
             place: dict[str, Any] = below if ax is not None else {"loc": "outside lower left"}
             owner.legend(handles=left.get_legend_handles_labels()[0], ncols=4, frameon=False, fontsize=9, **place)
-        self.ax_, self.figure_ = (left, right), left.figure  # type: ignore[assignment]
         return self
 
     def _scatter(self, ax: Any, points: np.ndarray) -> None:
         if self.codes is None:
-            ax.scatter(*points.T, s=16, color=colour_of(0))
+            ax.scatter(*points.T, s=16, color=pick_colour(0))
             return
         for code, name in enumerate(self.classes):
             own = points[self.codes == code]
-            look: dict[str, Any] = {"color": colour_of(code), "marker": marker_of(code), "s": 18, "label": name}
+            look: dict[str, Any] = {"color": pick_colour(code), "marker": pick_marker(code), "s": 18, "label": name}
             if points.shape[1] == 3:
                 look["depthshade"] = False  # fading with distance would change the colours of the classes
             ax.scatter(*own.T, edgecolors="white", linewidths=0.3, **look)
@@ -202,7 +187,7 @@ class FeatureMapDisplay:
         ax.tick_params(labelsize=8, pad=0)
         for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
             axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
-            axis.set_major_locator(pyplot(self).MaxNLocator(3))
+            axis.set_major_locator(self._import_pyplot().MaxNLocator(3))
         if self.plane is not None:
             self._draw_plane(ax)
 
@@ -222,7 +207,7 @@ class FeatureMapDisplay:
 
     def _add_boundary(self, estimator: Any, kernel: Kernel, X: Rows) -> None:
         """Find where the classifier is undecided, and the plane of those points among the features."""
-        pyplot(self)
+        self._import_pyplot()
         from contourpy import contour_generator  # comes with matplotlib
 
         low, high = self.points.min(axis=0), self.points.max(axis=0)
@@ -233,7 +218,7 @@ class FeatureMapDisplay:
         values = np.asarray(estimator.decision_function(asked))
         lines: Any = contour_generator(xx0, xx1, values.reshape(RESOLUTION, RESOLUTION)).lines(0.0)
         self.boundary = [np.asarray(line) for line in lines]
-        transform = _transform(kernel, self.points)[0]
+        transform = _find_transform(kernel, self.points)[0]
         self.boundary_features = [transform(line) for line in self.boundary]
         images = transform(grid)
         if kernel.feature_dim(2) == images.shape[1] == 3:
@@ -241,7 +226,7 @@ class FeatureMapDisplay:
             self.plane = np.linalg.lstsq(np.column_stack([images, np.ones(len(images))]), values, rcond=None)[0]
 
 
-def _plane(owner: str, X: Rows) -> tuple[np.ndarray, tuple[str, str]]:
+def _read_plane(owner: str, X: Rows) -> tuple[np.ndarray, tuple[str, str]]:
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"{owner} draws points of the plane: X must have 2 features, got shape {points.shape}")
@@ -249,7 +234,7 @@ def _plane(owner: str, X: Rows) -> tuple[np.ndarray, tuple[str, str]]:
     return points, (names[0], names[1])
 
 
-def _labels(owner: str, y: Any, n: int) -> dict[str, Any]:
+def _read_labels(owner: str, y: Any, n: int) -> dict[str, Any]:
     if y is None:
         return {}
     labels = np.asarray(y)
@@ -261,12 +246,12 @@ def _labels(owner: str, y: Any, n: int) -> dict[str, Any]:
     return {"codes": codes, "classes": [str(label) for label in classes.tolist()]}
 
 
-def _mapped(kernel: Kernel, points: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:
-    transform, labels = _transform(kernel, points, names)
+def _map_points(kernel: Kernel, points: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:
+    transform, labels = _find_transform(kernel, points, names)
     return {"points": points, "features": transform(points), "names": names, "feature_names": labels}
 
 
-def _transform(kernel: Kernel, points: np.ndarray, names: tuple[str, str] = ("x0", "x1")) -> tuple[Any, list[str]]:
+def _find_transform(kernel: Kernel, points: np.ndarray, names: tuple[str, str] = ("x0", "x1")) -> tuple[Any, list[str]]:
     """Return the map to at most three features, and their names."""
     if kernel.feature_dim(2) in (2, 3):
         explicit = kernel.feature_map(2)
@@ -274,12 +259,12 @@ def _transform(kernel: Kernel, points: np.ndarray, names: tuple[str, str] = ("x0
     from mercer.models import KernelPCA
 
     pca = KernelPCA(n_components=3, kernel=kernel, eigen_solver="dense").fit(points)
-    total = float(np.trace(_centred(np.asarray(kernel(points)))))
+    total = float(np.trace(_center(np.asarray(kernel(points)))))
     shares = [100 * value / total for value in pca.eigenvalues_]
     words = ("1st", "2nd", "3rd")
     return pca.transform, [f"{word} direction ({share:.0f} %)" for word, share in zip(words, shares, strict=False)]
 
 
-def _centred(K: np.ndarray) -> np.ndarray:
+def _center(K: np.ndarray) -> np.ndarray:
     means = K.mean(axis=0)
     return np.asarray(K - means - means[:, None] + means.mean())

@@ -15,11 +15,12 @@ import sklearn
 
 import mercer
 from mercer.auto.report import Report
+from mercer.words import count_things, round_number, shorten, show_duration
 
 from . import _figures as pictures
 from ._html import Markup, code, facts, section, side_by_side, table, tag, text
 from ._style import CSS
-from ._words import count, duration, headline, number, own_score
+from ._words import find_own_score, write_headline
 
 SHORT = 80  # letters of a formula in a table
 
@@ -97,8 +98,8 @@ def render_report(model: Any, *, model_path: str | os.PathLike[str] | None = Non
 
 
 def _top(report: Report, title: str) -> Markup:
-    what = f"{report.model}, chosen and fitted in {duration(report.seconds)}"
-    return Markup(tag("h1", title) + tag("p", headline(report), class_="lead") + tag("p", what, class_="soft"))
+    what = f"{report.model}, chosen and fitted in {show_duration(report.seconds)}"
+    return Markup(tag("h1", title) + tag("p", write_headline(report), class_="lead") + tag("p", what, class_="soft"))
 
 
 def _scores(report: Report) -> Markup:
@@ -106,13 +107,17 @@ def _scores(report: Report) -> Markup:
         return Markup("")
     metrics = [report.metric, *(name for name in _metrics(report) if name != report.metric)]
     rows = [
-        [score.name, *(number(score.values[m]) if m in score.values else "–" for m in metrics), duration(score.seconds)]
+        [
+            score.name,
+            *(round_number(score.values[m]) if m in score.values else "–" for m in metrics),
+            show_duration(score.seconds),
+        ]
         for score in report.scores
     ]
-    own = next(i for i, score in enumerate(report.scores) if score is own_score(report))
+    own = next(i for i, score in enumerate(report.scores) if score is find_own_score(report))
     headings = ["model", *metrics, "time"]
     listed = table("Scores on held-out rows", headings, rows, numbers=range(1, len(headings)), best=own)
-    return section("Scores", side_by_side(pictures.score_bars(report), listed))
+    return section("Scores", side_by_side(pictures.draw_scores(report), listed))
 
 
 def _held_out(report: Report) -> Markup:
@@ -120,9 +125,9 @@ def _held_out(report: Report) -> Markup:
     if found is None or not len(found.truth):
         return Markup("")
     if report.task == "regression":
-        parts = pictures.predicted_against_true(found, report.target), pictures.errors(found)
+        parts = pictures.draw_predictions(found, report.target), pictures.draw_errors(found)
     else:
-        parts = pictures.confusion(found), pictures.reliability(found)
+        parts = pictures.draw_confusion(found), pictures.draw_reliability(found)
     return section("On rows it has not seen", side_by_side(*parts))
 
 
@@ -152,8 +157,8 @@ def _candidates(report: Report) -> Markup:
     rows = [
         [
             candidate.name + (" (chosen)" if candidate.chosen else ""),
-            number(candidate.score),
-            duration(candidate.seconds),
+            round_number(candidate.score),
+            show_duration(candidate.seconds),
             _folded(candidate.kernel),
             candidate.note,
         ]
@@ -173,7 +178,7 @@ def _folded(formula: str) -> Markup:
     """Return a formula, all of it behind its beginning if it is long."""
     if len(formula) <= SHORT:
         return tag("span", formula, class_="formula")
-    return tag("details", tag("summary", formula[: SHORT - 1] + "…"), formula, class_="formula")
+    return tag("details", tag("summary", shorten(formula, SHORT)), formula, class_="formula")
 
 
 def _kernel(report: Report) -> Markup:
@@ -187,8 +192,8 @@ def _solution(report: Report, model: Any) -> Markup:
     plan = tag("p", report.plan) if report.plan else Markup("")
     if model is None:
         return section("How it was solved", plan)
-    eigenvalues, freedom = pictures.spectrum(model)
-    return section("How it was solved", plan, side_by_side(pictures.path(model), eigenvalues, freedom))
+    eigenvalues, freedom = pictures.draw_spectrum(model)
+    return section("How it was solved", plan, side_by_side(pictures.draw_path(model), eigenvalues, freedom))
 
 
 def _advice(report: Report) -> Markup:
@@ -201,7 +206,7 @@ def _loading(report: Report, model_path: str | os.PathLike[str] | None) -> Marku
     path = "model.mercer" if model_path is None else os.fspath(model_path)
     lines = f"import mercer\nmodel = mercer.load({path!r})\npredictions = model.predict(table)"
     used = [column.name for column in report.columns if column.kind != "ignored"]
-    shown = ", ".join(used[:8]) + (f" and {count(len(used) - 8, 'other')}" if len(used) > 8 else "")
+    shown = ", ".join(used[:8]) + (f" and {count_things(len(used) - 8, 'other')}" if len(used) > 8 else "")
     note = f"table has the columns of the data above: {shown}." if used else "table has the columns of the data above."
     first = f"mercer.save(model, {path!r})"
     saved = Markup("") if model_path is not None else tag("p", "Once it is saved by ", tag("code", first), ":")
@@ -219,7 +224,7 @@ def _versions(report: Report) -> Markup:
     }
     versions = ", ".join(f"{name} {version}" for name, version in parts.items())
     written = tag("time", f"{now:%Y-%m-%d %H:%M} UTC", datetime=f"{now:%Y-%m-%dT%H:%MZ}")
-    return tag("footer", f"Fitted in {duration(report.seconds)}. Written ", written, f" by {versions}.")
+    return tag("footer", f"Fitted in {show_duration(report.seconds)}. Written ", written, f" by {versions}.")
 
 
 def _metrics(report: Report) -> list[str]:

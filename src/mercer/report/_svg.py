@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from mercer.words import shorten
+
 from ._html import Markup, text
 
 WIDTH, HEIGHT = 380.0, 270.0
@@ -159,16 +161,11 @@ def bars(label: str, names: Sequence[str], values: Sequence[float], shown: Seque
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
         top, here = i * row, scale(value) if math.isfinite(value) else scale(0.0)
         a, b = sorted((scale(0.0), here))
-        parts.append(f'<text x="4" y="{top + 13}">{text(cut(name))}</text>')
+        parts.append(f'<text x="4" y="{top + 13}">{text(shorten(name, 46))}</text>')
         box = f'x="{a:.1f}" y="{top + 19}" width="{max(b - a, 1.0):.1f}" height="16"'
         parts.append(f'<rect class="fill {"a" if i == own else "c"}" rx="2" {box}/>')
         parts.append(f'<text class="value" x="{b + 6:.1f}" y="{top + 32}">{text(shown[i])}</text>')
     return picture(label, row * len(names) + 4, parts)
-
-
-def cut(name: str, width: int = 46) -> str:
-    """Return a name cut where it gets too long."""
-    return name if len(name) <= width else name[: width - 1] + "…"
 
 
 def round_values(low: float, high: float, about: int = 5) -> list[float]:
