@@ -80,7 +80,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ):
             if value not in allowed:
                 raise ValueError(f"TableEncoder: {name} must be one of {allowed}, got {value!r}")
-        X = self._checked(X, reset=True)
+        X = check_table(self, X, reset=True)
         self.container_ = type(X).__module__.partition(".")[0] if is_frame(X) else "array"
         found = [learn(name, read(name, column)) for name, column in named_columns(X)]
         self.columns_: list[Column] = [column for column, _ in found]
@@ -195,20 +195,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _values(self, X: Any) -> list[Values]:
         """Return the columns of new rows, as they stood at the fit."""
-        X = self._checked(X, reset=False)
+        X = check_table(self, X, reset=False)
         names = [step["name"] for step in self.steps_]
         return [read(name, column) for name, column in zip(names, _columns(X), strict=True)]
-
-    def _checked(self, X: Any, *, reset: bool) -> Any:
-        if is_frame(X) and not sparse.issparse(X):
-            if not reset and hasattr(self, "feature_names_in_"):
-                X = in_order(self, X)
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            if X.shape[0] == 0 or X.shape[1] == 0:
-                raise ValueError(f"the table needs at least one row and one column, got shape {tuple(X.shape)}")
-            return X
-        refuse_masked(X, type(self).__name__)
-        return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -216,14 +205,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def in_order(estimator: Any, X: Any) -> Any:
-    """Return the columns of a frame that an estimator was fitted to, in the order they had then.
+def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    """Return a table whose columns are those of the fit of an estimator, or with ``reset`` remember them."""
+    if is_frame(X) and not sparse.issparse(X):
+        if not reset and hasattr(estimator, "feature_names_in_"):
+            X = _order_columns(estimator, X)
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if X.shape[0] == 0 or X.shape[1] == 0:
+            raise ValueError(
+                f"{type(estimator).__name__}: the table needs at least one row and one column, got shape "
+                f"{tuple(X.shape)}"
+            )
+        return X
+    refuse_masked(X, type(estimator).__name__)
+    return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
 
-    Raises
-    ------
-    ValueError
-        If some are missing.
-    """
+
+def _order_columns(estimator: Any, X: Any) -> Any:
+    """Return the columns of a frame that an estimator was fitted to, in the order they had then."""
     wanted, there = list(estimator.feature_names_in_), list(X.columns)
     missing = [name for name in wanted if name not in there]
     if missing:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from mercer.auto._clock import Clock
+from mercer.auto._time import TimeBudget
 
 
 def test_no_budget_is_never_used_up():
-    assert Clock(math.inf).left == math.inf
+    assert TimeBudget(math.inf).left == math.inf
 
 
 def test_what_is_left_is_never_negative():
-    assert Clock(1e-9).left == 0.0
+    assert TimeBudget(1e-9).left == 0.0
