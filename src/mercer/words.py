@@ -14,7 +14,6 @@ def parse_seconds(budget: object) -> float:
 
     Examples
     --------
-    >>> from mercer.words import parse_seconds
     >>> parse_seconds("5m"), parse_seconds(1.5), parse_seconds(None)
     (300.0, 1.5, inf)
     """
@@ -39,7 +38,6 @@ def show_budget(seconds: float) -> str:
 
     Examples
     --------
-    >>> from mercer.words import show_budget
     >>> show_budget(0.42), show_budget(75), show_budget(7200)
     ('0.42 s', '75 s', '120 min')
     """
@@ -53,7 +51,6 @@ def show_duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> from mercer.words import show_duration
     >>> show_duration(0.25), show_duration(75.0), show_duration(4000.0)
     ('0.25 s', '1 min 15 s', '1 h 7 min')
     """
@@ -71,7 +68,6 @@ def show_seconds(value: float) -> str:
 
     Examples
     --------
-    >>> from mercer.words import show_seconds
     >>> show_seconds(0.0123), show_seconds(5.25), show_seconds(135), show_seconds(8000), show_seconds(1e8)
     ('12 ms', '5.2 s', '2 min 15 s', '2 h 13 min', '1,157 days')
     """
@@ -94,7 +90,6 @@ def show_number(value: float) -> str:
 
     Examples
     --------
-    >>> from mercer.words import show_number
     >>> show_number(1234567.0), show_number(0.051234), show_number(3.0), show_number(1.2e-9), show_number(12.5)
     ('1,234,567', '0.05123', '3', '1.2e-09', '12.5')
     """
@@ -112,7 +107,6 @@ def round_number(value: float) -> str:
 
     Examples
     --------
-    >>> from mercer.words import round_number
     >>> round_number(0.41234), round_number(12345.6), round_number(float("nan"))
     ('0.412', '12,346', '–')
     """
@@ -128,7 +122,6 @@ def count_things(n: int, thing: str) -> str:
 
     Examples
     --------
-    >>> from mercer.words import count_things
     >>> count_things(1, "row"), count_things(1200, "row")
     ('1 row', '1,200 rows')
     """
@@ -140,7 +133,6 @@ def shorten(text: str, width: int = 44) -> str:
 
     Examples
     --------
-    >>> from mercer.words import shorten
     >>> shorten("Gaussian(length_scale=1.0)", 12)
     'Gaussian(le…'
     """

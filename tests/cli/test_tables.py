@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mercer.cli._errors import CommandError
-from mercer.cli._tables import column_of, naming_lines, read_table
+from mercer.cli._tables import get_column, naming_lines, read_table
 
 TABLE = pd.DataFrame({"a": [1.5, 2.25, None], "name": ["x", "y, z", "ü"], "n": [1, 2, 3]})
 
@@ -82,11 +82,11 @@ def test_a_missing_file_and_a_folder(tmp_path):
 
 
 def test_columns_are_found_by_name_or_with_a_hint():
-    assert column_of(TABLE, "n", "t.csv").tolist() == [1, 2, 3]
+    assert get_column(TABLE, "n", "t.csv").tolist() == [1, 2, 3]
     with pytest.raises(CommandError, match=r"t.csv has no column 'nam'; did you mean 'name'\?"):
-        column_of(TABLE, "nam", "t.csv")
+        get_column(TABLE, "nam", "t.csv")
     with pytest.raises(CommandError, match="it has 'a', 'name', 'n'"):
-        column_of(TABLE, "zzzz", "t.csv")
+        get_column(TABLE, "zzzz", "t.csv")
 
 
 def test_columns_with_one_name_are_refused(tmp_path):

@@ -34,12 +34,35 @@ class Findings:
 
 def write_advice(report: Report, found: Findings) -> tuple[str, ...]:
     """Return what to try next, most important first."""
-    rules = (_judge_scores, _judge_time, _judge_rows, _judge_columns, _judge_classes)
-    sentences = [sentence for rule in rules for sentence in rule(report, found)] + found.notes
+    sentences = [*_judge(report, found), *found.notes]
     return tuple(
         sentences
         or ["Nothing stands out. More rows, or columns that say more about the target, are what would help most."]
     )
+
+
+def _judge(report: Report, found: Findings) -> Iterator[str]:
+    yield from _judge_scores(report, found)
+    if found.skipped:
+        names = ", ".join(found.skipped)
+        yield (
+            f"Not tried for want of time: {names}. A budget of about {show_budget(3 * found.spent + 1)} would "
+            "allow them."
+        )
+    if report.n_train < FEW_ROWS:
+        yield f"Only {report.n_train} rows to learn from: scores are rough, and more rows would help most."
+    weak = find_irrelevant(found.encoder, found.kernel)
+    if weak:
+        yield f"These columns hardly matter and could be left out: {', '.join(weak)}."
+    total = max(1, report.n_train)
+    gaps = [column.name for column in report.columns if column.kind != "ignored" and column.missing > 0.5 * total]
+    if gaps:
+        yield f"More than half of the values are missing in: {', '.join(gaps)}. Is there a better source?"
+    if len(found.shares) and found.shares.min() < 0.05:
+        yield (
+            f"The rarest class has {found.shares.min():.1%} of the rows: accuracy says little about it. Look at "
+            "predict_proba, and choose a threshold by what errors cost."
+        )
 
 
 def _judge_scores(report: Report, found: Findings) -> Iterator[str]:
@@ -61,38 +84,6 @@ def _judge_scores(report: Report, found: Findings) -> Iterator[str]:
         yield (
             "Rows held out are predicted clearly worse than training rows left out one at a time or in folds: is there "
             "a time, a place or a group that rows share? Then split by it."
-        )
-
-
-def _judge_time(report: Report, found: Findings) -> Iterator[str]:
-    if found.skipped:
-        names = ", ".join(found.skipped)
-        yield (
-            f"Not tried for want of time: {names}. A budget of about {show_budget(3 * found.spent + 1)} would "
-            "allow them."
-        )
-
-
-def _judge_rows(report: Report, found: Findings) -> Iterator[str]:
-    if report.n_train < FEW_ROWS:
-        yield f"Only {report.n_train} rows to learn from: scores are rough, and more rows would help most."
-
-
-def _judge_columns(report: Report, found: Findings) -> Iterator[str]:
-    weak = find_irrelevant(found.encoder, found.kernel)
-    if weak:
-        yield f"These columns hardly matter and could be left out: {', '.join(weak)}."
-    total = max(1, report.n_train)
-    gaps = [column.name for column in report.columns if column.kind != "ignored" and column.missing > 0.5 * total]
-    if gaps:
-        yield f"More than half of the values are missing in: {', '.join(gaps)}. Is there a better source?"
-
-
-def _judge_classes(report: Report, found: Findings) -> Iterator[str]:
-    if len(found.shares) and found.shares.min() < 0.05:
-        yield (
-            f"The rarest class has {found.shares.min():.1%} of the rows: accuracy says little about it. Look at "
-            "predict_proba, and choose a threshold by what errors cost."
         )
 
 

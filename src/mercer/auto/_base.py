@@ -130,12 +130,19 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         self._errors = np.empty(0)
         if search.task == "regression":
             self._errors = np.abs(search.y - best.outputs if shown is None else shown.truth - shown.prediction)
+        candidates = [
+            Candidate(trial.name, repr(trial.kernel), trial.score, trial.seconds, trial is best, trial.note)
+            for trial in trials
+        ]
+        proof = "No proof is known for this kernel."
+        if self.kernel_.theorem() is not None:
+            proof = self.kernel_.certificate().explain()
         report = Report(
             task=search.task, target=target, n_rows=len(targets), n_train=len(train), n_test=len(held),
-            columns=_describe_columns(best.encoder, X), candidates=tuple(_describe(trial, best) for trial in trials),
+            columns=_describe_columns(best.encoder, X), candidates=tuple(candidates),
             metric=search.metric, scores=tuple(scores), model=type(self.model_).__name__, kernel=repr(self.kernel_),
             plan=str(getattr(self.model_, "plan_", "nothing is solved: the training rows are the model")),
-            certificate=_explain(self.kernel_), advice=(), seconds=0.0, held_out=shown,
+            certificate=proof, advice=(), seconds=0.0, held_out=shown,
         )  # fmt: skip
         shares = np.bincount(targets) / len(targets) if search.task == "classification" else np.empty(0)
         findings = Findings(best.score, best.encoder, best.kernel, skipped, spent, shares, notes)
@@ -243,11 +250,3 @@ def _describe_columns(encoder: TableEncoder, X: Any) -> tuple[Column, ...]:
         treatment, missing, distinct = column.treatment + way, everywhere.missing, everywhere.distinct
         found.append(replace(column, treatment=treatment, missing=missing, distinct=distinct))
     return tuple(found)
-
-
-def _describe(trial: Trial, best: Trial) -> Candidate:
-    return Candidate(trial.name, repr(trial.kernel), trial.score, trial.seconds, trial is best, trial.note)
-
-
-def _explain(kernel: Kernel) -> str:
-    return kernel.certificate().explain() if kernel.theorem() is not None else "No proof is known for this kernel."

@@ -204,16 +204,7 @@ def choose_trial(trials: list[Trial], n: int) -> Trial:
 
 
 def fit_calibration(values: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
-    """Return the logistic regression from decision values of rows left out to classes, as plain numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = fit_calibration(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([0, 0, 1, 1]))
-    >>> calibrate(np.array([0.0, 3.0]), found).round(1)
-    array([[0.5, 0.5],
-           [0. , 1. ]])
-    """
+    """Return the logistic regression from decision values of rows left out to classes, as plain numbers."""
     found = LogisticRegression(C=10.0, max_iter=1000).fit(values.reshape(len(values), -1), codes)
     return {"slopes": found.coef_.tolist(), "offsets": found.intercept_.tolist()}
 

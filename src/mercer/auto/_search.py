@@ -69,20 +69,8 @@ class CandidateRecipe:
 class TableSearch(ABC):
     """The search for a model of a table; subclasses say what is tried for a task, and how outputs are scored.
 
-    Parameters
-    ----------
-    encodings : Encodings
-        The rows that candidates are compared on.
-    y : array of shape (n,)
-        Their targets: values, or positions among the classes.
-    classes : array
-        The labels; empty for regression.
-    kernel : Kernel, optional
-        The only kernel to use, as it is.
-    clock, tasks, rng
-        Time, progress and random numbers.
-    options : dict
-        ``memory`` and ``random_state`` of the estimators.
+    ``y`` are values, or positions among the ``classes``; a ``kernel`` that is given is the only one, as it is; and
+    ``options`` are ``memory`` and ``random_state`` of the estimators.
     """
 
     task: ClassVar[Task]

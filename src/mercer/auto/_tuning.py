@@ -88,7 +88,6 @@ def round_scales(kernel: Kernel) -> Kernel:
 
     Examples
     --------
-    >>> from mercer.auto._tuning import round_scales
     >>> from mercer.kernels import Gaussian
     >>> round_scales(Gaussian([1.23456789, 1234.56789]))
     Gaussian(length_scale=[1.235, 1235.0])
@@ -103,7 +102,6 @@ def stretch(kernel: Kernel, factor: float) -> Kernel:
 
     Examples
     --------
-    >>> from mercer.auto._tuning import stretch
     >>> from mercer.kernels import Gaussian, Linear
     >>> stretch(Gaussian([1.0, 3.0]) + Linear(), 2.0)
     Gaussian(length_scale=[2.0, 6.0]) + Linear()
@@ -118,15 +116,7 @@ def propose_scales(rows: np.ndarray) -> list[float]:
 
 
 def is_alike(first: Kernel, second: Kernel) -> bool:
-    """Whether two kernels differ in nothing but length scales.
-
-    Examples
-    --------
-    >>> from mercer.auto._tuning import is_alike
-    >>> from mercer.kernels import Gaussian, Matern
-    >>> is_alike(Gaussian([1.0, 2.0]), Gaussian([3.0, 4.0])), is_alike(Matern(1.5), Matern(2.5))
-    (True, False)
-    """
+    """Whether two kernels differ in nothing but length scales."""
     scales = {name: value for name, value in second.hyperparameters().items() if is_length_scale(name)}
     try:
         return first.with_hyperparameters(scales) == second

@@ -32,22 +32,19 @@ def show_candidates(report: Report) -> None:
     """Print the models that were tried."""
     if not report.candidates:
         return
-    _show.heading(f"Models tried, by {report.metric} on training rows left out ({_better(report)})")
-    rows = [
-        [
-            "→" if c.chosen else "",
-            f"{c.name} ({c.note})" if c.note else c.name,
-            compact(c.kernel),
-            show_number(c.score),
-            show_seconds(c.seconds),
-        ]
-        for c in report.candidates
-    ]
+    better = "lower" if report.lower_is_better else "higher"
+    _show.heading(f"Models tried, by {report.metric} on training rows left out ({better} is better)")
+    rows = []
+    for c in report.candidates:
+        name = f"{c.name} ({c.note})" if c.note else c.name
+        rows.append(["→" if c.chosen else "", name, compact(c.kernel), show_number(c.score), show_seconds(c.seconds)])
     _show.table(["", "model", "kernel", report.metric, "time"], rows, right=[report.metric, "time"])
 
 
 def show_scores(report: Report) -> None:
     """Print the scores of the model and of the baselines on rows held out."""
+    from mercer.auto.report import LOWER_IS_BETTER
+
     if not report.scores:
         _show.heading("No rows were held out, so there is no estimate of how well new rows are predicted")
         return
@@ -58,7 +55,7 @@ def show_scores(report: Report) -> None:
          show_seconds(score.seconds)]
         for score in report.scores
     ]  # fmt: skip
-    names = [f"{m} {'↓' if is_lower_better(m) else '↑'}" for m in metrics]
+    names = [f"{m} {'↓' if m in LOWER_IS_BETTER else '↑'}" for m in metrics]
     _show.table(["model", *names, "time"], rows, right=[*names, "time"])
 
 
@@ -96,23 +93,11 @@ def report_data(report: Report) -> dict[str, Any]:
     return {name: value for name, value in report.to_dict().items() if name != "held_out"}
 
 
-def is_lower_better(metric: str) -> bool:
-    """Whether small values of a metric are good."""
-    from mercer.auto.report import LOWER_IS_BETTER
-
-    return metric in LOWER_IS_BETTER
-
-
-def _better(report: Report) -> str:
-    return "lower is better" if is_lower_better(report.metric) else "higher is better"
-
-
 def compact(formula: str) -> str:
     """Return a formula for a table: length scales without their name, and long lists of numbers only counted.
 
     Examples
     --------
-    >>> from mercer.cli._fitted import compact
     >>> compact("2.0 * Gaussian(length_scale=[1.0, 2.0, 3.0, 4.0, 5.0]).on([0, 1])")
     '2.0 * Gaussian([5 values]).on([0, 1])'
     """

@@ -49,7 +49,6 @@ def joined_lines(text: str) -> list[str]:
 
     Examples
     --------
-    >>> from mercer.cli._show import joined_lines
     >>> joined_lines("one\ntwo\n\n  1 2\n  3 4")
     ['one two', '', '  1 2', '  3 4']
     """
@@ -71,7 +70,6 @@ def wrap_line(line: str, width: int) -> list[str]:
 
     Examples
     --------
-    >>> from mercer.cli._show import wrap_line
     >>> wrap_line("  ├─ sums of kernels are kernels", 24)
     ['  ├─ sums of kernels are', '  │  kernels']
     """
@@ -133,7 +131,6 @@ def plain(data: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.cli._show import plain
     >>> plain({"a": np.array([1.0, np.nan]), "b": (np.int64(3), None)})
     {'a': [1.0, None], 'b': [3, None]}
     """

@@ -11,8 +11,8 @@ import click
 from . import _show
 from ._errors import CommandError
 from ._model import load_model
-from ._options import command, share
-from ._tables import PARQUET, column_of, naming_lines, read_table
+from ._options import command, parse_share
+from ._tables import PARQUET, get_column, naming_lines, read_table
 from ._write import check_output, replacing
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", metavar="FILE", default="-", help="Where to write CSV or Parquet  [default: the screen]"
 )
-@click.option("--interval", type=share, metavar="COVERAGE", help="Add intervals that hold this share of true values.")
+@click.option(
+    "--interval", type=parse_share, metavar="COVERAGE", help="Add intervals that hold this share of true values."
+)
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 def predict(model: str, data: str, output: str, interval: float | None, proba: bool, force: bool) -> None:
@@ -71,7 +73,7 @@ def _inputs(model: Any, table: pd.DataFrame, name: str) -> Any:
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         for column in names:
-            column_of(table, str(column), name)
+            get_column(table, str(column), name)
         return table[[str(column) for column in names]]
     expected = getattr(model, "n_features_in_", table.shape[1])
     if table.shape[1] != expected:

@@ -97,3 +97,11 @@ def sample_gram(owner: str, K: Any, limit: int, random_state: int | None) -> tup
     chosen = sample(np.empty(shape[0]), limit, random_state)
     rows = K.rows(chosen) if isinstance(K, Gram) else np.asarray(K)[chosen]
     return chosen, np.asarray(rows[:, chosen], dtype=np.float64), shape[0]
+
+
+def check_labels(owner: str, y: Any, n: int) -> np.ndarray:
+    """Return labels or targets as an array, one for each point."""
+    labels = np.asarray(y)
+    if labels.shape != (n,):
+        raise ValueError(f"{owner}: there are {n} points, so y must have shape ({n},); got {labels.shape}")
+    return labels

@@ -11,31 +11,10 @@ from mercer.formula.data import Rows, is_frame
 
 
 class Slice:
-    """A view of a table along some of its columns.
+    """A view of a table along ``count`` of its columns; the others stay at ``fixed`` values, or in their middle.
 
-    Parameters
-    ----------
-    owner : str
-        Who asks, for messages.
-    X : array or frame of shape (n, d)
-        The data.
-    count : int
-        How many columns the view has.
-    features : sequence of int or str, optional
-        Which ones; not needed if there are no others.
-    fixed : mapping, optional
-        Values of other columns; the median if not given, and the most frequent value of columns that hold no numbers.
-
-    Attributes
-    ----------
-    names : list of str
-        The names of the columns of the view.
-    positions : list of int
-        Where those stand among all columns.
-    values : array of shape (n, count)
-        The data in them.
-    width : int
-        The number of all columns.
+    ``names`` and ``positions`` are those of the columns, ``values`` what the data has in them, ``width`` how many
+    columns there are in all.  ``owner`` asks, for messages.
 
     Examples
     --------

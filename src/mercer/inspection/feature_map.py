@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -9,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.features.polynomial import Monomials
 from mercer.formula.data import Rows, is_frame
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, Polynomial
 
 from ._display import PairDisplay
-from ._estimator import get_kernel
-from ._formula import feature_names
+from ._estimator import check_labels, get_kernel
+from ._slice import Slice
 from ._style import GREY, INK, pick_colour, pick_marker
 
 if TYPE_CHECKING:
@@ -210,12 +213,10 @@ class FeatureMapDisplay(PairDisplay):
         self._import_pyplot()
         from contourpy import contour_generator  # comes with matplotlib
 
-        low, high = self.points.min(axis=0), self.points.max(axis=0)
-        beyond = 0.05 * (high - low)
-        xx0, xx1 = (np.linspace(low[i] - beyond[i], high[i] + beyond[i], RESOLUTION) for i in range(2))
+        view = Slice(type(self).__name__, X, 2, None, None)
+        xx0, xx1 = view.ticks(RESOLUTION, 0.05)
         grid = np.stack(np.meshgrid(xx0, xx1), axis=-1).reshape(-1, 2)
-        asked = type(X)(dict(zip(X.columns, grid.T, strict=True))) if is_frame(X) else grid
-        values = np.asarray(estimator.decision_function(asked))
+        values = np.asarray(estimator.decision_function(view.points(grid)))
         lines: Any = contour_generator(xx0, xx1, values.reshape(RESOLUTION, RESOLUTION)).lines(0.0)
         self.boundary = [np.asarray(line) for line in lines]
         transform = _find_transform(kernel, self.points)[0]
@@ -237,10 +238,7 @@ def _read_plane(owner: str, X: Rows) -> tuple[np.ndarray, tuple[str, str]]:
 def _read_labels(owner: str, y: Any, n: int) -> dict[str, Any]:
     if y is None:
         return {}
-    labels = np.asarray(y)
-    if labels.shape != (n,):
-        raise ValueError(f"{owner}: X has {n} points, so y must have shape ({n},); got {labels.shape}")
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes, codes = np.unique(check_labels(owner, y, n), return_inverse=True)
     if len(classes) > MOST_CLASSES:
         raise ValueError(f"{owner} draws up to {MOST_CLASSES} classes, and y has {len(classes)} values; leave it out")
     return {"codes": codes, "classes": [str(label) for label in classes.tolist()]}
@@ -255,16 +253,41 @@ def _find_transform(kernel: Kernel, points: np.ndarray, names: tuple[str, str] =
     """Return the map to at most three features, and their names."""
     if kernel.feature_dim(2) in (2, 3):
         explicit = kernel.feature_map(2)
-        return lambda x: np.asarray(explicit.transform(x), dtype=np.float64), feature_names(kernel, explicit, names)
+        return lambda x: np.asarray(explicit.transform(x), dtype=np.float64), _name_features(kernel, explicit, names)
     from mercer.models import KernelPCA
 
     pca = KernelPCA(n_components=3, kernel=kernel, eigen_solver="dense").fit(points)
-    total = float(np.trace(_center(np.asarray(kernel(points)))))
+    K = np.asarray(kernel(points))
+    total = float(np.trace(K) - len(K) * K.mean())  # of the centred matrix
     shares = [100 * value / total for value in pca.eigenvalues_]
     words = ("1st", "2nd", "3rd")
     return pca.transform, [f"{word} direction ({share:.0f} %)" for word, share in zip(words, shares, strict=False)]
 
 
-def _center(K: np.ndarray) -> np.ndarray:
-    means = K.mean(axis=0)
-    return np.asarray(K - means - means[:, None] + means.mean())
+def _name_features(kernel: Kernel, explicit: Any, names: tuple[str, str]) -> list[str]:
+    """Return the names of features as formulas; monomials of a polynomial kernel with their weights."""
+    found = [write_formula(str(name)) for name in explicit.get_feature_names_out(list(names))]
+    if not isinstance(kernel, Polynomial):
+        return found
+    weights = Monomials(2, int(kernel.degree), float(kernel.offset)).weights()
+    return [f"${_write_weight(w)}{text[1:]}" for w, text in zip(weights, found, strict=True)]
+
+
+def _write_weight(weight: float) -> str:
+    square = weight**2
+    if math.isclose(square, 1.0):
+        return ""
+    return rf"\sqrt{{{round(square)}}}\," if math.isclose(square, round(square)) else rf"{weight:.3g}\,"
+
+
+def write_formula(name: str) -> str:
+    r"""Return a name such as ``x0^2`` as mathematics, if it is made of inputs without names of their own.
+
+    Examples
+    --------
+    >>> write_formula("x0 x1"), write_formula("age^2")
+    ('$x_{0} x_{1}$', '$\\mathrm{age}^{2}$')
+    """
+    text = re.sub(r"\bx(\d+)\b", r"x_{\1}", name)
+    text = re.sub(r"\b([A-Za-z]{2,}\w*)", lambda m: rf"\mathrm{{{m[1]}}}".replace("_", r"\_"), text)
+    return "$" + re.sub(r"\^(\d+)", r"^{\1}", text) + "$"

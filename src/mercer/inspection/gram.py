@@ -14,7 +14,7 @@ from mercer.kernels import Kernel
 from mercer.words import shorten
 
 from ._display import Display
-from ._estimator import encode_rows, get_kernel, is_precomputed, sample, sample_gram
+from ._estimator import check_labels, encode_rows, get_kernel, is_precomputed, sample, sample_gram
 from ._style import INK, LEVELS, SIGNED
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class GramDisplay(Display):
         GramDisplay
         """
         chosen, matrix, n = sample_gram(cls.__name__, K, max_points, random_state)
-        targets = None if y is None else _check_targets(cls.__name__, y, n)[chosen]
+        targets = None if y is None else check_labels(cls.__name__, y, n)[chosen]
         places, groups, words = _order_points(cls.__name__, matrix, targets, order)
         ordered = matrix[np.ix_(places, places)]
         return cls(matrix=ordered, order=chosen[places], groups=groups, ordered_by=words).plot(ax)
@@ -131,7 +131,7 @@ class GramDisplay(Display):
         GramDisplay
         """
         chosen = sample(X, max_points, random_state)
-        targets = None if y is None else _check_targets(cls.__name__, y, length(X))[chosen]
+        targets = None if y is None else check_labels(cls.__name__, y, length(X))[chosen]
         matrix = np.asarray(kernel(pick(X, chosen)))
         display = cls.from_gram(matrix, targets, order=order, max_points=len(chosen), ax=ax)
         display.order = chosen[display.order]
@@ -206,13 +206,6 @@ class GramDisplay(Display):
             bar = ax.figure.colorbar(image, ax=ax)
             bar.set_label("k(x, z)")
         return self
-
-
-def _check_targets(owner: str, y: Any, n: int) -> np.ndarray:
-    targets = np.asarray(y)
-    if targets.shape != (n,):
-        raise ValueError(f"{owner}: there are {n} points, so y must have shape ({n},); got {targets.shape}")
-    return targets
 
 
 def _order_points(

@@ -79,8 +79,12 @@ def draw_confusion(found: HeldOut) -> Markup:
         labels = labels[np.sort(np.argsort(-frequency, kind="stable")[:MOST_CLASSES])]
     counts = np.array([[np.sum((truth == t) & (answer == p)) for p in labels] for t in labels])
     totals = np.maximum([np.sum(truth == t) for t in labels], 1)
+    looks = ("cell", "cell right")  # a colour as strong as its share
     rows = [
-        [label, *(_show_share(n, n / total, t == p) for p, n in enumerate(row))]
+        [
+            label,
+            *(tag("span", f"{n:,}", class_=looks[t == p], style=f"--share:{n / total:.2f}") for p, n in enumerate(row)),
+        ]
         for t, (label, row, total) in enumerate(zip(labels, counts.tolist(), totals.tolist(), strict=True))
     ]
     picture = table("Confusions of classes", ["true \\ predicted", *labels], rows, numbers=range(1, len(labels) + 1))
@@ -172,11 +176,6 @@ def draw_path(model: Any) -> Markup:
     chart.line(penalties, curve)
     chart.mark(at, value, f"{name.split()[-1]} = {round_number(at)}")
     return figure(chart.svg(), f"How the penalty was chosen: {error} of the chosen kernel.")
-
-
-def _show_share(n: int, share: float, right: bool) -> Markup:
-    """Return a number on a colour as strong as its share."""
-    return tag("span", f"{n:,}", class_="cell right" if right else "cell", style=f"--share:{share:.2f}")
 
 
 def _sort_labels(truth: np.ndarray, answer: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ import os
 import platform
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -15,6 +16,7 @@ import sklearn
 
 import mercer
 from mercer.auto.report import Report
+from mercer.files import check_free, replacing
 from mercer.words import count_things, round_number, shorten, show_duration
 
 from . import _figures as pictures
@@ -97,6 +99,38 @@ def render_report(model: Any, *, model_path: str | os.PathLike[str] | None = Non
     return PAGE.substitute(version=text(mercer.__version__), title=text(title), css=CSS, body=body)
 
 
+def write_report(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    model_path: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write the report of a fitted automatic model to one HTML file, complete or not at all.
+
+    Parameters
+    ----------
+    model : AutoRegressor or AutoClassifier
+        The fitted model.
+    path : str or path
+        The file, for example "report.html".
+    model_path : str or path, optional
+        The file the model was saved to, for the lines that load it.
+    overwrite : bool, default=False
+        Whether a file that is already there is replaced.
+
+    Raises
+    ------
+    FileExistsError
+        If the file is there and ``overwrite`` is False.
+    """
+    target = Path(os.path.realpath(path))  # so that a link stays a link
+    check_free(target, overwrite)
+    page = render_report(model, model_path=model_path).encode()
+    with replacing(target, lambda: check_free(target, overwrite)) as temporary:
+        temporary.write_bytes(page)
+
+
 def _top(report: Report, title: str) -> Markup:
     what = f"{report.model}, chosen and fitted in {show_duration(report.seconds)}"
     return Markup(tag("h1", title) + tag("p", write_headline(report), class_="lead") + tag("p", what, class_="soft"))
@@ -105,7 +139,7 @@ def _top(report: Report, title: str) -> Markup:
 def _scores(report: Report) -> Markup:
     if not report.scores:
         return Markup("")
-    metrics = [report.metric, *(name for name in _metrics(report) if name != report.metric)]
+    metrics = list(dict.fromkeys([report.metric, *(name for score in report.scores for name in score.values)]))
     rows = [
         [
             score.name,
@@ -225,7 +259,3 @@ def _versions(report: Report) -> Markup:
     versions = ", ".join(f"{name} {version}" for name, version in parts.items())
     written = tag("time", f"{now:%Y-%m-%d %H:%M} UTC", datetime=f"{now:%Y-%m-%dT%H:%MZ}")
     return tag("footer", f"Fitted in {show_duration(report.seconds)}. Written ", written, f" by {versions}.")
-
-
-def _metrics(report: Report) -> list[str]:
-    return list(dict.fromkeys(name for score in report.scores for name in score.values))

@@ -21,18 +21,7 @@ Interval = tuple[float, float]
 
 
 class Chart:
-    """A picture with two axes.
-
-    Parameters
-    ----------
-    label : str
-        What the picture shows, for those who do not see it.
-    x, y : pair of float
-        The ranges of the axes.
-    xlabel, ylabel : str
-        Their names.
-    xlog, ylog : bool, default=False
-        Whether they are logarithmic.
+    """A picture with two axes over ranges x and y, logarithmic perhaps; ``label`` tells what it shows.
 
     Examples
     --------
