@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.model_selection import train_test_split
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.estimators.kernel_argument import all_or_nothing
 from mercer.features.params import KernelParams
-from mercer.formula.data import pick
+from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
 from mercer.words import parse_seconds
 
@@ -63,7 +64,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         self.random_state = random_state
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Rows, y: ArrayLike) -> Self:
         """Find a model for a table; a fit that fails or is interrupted changes nothing.
 
         Parameters
@@ -79,12 +80,12 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         return self
 
     @abstractmethod
-    def _check_targets(self, y: Any, n: int) -> np.ndarray:
+    def _check_targets(self, y: ArrayLike, n: int) -> np.ndarray:
         """Check the targets, and return them as numbers."""
 
     # -- the steps of a fit -------------------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, context: Any, ends: ExitStack) -> None:
+    def _fit(self, X: Rows, y: ArrayLike, context: Any, ends: ExitStack) -> None:
         clock, share, given = TimeBudget(parse_seconds(self.budget)), self._check_test(), self._read_kernel()
         target = str(getattr(y, "name", None) or "y")
         X = self._check_fit(X, y)
@@ -148,7 +149,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         findings = Findings(best.score, best.encoder, best.kernel, skipped, spent, shares, notes)
         self.report_ = replace(report, advice=write_advice(report, findings), seconds=clock.elapsed)
 
-    def _fit_last(self, search: TableSearch, best: Trial, X: Any, targets: np.ndarray) -> tuple[Any, list[str]]:
+    def _fit_last(self, search: TableSearch, best: Trial, X: Rows, targets: np.ndarray) -> tuple[Any, list[str]]:
         """Fit the chosen candidate to many rows, by centres if that would take too long."""
         estimator, notes, n = clone(best.estimator), [], X.shape[0]
         columns = len(best.encoder.get_feature_names_out())
@@ -171,7 +172,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
-    def _check_fit(self, X: Any, y: Any) -> Any:
+    def _check_fit(self, X: Rows, y: ArrayLike) -> Any:
         """Check the table of a fit, and remember its columns."""
         if self.model not in self.models:
             raise ValueError(f"{type(self).__name__}: model must be one of {self.models}, got {self.model!r}")
@@ -183,12 +184,12 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         check_columns(X)  # before rows are split and lose their places
         return X
 
-    def _encode(self, X: Any) -> Any:
+    def _encode(self, X: Rows) -> Any:
         """Return new rows encoded."""
         check_is_fitted(self)
         return self.encoder_.transform(check_table(self, X, reset=False))
 
-    def _predict(self, X: Any) -> np.ndarray:
+    def _predict(self, X: Rows) -> np.ndarray:
         """Return values, or probabilities."""
         rows = self._encode(X)
         return self._search.predict(self.model_, self.extra_, rows)
@@ -242,7 +243,7 @@ def _split_rows(
     return np.sort(first), np.sort(second)
 
 
-def _describe_columns(encoder: TableEncoder, X: Any) -> tuple[Column, ...]:
+def _describe_columns(encoder: TableEncoder, X: Rows) -> tuple[Column, ...]:
     """Return what is done with each column, with the missing and distinct values of all rows."""
     found = []
     for column, everywhere in zip(encoder.columns_, TableEncoder().fit(X).columns_, strict=True):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from mercer.formula.data import Rows
 
 from ._base import AutoModel
 from ._classification import ClassificationSearch
@@ -56,7 +57,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
     _search = ClassificationSearch
     models = ClassificationSearch.models
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Rows) -> np.ndarray:
         """Return the class of largest probability for each row.
 
         Parameters
@@ -71,7 +72,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
         chances = self.predict_proba(X)
         return np.asarray(self.classes_[chances.argmax(axis=1)])
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Rows) -> np.ndarray:
         """Return the probabilities of all classes, in the order of ``classes_``.
 
         Parameters
@@ -85,7 +86,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
         """
         return self._predict(X)
 
-    def _check_targets(self, y: Any, n: int) -> np.ndarray:
+    def _check_targets(self, y: ArrayLike, n: int) -> np.ndarray:
         labels = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
         if labels.dtype.kind == "f":
             assert_all_finite(labels, input_name="y")

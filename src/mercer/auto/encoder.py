@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.formula.data import is_frame, refuse_masked
+from mercer.formula.data import Rows, is_frame, refuse_masked
 
 from ._values import ColumnValues, read_column
 from .columns import check_finite, learn_column, read_categories, read_numbers, read_texts, standardize_numbers
@@ -65,7 +66,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.categories = categories
         self.output = output
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: ArrayLike | None = None) -> Self:
         """Look at all columns.
 
         Parameters
@@ -87,7 +88,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.steps_: list[dict[str, Any]] = [step for _, step in found]
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Rows) -> Any:
         """Return the table as kernels take it: an array of floats, or a frame if there are categories or texts.
 
         Parameters
@@ -139,7 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             setattr(other, name, getattr(self, name))
         return other
 
-    def plain(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def plain(self, X: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers as they are and categories as codes, NaN for missing ones, and which columns are categories.
 
         That is what tree-based models take; texts are left out.
@@ -193,7 +194,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         return pd.DataFrame({name: pd.Series(columns[name], dtype=columns[name].dtype) for name in names})
 
-    def _read_columns(self, X: Any) -> list[ColumnValues]:
+    def _read_columns(self, X: Rows) -> list[ColumnValues]:
         """Return the columns of new rows, as they stood at the fit."""
         X = check_table(self, X, reset=False)
         names = [step["name"] for step in self.steps_]
@@ -205,7 +206,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+def check_table(estimator: BaseEstimator, X: Rows, *, reset: bool) -> Any:
     """Return a table whose columns are those of the fit of an estimator, or with ``reset`` remember them."""
     if is_frame(X) and not sparse.issparse(X):
         if not reset and hasattr(estimator, "feature_names_in_"):
@@ -221,7 +222,7 @@ def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
 
 
-def _order_columns(estimator: Any, X: Any) -> Any:
+def _order_columns(estimator: Any, X: Rows) -> Any:
     """Return the columns of a frame that an estimator was fitted to, in the order they had then."""
     wanted, there = list(estimator.feature_names_in_), list(X.columns)
     missing = [name for name in wanted if name not in there]
@@ -234,13 +235,13 @@ def _order_columns(estimator: Any, X: Any) -> Any:
     return X if there == wanted else X[wanted]
 
 
-def name_columns(X: Any) -> Iterator[tuple[str, Any]]:
+def name_columns(X: Rows) -> Iterator[tuple[str, Any]]:
     """Return the columns of a table with their names."""
     names = [str(name) for name in X.columns] if is_frame(X) else [f"x{j}" for j in range(X.shape[1])]
     return zip(names, _iterate_columns(X), strict=True)
 
 
-def check_columns(X: Any) -> None:
+def check_columns(X: Rows) -> None:
     """Raise if a column cannot be read, with the row in the order of the table and not of a part of it."""
     for name, column in name_columns(X):
         values = read_column(name, column)
@@ -248,7 +249,7 @@ def check_columns(X: Any) -> None:
             check_finite(name, values.data)
 
 
-def _iterate_columns(X: Any) -> Iterator[Any]:
+def _iterate_columns(X: Rows) -> Iterator[Any]:
     if not is_frame(X):
         return iter(X.T)
     return (X.iloc[:, j] for j in range(X.shape[1])) if hasattr(X, "iloc") else (X[:, j] for j in range(X.shape[1]))

@@ -7,10 +7,12 @@ import numbers
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from mercer.arrays.budget import MemoryBudgetError
+from mercer.formula.data import Rows
 
 from ._base import AutoModel
 from ._regression import RegressionSearch, restore_units
@@ -79,7 +81,7 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
     _search = RegressionSearch
     models = RegressionSearch.models
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Rows) -> np.ndarray:
         """Return the prediction for each row.
 
         Parameters
@@ -93,7 +95,7 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         """
         return self._predict(X)
 
-    def predict_interval(self, X: Any, coverage: Any = 0.9) -> np.ndarray:
+    def predict_interval(self, X: Rows, coverage: Any = 0.9) -> np.ndarray:
         """Return an interval for each row that holds its target with a probability of about ``coverage``.
 
         Ridge up to 5,000 rows gives jackknife+ intervals, as
@@ -127,7 +129,7 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         radius = errors[rank - 1] if rank <= len(errors) else np.inf
         return np.column_stack([center - radius, center + radius])
 
-    def _check_targets(self, y: Any, n: int) -> np.ndarray:
+    def _check_targets(self, y: ArrayLike, n: int) -> np.ndarray:
         values = y.to_numpy() if hasattr(y, "to_numpy") else y
         values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="y", allow_nd=True)
         values = np.asarray(column_or_1d(values, warn=True))

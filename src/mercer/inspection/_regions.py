@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from sklearn.base import is_outlier_detector
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_outlier_detector
 
 from mercer.formula.data import Rows
 
@@ -15,7 +15,7 @@ from ._estimator import find_model
 PROBABILITIES = (0.1, 0.9)  # the margins of a model of probabilities
 
 
-def name_classes(owner: str, estimator: Any) -> tuple[np.ndarray, list[str]]:
+def name_classes(owner: str, estimator: BaseEstimator) -> tuple[np.ndarray, list[str]]:
     """Return the values that are predicted, and their names."""
     if is_outlier_detector(estimator):
         return np.array([-1, 1]), ["outliers", "inliers"]
@@ -28,7 +28,7 @@ def name_classes(owner: str, estimator: Any) -> tuple[np.ndarray, list[str]]:
     return np.asarray(classes), [str(label) for label in np.asarray(classes).tolist()]
 
 
-def encode_labels(owner: str, y: Any, classes: np.ndarray, n: int) -> np.ndarray:
+def encode_labels(owner: str, y: ArrayLike, classes: np.ndarray, n: int) -> np.ndarray:
     """Return the position of each label among the classes."""
     labels = np.asarray(y).ravel()
     if len(labels) != n:
@@ -42,7 +42,7 @@ def encode_labels(owner: str, y: Any, classes: np.ndarray, n: int) -> np.ndarray
     return codes
 
 
-def compute_leads(estimator: Any, grid: Rows, classes: np.ndarray) -> np.ndarray:
+def compute_leads(estimator: BaseEstimator, grid: Rows, classes: np.ndarray) -> np.ndarray:
     """Return how far each class is ahead of the best other one, shape (points, classes).
 
     Scores give smooth boundaries, but only if the class with the largest is the one predicted everywhere, without ties.
@@ -77,7 +77,7 @@ def _subtract_rivals(scores: np.ndarray) -> np.ndarray:
     return np.asarray(scores - np.where(best, two[:, :1], two[:, 1:]))
 
 
-def compute_margin(estimator: Any, grid: Rows) -> tuple[np.ndarray | None, tuple[float, ...], str]:
+def compute_margin(estimator: BaseEstimator, grid: Rows) -> tuple[np.ndarray | None, tuple[float, ...], str]:
     """Return values, their levels and what these are; None where a classifier has no margins."""
     if not hasattr(estimator, "decision_function") or len(getattr(estimator, "classes_", ())) != 2:
         return None, (), ""

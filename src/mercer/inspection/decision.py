@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.formula.data import Rows
@@ -86,9 +88,9 @@ class DecisionDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Rows,
-        y: Any = None,
+        y: ArrayLike | None = None,
         *,
         features: Sequence[int | str] | None = None,
         fixed: Mapping[Any, Any] | None = None,

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from mercer.formula.data import Rows, length, pick
+from mercer.gram import Gram
 from mercer.kernels import Kernel
 
 from ._estimator import encode_rows, find_model, get_kernel, is_precomputed, sample, sample_gram
@@ -16,7 +19,7 @@ RANGE = (1e-9, 1e3)  # of penalties drawn, relative to the mean of k(x, x)
 Found = dict[str, Any]
 
 
-def decompose_gram(K: Any, alpha: float | None, max_points: int, random_state: int | None) -> Found:
+def decompose_gram(K: ArrayLike | Gram, alpha: float | None, max_points: int, random_state: int | None) -> Found:
     """Return the spectrum of a matrix, or of a random part of it scaled to the whole."""
     _, matrix, total = sample_gram(OWNER, K, max_points, random_state)
     return _decompose(matrix, total, alpha)
@@ -29,7 +32,7 @@ def decompose_kernel(kernel: Kernel, X: Rows, alpha: float | None, max_points: i
 
 
 def decompose_estimator(
-    estimator: Any, X: Rows | None, alpha: float | None, max_points: int, random_state: int | None
+    estimator: BaseEstimator, X: Rows | None, alpha: float | None, max_points: int, random_state: int | None
 ) -> Found:
     """Return the spectrum of a fitted model's kernel at X or at the points that it keeps, with its own penalty."""
     model = find_model(estimator)
@@ -74,7 +77,7 @@ def _decompose(matrix: np.ndarray, total: int, alpha: float | None) -> Found:
     }
 
 
-def _find_penalty(model: Any, n: int) -> float | None:
+def _find_penalty(model: BaseEstimator, n: int) -> float | None:
     """Return the penalty α of the sum form, or None if there is not one."""
     alpha: Any = getattr(model, "alpha_", getattr(model, "alpha", None))
     try:

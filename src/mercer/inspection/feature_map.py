@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.features.polynomial import Monomials
@@ -87,7 +89,9 @@ class FeatureMapDisplay(PairDisplay):
     feature_names: Sequence[str] = ()
 
     @classmethod
-    def from_kernel(cls, kernel: Kernel, X: Rows, y: Any = None, *, ax: Sequence[Axes] | None = None) -> Self:
+    def from_kernel(
+        cls, kernel: Kernel, X: Rows, y: ArrayLike | None = None, *, ax: Sequence[Axes] | None = None
+    ) -> Self:
         """Map points by a kernel, and draw.
 
         Parameters
@@ -109,7 +113,9 @@ class FeatureMapDisplay(PairDisplay):
         return cls(**_map_points(kernel, points, names), **_read_labels(cls.__name__, y, len(points))).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Rows, y: Any = None, *, ax: Sequence[Axes] | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: BaseEstimator, X: Rows, y: ArrayLike | None = None, *, ax: Sequence[Axes] | None = None
+    ) -> Self:
         """Map points by the kernel of a fitted estimator, and draw with its boundary.
 
         Parameters
@@ -208,7 +214,7 @@ class FeatureMapDisplay(PairDisplay):
         sheet[across[0]], sheet[across[1]], sheet[up] = first, second, height
         ax.plot_surface(*sheet, color=GREY, alpha=0.25, linewidth=0, shade=False)
 
-    def _add_boundary(self, estimator: Any, kernel: Kernel, X: Rows) -> None:
+    def _add_boundary(self, estimator: BaseEstimator, kernel: Kernel, X: Rows) -> None:
         """Find where the classifier is undecided, and the plane of those points among the features."""
         self._import_pyplot()
         from contourpy import contour_generator  # comes with matplotlib
@@ -235,7 +241,7 @@ def _read_plane(owner: str, X: Rows) -> tuple[np.ndarray, tuple[str, str]]:
     return points, (names[0], names[1])
 
 
-def _read_labels(owner: str, y: Any, n: int) -> dict[str, Any]:
+def _read_labels(owner: str, y: ArrayLike | None, n: int) -> dict[str, Any]:
     if y is None:
         return {}
     classes, codes = np.unique(check_labels(owner, y, n), return_inverse=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.formula.data import Rows
@@ -81,9 +82,9 @@ class FitDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Rows,
-        y: Any = None,
+        y: ArrayLike | None = None,
         *,
         feature: int | str | None = None,
         fixed: Mapping[Any, Any] | None = None,
@@ -191,7 +192,7 @@ class FitDisplay(Display):
             ax.fill_between(self.grid, lower, upper, where=there.tolist(), label=label, zorder=1, **look)
 
 
-def _find_interval(estimator: Any, rows: Rows, coverage: float | str | None) -> np.ndarray | None:
+def _find_interval(estimator: BaseEstimator, rows: Rows, coverage: float | str | None) -> np.ndarray | None:
     if coverage is None:
         return None
     if coverage != "auto":
@@ -209,14 +210,14 @@ def _find_interval(estimator: Any, rows: Rows, coverage: float | str | None) -> 
         return None
 
 
-def _check_targets(owner: str, y: Any, n: int) -> np.ndarray:
+def _check_targets(owner: str, y: ArrayLike, n: int) -> np.ndarray:
     targets = np.asarray(y, dtype=np.float64).ravel()
     if len(targets) != n:
         raise ValueError(f"{owner}: X has {n} points, so y must have as many targets; got {len(targets)}")
     return targets
 
 
-def _find_tube(estimator: Any) -> float | None:
+def _find_tube(estimator: BaseEstimator) -> float | None:
     model = find_model(estimator)
     model = getattr(model, "best_estimator_", model)
     if not hasattr(model, "support_") or is_automatic(estimator):  # whose target may be transformed
@@ -225,7 +226,7 @@ def _find_tube(estimator: Any) -> float | None:
     return None if epsilon is None else float(epsilon)
 
 
-def _find_support(estimator: Any, X: Rows, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+def _find_support(estimator: BaseEstimator, X: Rows, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
     """Return where the support vectors are, if the points drawn are those that the model was fitted to."""
     model = find_model(estimator)
     positions, vectors = getattr(model, "support_", None), getattr(model, "support_vectors_", None)

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
 
 from mercer.formula.data import Rows, length, pick
+from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.words import shorten
 
@@ -67,8 +70,8 @@ class GramDisplay(Display):
     @classmethod
     def from_gram(
         cls,
-        K: Any,
-        y: Any = None,
+        K: ArrayLike | Gram,
+        y: ArrayLike | None = None,
         *,
         order: Order | None = None,
         max_points: int = 500,
@@ -108,7 +111,7 @@ class GramDisplay(Display):
         cls,
         kernel: Kernel,
         X: Rows,
-        y: Any = None,
+        y: ArrayLike | None = None,
         *,
         order: Order | None = None,
         max_points: int = 500,
@@ -140,9 +143,9 @@ class GramDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Rows,
-        y: Any = None,
+        y: ArrayLike | None = None,
         *,
         order: Order | None = None,
         max_points: int = 500,

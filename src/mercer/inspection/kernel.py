@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer.kernels import Kernel
 from mercer.words import shorten
@@ -119,7 +120,7 @@ class KernelDisplay(PairDisplay):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         at: float | Sequence[float] = 0.0,
         limits: tuple[float, float] = (-5.0, 5.0),

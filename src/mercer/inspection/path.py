@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer.words import shorten
 
@@ -79,7 +80,7 @@ class PathDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, kind: Literal["auto", "lines", "map"] = "auto", ax: Axes | None = None
+        cls, estimator: BaseEstimator, *, kind: Literal["auto", "lines", "map"] = "auto", ax: Axes | None = None
     ) -> Self:
         """Read the path of a model that chose by it, and draw.
 
@@ -173,7 +174,7 @@ class PathDisplay(Display):
         return {"marker": "*", "markersize": 15, "color": pick_colour(5), "markeredgecolor": "white", "zorder": 5}
 
 
-def read_path(estimator: Any) -> dict[str, Any]:
+def read_path(estimator: BaseEstimator) -> dict[str, Any]:
     """Return what a model keeps of its choice, as the parameters of :class:`PathDisplay`."""
     model = find_model(estimator)
     if hasattr(model, "path_"):
@@ -188,7 +189,7 @@ def read_path(estimator: Any) -> dict[str, Any]:
     )
 
 
-def _read_penalties(model: Any) -> dict[str, Any]:
+def _read_penalties(model: BaseEstimator) -> dict[str, Any]:
     """Read ``path_`` of ridge and logistic regression."""
     path = model.path_
     logistic = "log_losses" in path
@@ -210,7 +211,7 @@ def _read_penalties(model: Any) -> dict[str, Any]:
     }
 
 
-def _read_grid(model: Any) -> dict[str, Any]:
+def _read_grid(model: BaseEstimator) -> dict[str, Any]:
     """Read ``cv_results_`` of a search over support vector machines, in which length scales run fastest."""
     table = model.cv_results_
     scales: list[Any] = [None]
@@ -233,7 +234,7 @@ def _read_grid(model: Any) -> dict[str, Any]:
     }
 
 
-def _read_losses(model: Any) -> dict[str, Any]:
+def _read_losses(model: BaseEstimator) -> dict[str, Any]:
     """Read ``loo_errors_`` of the ridge classifier."""
     errors = np.asarray(model.loo_errors_, dtype=np.float64)
     return {

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from mercer.formula.data import Rows
+from mercer.gram import Gram
 from mercer.kernels import Kernel
 
 from ._display import PairDisplay
@@ -66,7 +69,7 @@ class SpectrumDisplay(PairDisplay):
     @classmethod
     def from_gram(
         cls,
-        K: Any,
+        K: ArrayLike | Gram,
         *,
         alpha: float | None = None,
         max_points: int = 2000,
@@ -125,7 +128,7 @@ class SpectrumDisplay(PairDisplay):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Rows | None = None,
         *,
         alpha: float | None = None,

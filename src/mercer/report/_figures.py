@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer.auto.report import HeldOut, Report
 from mercer.inspection.eigen import decompose_estimator
@@ -116,7 +116,7 @@ def draw_reliability(found: HeldOut) -> Markup:
     return figure(chart.svg(), f"{caption} gap is {round_number(gap)}.")
 
 
-def draw_spectrum(model: Any) -> tuple[Markup, Markup]:
+def draw_spectrum(model: BaseEstimator) -> tuple[Markup, Markup]:
     """Return the eigenvalues of the kernel matrix and the degrees of freedom, if the model keeps its points."""
     try:
         found = decompose_estimator(model, None, None, MOST_POINTS, 0)
@@ -151,7 +151,7 @@ def draw_spectrum(model: Any) -> tuple[Markup, Markup]:
     )
 
 
-def draw_path(model: Any) -> Markup:
+def draw_path(model: BaseEstimator) -> Markup:
     """Return how the penalty was chosen, if the model keeps its path."""
     try:
         found = read_path(model)

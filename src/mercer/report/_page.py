@@ -8,11 +8,11 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from string import Template
-from typing import Any
 
 import numpy
 import scipy
 import sklearn
+from sklearn.base import BaseEstimator
 
 import mercer
 from mercer.auto.report import Report
@@ -49,7 +49,7 @@ $body
 )
 
 
-def render_report(model: Any, *, model_path: str | os.PathLike[str] | None = None) -> str:
+def render_report(model: BaseEstimator, *, model_path: str | os.PathLike[str] | None = None) -> str:
     """Return the report of a fitted automatic model as one HTML page that loads nothing and runs nothing.
 
     Parameters
@@ -100,7 +100,7 @@ def render_report(model: Any, *, model_path: str | os.PathLike[str] | None = Non
 
 
 def write_report(
-    model: Any,
+    model: BaseEstimator,
     path: str | os.PathLike[str],
     *,
     model_path: str | os.PathLike[str] | None = None,
@@ -222,7 +222,7 @@ def _kernel(report: Report) -> Markup:
     return section("Kernel", *parts)
 
 
-def _solution(report: Report, model: Any) -> Markup:
+def _solution(report: Report, model: BaseEstimator) -> Markup:
     plan = tag("p", report.plan) if report.plan else Markup("")
     if model is None:
         return section("How it was solved", plan)
