@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mercer.cli._errors import CommandError
-from mercer.cli._tables import get_column, naming_lines, read_table
+from mercer.cli._tables import get_column, name_lines, read_table
 
 TABLE = pd.DataFrame({"a": [1.5, 2.25, None], "name": ["x", "y, z", "ü"], "n": [1, 2, 3]})
 
@@ -114,9 +114,9 @@ def test_lines_are_counted_as_editors_count_them(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(LINES)
     for row, line in enumerate([2, 4, 6, 7, 8]):
-        with pytest.raises(CommandError, match=rf"line {line} of .*t\.csv is odd"), naming_lines(str(path)):
+        with pytest.raises(CommandError, match=rf"line {line} of .*t\.csv is odd"), name_lines(str(path)):
             raise ValueError(f"row {row} is odd")
-    with pytest.raises(CommandError, match="line 8 of"), naming_lines(str(path), [1, 4]):
+    with pytest.raises(CommandError, match="line 8 of"), name_lines(str(path), [1, 4]):
         raise ValueError("row 1 is odd")
-    with pytest.raises(ValueError, match="row 1 is odd"), naming_lines("t.parquet"):
+    with pytest.raises(ValueError, match="row 1 is odd"), name_lines("t.parquet"):
         raise ValueError("row 1 is odd")

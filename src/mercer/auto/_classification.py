@@ -54,76 +54,76 @@ class ClassificationSearch(TableSearch):
     def propose(self, model: str) -> list[CandidateRecipe]:
         """Return what is to be tried, in order of promise: the fewer rows for each length scale, the later."""
         if model == "ridge":
-            return [CandidateRecipe("ridge", self.ridge, 1.0, "indicators")]
+            return [CandidateRecipe("ridge", self.try_ridge, 1.0, "indicators")]
         if model == "import_vector":
-            return [CandidateRecipe("import vectors", self.import_vectors, 1.0, "indicators")]
+            return [CandidateRecipe("import vectors", self.try_import_vectors, 1.0, "indicators")]
         logistic, machines = model in ("auto", "logistic"), model in ("auto", "svm")
         ways = ["indicators"] + ["overlap"] * (self.encodings.has_categories and self.given is None)
         tuned = {way: self._propose_tuned(way, logistic, machines) for way in ways}
-        encoder = self.view().encoder
+        encoder = self.encode().encoder
         if self.given is not None or not encoder.is_numeric:
             return [recipe for way in ways for recipe in tuned[way]]
         plain = []
         if logistic:
-            plain.append(CandidateRecipe("logistic regression, one length scale", self.isotropic_logistic, 0.5))
+            plain.append(CandidateRecipe("logistic regression, one length scale", self.try_isotropic_logistic, 0.5))
         if machines:
-            plain.append(CandidateRecipe("support vectors, one length scale", self.isotropic, 0.5))
+            plain.append(CandidateRecipe("support vectors, one length scale", self.try_isotropic, 0.5))
         if logistic:
-            plain.append(CandidateRecipe("logistic regression, linear", self.linear, 0.3))
+            plain.append(CandidateRecipe("logistic regression, linear", self.try_linear, 0.3))
         share = len(self.y) / len(encoder.names("numeric"))  # rows for each length scale
         order = [plain, tuned.get("overlap", []), tuned["indicators"] if share >= SCARCE else []]
         return [recipe for part in (order if share < PLENTY else order[::-1]) for recipe in part]
 
     def _propose_tuned(self, way: str, logistic: bool, machines: bool) -> list[CandidateRecipe]:
-        made = [("logistic regression", self.logistic, 1.0)] * logistic
-        made += [("support vectors", self.support_vectors, 0.5)] * machines
+        made = [("logistic regression", self.try_logistic, 1.0)] * logistic
+        made += [("support vectors", self.try_support_vectors, 0.5)] * machines
         return [CandidateRecipe(name_candidate(name, way), partial(make, way), cost, way) for name, make, cost in made]
 
     # -- candidates ---------------------------------------------------------------------------------------------------
 
-    def logistic(self, categories: str) -> Trial:
+    def try_logistic(self, categories: str) -> Trial:
         """Try logistic regression, with penalty and stretch of least log-loss."""
-        view, kernels = self.view(categories), self._stretch_kernel(categories)
+        view, kernels = self.encode(categories), self._stretch_kernel(categories)
         return self._judge_logistic(name_candidate("logistic regression", categories), view, kernels, categories)
 
-    def isotropic_logistic(self) -> Trial:
+    def try_isotropic_logistic(self) -> Trial:
         """Try logistic regression with one length scale for all columns."""
-        kernels: list[Kernel] = [Gaussian(scale) for scale in propose_scales(self.view().rows)]
-        return self._judge_logistic("logistic regression, one length scale", self.view(), kernels)
+        kernels: list[Kernel] = [Gaussian(scale) for scale in propose_scales(self.encode().rows)]
+        return self._judge_logistic("logistic regression, one length scale", self.encode(), kernels)
 
-    def linear(self) -> Trial:
+    def try_linear(self) -> Trial:
         """Try logistic regression with a linear kernel."""
-        return self._judge_logistic("logistic regression, linear", self.view(), [Linear()])
+        return self._judge_logistic("logistic regression, linear", self.encode(), [Linear()])
 
-    def support_vectors(self, categories: str) -> Trial:
+    def try_support_vectors(self, categories: str) -> Trial:
         """Try a support vector machine, with C and stretch of best accuracy."""
-        view = self.view(categories)
+        view = self.encode(categories)
         searches = (self._find_machine(view, kernel) for kernel in self._stretch_kernel(categories))
         found = max(searches, key=lambda svm: float(svm.best_score_))
         return self._judge_machine(name_candidate("support vectors", categories), view, found, categories)
 
-    def isotropic(self) -> Trial:
+    def try_isotropic(self) -> Trial:
         """Try a support vector machine with one length scale for all columns."""
-        found = self._find_machine(self.view(), None)
-        return self._judge_machine("support vectors, one length scale", self.view(), found)
+        found = self._find_machine(self.encode(), None)
+        return self._judge_machine("support vectors, one length scale", self.encode(), found)
 
-    def ridge(self) -> Trial:
+    def try_ridge(self) -> Trial:
         """Try least squares on the labels."""
-        view, kernel = self.view(), self.kernel()
+        view, kernel = self.encode(), self.find_kernel()
         found = KernelRidgeClassifier(kernel=kernel, **self.options).fit(view.rows, self.y)
         model = KernelRidgeClassifier(found.alpha_, kernel=kernel, **self.options)
         return self._judge_decisions("ridge", model, view, kernel, "indicators")
 
-    def import_vectors(self) -> Trial:
+    def try_import_vectors(self) -> Trial:
         """Try logistic regression on few points, with the penalty of the one on all."""
-        dense = self.logistic("indicators")
+        dense = self.try_logistic("indicators")
         model = ImportVectorMachine(dense.estimator.alpha, kernel=dense.kernel, **self.options)
-        return self.judge("import vectors", model, self.view(), dense.kernel, "indicators")
+        return self.judge("import vectors", model, self.encode(), dense.kernel, "indicators")
 
     # -- pieces -------------------------------------------------------------------------------------------------------
 
     def _stretch_kernel(self, categories: str) -> list[Kernel]:
-        kernel = self.kernel(categories)
+        kernel = self.find_kernel(categories)
         if self.given is not None:
             return [kernel]
         kernels = [stretch(kernel, factor) for factor in STRETCHES]

@@ -43,35 +43,37 @@ class RegressionSearch(TableSearch):
         return shuffle_folds(len(self.y), min(FOLDS, len(self.y)), self.rng)
 
     def propose(self, model: str) -> list[CandidateRecipe]:
-        free, ridge, encoder = self.given is None, model != "svm", self.view().encoder
+        free, ridge, encoder = self.given is None, model != "svm", self.encode().encoder
         share = len(self.y) / max(1, len(encoder.names("numeric")))  # rows for each length scale
         scarce = free and encoder.is_numeric and share < SCARCE
         found = []
         if ridge:
             ways = ["indicators"] * (not scarce) + ["overlap"] * (self.encodings.has_categories and free)
-            found = [CandidateRecipe(name_candidate("ridge", way), partial(self.ridge, way), 1.0, way) for way in ways]
+            found = [
+                CandidateRecipe(name_candidate("ridge", way), partial(self.try_ridge, way), 1.0, way) for way in ways
+            ]
         if ridge and free and encoder.is_numeric:
-            simple = CandidateRecipe("ridge, linear or one length scale", self.simple, 0.5)
+            simple = CandidateRecipe("ridge, linear or one length scale", self.try_simple, 0.5)
             found.insert(0 if share < PLENTY else 1, simple)
         if ridge and not scarce and is_long_tailed(self.y):
-            found.append(CandidateRecipe("ridge on the logarithm of the target", self.logarithmic, 1.0))
+            found.append(CandidateRecipe("ridge on the logarithm of the target", self.try_logarithmic, 1.0))
         if model == "svm" or (model == "auto" and not scarce):
-            found.append(CandidateRecipe("support vectors", self.support_vectors, 0.6, "indicators"))
+            found.append(CandidateRecipe("support vectors", self.try_support_vectors, 0.6, "indicators"))
         return found
 
     # -- candidates ---------------------------------------------------------------------------------------------------
 
-    def ridge(self, categories: str) -> Trial:
+    def try_ridge(self, categories: str) -> Trial:
         """Try ridge, with the penalty of the least leave-one-out error."""
-        view, kernel, name = self.view(categories), self.kernel(categories), name_candidate("ridge", categories)
+        view, kernel, name = self.encode(categories), self.find_kernel(categories), name_candidate("ridge", categories)
         found = self._find_penalty(kernel, view.rows, self.y)
-        if self.fold_kernels(categories)[0] is not kernel:
+        if self.find_fold_kernels(categories)[0] is not kernel:
             return self.judge(name, self._make_ridge(found), view, kernel, categories)
         return self.make_trial(name, self._make_ridge(found), view, kernel, found.loo_predictions_, IDENTITY)
 
-    def simple(self) -> Trial:
+    def try_simple(self) -> Trial:
         """Try ridge with one length scale for all columns, or a linear kernel."""
-        view = self.view()
+        view = self.encode()
         scales = propose_scales(view.rows)
         kernels = [Linear(), *(kernel for scale in scales for kernel in (Gaussian(scale), Matern(1.5, scale)))]
         some = self.rng.permutation(len(self.y))[:SEARCH_ROWS]
@@ -80,10 +82,10 @@ class RegressionSearch(TableSearch):
         name = "ridge, linear or one length scale"
         return self.make_trial(name, self._make_ridge(found), view, found.kernel_, found.loo_predictions_, IDENTITY)
 
-    def logarithmic(self) -> Trial:
+    def try_logarithmic(self) -> Trial:
         """Try ridge on log y; predictions are the exponentials, times a factor that makes their mean right."""
-        logs, view = np.log(self.y), self.view()
-        kernel = self.kernel("indicators", standardize(logs)[:, None])
+        logs, view = np.log(self.y), self.encode()
+        kernel = self.find_kernel("indicators", standardize(logs)[:, None])
         found = self._find_penalty(kernel, view.rows, logs)
         largest = float(logs.max() + 1.0)
         values = np.exp(np.minimum(found.loo_predictions_, largest))
@@ -92,9 +94,9 @@ class RegressionSearch(TableSearch):
         name = "ridge on the logarithm of the target"
         return self.make_trial(name, self._make_ridge(found), view, kernel, factor * values, extra)
 
-    def support_vectors(self) -> Trial:
+    def try_support_vectors(self) -> Trial:
         """Try support vectors, which large errors pull less; their zone is half of the typical error of ridge."""
-        view, kernel, memory = self.view(), self.kernel(), self.options["memory"]
+        view, kernel, memory = self.encode(), self.find_kernel(), self.options["memory"]
         ridge = self._find_penalty(kernel, view.rows, self.y)
         epsilon = float(0.5 * np.median(np.abs(self.y - ridge.loo_predictions_)))
         found = SVRCV(

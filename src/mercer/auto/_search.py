@@ -139,13 +139,13 @@ class TableSearch(ABC):
 
     # -- kernels ------------------------------------------------------------------------------------------------------
 
-    def view(self, categories: str = "indicators") -> EncodedRows:
+    def encode(self, categories: str = "indicators") -> EncodedRows:
         """Return the rows in the encoding of a recipe, or in the only one that a given kernel takes."""
         if self.given is None:
             return self.encodings.encode(categories)
         return self.encodings.encode() if takes_vectors(self.given) else self.encodings.encode("overlap", "frame")
 
-    def kernel(self, categories: str = "indicators", goals: np.ndarray | None = None) -> Kernel:
+    def find_kernel(self, categories: str = "indicators", goals: np.ndarray | None = None) -> Kernel:
         """Return the kernel for an encoding: the one given, or one that is tuned the first time it is asked for."""
         if self.given is not None:
             return self.given
@@ -162,13 +162,13 @@ class TableSearch(ABC):
             self._kernels[key] = tune_kernel(kernels, view.rows, goals, self.rng, self.memory, on_step)
         return self._kernels[key]
 
-    def fold_kernels(self, categories: str) -> list[Kernel]:
+    def find_fold_kernels(self, categories: str) -> list[Kernel]:
         """Return a kernel for each fold: that of the encoding, or where rows are few, one tuned without the fold.
 
         With few rows for each length scale the tuning learns the targets of single rows by heart, and only a kernel
         that has not seen a fold shows what it is worth there.
         """
-        view, kernel = self.view(categories), self.kernel(categories)
+        view, kernel = self.encode(categories), self.find_kernel(categories)
         free = [name for name in kernel.hyperparameters() if is_length_scale(name)]
         if self.given is not None or len(self.y) >= PLENTY * len(free):
             return [kernel] * len(self.folds)
@@ -184,9 +184,9 @@ class TableSearch(ABC):
 
     # -- candidates ---------------------------------------------------------------------------------------------------
 
-    def neighbors(self) -> Trial:
+    def try_neighbors(self) -> Trial:
         """Try the nearest rows, as many as are best."""
-        view, kernel, memory = self.view(), self.kernel(), self.options["memory"]
+        view, kernel, memory = self.encode(), self.find_kernel(), self.options["memory"]
         trials = []
         for k in [k for k in self.neighbor_counts if k < len(self.y) * (1 - 1 / FOLDS)] or [1]:
             model = self.neighbor_model(k, kernel=kernel, weights="distance", memory=memory)
@@ -194,9 +194,9 @@ class TableSearch(ABC):
         sign = 1.0 if self.task == "regression" else -1.0
         return min(trials, key=lambda trial: (sign * trial.score, trial.tie))
 
-    def parzen(self) -> Trial:
+    def try_parzen(self) -> Trial:
         """Try windows around rows, whose width the model finds."""
-        view, model = self.view(), self.parzen_model(**self.options)
+        view, model = self.encode(), self.parzen_model(**self.options)
         return self.judge("Parzen windows", model, view, model.fit(view.rows, self.y).kernel_)
 
     def make_trial(
@@ -214,8 +214,12 @@ class TableSearch(ABC):
     ) -> np.ndarray:
         """Fill ``out`` with what fits without each fold make of it, with kernels that have not seen it either."""
         models = [model] * len(self.folds)
-        if tuned and self.given is None and (kernels := self.fold_kernels(tuned))[0] is not self.kernel(tuned):
-            factor = next(factor for factor in STRETCHES if stretch(self.kernel(tuned), factor) == kernel)
+        if (
+            tuned
+            and self.given is None
+            and (kernels := self.find_fold_kernels(tuned))[0] is not self.find_kernel(tuned)
+        ):
+            factor = next(factor for factor in STRETCHES if stretch(self.find_kernel(tuned), factor) == kernel)
             models = [clone(model).set_params(kernel=stretch(k, factor)) for k in kernels]
         return leave_out(models, view.rows, self.y, self.folds, method, out)
 
@@ -224,8 +228,8 @@ class TableSearch(ABC):
     def list_recipes(self, model: str) -> list[CandidateRecipe]:
         """Return what is to be tried for a kind of model."""
         if model == "neighbors":
-            return [CandidateRecipe("nearest neighbours", self.neighbors, 1.0, "indicators")]
-        return [CandidateRecipe("Parzen windows", self.parzen)] if model == "parzen" else self.propose(model)
+            return [CandidateRecipe("nearest neighbours", self.try_neighbors, 1.0, "indicators")]
+        return [CandidateRecipe("Parzen windows", self.try_parzen)] if model == "parzen" else self.propose(model)
 
     def run(self, recipes: list[CandidateRecipe]) -> tuple[list[Trial], list[str]]:
         """Try candidates while the budget lasts, at least the first; return the trials and the names of the others."""

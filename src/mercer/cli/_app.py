@@ -51,7 +51,7 @@ class Application(click.Group):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")  # a terminal that cannot show σ shows ?
         try:
-            with _shorten_warnings(), _errors.terminable():
+            with _shorten_warnings(), _errors.allow_termination():
                 code = super().main(args=given, prog_name="mercer", standalone_mode=False)
                 sys.stdout.flush()
             return code if isinstance(code, int) else 0

@@ -95,7 +95,7 @@ def _join_lines(text: str) -> str:
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
+def allow_termination() -> Iterator[None]:
     """Let a request to end unwind the stack, so that temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -37,7 +37,9 @@ def show_candidates(report: Report) -> None:
     rows = []
     for c in report.candidates:
         name = f"{c.name} ({c.note})" if c.note else c.name
-        rows.append(["→" if c.chosen else "", name, compact(c.kernel), show_number(c.score), show_seconds(c.seconds)])
+        rows.append(
+            ["→" if c.chosen else "", name, shorten_formula(c.kernel), show_number(c.score), show_seconds(c.seconds)]
+        )
     _show.table(["", "model", "kernel", report.metric, "time"], rows, right=[report.metric, "time"])
 
 
@@ -65,7 +67,7 @@ def show_choice(report: Report) -> None:
     _show.facts(
         [
             ("model", report.model),
-            ("kernel", report.kernel if len(report.kernel) <= LONG else compact(report.kernel)),
+            ("kernel", report.kernel if len(report.kernel) <= LONG else shorten_formula(report.kernel)),
             ("certificate", report.certificate.splitlines()[0] if report.certificate else ""),
             ("plan", report.plan),
             ("time", show_seconds(report.seconds)),
@@ -88,22 +90,22 @@ def show_report(report: Report) -> None:
         part(report)
 
 
-def report_data(report: Report) -> dict[str, Any]:
+def export_report(report: Report) -> dict[str, Any]:
     """Return a report for JSON, without predictions of single rows."""
     return {name: value for name, value in report.to_dict().items() if name != "held_out"}
 
 
-def compact(formula: str) -> str:
+def shorten_formula(formula: str) -> str:
     """Return a formula for a table: length scales without their name, and long lists of numbers only counted.
 
     Examples
     --------
-    >>> compact("2.0 * Gaussian(length_scale=[1.0, 2.0, 3.0, 4.0, 5.0]).on([0, 1])")
+    >>> shorten_formula("2.0 * Gaussian(length_scale=[1.0, 2.0, 3.0, 4.0, 5.0]).on([0, 1])")
     '2.0 * Gaussian([5 values]).on([0, 1])'
     """
 
-    def counted(found: re.Match[str]) -> str:
+    def count_values(found: re.Match[str]) -> str:
         values = found[1].count(",") + 1
         return f"[{values} values]" if values > MOST_VALUES else found[0]
 
-    return re.sub(r"\[([^\[\]]*)\]", counted, formula.replace("length_scale=", ""))
+    return re.sub(r"\[([^\[\]]*)\]", count_values, formula.replace("length_scale=", ""))

@@ -39,17 +39,17 @@ def line(text: str) -> None:
 def paragraph(text: str) -> None:
     """Print text wrapped at the width of the terminal; what is indented keeps its lines and indentation."""
     out = console()
-    for whole in joined_lines(text):
+    for whole in join_lines(text):
         for piece in wrap_line(whole, out.width):
             out.print(piece, soft_wrap=True)
 
 
-def joined_lines(text: str) -> list[str]:
+def join_lines(text: str) -> list[str]:
     r"""Return the lines of a text, those of a paragraph, or of a reason in a proof, put together.
 
     Examples
     --------
-    >>> joined_lines("one\ntwo\n\n  1 2\n  3 4")
+    >>> join_lines("one\ntwo\n\n  1 2\n  3 4")
     ['one two', '', '  1 2', '  3 4']
     """
     lines: list[str] = []

@@ -53,7 +53,7 @@ def read_table(name: str) -> pd.DataFrame:
 
 
 @contextmanager
-def naming_lines(name: str, rows: np.ndarray | None = None) -> Iterator[None]:
+def name_lines(name: str, rows: np.ndarray | None = None) -> Iterator[None]:
     """Let errors of the block that name a row name the line of the file instead, as an editor counts lines.
 
     ``rows`` says which rows of the table the block was given, if not all.  Those of Parquet files and of standard

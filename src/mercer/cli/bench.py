@@ -44,12 +44,12 @@ def bench(n: int, repeat: int, as_json: bool) -> None:
     Data are generated. Both libraries take turns, with the same parameters, and their results are compared.
     """
     results = []
-    for race in _races(n):
+    for race in _list_races(n):
         if not as_json:
             click.echo(f"running: {race.name} …", err=True)
         results.append(_run(race, repeat))
     if as_json:
-        _show.as_json({"features": FEATURES, "repeat": repeat, "machine": _machine(), "results": results})
+        _show.as_json({"features": FEATURES, "repeat": repeat, "machine": _describe_machine(), "results": results})
         return
     rows = []
     for item in results:
@@ -59,7 +59,7 @@ def bench(n: int, repeat: int, as_json: bool) -> None:
     _show.table(columns, rows, right=columns[1:])
     _show.paragraph(
         f"\nGenerated data with {FEATURES} features; the fastest of {repeat} runs each; the difference is that of the "
-        f"results, relative to their size. {_machine()}."
+        f"results, relative to their size. {_describe_machine()}."
     )
 
 
@@ -86,7 +86,7 @@ def _run(race: Race, repeat: int) -> dict[str, Any]:
     }
 
 
-def _races(n: int) -> list[Race]:
+def _list_races(n: int) -> list[Race]:
     import numpy as np
     from sklearn import kernel_ridge, svm
     from sklearn.metrics.pairwise import rbf_kernel
@@ -121,7 +121,7 @@ def _races(n: int) -> list[Race]:
     ]  # fmt: skip
 
 
-def _machine() -> str:
+def _describe_machine() -> str:
     import platform
 
     import numpy

@@ -20,7 +20,7 @@ from ._options import (
     parse_share_or_none,
 )
 from ._progress import FitProgress
-from ._tables import get_column, naming_lines, read_table
+from ._tables import get_column, name_lines, read_table
 from ._write import check_output, replacing
 
 if TYPE_CHECKING:
@@ -89,12 +89,12 @@ def fit(
         if dropped:
             _show.paragraph(f"{dropped:,} row{'s' * (dropped > 1)} without a {target} left out.")
     options: dict[str, Any] = {"model": model, "kernel": found, "budget": budget, "memory": memory, "test": test}
-    with naming_lines(data, kept):
+    with name_lines(data, kept):
         fitted = fit_model(task, X, y, options | {"random_state": seed})
     save_model(fitted, files[0], files[1] if report else None, force)
     if as_json:
         written = {"model": str(files[0]), "report": report}
-        _show.as_json({**_fitted.report_data(fitted.report_), "dropped_rows": dropped, "files": written})
+        _show.as_json({**_fitted.export_report(fitted.report_), "dropped_rows": dropped, "files": written})
         return
     _fitted.show_report(fitted.report_)
     show_files(files[0], files[1] if report else None)

@@ -34,21 +34,21 @@ def inspect(model: str, as_json: bool) -> None:
     report = getattr(fitted, "report_", None)
     if as_json:
         about = {name: header.get(name) for name in ("format", "version", "mercer", "bytes")}
-        told = None if report is None else _fitted.report_data(report)
+        told = None if report is None else _fitted.export_report(report)
         _show.as_json({"file": {"name": model, **about}, **facts, "report": told})
         return
-    _show.facts(_lines(model, header, facts))
+    _show.facts(_list_facts(model, header, facts))
     if facts.get("certificate"):
         _show.heading("Why this is a kernel" if facts["verdict"] == "proved" else "Is this a kernel?")
         text = facts["certificate"]
-        _show.paragraph(text if len(facts["kernel"]) <= _fitted.LONG else _fitted.compact(text))
+        _show.paragraph(text if len(facts["kernel"]) <= _fitted.LONG else _fitted.shorten_formula(text))
     if report is not None:
         _fitted.show_columns(report)
         _fitted.show_scores(report)
         _fitted.show_advice(report)
 
 
-def _lines(name: str, header: dict[str, Any], facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _list_facts(name: str, header: dict[str, Any], facts: dict[str, Any]) -> list[tuple[str, str]]:
     from mercer.arrays.budget import show_bytes
 
     model = facts["model"] if facts["model"] == facts["estimator"] else f"{facts['model']}, a {facts['estimator']}"

@@ -31,11 +31,11 @@ class Slice:
         self._kind = type(X) if is_frame(X) else None
         self._columns = self._read(X)
         self._chosen = self._choose(count, features)
-        self._fixed = {self._known(key): value for key, value in (fixed or {}).items()}
+        self._fixed = {self._find_column(key): value for key, value in (fixed or {}).items()}
         self.names = [name if isinstance(name, str) else f"x{name}" for name in self._chosen]
         self.positions = [list(self._columns).index(name) for name in self._chosen]
         self.width = len(self._columns)
-        self.values = np.column_stack([self._numbers(name) for name in self._chosen])
+        self.values = np.column_stack([self._read_numbers(name) for name in self._chosen])
 
     def points(self, at: np.ndarray) -> Rows:
         """Return whole rows, of the kind the data was, for values of shape (m, count) in the columns of the view."""
@@ -79,12 +79,12 @@ class Slice:
             more = len(names) > count
             remedy = f"say which by {option}={example!r}, and the others stay at their medians" if more else "add one"
             raise ValueError(f"{self.owner} draws along {what}, and X has {len(names)}: {remedy}")
-        chosen = [self._known(name) for name in features]
+        chosen = [self._find_column(name) for name in features]
         if len(set(chosen)) != count:
             raise ValueError(f"{self.owner} draws along {what}, got {list(features)!r}")
         return chosen
 
-    def _known(self, name: Any) -> Any:
+    def _find_column(self, name: Any) -> Any:
         names = list(self._columns)
         if name in self._columns:
             return name
@@ -92,7 +92,7 @@ class Slice:
             return names[name]
         raise ValueError(f"{self.owner}: there is no column {name!r}; there are {names}")
 
-    def _numbers(self, name: Any) -> np.ndarray:
+    def _read_numbers(self, name: Any) -> np.ndarray:
         try:
             return np.asarray(self._columns[name], dtype=np.float64)
         except (TypeError, ValueError):

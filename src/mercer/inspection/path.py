@@ -130,9 +130,9 @@ class PathDisplay(Display):
         for i, row in enumerate(self.errors):
             width = 2.4 if i == self.chosen_kernel and len(self.errors) > 1 else 1.6
             look: dict[str, Any] = {"color": pick_colour(i), "linestyle": pick_line(i), "linewidth": width}
-            label = self._label(i) if len(self.errors) > 1 else None
+            label = self._name_kernel(i) if len(self.errors) > 1 else None
             ax.plot(self.penalties[order], row[order], label=label, **look)
-        ax.plot(*self.chosen, linestyle="none", label=self._choice(), **self._star())
+        self._mark_choice(ax, *self.chosen)
         ax.set_xscale("log")
         best = float(np.nanmin(self.errors))
         if not self.larger_is_better and best > 0:
@@ -154,24 +154,22 @@ class PathDisplay(Display):
         cmap = LEVELS if self.larger_is_better else f"{LEVELS}_r"  # what is better is brighter
         x, y = self.length_scales[rows], self.penalties[columns]
         picture = ax.pcolormesh(_find_edges(x), _find_edges(y), values, cmap=cmap, **look)
-        best = [self.length_scales[self.chosen_kernel]], [self.chosen[0]]
-        ax.plot(*best, linestyle="none", label=self._choice(), **self._star())
+        self._mark_choice(ax, self.length_scales[self.chosen_kernel], self.chosen[0])
         ax.set(xscale="log", yscale="log", xlabel="length scale", ylabel=self.penalty_name)
         more = positive and float(values.max()) > most
         ax.figure.colorbar(picture, ax=ax, extend="max" if more else "neither").set_label(self.error_name)
         add_legend(ax)
 
-    def _label(self, i: int) -> str:
+    def _name_kernel(self, i: int) -> str:
         if self.length_scales is not None and len(np.unique(self.length_scales)) == len(self.errors):
             return f"length scale {self.length_scales[i]:.3g}"
         return shorten(self.kernels[i])
 
-    def _choice(self) -> str:
-        scale = "" if len(self.errors) == 1 else f", {self._label(self.chosen_kernel)}"
-        return f"chosen: {self.penalty_name.split()[-1]} = {self.chosen[0]:.3g}{scale}"
-
-    def _star(self) -> dict[str, Any]:
-        return {"marker": "*", "markersize": 15, "color": pick_colour(5), "markeredgecolor": "white", "zorder": 5}
+    def _mark_choice(self, ax: Axes, x: float, y: float) -> None:
+        scale = "" if len(self.errors) == 1 else f", {self._name_kernel(self.chosen_kernel)}"
+        label = f"chosen: {self.penalty_name.split()[-1]} = {self.chosen[0]:.3g}{scale}"
+        look: dict[str, Any] = {"markersize": 15, "color": pick_colour(5), "markeredgecolor": "white", "zorder": 5}
+        ax.plot([x], [y], linestyle="none", marker="*", label=label, **look)
 
 
 def read_path(estimator: BaseEstimator) -> dict[str, Any]:

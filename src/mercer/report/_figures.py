@@ -13,7 +13,7 @@ from mercer.inspection.path import read_path
 from mercer.words import round_number
 
 from ._html import Markup, figure, table, tag
-from ._svg import Chart, bars
+from ._svg import Chart, draw_bars
 from ._words import find_own_score
 
 MOST_POINTS = 1000  # of a kernel matrix whose eigenvalues are drawn
@@ -32,7 +32,7 @@ def draw_scores(report: Report) -> Markup:
     better = "lower" if report.lower_is_better else "higher"
     said = "; ".join(f"{name}: {value}" for name, value in zip(names, shown, strict=True))
     place = next(i for i, score in enumerate(report.scores) if score is own)
-    picture = bars(f"{report.metric} on held-out rows. {said}.", names, values, shown, place)
+    picture = draw_bars(f"{report.metric} on held-out rows. {said}.", names, values, shown, place)
     return figure(picture, f"{report.metric} on the rows held out; {better} is better.")
 
 
@@ -49,9 +49,9 @@ def draw_predictions(found: HeldOut, target: str) -> Markup:
     r = shared / spread if spread > 0 else math.nan
     words = f"Predicted against true {target} of {len(truth)} held-out rows; their correlation is {round_number(r)}."
     chart = Chart(words, span, span, f"true {target}"[:46], "predicted")
-    chart.points(truth, answer)
-    chart.line(span, span, "dash")
-    return figure(chart.svg(), "Held-out rows, predicted against true. On the dashed line they are equal.")
+    chart.draw_points(truth, answer)
+    chart.draw_line(span, span, "dash")
+    return figure(chart.render(), "Held-out rows, predicted against true. On the dashed line they are equal.")
 
 
 def draw_errors(found: HeldOut) -> Markup:
@@ -64,8 +64,8 @@ def draw_errors(found: HeldOut) -> Markup:
     words = f"half of them are smaller than {round_number(half)}"
     label = f"Histogram of errors; {words}, and their median is {round_number(middle)}."
     chart = Chart(label, (edges[0], edges[-1]), (0.0, 1.05 * heights.max()), "true − predicted", "rows")
-    chart.columns(edges, heights)
-    return figure(chart.svg(), f"Errors on held-out rows; {words}.")
+    chart.draw_columns(edges, heights)
+    return figure(chart.render(), f"Errors on held-out rows; {words}.")
 
 
 def draw_confusion(found: HeldOut) -> Markup:
@@ -107,13 +107,13 @@ def draw_reliability(found: HeldOut) -> Markup:
         f"Reliability: how often the predicted class is right against its probability; mean gap {round_number(gap)}."
     )
     chart = Chart(words, (low, 1.0), (low, 1.0), "probability of the predicted class", "share that is right")
-    chart.line((low, 1.0), (low, 1.0), "dash")
-    chart.line(said, seen)
-    chart.points(said, seen, "a large")
+    chart.draw_line((low, 1.0), (low, 1.0), "dash")
+    chart.draw_line(said, seen)
+    chart.draw_points(said, seen, "a large")
     caption = (
         "Reliability on held-out rows, in groups of equal size. On the dashed line probabilities are true; the mean"
     )
-    return figure(chart.svg(), f"{caption} gap is {round_number(gap)}.")
+    return figure(chart.render(), f"{caption} gap is {round_number(gap)}.")
 
 
 def draw_spectrum(model: BaseEstimator) -> tuple[Markup, Markup]:
@@ -131,23 +131,23 @@ def draw_spectrum(model: BaseEstimator) -> tuple[Markup, Markup]:
     low = bottom if alpha is None else min(bottom, alpha)
     words = f"Eigenvalues of the kernel matrix from {round_number(top)} down to {round_number(bottom)}{sample}."
     left = Chart(words, (1.0, float(len(above))), (low, 2 * top), "number j", "eigenvalue", xlog=True, ylog=True)
-    left.line(np.arange(1, len(above) + 1), above)
+    left.draw_line(np.arange(1, len(above) + 1), above)
     if alpha is not None:
-        left.level(alpha, f"α = {round_number(alpha)}")
+        left.draw_level(alpha, f"α = {round_number(alpha)}")
     alphas, freedom = found["alphas"], found["effective_dof"]
     words = f"Effective degrees of freedom against the penalty{sample}."
     right = Chart(
         words, (alphas[0], alphas[-1]), (0.0, 1.05 * float(freedom[0])), "penalty α", "degrees of freedom", xlog=True
     )
-    right.line(alphas, freedom)
+    right.draw_line(alphas, freedom)
     caption = "Effective degrees of freedom Σ λⱼ/(λⱼ + α) against the penalty."
     if alpha is not None:
         here = float(np.interp(math.log(alpha), np.log(alphas), freedom))
         right.mark(alpha, here, round_number(here))
         caption = f"The penalty leaves {round_number(here)} effective degrees of freedom, Σ λⱼ/(λⱼ + α)."
     return (
-        figure(left.svg(), f"Eigenvalues λⱼ of the kernel matrix{sample}. Those above the penalty are fitted."),
-        figure(right.svg(), caption),
+        figure(left.render(), f"Eigenvalues λⱼ of the kernel matrix{sample}. Those above the penalty are fitted."),
+        figure(right.render(), caption),
     )
 
 
@@ -173,9 +173,9 @@ def draw_path(model: BaseEstimator) -> Markup:
     span = (low / 1.3, high * 1.3) if positive else (low - edge, high + edge)
     words = f"{error} against {name}; chosen: {round_number(at)} with {round_number(value)}."
     chart = Chart(words, (penalties[0], penalties[-1]), span, name, error[:40], xlog=True, ylog=positive)
-    chart.line(penalties, curve)
+    chart.draw_line(penalties, curve)
     chart.mark(at, value, f"{name.split()[-1]} = {round_number(at)}")
-    return figure(chart.svg(), f"How the penalty was chosen: {error} of the chosen kernel.")
+    return figure(chart.render(), f"How the penalty was chosen: {error} of the chosen kernel.")
 
 
 def _sort_labels(truth: np.ndarray, answer: np.ndarray) -> np.ndarray:

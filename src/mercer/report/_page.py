@@ -83,16 +83,16 @@ def render_report(model: BaseEstimator, *, model_path: str | os.PathLike[str] | 
     body = "\n".join(
         part
         for part in (
-            _top(report, title),
-            _scores(report),
-            _held_out(report),
-            _data(report),
-            _candidates(report),
-            _kernel(report),
-            _solution(report, getattr(model, "model_", None)),
-            _advice(report),
-            _loading(report, model_path),
-            _versions(report),
+            _write_top(report, title),
+            _write_scores(report),
+            _write_held_out(report),
+            _write_data(report),
+            _write_candidates(report),
+            _write_kernel(report),
+            _write_solution(report, getattr(model, "model_", None)),
+            _write_advice(report),
+            _write_loading(report, model_path),
+            _write_versions(report),
         )
         if part
     )
@@ -131,12 +131,12 @@ def write_report(
         temporary.write_bytes(page)
 
 
-def _top(report: Report, title: str) -> Markup:
+def _write_top(report: Report, title: str) -> Markup:
     what = f"{report.model}, chosen and fitted in {show_duration(report.seconds)}"
     return Markup(tag("h1", title) + tag("p", write_headline(report), class_="lead") + tag("p", what, class_="soft"))
 
 
-def _scores(report: Report) -> Markup:
+def _write_scores(report: Report) -> Markup:
     if not report.scores:
         return Markup("")
     metrics = list(dict.fromkeys([report.metric, *(name for score in report.scores for name in score.values)]))
@@ -154,7 +154,7 @@ def _scores(report: Report) -> Markup:
     return section("Scores", side_by_side(pictures.draw_scores(report), listed))
 
 
-def _held_out(report: Report) -> Markup:
+def _write_held_out(report: Report) -> Markup:
     found = report.held_out
     if found is None or not len(found.truth):
         return Markup("")
@@ -165,7 +165,7 @@ def _held_out(report: Report) -> Markup:
     return section("On rows it has not seen", side_by_side(*parts))
 
 
-def _data(report: Report) -> Markup:
+def _write_data(report: Report) -> Markup:
     kinds = Counter(column.kind for column in report.columns)
     missing = sum(column.missing for column in report.columns)
     pairs = [
@@ -184,7 +184,7 @@ def _data(report: Report) -> Markup:
     return section("Data", facts(pairs), table("Columns", headings, rows, numbers=(3, 4)) if rows else Markup(""))
 
 
-def _candidates(report: Report) -> Markup:
+def _write_candidates(report: Report) -> Markup:
     if not report.candidates:
         return Markup("")
     chosen = next((i for i, candidate in enumerate(report.candidates) if candidate.chosen), -1)
@@ -193,7 +193,7 @@ def _candidates(report: Report) -> Markup:
             candidate.name + (" (chosen)" if candidate.chosen else ""),
             round_number(candidate.score),
             show_duration(candidate.seconds),
-            _folded(candidate.kernel),
+            _fold(candidate.kernel),
             candidate.note,
         ]
         for candidate in report.candidates
@@ -208,21 +208,21 @@ def _candidates(report: Report) -> Markup:
     return section("What was tried", tag("p", note, class_="soft"), listed)
 
 
-def _folded(formula: str) -> Markup:
+def _fold(formula: str) -> Markup:
     """Return a formula, all of it behind its beginning if it is long."""
     if len(formula) <= SHORT:
         return tag("span", formula, class_="formula")
     return tag("details", tag("summary", shorten(formula, SHORT)), formula, class_="formula")
 
 
-def _kernel(report: Report) -> Markup:
+def _write_kernel(report: Report) -> Markup:
     parts = [tag("p", report.kernel, class_="formula")] if report.kernel else []
     if report.certificate:
         parts += [tag("h3", "Why it is a kernel"), code(report.certificate)]
     return section("Kernel", *parts)
 
 
-def _solution(report: Report, model: BaseEstimator) -> Markup:
+def _write_solution(report: Report, model: BaseEstimator) -> Markup:
     plan = tag("p", report.plan) if report.plan else Markup("")
     if model is None:
         return section("How it was solved", plan)
@@ -230,13 +230,13 @@ def _solution(report: Report, model: BaseEstimator) -> Markup:
     return section("How it was solved", plan, side_by_side(pictures.draw_path(model), eigenvalues, freedom))
 
 
-def _advice(report: Report) -> Markup:
+def _write_advice(report: Report) -> Markup:
     if not report.advice:
         return Markup("")
     return section("What to try next", tag("ul", *(tag("li", sentence) for sentence in report.advice)))
 
 
-def _loading(report: Report, model_path: str | os.PathLike[str] | None) -> Markup:
+def _write_loading(report: Report, model_path: str | os.PathLike[str] | None) -> Markup:
     path = "model.mercer" if model_path is None else os.fspath(model_path)
     lines = f"import mercer\nmodel = mercer.load({path!r})\npredictions = model.predict(table)"
     used = [column.name for column in report.columns if column.kind != "ignored"]
@@ -247,7 +247,7 @@ def _loading(report: Report, model_path: str | os.PathLike[str] | None) -> Marku
     return section("Load it in three lines", saved, code(lines), tag("p", note, class_="soft"))
 
 
-def _versions(report: Report) -> Markup:
+def _write_versions(report: Report) -> Markup:
     now = datetime.now(UTC)
     parts = {
         "mercer": mercer.__version__,
