@@ -39,15 +39,7 @@ def report(error: BaseException) -> int:
 
 
 def describe(error: BaseException) -> tuple[str, int]:
-    """Return the line and the exit code of an error.
-
-    Examples
-    --------
-    >>> describe(ValueError("alpha must be positive, got -1"))
-    ('error: alpha must be positive, got -1', 2)
-    >>> describe(KeyboardInterrupt())
-    ('stopped; nothing was written', 130)
-    """
+    """Return the line and the exit code of an error."""
     if isinstance(error, SystemExit):
         return "", error.code if isinstance(error.code, int) else int(error.code is not None)
     if isinstance(error, click.exceptions.Exit):

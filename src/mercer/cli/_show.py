@@ -66,13 +66,7 @@ def join_lines(text: str) -> list[str]:
 
 
 def wrap_line(line: str, width: int) -> list[str]:
-    """Return a line in pieces of at most ``width`` characters; branches of a tree are drawn on below it.
-
-    Examples
-    --------
-    >>> wrap_line("  ├─ sums of kernels are kernels", 24)
-    ['  ├─ sums of kernels are', '  │  kernels']
-    """
+    """Return a line in pieces of at most ``width`` characters; branches of a tree are drawn on below it."""
     if len(line) <= width:
         return [line]
     branches = line[: len(line) - len(line.lstrip(" │├└─"))]
@@ -126,14 +120,7 @@ def as_json(data: Any) -> None:
 
 
 def plain(data: Any) -> Any:
-    """Return data made of what JSON knows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> plain({"a": np.array([1.0, np.nan]), "b": (np.int64(3), None)})
-    {'a': [1.0, None], 'b': [3, None]}
-    """
+    """Return data made of what JSON knows."""
     if hasattr(data, "tolist"):
         data = data.tolist()
     if isinstance(data, dict):

@@ -166,13 +166,7 @@ def _find_separator(name: str, head: str) -> str:
 
 
 def _guess_separator(head: str) -> str:
-    r"""Return the most frequent separator of the line of names, a comma if there is none.
-
-    Examples
-    --------
-    >>> _guess_separator("a;b;c\n1,5;2;3"), _guess_separator("only")
-    (';', ',')
-    """
+    """Return the most frequent separator of the line of names, a comma if there is none."""
     line = re.sub(r'"[^"]*"', "", head.lstrip().splitlines()[0])
     counts = {mark: line.count(mark) for mark in (",", ";", "\t", "|")}
     best = max(counts, key=lambda mark: counts[mark])

@@ -22,13 +22,7 @@ GREY = "#6E6E6E"
 
 
 def pick_colour(i: int) -> str:
-    """Return the colour of the i-th class or line.
-
-    Examples
-    --------
-    >>> pick_colour(0), pick_colour(8) == pick_colour(0)
-    ('#0072B2', True)
-    """
+    """Return the colour of the i-th class or line."""
     return PALETTE[i % len(PALETTE)]
 
 
@@ -54,13 +48,7 @@ def add_legend(ax: Axes, handles: Sequence[Any] | None = None, room: int = 100) 
 
 
 def count_columns(lengths: Sequence[int], room: int) -> int:
-    """Return in how many columns entries fit, filled from the top, each with a handle as long as six letters.
-
-    Examples
-    --------
-    >>> count_columns([5, 5, 5, 20], 60), count_columns([5, 5, 5, 20], 40)
-    (4, 2)
-    """
+    """Return in how many columns entries fit, filled from the top, each with a handle as long as six letters."""
     n = len(lengths)
     for count in range(n, 1, -1):
         rows = np.array_split(np.asarray(lengths), count)  # the first columns get what is left over

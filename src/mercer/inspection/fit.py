@@ -195,19 +195,19 @@ class FitDisplay(Display):
 def _find_interval(estimator: BaseEstimator, rows: Rows, coverage: float | str | None) -> np.ndarray | None:
     if coverage is None:
         return None
-    if coverage != "auto":
-        if not hasattr(estimator, "predict_interval"):
-            raise ValueError(
-                f"{type(estimator).__name__} has no predict_interval, so there is no interval of coverage {coverage!r} "
-                "to draw; leave coverage out"
-            )
-        return np.asarray(estimator.predict_interval(rows, coverage))
     if not hasattr(estimator, "predict_interval"):
-        return None
+        if coverage == "auto":
+            return None
+        raise ValueError(
+            f"{type(estimator).__name__} has no predict_interval, so there is no interval of coverage {coverage!r} "
+            "to draw; leave coverage out"
+        )
     try:
-        return np.asarray(estimator.predict_interval(rows, COVERAGE))
-    except ValueError:  # no penalty, or Nyström centres: the model has no intervals, and none were asked for
-        return None
+        return np.asarray(estimator.predict_interval(rows, COVERAGE if coverage == "auto" else coverage))
+    except ValueError:
+        if coverage == "auto":  # no penalty, or Nyström centres: the model has no intervals, and none were asked for
+            return None
+        raise
 
 
 def _check_targets(owner: str, y: ArrayLike, n: int) -> np.ndarray:

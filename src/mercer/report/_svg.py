@@ -21,15 +21,7 @@ Interval = tuple[float, float]
 
 
 class Chart:
-    """A picture with two axes over ranges x and y, logarithmic perhaps; ``label`` tells what it shows.
-
-    Examples
-    --------
-    >>> chart = Chart("a line", (0.0, 1.0), (0.0, 2.0), "x", "y")
-    >>> chart.draw_line([0.0, 1.0], [0.0, 2.0])
-    >>> chart.render().count("<polyline")
-    1
-    """
+    """A picture with two axes over ranges x and y, logarithmic perhaps; ``label`` tells what it shows."""
 
     def __init__(
         self, label: str, x: Interval, y: Interval, xlabel: str, ylabel: str, *, xlog: bool = False, ylog: bool = False
@@ -158,13 +150,7 @@ def draw_bars(label: str, names: Sequence[str], values: Sequence[float], shown: 
 
 
 def round_values(low: float, high: float, about: int = 5) -> list[float]:
-    """Return round numbers between two values, some five of them.
-
-    Examples
-    --------
-    >>> round_values(0.0, 1.0)
-    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    """
+    """Return round numbers between two values, some five of them."""
     rough = (high - low) / about
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(size * factor for factor in (1.0, 2.0, 5.0, 10.0) if size * factor >= rough * (1 - 1e-9))

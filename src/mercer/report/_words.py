@@ -25,16 +25,7 @@ def find_best_baseline(report: Report) -> Score | None:
 
 
 def write_headline(report: Report) -> str:
-    """Return the result in one sentence.
-
-    Examples
-    --------
-    >>> from mercer.auto.report import Report, Score
-    from mercer.words import count_things, round_number
-    >>> scores = Score("mercer Matern", {"RMSE": 0.41}, 1.0), Score("HistGradientBoosting", {"RMSE": 0.66}, 1.0)
-    >>> write_headline(Report("regression", "y", 200, 46, 154, (), (), "RMSE", scores, "", "", "", "", (), 2.0, None))
-    'RMSE 0.41 on 154 held-out rows: 38 % below HistGradientBoosting.'
-    """
+    """Return the result in one sentence."""
     own = find_own_score(report)
     if own is None or not _is_known(own, report.metric):
         return f"Fitted to {count_things(report.n_rows, 'row')}; none were held out, so there is no score."
