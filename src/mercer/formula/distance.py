@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
 
-from .data import Rows, pick
-from .evaluation import TILE_ENTRIES, Evaluation, check_overflow
+from .data import pick
 from .expression import VALUES, Call, Const, Diagonal, Expression, Param, Stat, inside, inverse_norms, nodes
+
+if TYPE_CHECKING:
+    from .evaluation import Evaluation
 
 Array = Any  # an array that broadcasts to a tile, or a number
 
@@ -77,23 +79,6 @@ class Distances:
         A, B, stat = A[rows] if isinstance(rows, slice) else pick(A, rows), B[columns], node.statistic
         left, right = stat.diag(A)[:, None], stat.diag(B)[None, :]
         return Spread(left, right, stat.block(A, B), stat.apart(A, B), stat.rise(A, B))
-
-
-def squared_distances(expression: Expression, X: Rows, Z: Rows | None, name: str) -> np.ndarray:
-    """Return k(x, x) + k(z, z) − 2 k(x, z), at least 0, for all x in X and z in Z (X again if Z is not given)."""
-    evaluation = Evaluation(expression, X, Z, name)
-    distances = evaluation.distances
-    n, m = evaluation.shape
-    out = np.empty((n, m), dtype=evaluation.dtype)
-    step = max(1, TILE_ENTRIES // (4 * m))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
-        with np.errstate(over="ignore"):
-            out[rows] = np.maximum(distances.tile(rows, slice(0, m)), 0.0)
-    check_overflow(out, name)
-    if Z is None:
-        np.fill_diagonal(out, 0.0)
-    return out
 
 
 def _directly(expression: Expression) -> Expression:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .data import Rows, length, pick, result_dtype, same_columns
+from .distance import Distances
 from .expression import Diagonal, Expression, Stat, evaluate, nodes
 from .ranges import leaves_range, sizes
 from .statistics import Block, Prepared, Statistic
 
-if TYPE_CHECKING:
-    from .distance import Distances
-
 TILE_ENTRIES = 2**21  # of a dense evaluation; temporaries of this size stay small next to the result
-
-
 MANY = 2**22  # entries from which on a matrix product is the fastest way to look at all of them
 
 
@@ -60,8 +56,6 @@ class Evaluation:
     @cached_property
     def distances(self) -> Distances:
         """Squared distances k(x, x) + k(z, z) − 2 k(x, z)."""
-        from .distance import Distances
-
         return Distances(self)
 
     def prepared(self) -> list[tuple[Prepared, Prepared]]:
@@ -135,6 +129,20 @@ class Evaluation:
             out[rows, first:] = self.tile(rows, slice(first, m))
             if self.symmetric:
                 out[rows.stop :, rows] = out[rows, rows.stop :].T
+        return out
+
+    def squared_distances(self) -> np.ndarray:
+        """Return k(x, x) + k(z, z) − 2 k(x, z), at least 0, for all pairs."""
+        n, m = self.shape
+        out = np.empty(self.shape, dtype=self.dtype)
+        step = max(1, TILE_ENTRIES // (4 * m))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            with np.errstate(over="ignore"):
+                out[rows] = np.maximum(self.distances.tile(rows, slice(0, m)), 0.0)
+        check_overflow(out, self.name)
+        if self.symmetric:
+            np.fill_diagonal(out, 0.0)
         return out
 
     def diagonal(self, node: Diagonal) -> np.ndarray:

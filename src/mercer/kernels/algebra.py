@@ -18,7 +18,7 @@ from mercer.formula.normalization import normalised
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import check_finite, check_integer, check_positive, show
 
-from .base import ATOM, Kernel
+from .base import ATOM, COMPOSE, Kernel
 from .theorem import Theorem
 from .value import SHALLOW
 
@@ -342,3 +342,6 @@ class Normalized(Kernel):
     def expression(self) -> str:
         """``k.normalize()``."""
         return f"{inside(self.kernel, ATOM)}.normalize()"
+
+
+COMPOSE.update(plus=plus, times=times, power=Power, normalize=Normalized)

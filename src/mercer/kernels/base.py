@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from mercer.formula.data import Rows, Step, as_objects
+from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Expression, log_derivatives, parameters
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import show
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
 ATOM = 4  # precedence of an expression that never needs parentheses
+COMPOSE: dict[str, Callable[..., Kernel]] = {}  # what operators make; algebra and pullback enter theirs on import
 
 
 class Kernel(Value):
@@ -67,14 +69,10 @@ class Kernel(Value):
 
     def __call__(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
         """Return the dense matrix of k(x, z) for all x in X and z in Z (X again if Z is not given)."""
-        from mercer.formula.evaluation import Evaluation
-
         return Evaluation(self.traced(), X, Z, repr(self)).dense()
 
     def diag(self, X: Rows) -> np.ndarray:
         """Return k(x, x) for all x in X."""
-        from mercer.formula.evaluation import Evaluation
-
         return Evaluation(self.traced(), X, None, repr(self)).diag()
 
     def distance(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
@@ -88,9 +86,7 @@ class Kernel(Value):
         >>> Gaussian().distance([[0.0]], [[1e-9], [1.0]])
         array([[1.00000000e-18, 7.86938681e-01]])
         """
-        from mercer.formula.distance import squared_distances
-
-        return squared_distances(self.traced(), X, Z, repr(self))
+        return Evaluation(self.traced(), X, Z, repr(self)).squared_distances()
 
     def gradient(self, X: Rows, Z: Rows | None = None) -> dict[str, np.ndarray]:
         """Return ∂K/∂log θ for each hyperparameter θ, by name; the names are those of :meth:`hyperparameters`.
@@ -102,8 +98,6 @@ class Kernel(Value):
         array([[0.   , 1.213],
                [1.213, 0.   ]])
         """
-        from mercer.formula.evaluation import Evaluation
-
         formula = self.traced()
         own, slopes = repr(self), log_derivatives(formula)
         return {name: Evaluation(slopes[name], X, Z, own).dense() for name in parameters(formula)}
@@ -158,6 +152,11 @@ class Kernel(Value):
         >>> WeisfeilerLehman(1).features().fit([water]).transform([water, hydrogen]).toarray()
         array([[1., 2., 2., 1.],
                [0., 2., 0., 0.]])
+        >>> from mercer.kernels import Spectrum
+        >>> words = Spectrum(2).features().fit(["abab", "bac"])
+        >>> words.transform(["abab", "cab"]).toarray()
+        array([[2., 0., 1.],
+               [1., 0., 0.]])
         """
         from mercer.features.explicit import ExplicitMap
 
@@ -166,71 +165,49 @@ class Kernel(Value):
     # -- composition ----------------------------------------------------------------------------------------------
 
     def __add__(self, other: object) -> Kernel:
-        from .algebra import plus
-
-        return plus(self, other)
+        return COMPOSE["plus"](self, other)
 
     def __radd__(self, other: object) -> Kernel:
-        from .algebra import plus
-
-        return plus(other, self)
+        return COMPOSE["plus"](other, self)
 
     def __sub__(self, other: object) -> Kernel:
-        from .algebra import plus, times
-
-        return plus(self, -float(other) if isinstance(other, numbers.Real) else times(-1.0, other))
+        return COMPOSE["plus"](
+            self, -float(other) if isinstance(other, numbers.Real) else COMPOSE["times"](-1.0, other)
+        )
 
     def __rsub__(self, other: object) -> Kernel:
-        from .algebra import plus, times
-
-        return plus(other, times(-1.0, self))
+        return COMPOSE["plus"](other, -self)
 
     def __neg__(self) -> Kernel:
-        from .algebra import times
-
-        return times(-1.0, self)
+        return COMPOSE["times"](-1.0, self)
 
     def __mul__(self, other: object) -> Kernel:
-        from .algebra import times
-
-        return times(self, other)
+        return COMPOSE["times"](self, other)
 
     def __rmul__(self, other: object) -> Kernel:
-        from .algebra import times
-
-        return times(other, self)
+        return COMPOSE["times"](other, self)
 
     def __truediv__(self, other: object) -> Kernel:
-        from .algebra import times
-
         if not isinstance(other, numbers.Real):
             return NotImplemented
         if other == 0:
             raise ZeroDivisionError(f"cannot divide the kernel {self!r} by 0")
-        return times(1.0 / float(other), self)
+        return COMPOSE["times"](1.0 / float(other), self)
 
     def __pow__(self, exponent: int) -> Kernel:
-        from .algebra import Power
-
-        return Power(self, exponent)
+        return COMPOSE["power"](self, exponent)
 
     def normalize(self) -> Kernel:
         """Return k(x, z) / √(k(x, x) k(z, z)), the cosine of the angle between features."""
-        from .algebra import Normalized
-
-        return Normalized(self)
+        return COMPOSE["normalize"](self)
 
     def on(self, columns: Any) -> Kernel:
         """Return the kernel that only looks at some columns, given by position, name, slice or a list of them."""
-        from .pullback import On
-
-        return On(self, columns)
+        return COMPOSE["on"](self, columns)
 
     def after(self, map: Any) -> Kernel:  # noqa: A002  (the word of the lecture)
         """Return k(g(x), g(z)) for a function or fitted transformer g."""
-        from .pullback import After
-
-        return After(self, map)
+        return COMPOSE["after"](self, map)
 
     # -- parameters -----------------------------------------------------------------------------------------------
 

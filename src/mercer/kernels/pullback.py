@@ -15,7 +15,7 @@ from mercer.formula.pair import Pair
 from mercer.formula.parameters import show
 
 from .algebra import check_kernels, inside
-from .base import ATOM, Kernel
+from .base import ATOM, COMPOSE, Kernel
 from .mapping import Mapped
 from .theorem import Theorem, pull_back
 
@@ -129,3 +129,6 @@ class After(Kernel):
     def expression(self) -> str:
         """``k.after(map)``."""
         return f"{inside(self.kernel, ATOM)}.after({show(self.map)})"
+
+
+COMPOSE.update(on=On, after=After)

@@ -32,7 +32,7 @@ _OTHER_NAMES = {
 }
 CLASSES: dict[str, type[Kernel]] = {
     name: found
-    for name in mercer.kernels.__all__
+    for name in sorted(mercer.kernels.__all__)
     if isinstance(found := getattr(mercer.kernels, name), type) and issubclass(found, Kernel) and name not in _ABSTRACT
 }
 _PLAIN = {name.lower(): name for name in CLASSES}

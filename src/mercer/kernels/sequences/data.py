@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer._native as _native
 from mercer.arrays.threads import default_threads
 
 CELLS = 1e8  # pairs of elements of one native call: a second or two
@@ -65,8 +66,6 @@ def log_alignments(A: Ragged, B: Ragged) -> np.ndarray:
 
     Where B begins with the sequences of A, as on the diagonal of a Gram matrix, each of their pairs is computed once.
     """
-    from mercer import _native
-
     n = len(A)
     twice = A.rows is B.rows and np.array_equal(A.start, B.start[:n])
     out = np.empty((n, len(B)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import mercer._native as _native
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.parameters import check_integer, check_positive
@@ -63,8 +64,6 @@ class Subsequence(StringKernel):
 
     def fill(self, part: Part) -> None:
         """Run the dynamic programme on some rows at a time."""
-        from mercer import _native
-
         for piece in part.pieces(CALL_CELLS * default_threads() / self.length):
             _native.subsequences(*piece.arguments, int(self.length), float(self.decay), piece.out, default_threads())
 
@@ -111,8 +110,6 @@ class WeightedDegree(StringKernel):
 
     def fill(self, part: Part) -> None:
         """Walk along both sequences: each run of agreement holds words of every length up to its own."""
-        from mercer import _native
-
         gained = np.concatenate([[0.0], np.cumsum(self.weights())])
         for piece in part.pieces(CALL_CELLS * default_threads()):
             _native.matching_runs(*piece.arguments, gained, piece.out, default_threads())
@@ -152,8 +149,6 @@ class Edit(StringKernel):
 
     def fill(self, part: Part) -> None:
         """Compute the distances of some rows at a time."""
-        from mercer import _native
-
         for piece in part.pieces(CALL_CELLS * default_threads()):
             _native.edit_distances(*piece.arguments, piece.out, default_threads())
             np.exp(-float(self.gamma) * piece.out, out=piece.out)

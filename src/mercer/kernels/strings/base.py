@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from mercer.formula.statistics import Prepared
 
 from ..base import ObjectKernel
 from .table import Coded, Table, encode
-
-if TYPE_CHECKING:
-    from mercer.features.explicit import ExplicitMap
 
 DIAGONAL = 64  # sequences whose values with themselves are computed in one block
 
@@ -70,24 +67,6 @@ class StringKernel(ObjectKernel):
             self.fill(Part(table, some, some, first, first + 1, values))
             found.append(values.diagonal())
         return np.concatenate(found)[inverse]
-
-    def features(self) -> ExplicitMap:
-        """Return the explicit map φ as a transformer that learns its vocabulary from the strings it is fitted on.
-
-        k(x, z) = φ(x)ᵀφ(z) holds whenever x or z is one of these strings; substructures that none of them has are
-        left out.
-
-        Examples
-        --------
-        >>> from mercer.kernels import Spectrum
-        >>> words = Spectrum(2).features().fit(["abab", "bac"])
-        >>> words.transform(["abab", "cab"]).toarray()
-        array([[2., 0., 1.],
-               [1., 0., 0.]])
-        """
-        from mercer.features.strings import string_map
-
-        return string_map(self)
 
 
 class Part:

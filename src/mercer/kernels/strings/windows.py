@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer._native as _native
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import short
 from mercer.formula.parameters import check_integer
@@ -44,8 +45,6 @@ class WindowKernel(StringKernel):
 
     def fill(self, part: Part) -> None:
         """Add up some masks at a time."""
-        from mercer import _native
-
         masks, threads = self.masks(), default_threads()
         windows = int(part.table.sizes[part.columns].sum()) + 1
         pairs = len(part.rows) * len(part.columns)

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+import mercer._native as _native
 from mercer.arrays.threads import default_threads
 
 from .forest import Forest
@@ -35,8 +36,6 @@ class FragmentRule:
 
 def fragments(rule: FragmentRule, A: Forest, B: Forest, owner: str) -> np.ndarray:
     """Return the weighted number of common fragments for every pair of a tree of A and a tree of B."""
-    from mercer import _native
-
     table = (A.table.start, A.table.child, A.table.group)
     threads = default_threads()
     columns = B.rows()
@@ -49,8 +48,6 @@ def fragments(rule: FragmentRule, A: Forest, B: Forest, owner: str) -> np.ndarra
 
 def fragments_diag(rule: FragmentRule, A: Forest, owner: str) -> np.ndarray:
     """Return the weighted number of common fragments of every tree of A with itself."""
-    from mercer import _native
-
     table = (A.table.start, A.table.child, A.table.group)
     out = np.empty(len(A))
     for start in range(0, len(A), DIAGONAL):
