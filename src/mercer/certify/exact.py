@@ -12,7 +12,7 @@ from mercer.formula.data import Rows, length
 from mercer.formula.expression import Call, Const, Diagonal, Expression, Param, Stat, nodes
 from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance, UnitDot
 from mercer.kernels.categorical import Match
-from mercer.kernels.histogram import ChiSquare, Minimum
+from mercer.kernels.histogram import ChiSquare, MinimumSum
 
 from .clock import UNHURRIED, Clock
 from .interval import OPERATIONS, Interval
@@ -197,11 +197,11 @@ _RATIONAL: dict[type, Callable[[int, int], Any]] = {
     Dot: lambda a, b: a * b,
     SquaredDistance: lambda a, b: (a - b) ** 2,
     AbsoluteDistance: lambda a, b: abs(a - b),
-    Minimum: min,
+    MinimumSum: min,
     ChiSquare: _chi,
     Match: lambda a, b: int(a == b),
 }
-_DEGREE = {Dot: 2, SquaredDistance: 2, AbsoluteDistance: 1, Minimum: 1, ChiSquare: 1, Match: 0}
+_DEGREE = {Dot: 2, SquaredDistance: 2, AbsoluteDistance: 1, MinimumSum: 1, ChiSquare: 1, Match: 0}
 
 
 class _TooLongError(ArithmeticError):

@@ -14,7 +14,7 @@ from .expression import Call, Const, Diagonal, Expression, Param, Stat, inverse_
 from .statistics import Dot, UnitDot
 
 
-def normalised(formula: Expression) -> Expression:
+def normalize_formula(formula: Expression) -> Expression:
     """Return a formula divided by the norms of its features, 0 where they vanish."""
     if isinstance(formula, Const | Param) and formula.value > 0:
         return Call("powi", (formula,), (0.0,))  # 1, and still a function of its hyperparameter
@@ -25,9 +25,9 @@ def normalised(formula: Expression) -> Expression:
         if formula.op == "exp":
             return np.exp(-0.5 * _apart(first))
         if formula.op == "powi" and _not_negative(first):
-            return power(normalised(first), formula.constants[0])
+            return power(normalize_formula(first), formula.constants[0])
         if formula.op == "mul" and all(map(_not_negative, formula.args)):
-            return normalised(first) * normalised(formula.args[1])
+            return normalize_formula(first) * normalize_formula(formula.args[1])
     return formula * inverse_norms(formula)  # in this order the matrix is exactly symmetric
 
 

@@ -10,7 +10,7 @@ import numbers
 import types
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -59,6 +59,23 @@ def check_length_scale(kernel: object, name: str = "length_scale") -> None:
             f"{type(kernel).__name__}: {name} must lie between {SMALLEST_SCALE} and {1 / SMALLEST_SCALE}, where its "
             f"square is a number, got {value!r}; measure the data in other units"
         )
+
+
+def check_flag(kernel: object, name: str) -> None:
+    """Raise unless a parameter is True or False."""
+    value = getattr(kernel, name)
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{type(kernel).__name__}: {name} must be True or False, got {value!r}")
+
+
+# What parameters are annotated with: their type, and the check that a kernel makes of them when it is constructed.
+Positive = Annotated[float, check_positive]
+NotNegative = Annotated[float, functools.partial(check_positive, allow_zero=True)]
+Finite = Annotated[float, check_finite]
+Natural = Annotated[int, functools.partial(check_integer, minimum=1)]
+Count = Annotated[int, functools.partial(check_integer, minimum=0)]
+LengthScale = Annotated[Any, check_length_scale]  # a positive number, or one for each feature
+Flag = Annotated[bool, check_flag]
 
 
 def is_vector(value: object) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class Kernel(Value):
 
     precedence: ClassVar[int] = ATOM
     domain: ClassVar[Domain] = "real"
+    because: ClassVar[str | None] = None  # why it is positive semi-definite
+    lemmas: ClassVar[tuple[Theorem | None, ...]] = ()  # what the reason rests on, besides kernels inside
     __array_ufunc__ = None  # NumPy numbers and arrays on the left of an operator leave it to the kernel
 
     # -- what a kernel says about itself ------------------------------------------------------------------------
@@ -53,8 +55,17 @@ class Kernel(Value):
         raise NotImplementedError(f"{type(self).__name__} defines no formula")
 
     def theorem(self) -> Theorem | None:
-        """Return the reason why the kernel is positive semi-definite, or None if none is known."""
-        return None
+        """Return the reason why the kernel is positive semi-definite, or None if none is known.
+
+        It is ``because``, which rests on ``lemmas`` and on the theorems of all kernels inside.
+        """
+        return None if self.because is None else self.prove(self.because, *self.lemmas)
+
+    def prove(self, because: str, *lemmas: Theorem | None) -> Theorem | None:
+        """Return the theorem with this reason, None if a lemma is missing or none is known for a kernel inside."""
+        parts = [*lemmas, *(inner.theorem() for inner in self.inner_kernels().values())]
+        proved = tuple(part for part in parts if part is not None)
+        return Theorem(repr(self), because, proved) if len(proved) == len(parts) else None
 
     def feature_dim(self, d: int) -> float:
         """Return the dimension of the explicit feature space for d inputs, ``math.inf`` where there is none finite."""
@@ -109,8 +120,12 @@ class Kernel(Value):
 
     def inner_formulas(self) -> dict[str, Step | None]:
         """Return the parameters that are kernels this formula is made of, and what is done to points before them."""
-        names = [field.name for field in self._fields() if isinstance(getattr(self, field.name), Kernel)]
-        return dict.fromkeys(names, self.step())
+        return dict.fromkeys(self.inner_kernels(), self.step())
+
+    def inner_kernels(self) -> dict[str, Kernel]:
+        """Return the parameters that are kernels."""
+        found = {field.name: getattr(self, field.name) for field in self._fields()}
+        return {name: value for name, value in found.items() if isinstance(value, Kernel)}
 
     def step(self) -> Step | None:
         """Return what is done to points before kernels inside see them, None if nothing is."""
@@ -165,34 +180,34 @@ class Kernel(Value):
     # -- composition ----------------------------------------------------------------------------------------------
 
     def __add__(self, other: object) -> Kernel:
-        return COMPOSE["plus"](self, other)
+        return COMPOSE["add"](self, other)
 
     def __radd__(self, other: object) -> Kernel:
-        return COMPOSE["plus"](other, self)
+        return COMPOSE["add"](other, self)
 
     def __sub__(self, other: object) -> Kernel:
-        return COMPOSE["plus"](
-            self, -float(other) if isinstance(other, numbers.Real) else COMPOSE["times"](-1.0, other)
+        return COMPOSE["add"](
+            self, -float(other) if isinstance(other, numbers.Real) else COMPOSE["multiply"](-1.0, other)
         )
 
     def __rsub__(self, other: object) -> Kernel:
-        return COMPOSE["plus"](other, -self)
+        return COMPOSE["add"](other, -self)
 
     def __neg__(self) -> Kernel:
-        return COMPOSE["times"](-1.0, self)
+        return COMPOSE["multiply"](-1.0, self)
 
     def __mul__(self, other: object) -> Kernel:
-        return COMPOSE["times"](self, other)
+        return COMPOSE["multiply"](self, other)
 
     def __rmul__(self, other: object) -> Kernel:
-        return COMPOSE["times"](other, self)
+        return COMPOSE["multiply"](other, self)
 
     def __truediv__(self, other: object) -> Kernel:
         if not isinstance(other, numbers.Real):
             return NotImplemented
         if other == 0:
             raise ZeroDivisionError(f"cannot divide the kernel {self!r} by 0")
-        return COMPOSE["times"](1.0 / float(other), self)
+        return COMPOSE["multiply"](1.0 / float(other), self)
 
     def __pow__(self, exponent: int) -> Kernel:
         return COMPOSE["power"](self, exponent)
@@ -229,6 +244,16 @@ class Kernel(Value):
 
     def __repr__(self) -> str:
         return self.expression()
+
+
+def check_kernel(kernel: object, name: str) -> None:
+    """Raise unless a parameter is a kernel."""
+    value = getattr(kernel, name)
+    if not isinstance(value, Kernel):
+        raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {value!r}")
+
+
+Inner = Annotated[Kernel, check_kernel]  # what parameters that are kernels are annotated with
 
 
 class ObjectKernel(Kernel):

@@ -14,7 +14,6 @@ from mercer.formula.pair import Pair
 from mercer.formula.statistics import CoordinateSum, Prepared
 
 from .base import Kernel
-from .theorem import Theorem
 
 
 def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[np.ndarray, np.ndarray]:
@@ -105,11 +104,8 @@ class Overlap(Kernel):
     """
 
     domain = "categories"
+    because = "1[x = z] = Σ_c 1[x = c] 1[z = c] is an inner product of indicators of categories"
 
     def formula(self, pair: Pair) -> Expression:
         """Σ 1[x = z]."""
         return pair.statistic(Match)
-
-    def theorem(self) -> Theorem:
-        """Indicators of the categories as features."""
-        return Theorem(repr(self), "1[x = z] = Σ_c 1[x = c] 1[z = c] is an inner product of indicators of categories")

@@ -18,7 +18,6 @@ from mercer.formula.statistics import Dot, Prepared
 
 from .base import Domain, Kernel, ObjectKernel
 from .mapping import Mapped
-from .theorem import Theorem
 
 
 class Custom(ObjectKernel):
@@ -119,6 +118,7 @@ class FromFeatures(Kernel):
     """
 
     features: Any
+    because = "Σ aᵢaⱼ φ(xᵢ)ᵀφ(xⱼ) = ‖Σ aᵢφ(xᵢ)‖² ≥ 0"
 
     def __post_init__(self) -> None:
         if not (callable(self.features) or hasattr(self.features, "transform")):
@@ -131,10 +131,6 @@ class FromFeatures(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """φ(x)ᵀφ(z)."""
         return Pair(self, pair.view.then(self.step()), pair.path).statistic(Dot)
-
-    def theorem(self) -> Theorem:
-        """A squared norm."""
-        return Theorem(repr(self), "Σ aᵢaⱼ φ(xᵢ)ᵀφ(xⱼ) = ‖Σ aᵢφ(xᵢ)‖² ≥ 0")
 
     def feature_dim(self, d: int) -> float:
         """Return the number of features that d zeros have."""

@@ -261,7 +261,7 @@ class _Reader:
             raise self.source.error(node, f"{name} needs {missing[0]}, as in {name}({_EXAMPLES.get(name, '…')})")
         for field in fields:
             value: Any = (given | named).get(field.name)
-            if str(field.type).startswith("int") and is_number(value) and value > LARGEST_WHOLE:
+            if str(field.type).startswith(("int", "Natural", "Count")) and is_number(value) and value > LARGEST_WHOLE:
                 raise self.source.error(
                     node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {show(value)}"
                 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.formula.expression import Const, Expression, Param, Stat
 from mercer.formula.pair import Pair
-from mercer.formula.parameters import check_integer, check_length_scale, check_positive
+from mercer.formula.parameters import LengthScale, Natural, NotNegative, Positive
 from mercer.formula.statistics import (
     CoordinateSum,
     Dot,
@@ -23,7 +23,7 @@ from mercer.formula.statistics import (
 )
 
 from .base import Kernel
-from .theorem import SQUARED_DISTANCE, Theorem, pull_back, schoenberg
+from .theorem import PULL_BACK, SCHOENBERG, SQUARED_DISTANCE, Theorem
 
 UNIT = Param("period", 1.0)
 ADDITION = Theorem(
@@ -228,21 +228,14 @@ class Periodic(Kernel):
     array([[0.3679, 0.1353, 1.    ]])
     """
 
-    length_scale: Any = 1.0
-    period: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_length_scale(self)
-        check_positive(self, "period")
+    length_scale: LengthScale = 1.0
+    period: Positive = 1.0
+    because = PULL_BACK + "x ↦ (cos 2πx/p, sin 2πx/p) in each coordinate"
+    lemmas = (Theorem("exp(−‖u−v‖²/2σ²)", SCHOENBERG, (SQUARED_DISTANCE,)),)
 
     def formula(self, pair: Pair) -> Expression:
         """A Gaussian between points on circles."""
         return np.exp(-0.5 * pair.distance(CircleDistance, "length_scale", pair.param("period")))
-
-    def theorem(self) -> Theorem:
-        """Pull-back of the Gaussian."""
-        gaussian = schoenberg("exp(−‖u−v‖²/2σ²)", SQUARED_DISTANCE)
-        return pull_back(self, gaussian, "x ↦ (cos 2πx/p, sin 2πx/p) in each coordinate")
 
 
 class Cosine(Kernel):
@@ -261,19 +254,13 @@ class Cosine(Kernel):
     array([[-1.]])
     """
 
-    frequency: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive(self, "frequency", allow_zero=True)
+    frequency: NotNegative = 1.0
+    because = ADDITION.because
 
     def formula(self, pair: Pair) -> Expression:
         """Σ cos θ(x − z)."""
         frequency = pair.param("frequency")
         return pair.statistic(CircleDot, (frequency.value,), frequency)
-
-    def theorem(self) -> Theorem:
-        """The addition theorem of the cosine."""
-        return Theorem(repr(self), ADDITION.because)
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each input."""
@@ -297,10 +284,9 @@ class Fourier(Kernel):
     array([[5., 1., 5.]])
     """
 
-    order: int = 4
-
-    def __post_init__(self) -> None:
-        check_integer(self, "order", 1)
+    order: Natural = 4
+    because = "conical sum: one cosine kernel for each frequency"
+    lemmas = (ADDITION,)
 
     @property
     def frequencies(self) -> tuple[float, ...]:
@@ -310,10 +296,6 @@ class Fourier(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """Σ cos θ(x − z) over all frequencies."""
         return pair.statistic(CircleDot, self.frequencies)
-
-    def theorem(self) -> Theorem:
-        """A sum of trigonometric kernels."""
-        return Theorem(repr(self), "conical sum: one cosine kernel for each frequency", (ADDITION,))
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each frequency and input."""
@@ -336,17 +318,12 @@ class Sinc(Kernel):
     array([[6.2832, 4.    , 0.    ]])
     """
 
+    because = "limit: sin(2πt)/t = ∫₀^{2π} cos(ut) du is a limit of conical sums of cosine kernels"
+    lemmas = (ADDITION,)
+
     def formula(self, pair: Pair) -> Expression:
         """Σ sin(2π(x − z))/(x − z)."""
         return pair.statistic(SincSum)
-
-    def theorem(self) -> Theorem:
-        """Limit of Fourier kernels."""
-        return Theorem(
-            repr(self),
-            "limit: sin(2πt)/t = ∫₀^{2π} cos(ut) du is a limit of conical sums of cosine kernels",
-            (ADDITION,),
-        )
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each quadrature node and input, for data within a few units of each other."""

@@ -7,10 +7,11 @@ deepest first, in a loop, so that no chain of calls grows with the depth.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, cast, dataclass_transform
+from typing import Annotated, Any, ClassVar, Self, cast, dataclass_transform, get_origin
 
 from mercer.formula.parameters import canonical, frozen
 
@@ -32,6 +33,7 @@ class Value:
     """An object that is its parameters; subclasses become frozen dataclasses by themselves."""
 
     depth = 0  # how many values are inside each other
+    _checks: ClassVar[dict[str, Callable[[object, str], None]]] = {}  # of parameters annotated with one
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -40,6 +42,14 @@ class Value:
         for name in FROM_BELOW:
             if name in vars(cls):
                 setattr(cls, name, _from_below(name, vars(cls)[name]))
+        known = vars(sys.modules.get(cls.__module__, sys))
+        kinds: dict[str, Any] = {f.name: known.get(f.type, f.type) for f in cls._fields() if isinstance(f.type, str)}
+        own = {name: kind.__metadata__[0] for name, kind in kinds.items() if get_origin(kind) is Annotated}
+        cls._checks = {**cls._checks, **own}
+
+    def __post_init__(self) -> None:
+        for name, check in self._checks.items():
+            check(self, name)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({name: frozen(value) for name, value in state.items()})

@@ -12,10 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows
-from mercer.formula.parameters import check_integer
+from mercer.formula.parameters import Count
 
 from ..base import ObjectKernel
-from ..theorem import Theorem
 from .counts import label_counts, path_counts, unary
 from .rows import CountRows
 from .table import GraphTable, read_graphs
@@ -79,21 +78,12 @@ class WeisfeilerLehman(CountKernel):
            [ 4.,  8.]])
     """
 
-    iterations: int = 5
-
-    def __post_init__(self) -> None:
-        check_integer(self, "iterations", 0)
+    iterations: Count = 5
+    because = "k(G, H) = φ(G)ᵀφ(H), where φ counts the nodes with each refined label, so Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0"
 
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Histograms of refined labels."""
         return label_counts(table, int(self.iterations))
-
-    def theorem(self) -> Theorem:
-        """Counts as features."""
-        return Theorem(
-            repr(self),
-            "k(G, H) = φ(G)ᵀφ(H), where φ counts the nodes with each refined label, so Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0",
-        )
 
 
 class WeisfeilerLehmanAssignment(CountKernel):
@@ -118,22 +108,15 @@ class WeisfeilerLehmanAssignment(CountKernel):
            [2., 4.]])
     """
 
-    iterations: int = 5
-
-    def __post_init__(self) -> None:
-        check_integer(self, "iterations", 0)
+    iterations: Count = 5
+    because = (
+        "k(G, H) = Σ min(c, c') over counts of refined labels, and min(c, c') = Σ_t 1[t ≤ c] 1[t ≤ c'] is an inner "
+        "product of indicators"
+    )
 
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Histograms of refined labels, each count c as c ones."""
         return unary(label_counts(table, int(self.iterations)))
-
-    def theorem(self) -> Theorem:
-        """Unary counts as features."""
-        return Theorem(
-            repr(self),
-            "k(G, H) = Σ min(c, c') over counts of refined labels, and min(c, c') = Σ_t 1[t ≤ c] 1[t ≤ c'] is an inner "
-            "product of indicators",
-        )
 
 
 class ShortestPath(CountKernel):
@@ -152,14 +135,11 @@ class ShortestPath(CountKernel):
            [ 0.,  4.]])
     """
 
+    because = (
+        "k(G, H) = φ(G)ᵀφ(H), where φ counts the pairs of nodes with each triple (label, label, distance), so "
+        "Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0"
+    )
+
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Pairs of nodes by their labels and distance."""
         return path_counts(table)
-
-    def theorem(self) -> Theorem:
-        """Counts as features."""
-        return Theorem(
-            repr(self),
-            "k(G, H) = φ(G)ᵀφ(H), where φ counts the pairs of nodes with each triple (label, label, distance), so "
-            "Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0",
-        )

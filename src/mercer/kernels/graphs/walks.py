@@ -12,10 +12,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from mercer.formula.data import Rows
-from mercer.formula.parameters import check_positive
+from mercer.formula.parameters import Positive
 
 from ..base import ObjectKernel
-from ..theorem import Theorem
 from .table import GraphTable, read_graphs
 
 PAIRS = 2**20  # pairs of nodes that walks are counted on at a time
@@ -50,10 +49,11 @@ class RandomWalk(ObjectKernel):
 
     structured: ClassVar[bool] = True
 
-    decay: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_positive(self, "decay")
+    decay: Positive = 0.1
+    because = (
+        "k(G, H) = Σ λˡ c_w(G) c_w(H) over sequences w of labels of any length l, where c_w counts the walks with "
+        "labels w: an inner product of the features λ^(l/2) c_w, wherever it converges"
+    )
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
         """Read the graphs and make sure that sums over their walks converge."""
@@ -87,14 +87,6 @@ class RandomWalk(ObjectKernel):
         """Walks of every graph against itself."""
         graphs = (A[i : i + 1].graphs() for i in range(len(A)))
         return np.array([self._values(graph, graph, A)[0] for graph in graphs])
-
-    def theorem(self) -> Theorem:
-        """Numbers of walks as features."""
-        return Theorem(
-            repr(self),
-            "k(G, H) = Σ λˡ c_w(G) c_w(H) over sequences w of labels of any length l, where c_w counts the walks with "
-            "labels w: an inner product of the features λ^(l/2) c_w, wherever it converges",
-        )
 
     def _values(self, graph: GraphTable, others: GraphTable, rows: WalkRows) -> np.ndarray:
         """Return the sum over walks of one graph against each of the others."""

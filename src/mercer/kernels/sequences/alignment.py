@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.formula.data import Rows, as_objects, refuse_masked, short
-from mercer.formula.parameters import check_length_scale, is_vector
+from mercer.formula.parameters import LengthScale, is_vector
 
 from ..algebra import Normalized
 from ..base import Kernel, ObjectKernel
 from ..radial import Gaussian
-from ..theorem import Theorem
 from .data import Ragged, log_alignments
 
 LARGEST = float(np.log(np.finfo(np.float64).max))
@@ -50,10 +48,12 @@ class GlobalAlignment(ObjectKernel):
 
     structured: ClassVar[bool] = True
 
-    length_scale: float | Sequence[float] = 1.0
-
-    def __post_init__(self) -> None:
-        check_length_scale(self)
+    length_scale: LengthScale = 1.0
+    because = (
+        "κ = χ + χ² + χ³ + … with χ = κ/(1 + κ) = g/2, so that k(x, z) sums Π χ(x'ᵢ, z'ᵢ) over all x' and z' of "
+        "equal length made by repeating elements of x and of z in place, a sum over both of products of Gaussians"
+    )
+    lemmas = (Gaussian().theorem(),)
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
         """Put the elements of all sequences of a collection into one array, in units of the length scale."""
@@ -77,15 +77,6 @@ class GlobalAlignment(ObjectKernel):
     def normalize(self) -> Kernel:
         """Return k(x, z) / √(k(x, x) k(z, z)), computed from logarithms."""
         return NormalizedAlignment(self)
-
-    def theorem(self) -> Theorem:
-        """Sequences stretched to equal lengths and compared element by element."""
-        return Theorem(
-            repr(self),
-            "κ = χ + χ² + χ³ + … with χ = κ/(1 + κ) = g/2, so that k(x, z) sums Π χ(x'ᵢ, z'ᵢ) over all x' and z' of "
-            "equal length made by repeating elements of x and of z in place, a sum over both of products of Gaussians",
-            (Gaussian().theorem(),),
-        )
 
     def _values(self, logarithms: np.ndarray) -> np.ndarray:
         if logarithms.size and logarithms.max() > LARGEST:
@@ -119,6 +110,7 @@ class NormalizedAlignment(ObjectKernel):
     structured: ClassVar[bool] = True
 
     kernel: GlobalAlignment
+    because = Normalized.because
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
         """Sum over the alignments of every sequence with itself, once."""
@@ -137,10 +129,6 @@ class NormalizedAlignment(ObjectKernel):
     def normalize(self) -> Kernel:
         """Return the kernel itself, which is normalised."""
         return self
-
-    def theorem(self) -> Theorem | None:
-        """Features of unit length."""
-        return Normalized(self.kernel).theorem()
 
     def expression(self) -> str:
         """``k.normalize()``."""

@@ -13,9 +13,7 @@ from mercer.formula.data import Rows, as_objects, concatenate, is_frame, length,
 from mercer.formula.distance import Distances
 from mercer.formula.evaluation import TILE_ENTRIES, Evaluation
 
-from ..algebra import check_kernels
-from ..base import Kernel, ObjectKernel
-from ..theorem import Theorem
+from ..base import Inner, ObjectKernel
 
 
 class BagKernel(ObjectKernel):
@@ -23,10 +21,7 @@ class BagKernel(ObjectKernel):
 
     structured: ClassVar[bool] = True
 
-    base: Kernel
-
-    def __post_init__(self) -> None:
-        check_kernels(self, "base")
+    base: Inner
 
     def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the values of bags with given sizes from the sums over their pairs."""
@@ -101,15 +96,11 @@ class PairSum(BagKernel):
            [15., 25.]])
     """
 
+    because = "k(X, Z) = Φ(X)ᵀΦ(Z), where Φ(X) = Σ_{x∈X} φ(x) sums the features of the elements"
+
     def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The sums."""
         return sums
-
-    def theorem(self) -> Theorem | None:
-        """Sums of features."""
-        proved = self.base.theorem()
-        because = "k(X, Z) = Φ(X)ᵀΦ(Z), where Φ(X) = Σ_{x∈X} φ(x) sums the features of the elements"
-        return None if proved is None else Theorem(repr(self), because, (proved,))
 
 
 class MeanEmbedding(BagKernel):
@@ -133,15 +124,11 @@ class MeanEmbedding(BagKernel):
            [0.6065, 1.    ]])
     """
 
+    because = "k(X, Z) = μ_Xᵀμ_Z, where μ_X is the mean of the features φ(x) of the elements"
+
     def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The sums divided by the number of pairs."""
         return sums / (left * right)
-
-    def theorem(self) -> Theorem | None:
-        """Means of features."""
-        proved = self.base.theorem()
-        because = "k(X, Z) = μ_Xᵀμ_Z, where μ_X is the mean of the features φ(x) of the elements"
-        return None if proved is None else Theorem(repr(self), because, (proved,))
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ import numpy as np
 import mercer._native as _native
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
-from mercer.formula.parameters import check_integer, check_positive
+from mercer.formula.parameters import Natural, Positive
 
-from ..theorem import Theorem
 from .base import Part, StringKernel
 from .table import Coded
 
@@ -50,12 +49,12 @@ class Subsequence(StringKernel):
            [0.4444, 1.    ]])
     """
 
-    length: int = 3
-    decay: float = 0.5
+    length: Natural = 3
+    decay: Positive = 0.5
+    because = "k = φ(x)ᵀφ(z), where φ_u(x) = Σ λ^span over the places at which x spells u"
 
     def __post_init__(self) -> None:
-        check_integer(self, "length", 1)
-        check_positive(self, "decay")
+        super().__post_init__()
         if self.decay > 1:
             raise ValueError(
                 f"Subsequence: decay must be at most 1, so that subsequences with wide gaps weigh less; "
@@ -71,10 +70,6 @@ class Subsequence(StringKernel):
         """Sums over subsequences of every length for each token of the longest sequences, in each thread."""
         longest = int(B.table.sizes[B.ids].max(initial=0)) + 1
         return default_threads() * 8 * LANES * longest * (int(self.length) + 1)
-
-    def theorem(self) -> Theorem:
-        """Weights of subsequences."""
-        return Theorem(repr(self), "k = φ(x)ᵀφ(z), where φ_u(x) = Σ λ^span over the places at which x spells u")
 
 
 class WeightedDegree(StringKernel):
@@ -98,10 +93,8 @@ class WeightedDegree(StringKernel):
            [0.   , 0.   , 2.667]])
     """
 
-    degree: int = 3
-
-    def __post_init__(self) -> None:
-        check_integer(self, "degree", 1)
+    degree: Natural = 3
+    because = "k = φ(x)ᵀφ(z), where φ says with weight √β_d which word starts at each position"
 
     def weights(self) -> np.ndarray:
         """Return β_d for the lengths 1 to D."""
@@ -113,10 +106,6 @@ class WeightedDegree(StringKernel):
         gained = np.concatenate([[0.0], np.cumsum(self.weights())])
         for piece in part.pieces(CALL_CELLS * default_threads()):
             _native.matching_runs(*piece.arguments, gained, piece.out, default_threads())
-
-    def theorem(self) -> Theorem:
-        """Indicators of words at positions."""
-        return Theorem(repr(self), "k = φ(x)ᵀφ(z), where φ says with weight √β_d which word starts at each position")
 
 
 class Edit(StringKernel):
@@ -142,10 +131,7 @@ class Edit(StringKernel):
     True
     """
 
-    gamma: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive(self, "gamma")
+    gamma: Positive = 1.0
 
     def fill(self, part: Part) -> None:
         """Compute the distances of some rows at a time."""

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows
-from mercer.formula.parameters import check_positive
+from mercer.formula.parameters import Flag, NotNegative, Positive
 
 from ..base import ObjectKernel
 from ..theorem import Theorem
@@ -54,12 +54,9 @@ class Subtree(ObjectKernel):
 
     structured: ClassVar[bool] = True
 
-    decay: float = 0.4
-    leaves: bool = True
-
-    def __post_init__(self) -> None:
-        check_positive(self, "decay")
-        check_flag(self, "leaves")
+    decay: Positive = 0.4
+    leaves: Flag = True
+    because = "k(x, z) = φ(x)ᵀφ(z), where φ counts every subtree t with the weight √λ^{n(t)}"
 
     def weighted(self, merger: Merger, counts: sparse.csr_array) -> sparse.csr_array:
         """Return the features #_t √(λ^{n(t)}) of trees whose subtrees have been counted."""
@@ -82,10 +79,6 @@ class Subtree(ObjectKernel):
     def block_diag(self, A: Forest) -> np.ndarray:
         """Squared norms of the features."""
         return np.asarray(A.counts.multiply(A.counts).sum(axis=1)).ravel()
-
-    def theorem(self) -> Theorem:
-        """Counts as features."""
-        return Theorem(repr(self), "k(x, z) = φ(x)ᵀφ(z), where φ counts every subtree t with the weight √λ^{n(t)}")
 
 
 class FragmentKernel(ObjectKernel):
@@ -156,24 +149,16 @@ class SubsetTree(FragmentKernel):
            [1.25   , 2.125  ]])
     """
 
-    decay: float = 0.4
-    leaves: bool = True
-
-    def __post_init__(self) -> None:
-        check_positive(self, "decay")
-        check_flag(self, "leaves")
+    decay: Positive = 0.4
+    leaves: Flag = True
+    because = (
+        "k(x, z) = φ(x)ᵀφ(z), where φ counts every fragment with the weight √λⁿ for its n nodes with children "
+        "(Collins and Duffy)"
+    )
 
     def rule(self) -> FragmentRule:
         """Subset trees."""
         return FragmentRule(partial=False, decay=float(self.decay), leaves=bool(self.leaves))
-
-    def theorem(self) -> Theorem:
-        """Counts as features."""
-        return Theorem(
-            repr(self),
-            "k(x, z) = φ(x)ᵀφ(z), where φ counts every fragment with the weight √λⁿ for its n nodes with children "
-            "(Collins and Duffy)",
-        )
 
 
 class PartialTree(FragmentKernel):
@@ -210,14 +195,13 @@ class PartialTree(FragmentKernel):
            [0.6503, 1.    ]])
     """
 
-    decay: float = 0.4
-    vertical_decay: float = 0.4
-    terminal_factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive(self, "decay")
-        check_positive(self, "vertical_decay")
-        check_positive(self, "terminal_factor", allow_zero=True)
+    decay: Positive = 0.4
+    vertical_decay: Positive = 0.4
+    terminal_factor: NotNegative = 1.0
+    because = (
+        "by induction over the height Δ is a conical sum of kernels: the indicators of equal labels and, as τ ≥ 1, "
+        "of equal leaves, and gap-weighted sums of products of Δ over subsequences of children (Moschitti)"
+    )
 
     def rule(self) -> FragmentRule:
         """Partial trees."""
@@ -230,17 +214,4 @@ class PartialTree(FragmentKernel):
 
     def theorem(self) -> Theorem | None:
         """By induction over the height; leaves that weigh less than other nodes break it."""
-        if self.terminal_factor < 1:
-            return None
-        return Theorem(
-            repr(self),
-            "by induction over the height Δ is a conical sum of kernels: the indicators of equal labels and, as τ ≥ 1, "
-            "of equal leaves, and gap-weighted sums of products of Δ over subsequences of children (Moschitti)",
-        )
-
-
-def check_flag(kernel: object, name: str) -> None:
-    """Raise unless a parameter is True or False."""
-    value = getattr(kernel, name)
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{type(kernel).__name__}: {name} must be True or False, got {value!r}")
+        return None if self.terminal_factor < 1 else super().theorem()
