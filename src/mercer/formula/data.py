@@ -178,6 +178,14 @@ def _is_number(value: object) -> bool:
     return isinstance(value, numbers.Real)
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is none: None, NaN, or pandas' NA."""
+    try:
+        return value is None or bool(value != value)  # NaN differs from itself
+    except TypeError:  # pandas.NA does not say
+        return True
+
+
 def as_objects(X: Rows, owner: str) -> Sequence[Any]:
     """Return X as a sequence of objects: rows of an array, values of a single column, or the list itself."""
     refuse_masked(X, owner)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer.formula.data import Rows, is_frame, refuse_masked
+from mercer.formula.data import Rows, is_frame, is_missing, refuse_masked
 from mercer.formula.expression import Expression
 from mercer.formula.pair import Pair
 from mercer.formula.statistics import CoordinateSum, Prepared
@@ -27,7 +27,7 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[np.ndarray, np.ndarray]
         codes: dict[Any, int] = {}
         for table, out in ((A, left), (B, right)):
             for row, value in enumerate(table[:, d]):
-                if _is_missing(value):
+                if is_missing(value):
                     raise ValueError(
                         f"{owner}: row {row}, column {d} is missing; fill missing values first, "
                         "for example with a category of their own such as 'missing'"
@@ -40,13 +40,6 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[np.ndarray, np.ndarray]
                         "strings, numbers or tuples"
                     ) from None
     return left, right
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)  # NaN differs from itself
-    except TypeError:  # pandas.NA does not say
-        return True
 
 
 def _as_table(X: Rows, owner: str) -> np.ndarray:

@@ -6,7 +6,7 @@ is a product of sparse matrices.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,8 +15,7 @@ from mercer.formula.data import Rows
 from mercer.formula.parameters import Count
 
 from ..base import ObjectKernel
-from .counts import label_counts, path_counts, unary
-from .rows import CountRows
+from .counts import CountRows, count_labels, count_paths, write_unary
 from .table import GraphTable, read_graphs
 
 
@@ -35,21 +34,19 @@ class CountKernel(ObjectKernel):
         found = self.counts(table)
         return found[:n], found[n:]
 
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[CountRows, CountRows]:
         """Count everything that occurs in X or Z."""
         table, n = read_graphs(X, None if Z is X else Z, repr(self))
         rows = CountRows.of(self.counts(table))
         return (rows, rows) if Z is X else (rows[slice(0, n)], rows[slice(n, len(rows))])
 
-    def block(self, A: Any, B: Any) -> np.ndarray:
+    def block(self, A: CountRows, B: CountRows) -> np.ndarray:
         """Dot products of the counts."""
-        values: np.ndarray = A.product(B)
-        return values
+        return A.product(B)
 
-    def block_diag(self, A: Any) -> np.ndarray:
+    def block_diag(self, A: CountRows) -> np.ndarray:
         """Squared norms of the counts."""
-        values: np.ndarray = A.squares()
-        return values
+        return A.squares()
 
 
 class WeisfeilerLehman(CountKernel):
@@ -83,7 +80,7 @@ class WeisfeilerLehman(CountKernel):
 
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Histograms of refined labels."""
-        return label_counts(table, int(self.iterations))
+        return count_labels(table, int(self.iterations))
 
 
 class WeisfeilerLehmanAssignment(CountKernel):
@@ -116,7 +113,7 @@ class WeisfeilerLehmanAssignment(CountKernel):
 
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Histograms of refined labels, each count c as c ones."""
-        return unary(label_counts(table, int(self.iterations)))
+        return write_unary(count_labels(table, int(self.iterations)))
 
 
 class ShortestPath(CountKernel):
@@ -142,4 +139,4 @@ class ShortestPath(CountKernel):
 
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Pairs of nodes by their labels and distance."""
-        return path_counts(table)
+        return count_paths(table)

@@ -15,6 +15,7 @@ from mercer.formula.data import Rows
 from mercer.formula.parameters import Positive
 
 from ..base import ObjectKernel
+from ..prepared import Sliced
 from .table import GraphTable, read_graphs
 
 PAIRS = 2**20  # pairs of nodes that walks are counted on at a time
@@ -116,15 +117,6 @@ class Tail:
     If walks of p more steps are at most r < 1 times as many, from each pair of nodes on, then so are those of 2p more
     steps of these, and so on: all further ones are at most r/(1 − r) times the last p steps' together.  For one step
     that is a norm of the adjacency matrix; its powers come closer to the largest eigenvalue, so p grows.
-
-    Parameters
-    ----------
-    walks : array of shape (nodes, nodes of the one graph)
-        The numbers of walks so far, from each pair of nodes on.
-    owner : array of shape (nodes,)
-        The graph of each node.
-    n : int
-        The number of graphs.
     """
 
     def __init__(self, walks: np.ndarray, owner: np.ndarray, n: int) -> None:
@@ -147,30 +139,15 @@ class Tail:
         return left
 
 
-@dataclass(frozen=True)
-class WalkRows:
+@dataclass(frozen=True, eq=False)
+class WalkRows(Sliced):
     """Some graphs of a table, the ratio at which sums over their walks converge, and whether walks can be reversed."""
 
     table: GraphTable
     which: np.ndarray
     rate: float
     undirected: bool
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of graphs."""
-        return (len(self.which),)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all graphs of the table."""
-        return self.table.nbytes
-
-    def __len__(self) -> int:
-        return len(self.which)
-
-    def __getitem__(self, index: Any) -> WalkRows:
-        return WalkRows(self.table, self.which[index], self.rate, self.undirected)
+    along = ("which",)
 
     def graphs(self) -> GraphTable:
         """Return the graphs, which must follow each other in the table."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -115,8 +116,8 @@ class NormalizedAlignment(ObjectKernel):
     def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
         """Sum over the alignments of every sequence with itself, once."""
         A, B = self.kernel.prepare(X, Z)
-        left = A.with_notes(log_alignments_with_itself(A))
-        return left, left if B is A else B.with_notes(log_alignments_with_itself(B))
+        left = replace(A, notes=log_alignments_with_itself(A))
+        return left, left if B is A else replace(B, notes=log_alignments_with_itself(B))
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Divide, as a difference of logarithms."""

@@ -14,6 +14,7 @@ from mercer.formula.distance import Distances
 from mercer.formula.evaluation import TILE_ENTRIES, Evaluation
 
 from ..base import Inner, ObjectKernel
+from ..prepared import Sliced
 
 
 class BagKernel(ObjectKernel):
@@ -131,35 +132,15 @@ class MeanEmbedding(BagKernel):
         return sums / (left * right)
 
 
-@dataclass(frozen=True)
-class Bags:
-    """Bags of elements of an evaluation of the base kernel, sliced like a list of them.
+@dataclass(frozen=True, eq=False)
+class Bags(Sliced):
+    """Bags of elements of an evaluation of the base kernel: bag i has ``size[i]`` of them from ``start[i]`` on."""
 
-    Parameters
-    ----------
-    cross : Evaluation
-        The base kernel between the elements of both collections of bags.
-    own : Evaluation
-        The base kernel among the elements of this one.
-    start, size : arrays of shape (n,)
-        Bag i has ``size[i]`` elements from ``start[i]`` on.
-    """
-
-    cross: Evaluation
-    own: Evaluation
+    cross: Evaluation  # the base kernel between the elements of both collections of bags
+    own: Evaluation  # the base kernel among the elements of this one
     start: np.ndarray
     size: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of bags."""
-        return (len(self.size),)
-
-    def __len__(self) -> int:
-        return len(self.size)
-
-    def __getitem__(self, index: Any) -> Bags:
-        return Bags(self.cross, self.own, self.start[index], self.size[index])
+    along = ("start", "size")
 
     def runs(self) -> list[Bags]:
         """Return the bags in groups whose elements follow each other."""

@@ -12,13 +12,12 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.parameters import Natural, Positive
 
-from .base import Part, StringKernel
+from .base import CALL_CELLS, Part, StringKernel
 from .table import Coded
 
 if TYPE_CHECKING:
     from mercer.certify.verdict import Verdict
 
-CALL_CELLS = 5e8  # cells of the tables of one native call and thread: about half a second
 LANES = 16  # sequences that the compiled core compares with one at a time
 SHORT_WORDS = 5  # tokens of the longest words that an edit kernel is examined at
 
@@ -63,8 +62,8 @@ class Subsequence(StringKernel):
 
     def fill(self, part: Part) -> None:
         """Run the dynamic programme on some rows at a time."""
-        for piece in part.pieces(CALL_CELLS * default_threads() / self.length):
-            _native.subsequences(*piece.arguments, int(self.length), float(self.decay), piece.out, default_threads())
+        length = int(self.length)
+        part.run(_native.subsequences, length, float(self.decay), cells=CALL_CELLS / length)
 
     def scratch(self, A: Coded, B: Coded) -> int:
         """Sums over subsequences of every length for each token of the longest sequences, in each thread."""
@@ -104,8 +103,7 @@ class WeightedDegree(StringKernel):
     def fill(self, part: Part) -> None:
         """Walk along both sequences: each run of agreement holds words of every length up to its own."""
         gained = np.concatenate([[0.0], np.cumsum(self.weights())])
-        for piece in part.pieces(CALL_CELLS * default_threads()):
-            _native.matching_runs(*piece.arguments, gained, piece.out, default_threads())
+        part.run(_native.matching_runs, gained)
 
 
 class Edit(StringKernel):
@@ -134,10 +132,10 @@ class Edit(StringKernel):
     gamma: Positive = 1.0
 
     def fill(self, part: Part) -> None:
-        """Compute the distances of some rows at a time."""
-        for piece in part.pieces(CALL_CELLS * default_threads()):
-            _native.edit_distances(*piece.arguments, piece.out, default_threads())
-            np.exp(-float(self.gamma) * piece.out, out=piece.out)
+        """Compute the distances, and their exponentials in their place."""
+        part.run(_native.edit_distances)
+        np.multiply(part.out, -float(self.gamma), out=part.out)
+        np.exp(part.out, out=part.out)
 
     def block_diag(self, A: Coded) -> np.ndarray:
         """Ones: nothing is closer to a sequence than itself."""

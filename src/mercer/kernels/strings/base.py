@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.statistics import Prepared
 
 from ..base import ObjectKernel
-from .table import Coded, Table, encode
+from .table import Coded, TokenTable, encode
 
+CALL_CELLS = 5e8  # cells of the tables of one native call and thread: about half a second
 DIAGONAL = 64  # sequences whose values with themselves are computed in one block
 
 
@@ -27,7 +30,7 @@ class StringKernel(ObjectKernel):
         self.check(A.table)
         return A, B
 
-    def check(self, table: Table) -> None:
+    def check(self, table: TokenTable) -> None:
         """Raise if the kernel does not take the tokens of a table."""
 
     def fill(self, part: Part) -> None:
@@ -69,29 +72,27 @@ class StringKernel(ObjectKernel):
         return np.concatenate(found)[inverse]
 
 
+@dataclass(frozen=True, eq=False)
 class Part:
     """Which values of a block a kernel is to write: columns from ``first[i]`` to ``last[i]`` of every row i."""
 
-    def __init__(
-        self,
-        table: Table,
-        rows: np.ndarray,
-        columns: np.ndarray,
-        first: np.ndarray,
-        last: np.ndarray,
-        out: np.ndarray,
-    ) -> None:
-        self.table = table
-        self.rows = rows
-        self.columns = columns
-        self.first = first
-        self.last = last
-        self.out = out
+    table: TokenTable
+    rows: np.ndarray
+    columns: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    out: np.ndarray
 
     @property
     def arguments(self) -> tuple[tuple[np.ndarray, np.ndarray, int], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """What every function of the compiled core starts with."""
         return self.table.native, self.rows, self.columns, self.first, self.last
+
+    def run(self, function: Callable[..., Any], *extra: Any, cells: float = CALL_CELLS) -> None:
+        """Let a function of the compiled core write all values, in calls of so many cells for each thread."""
+        threads = default_threads()
+        for piece in self.pieces(cells * threads):
+            function(*piece.arguments, *extra, piece.out, threads)
 
     def pieces(self, work: float) -> Iterator[Part]:
         """Yield some rows at a time, so many that |s|·|t| sums to ``work``: in between, Python looks for Ctrl-C."""

@@ -19,7 +19,7 @@ from mercer.formula.data import short
 from mercer.formula.parameters import Count, Natural, check_integer
 
 from .base import Part, StringKernel
-from .table import Table
+from .table import TokenTable
 
 CALL_PAIRS = 5e7  # pairs of sequences, times masks, of one native call and thread: below half a second
 CALL_BYTES = 2**26  # of lists of windows in one native call
@@ -188,7 +188,7 @@ class Mismatch(WindowKernel):
                 f"Mismatch: alphabet must hold every token once, and at least one; got {short(self.alphabet)}"
             )
 
-    def check(self, table: Table) -> None:
+    def check(self, table: TokenTable) -> None:
         """Raise on tokens that are not in the alphabet."""
         alphabet = set(self.alphabet)
         unknown = [token for token in table.tokens if token not in alphabet]
