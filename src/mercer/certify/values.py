@@ -17,7 +17,7 @@ import numpy as np
 from mercer.formula.data import Rows, is_frame, length
 from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Call, Expression, Stat, nodes
-from mercer.formula.statistics import Block
+from mercer.formula.statistics import BlockStatistic
 from mercer.kernels.base import Kernel
 
 from .clock import UNHURRIED, Clock
@@ -221,7 +221,7 @@ class KernelValues:
     def extended(self, points: Rows) -> np.ndarray | None:
         """Evaluate the formula in extended precision, unless a part of it is only known in float64."""
         only_double = any(
-            (isinstance(node, Stat) and isinstance(node.statistic, Block))
+            (isinstance(node, Stat) and isinstance(node.statistic, BlockStatistic))
             or (isinstance(node, Call) and node.op == "bessel")
             for node in nodes(self.formula)
         )
@@ -231,7 +231,7 @@ class KernelValues:
         """Return values of a statistic in float64, and the errors to grant them."""
         self.clock.check()
         K = np.asarray(Evaluation(stat, points, None, self.name).dense(), dtype=np.float64)
-        unit = UNSEEN if isinstance(stat.statistic, Block) else self.epsilon
+        unit = UNSEEN if isinstance(stat.statistic, BlockStatistic) else self.epsilon
         return K, ULPS * unit * entry_sizes(K)
 
     def _dense(self, points: Rows, dtype: Any) -> np.ndarray:

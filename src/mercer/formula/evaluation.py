@@ -12,7 +12,7 @@ from .data import Rows, length, pick, result_dtype, same_columns
 from .distance import Distances
 from .expression import Diagonal, Expression, Stat, evaluate, nodes
 from .ranges import leaves_range, sizes
-from .statistics import Block, Prepared, Statistic
+from .statistics import BlockStatistic, Prepared, Statistic
 
 TILE_ENTRIES = 2**21  # of a dense evaluation; temporaries of this size stay small next to the result
 MANY = 2**22  # entries from which on a matrix product is the fastest way to look at all of them
@@ -178,7 +178,7 @@ class Evaluation:
 
     def _finish(self, values: np.ndarray) -> np.ndarray:
         blocks = (node.statistic for node in nodes(self.expression) if isinstance(node, Stat))
-        return finish(values, self.dtype, self.name, objects=any(isinstance(stat, Block) for stat in blocks))
+        return finish(values, self.dtype, self.name, objects=any(isinstance(stat, BlockStatistic) for stat in blocks))
 
 
 def finish(values: np.ndarray, dtype: Any, name: str, *, objects: bool = False) -> np.ndarray:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from .deep import are_equal, walk
+
 if TYPE_CHECKING:
     from .statistics import Statistic
 
@@ -40,26 +42,11 @@ class Expression:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
             return NotImplemented
-        left: list[tuple[Expression, Expression]] = [(self, other)]
-        seen = set()
-        while left:
-            a, b = left.pop()
-            if a is b or (id(a), id(b)) in seen:
-                continue
-            seen.add((id(a), id(b)))
-            if type(a) is not type(b) or hash(a) != hash(b):
-                return False
-            if isinstance(a, Call) and isinstance(b, Call):
-                if (a.op, a.constants, len(a.args)) != (b.op, b.constants, len(b.args)):
-                    return False
-                left += zip(a.args, b.args, strict=True)
-            elif isinstance(a, Diagonal) and isinstance(b, Diagonal):
-                if a.side != b.side:
-                    return False
-                left.append((a.inner, b.inner))
-            elif a._parts() != b._parts():
-                return False
-        return True
+        return are_equal(self, other, lambda node: (type(node), hash(node), *node._own(), *inside(node)), Expression)
+
+    def _own(self) -> tuple[Any, ...]:
+        """What tells a node from others with the same nodes inside."""
+        return self._parts()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._parts()
@@ -129,6 +116,9 @@ class Diagonal(Expression):
     side: Side
     inner: Expression
 
+    def _own(self) -> tuple[Any, ...]:
+        return (self.side,)
+
 
 @dataclass(frozen=True, eq=False)
 class Call(Expression):
@@ -137,6 +127,9 @@ class Call(Expression):
     op: str
     args: tuple[Expression, ...]
     constants: tuple[float, ...] = ()
+
+    def _own(self) -> tuple[Any, ...]:
+        return self.op, self.constants
 
 
 def wrap(value: object) -> Expression:
@@ -199,7 +192,8 @@ def scaled_bessel(u: Expression, exponent: float, order: float) -> Expression:
     return Call("bessel", (u,), (float(exponent), float(order)))
 
 
-def _unary(op: str) -> Callable[[Expression], Expression]:
+def apply_to(op: str) -> Callable[[Expression], Expression]:
+    """Return the function that builds a node of an operation with one argument."""
     return lambda a: Call(op, (a,))
 
 
@@ -212,11 +206,11 @@ _UFUNCS: dict[np.ufunc, Callable[..., Expression]] = {
     np.power: power,
     np.square: lambda a: power(a, 2),
     np.reciprocal: reciprocal,
-    np.exp: _unary("exp"),
-    np.log: _unary("log"),
-    np.log1p: _unary("log1p"),
-    np.sqrt: _unary("sqrt"),
-    np.tanh: _unary("tanh"),
+    np.exp: apply_to("exp"),
+    np.log: apply_to("log"),
+    np.log1p: apply_to("log1p"),
+    np.sqrt: apply_to("sqrt"),
+    np.tanh: apply_to("tanh"),
 }
 
 
@@ -284,17 +278,24 @@ def is_diagonal(node: Expression) -> bool:
 
 def nodes(expression: Expression, closed: Callable[[Expression], bool] | None = None) -> Iterator[Expression]:
     """Every distinct node below ``expression`` (itself included), children first; not those inside a closed one."""
-    seen: set[Expression] = set()
-    left: list[tuple[Expression, bool]] = [(expression, False)]
-    while left:
-        node, ready = left.pop()
-        if ready:
-            yield node
-        elif node not in seen:
-            seen.add(node)
-            left.append((node, True))
-            if closed is None or not closed(node):
-                left += [(inner, False) for inner in reversed(inside(node)) if inner not in seen]
+    return walk(expression, lambda node: () if closed is not None and closed(node) else inside(node), lambda node: node)
+
+
+def rebuild(
+    expression: Expression,
+    change: Callable[[Expression], Expression],
+    closed: Callable[[Expression], bool] | None = None,
+) -> Expression:
+    """Return the expression with every leaf, and every closed node, exchanged for what ``change`` makes of it."""
+    known: dict[Expression, Expression] = {}
+    for node in nodes(expression, closed):
+        if isinstance(node, Call):
+            known[node] = Call(node.op, tuple(known[arg] for arg in node.args), node.constants)
+        elif isinstance(node, Diagonal) and node.inner in known:
+            known[node] = Diagonal(node.side, known[node.inner])
+        else:
+            known[node] = change(node)
+    return known[expression]
 
 
 def inside(node: Expression) -> tuple[Expression, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .data import Step, View
 from .expression import Diagonal, Expression, Param, Stat
 from .parameters import is_vector
-from .statistics import AbsoluteDistance, Dot, Scaled, SquaredDistance, Statistic
+from .statistics import AbsoluteDistance, Dot, ScaledDistance, SquaredDistance, Statistic
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -74,7 +74,7 @@ class Pair:
         """‖x − z‖₁, every coordinate divided by the length scale in the parameter of that name."""
         return self.distance(AbsoluteDistance, length_scale)
 
-    def distance(self, kind: type[Scaled], length_scale: str, *args: Any) -> Expression:
+    def distance(self, kind: type[ScaledDistance], length_scale: str, *args: Any) -> Expression:
         """Return a distance of any kind in units of a length scale.
 
         A single length scale divides the statistic rather than the data, so that kernels which differ only in

@@ -221,7 +221,7 @@ class DirectUnitDot(UnitDot):
 
 
 @dataclass(frozen=True)
-class Scaled(VectorStatistic):
+class ScaledDistance(VectorStatistic):
     """A distance whose coordinates are first divided by a length scale each.
 
     An empty ``scale`` means no division: a kernel with one length scale divides the statistic instead, so that
@@ -262,7 +262,7 @@ class Scaled(VectorStatistic):
 
 
 @dataclass(frozen=True)
-class SquaredDistance(Scaled):
+class SquaredDistance(ScaledDistance):
     """‖x − z‖²."""
 
     native = "sqdist"
@@ -317,7 +317,7 @@ class CoordinateSum(VectorStatistic):
 
 
 @dataclass(frozen=True)
-class AbsoluteDistance(CoordinateSum, Scaled):
+class AbsoluteDistance(CoordinateSum, ScaledDistance):
     """‖x − z‖₁."""
 
     native = "absdist"
@@ -331,7 +331,7 @@ class AbsoluteDistance(CoordinateSum, Scaled):
 
 
 @dataclass(frozen=True)
-class Block(Statistic):
+class BlockStatistic(Statistic):
     """The values of a kernel that computes its own blocks, on objects of any kind."""
 
     kernel: ObjectKernel

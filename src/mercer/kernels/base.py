@@ -20,7 +20,7 @@ from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Expression, log_derivatives, parameters
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import show
-from mercer.formula.statistics import Block, Prepared
+from mercer.formula.statistics import BlockStatistic, Prepared
 
 from .theorem import Theorem
 from .value import SHALLOW, Value
@@ -293,4 +293,4 @@ class ObjectKernel(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """The block itself is the statistic."""
-        return pair.statistic(Block, self)
+        return pair.statistic(BlockStatistic, self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +16,11 @@ from mercer.formula.statistics import (
     CoordinateSum,
     Dot,
     Prepared,
-    Scaled,
+    ScaledDistance,
     SquaredDistance,
     Statistic,
     VectorStatistic,
-    sum_of_terms,
-)
+)  # fmt: skip
 
 from .base import Kernel
 from .theorem import PULL_BACK, SCHOENBERG, SQUARED_DISTANCE, Theorem
@@ -32,70 +32,40 @@ ADDITION = Theorem(
 )
 
 
-@dataclass(frozen=True)
-class AngleSwing(CoordinateSum):
-    """Σ_d w_d t sin t over the angles t = θ(x_d − z_d): what derivatives by a frequency are made of."""
+WAVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "cosine": np.cos,
+    "chord": lambda t: 4.0 * np.sin(0.5 * t) ** 2,
+    "swing": lambda t: t * np.sin(t),  # what derivatives by a frequency are made of
+    "sinc": lambda t: 2.0 * np.pi * np.sinc(t / np.pi),
+    "sinc fall": lambda t: 4.0 * np.pi * _one_minus_sinc(t),
+}
+APART = {"cosine": "chord", "sinc": "sinc fall"}  # f(0) + f(0) − 2 f(t), which keeps the digits of small t
 
-    frequency: float = 1.0
+
+@dataclass(frozen=True)
+class WaveSum(CoordinateSum):
+    """Σ_θ Σ_d w_d f(θ(x_d − z_d)) of a wave f, with differences formed first."""
+
+    wave: str
+    frequencies: tuple[float, ...] = (1.0,)
     weights: tuple[float, ...] = ()
     centred = True
     direct_form = True
 
-    def transform(self, A: Any) -> Any:
-        """Every coordinate times the frequency."""
-        return self.frequency * A
-
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Weighted sum of the coordinates' terms."""
-        weights = self.weights or (1.0,) * A.shape[1]
-        total = np.zeros((len(A), len(B)), dtype=A.dtype)
-        for d, weight in enumerate(weights):
-            total += weight * self.term(A[:, d, None], B[None, :, d])
-        return total
+        if not self.weights:
+            return super().block(A, B)
+        parts = (w * self.term(A[:, d, None], B[None, :, d]) for d, w in enumerate(self.weights))
+        return sum(parts, np.zeros((len(A), len(B)), dtype=A.dtype))
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """(a − b) sin(a − b)."""
-        return (a - b) * np.sin(a - b)
-
-
-@dataclass(frozen=True)
-class DifferenceCosine(CoordinateSum):
-    """Σ_θ Σ_d cos θ(x_d − z_d), with differences formed first."""
-
-    frequencies: tuple[float, ...] = (1.0,)
-    centred = True
-    direct_form = True
-
-    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Σ_θ cos θ(a − b)."""
-        return sum((np.cos(theta * (a - b)) for theta in self.frequencies), np.zeros(()))
+        """Σ_θ f(θ(a − b))."""
+        return sum((WAVES[self.wave](theta * (a - b)) for theta in self.frequencies), np.zeros((), dtype=a.dtype))
 
     def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
-        """Σ 4 sin²(θ(x − z)/2)."""
-        parts = [DifferenceSine(self.view, self.owner, 2.0 * math.pi / t).block(A, B) for t in self.frequencies if t]
-        return sum(parts, np.zeros((len(A), len(B))))
-
-
-@dataclass(frozen=True)
-class DifferenceSine(CoordinateSum):
-    """Σ_d w_d 4 sin²(π(x_d − z_d)/p), with differences formed first."""
-
-    period: float = 1.0
-    weights: tuple[float, ...] = ()
-    centred = True
-    direct_form = True
-
-    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
-        """Weighted sum of the coordinates' terms."""
-        weights = self.weights or (1.0,) * A.shape[1]
-        return sum(
-            (weight * self.term(A[:, d, None], B[None, :, d]) for d, weight in enumerate(weights)),
-            np.zeros((len(A), len(B))),
-        )
-
-    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """4 sin²(π(a − b)/p)."""
-        return 4.0 * np.sin(math.pi * (a - b) / self.period) ** 2
+        """Σ 4 sin²(θ(x − z)/2) for cosines."""
+        return replace(self, wave=APART[self.wave]).block(A, B) if self.wave in APART else super().apart(A, B)
 
 
 @dataclass(frozen=True)
@@ -120,7 +90,7 @@ class CircleDot(VectorStatistic):
 
     def direct(self) -> Statistic:
         """Cosines of differences."""
-        return DifferenceCosine(self.view, self.owner, self.frequencies)
+        return WaveSum(self.view, self.owner, "cosine", self.frequencies)
 
     def parameters(self) -> tuple[Param, ...]:
         """Return the frequency."""
@@ -130,11 +100,11 @@ class CircleDot(VectorStatistic):
         """−Σ t sin t."""
         if self.param is None or self.param.name != name:
             return Const(0.0)
-        return -Stat(AngleSwing(self.view, self.owner, self.param.value))
+        return -Stat(WaveSum(self.view, self.owner, "swing", self.frequencies))
 
 
 @dataclass(frozen=True)
-class CircleDistance(Scaled):
+class CircleDistance(ScaledDistance):
     """Σ_d 4 sin²(π(x_d − z_d)/p): the squared distance of points moved to circles of circumference p."""
 
     period: Param = UNIT
@@ -161,8 +131,11 @@ class CircleDistance(Scaled):
 
     def direct(self) -> Statistic:
         """Sines of differences."""
+        return self._sum_waves("chord")
+
+    def _sum_waves(self, wave: str) -> WaveSum:
         weights = tuple(param.value**-2 for param in self.scale)
-        return DifferenceSine(self.view, self.owner, self.period.value, weights)
+        return WaveSum(self.view, self.owner, wave, (2.0 * math.pi / self.period.value,), weights)
 
     def parameters(self) -> tuple[Param, ...]:
         """Return the length scales and the period."""
@@ -176,24 +149,7 @@ class CircleDistance(Scaled):
                 return inner
             position = [param.name for param in self.scale].index(name)
             return -2.0 * Stat(replace(self, column=position))
-        weights = tuple(param.value**-2 for param in self.scale)
-        return -2.0 * Stat(AngleSwing(self.view, self.owner, 2.0 * math.pi / self.period.value, weights))
-
-
-@dataclass(frozen=True)
-class SincSum(CoordinateSum):
-    """Σ_d sin(2π(x_d − z_d))/(x_d − z_d), 2π where the coordinates agree."""
-
-    centred = True
-    direct_form = True
-
-    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """2π sinc(2(a − b))."""
-        return 2.0 * np.pi * np.sinc(2.0 * (a - b))
-
-    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
-        """Σ 4π(1 − sinc(2(x − z)))."""
-        return sum_of_terms(lambda a, b: 4.0 * np.pi * _one_minus_sinc(2.0 * np.pi * (a - b)), A, B)
+        return -2.0 * Stat(self._sum_waves("swing"))
 
 
 def _one_minus_sinc(t: np.ndarray) -> np.ndarray:
@@ -323,7 +279,7 @@ class Sinc(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """Σ sin(2π(x − z))/(x − z)."""
-        return pair.statistic(SincSum)
+        return pair.statistic(WaveSum, "sinc", (2.0 * math.pi,))
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each quadrature node and input, for data within a few units of each other."""

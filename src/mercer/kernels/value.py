@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Self, cast, dataclass_transform, get_origin
 
+from mercer.formula.deep import are_equal, walk
 from mercer.formula.parameters import canonical, frozen
 
 SHALLOW = 64  # depth up to which methods simply call themselves
@@ -84,21 +85,7 @@ class Value:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Value):
             return NotImplemented
-        left, seen = [(self, other)], set()
-        while left:
-            a, b = left.pop()
-            if a is b or (id(a), id(b)) in seen:
-                continue
-            seen.add((id(a), id(b)))
-            mine, yours = a._key(), b._key()
-            if len(mine) != len(yours):
-                return False
-            for x, y in zip(mine, yours, strict=True):
-                if isinstance(x, Value) and isinstance(y, Value):
-                    left.append((x, y))
-                elif x != y:
-                    return False
-        return True
+        return are_equal(self, other, lambda value: value._key(), Value)
 
     def __hash__(self) -> int:
         if "_hash" not in vars(self):
@@ -165,16 +152,7 @@ _DERIVED = ("_hash", "depth")  # what is in the dictionary of a value and no par
 
 def inner_values(value: Value) -> Iterator[Value]:
     """Yield every value in the parameters of a value, and in theirs, before the value they are in; itself last."""
-    seen: set[int] = set()
-    left: list[tuple[Value, bool]] = [(value, False)]
-    while left:
-        found, ready = left.pop()
-        if ready:
-            yield found
-        elif id(found) not in seen:
-            seen.add(id(found))
-            left.append((found, True))
-            left += [(inner, False) for inner in reversed(_inside(found)) if id(inner) not in seen]
+    return walk(value, _inside)
 
 
 def _named(value: Value, prefix: str) -> list[tuple[str, Any]]:
