@@ -16,11 +16,11 @@ from mercer.formula.data import (
     View,
     as_matrix,
     as_objects,
+    check_same_columns,
     concatenate,
     is_frame,
     length,
     result_dtype,
-    same_columns,
     short,
     take,
 )
@@ -98,11 +98,11 @@ def test_the_result_is_float32_only_if_everything_is():
 
 def test_columns_are_compared_between_frames_only():
     X = COLLECTIONS["pandas"]
-    same_columns(X, X)
-    same_columns(X, ARRAY)
-    same_columns(X, COLLECTIONS["polars"])
+    check_same_columns(X, X)
+    check_same_columns(X, ARRAY)
+    check_same_columns(X, COLLECTIONS["polars"])
     with pytest.raises(ValueError, match="same columns in the same order"):
-        same_columns(X, X[["a"]])
+        check_same_columns(X, X[["a"]])
 
 
 def test_pandas_extension_types_are_numbers_too():

@@ -83,7 +83,7 @@ def pick(X: Rows, positions: Any) -> Rows:
     return X[positions] if hasattr(X, "shape") else [X[i] for i in positions]
 
 
-def same_columns(X: Rows, Z: Rows) -> None:
+def check_same_columns(X: Rows, Z: Rows) -> None:
     """Refuse two frames whose columns have other names or another order."""
     if is_frame(X) and is_frame(Z) and list(X.columns) != list(Z.columns):
         raise ValueError(
@@ -279,7 +279,7 @@ class Columns:
 
 def concatenate(X: Rows, Z: Rows) -> Rows:
     """Return the objects of X followed by those of Z, in the form of X."""
-    same_columns(X, Z)
+    check_same_columns(X, Z)
     if sparse.issparse(X) or sparse.issparse(Z):
         return sparse.vstack([sparse.csr_array(X), sparse.csr_array(Z)]).tocsr()
     if is_frame(X):

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from .data import pick
-from .expression import VALUES, Call, Const, Diagonal, Expression, Param, Stat, inside, inverse_norms, nodes, rebuild
+from .expression import VALUES, Call, Const, Diagonal, Expression, Param, Stat, inverse_norms, nodes, rebuild
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
@@ -84,7 +84,7 @@ def _read_by(node: Expression) -> list[Expression]:
     """Return the nodes that the identities of a node look at: those inside it, down to the third level."""
     found, level = [], [node]
     for _ in range(3):
-        level = [inner for part in level for inner in inside(part)]
+        level = [inner for part in level for inner in part.children]
         found += level
     return found
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -42,11 +43,12 @@ class Expression:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
             return NotImplemented
-        return are_equal(self, other, lambda node: (type(node), hash(node), *node._own(), *inside(node)), Expression)
+        return are_equal(self, other, lambda node: (type(node), hash(node), *_flatten(node._parts())), Expression)
 
-    def _own(self) -> tuple[Any, ...]:
-        """What tells a node from others with the same nodes inside."""
-        return self._parts()
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The nodes that this one is made of."""
+        return ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._parts()
@@ -116,8 +118,10 @@ class Diagonal(Expression):
     side: Side
     inner: Expression
 
-    def _own(self) -> tuple[Any, ...]:
-        return (self.side,)
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """What is evaluated at one point."""
+        return (self.inner,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +132,14 @@ class Call(Expression):
     args: tuple[Expression, ...]
     constants: tuple[float, ...] = ()
 
-    def _own(self) -> tuple[Any, ...]:
-        return self.op, self.constants
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The arguments."""
+        return self.args
+
+
+def _flatten(parts: Iterable[Any]) -> Iterator[Any]:
+    return chain.from_iterable(part if isinstance(part, tuple) else (part,) for part in parts)
 
 
 def wrap(value: object) -> Expression:
@@ -214,11 +224,11 @@ _UFUNCS: dict[np.ufunc, Callable[..., Expression]] = {
 }
 
 
-def _reciprocal_values(a: np.ndarray) -> np.ndarray:
+def _invert(a: np.ndarray) -> np.ndarray:
     return np.divide(1.0, a, out=np.zeros_like(a), where=a != 0)
 
 
-def _bessel_values(u: np.ndarray, exponent: float, order: float) -> np.ndarray:
+def _evaluate_bessel(u: np.ndarray, exponent: float, order: float) -> np.ndarray:
     from .bessel import matern_profile, scaled_k
 
     if order == exponent:
@@ -236,10 +246,10 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     "log1p": np.log1p,
     "tanh": np.tanh,
     "sqrt": lambda a: np.sqrt(np.maximum(a, 0)),
-    "recip": _reciprocal_values,
+    "recip": _invert,
     "powi": lambda a, exponent: a ** int(exponent),
     "pow": lambda a, exponent: np.maximum(a, 0) ** exponent,
-    "bessel": _bessel_values,
+    "bessel": _evaluate_bessel,
 }
 
 
@@ -249,25 +259,20 @@ def evaluate(
     diagonal: Callable[[Diagonal], np.ndarray],
 ) -> np.ndarray | float:
     """Compute an expression from the values of its leaves, each distinct node once and kept only while it is needed."""
-    order = list(nodes(expression, is_diagonal))
-    readers = Counter(arg for node in order if isinstance(node, Call) for arg in node.args)
     known: dict[Expression, Any] = {}
     with np.errstate(all="ignore"):  # overflow and its kin are reported once, on the result, in words
-        for node in order:
+        for node, done in schedule(expression):
             if isinstance(node, Const | Param):
                 known[node] = node.value
             elif isinstance(node, Stat):
                 known[node] = statistic(node.statistic)
             elif isinstance(node, Diagonal):
                 known[node] = diagonal(node)
-            else:
-                call = cast(Call, node)
-                args = [np.asarray(known[arg]) for arg in call.args]
-                known[node] = VALUES[call.op](*args, *call.constants)
-                for arg in call.args:
-                    readers[arg] -= 1
-                    if not readers[arg]:
-                        known.pop(arg, None)
+            elif isinstance(node, Call):
+                args = [np.asarray(known[arg]) for arg in node.args]
+                known[node] = VALUES[node.op](*args, *node.constants)
+            for arg in done:
+                known.pop(arg)
     return cast("np.ndarray | float", known[expression])
 
 
@@ -278,7 +283,17 @@ def is_diagonal(node: Expression) -> bool:
 
 def nodes(expression: Expression, closed: Callable[[Expression], bool] | None = None) -> Iterator[Expression]:
     """Every distinct node below ``expression`` (itself included), children first; not those inside a closed one."""
-    return walk(expression, lambda node: () if closed is not None and closed(node) else inside(node), lambda node: node)
+    return walk(expression, lambda node: () if closed and closed(node) else node.children, lambda node: node)
+
+
+def schedule(expression: Expression) -> Iterator[tuple[Expression, list[Expression]]]:
+    """Yield the nodes in the order they are computed in, each with those that nothing after it reads."""
+    order = list(nodes(expression, is_diagonal))
+    readers = Counter(arg for node in order if isinstance(node, Call) for arg in node.args)
+    for node in order:
+        args = node.args if isinstance(node, Call) else ()
+        readers.subtract(args)
+        yield node, [arg for arg in dict.fromkeys(args) if not readers[arg]]
 
 
 def rebuild(
@@ -296,11 +311,6 @@ def rebuild(
         else:
             known[node] = change(node)
     return known[expression]
-
-
-def inside(node: Expression) -> tuple[Expression, ...]:
-    """Return the nodes that a node is made of."""
-    return node.args if isinstance(node, Call) else (node.inner,) if isinstance(node, Diagonal) else ()
 
 
 def parameters(expression: Expression) -> dict[str, float]:
@@ -322,26 +332,26 @@ def log_derivatives(expression: Expression) -> dict[str, Expression]:
     for node in nodes(expression):
         own = node.statistic.parameters() if isinstance(node, Stat) else (node,) if isinstance(node, Param) else ()
         depends[node] = {param.name: None for param in own}
-        for inner in inside(node):
+        for inner in node.children:
             depends[node] |= depends[inner]
         for name in depends[node]:
             touched.setdefault(name, []).append(node)
-    return {name: _log_derivative(expression, name, touched[name]) for name in depends[expression]}
+    return {name: _derive(expression, name, touched[name]) for name in depends[expression]}
 
 
 def log_derivative(expression: Expression, name: str) -> Expression:
     """Return the derivative with respect to the logarithm of the hyperparameter ``name``."""
-    return _log_derivative(expression, name, nodes(expression))
+    return _derive(expression, name, nodes(expression))
 
 
-def _log_derivative(expression: Expression, name: str, touched: Iterable[Expression]) -> Expression:
+def _derive(expression: Expression, name: str, touched: Iterable[Expression]) -> Expression:
     known: dict[Expression, Expression] = defaultdict(lambda: Const(0.0))  # what does not depend on it
     for node in touched:
-        known[node] = _derivative(node, name, known)
+        known[node] = _derive_node(node, name, known)
     return known[expression]
 
 
-def _derivative(node: Expression, name: str, known: dict[Expression, Expression]) -> Expression:
+def _derive_node(node: Expression, name: str, known: dict[Expression, Expression]) -> Expression:
     if isinstance(node, Param):
         return Const(node.value if node.name == name else 0.0)
     if isinstance(node, Stat):
@@ -357,10 +367,10 @@ def _derivative(node: Expression, name: str, known: dict[Expression, Expression]
         a, b = node.args
         return add(multiply(known[a], b), multiply(a, known[b]))
     inner = known[node.args[0]]
-    return inner if inner == Const(0.0) else multiply(_outer_derivative(node), inner)
+    return inner if inner == Const(0.0) else multiply(_derive_outer(node), inner)
 
 
-def _outer_derivative(node: Call) -> Expression:
+def _derive_outer(node: Call) -> Expression:
     """Derivative of a one-argument operation with respect to its argument."""
     a = node.args[0]
     match node.op:

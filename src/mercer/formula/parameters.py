@@ -91,7 +91,7 @@ _COPIES: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  
 _ATOMS = (bool, int, float, complex, str, bytes, np.generic, type(None), range, slice)
 
 
-def frozen(value: Any) -> Any:
+def freeze(value: Any) -> Any:
     """Return a parameter value that nothing done to the given one later changes.
 
     Arrays become copies that cannot be written to, lists tuples, sets frozen sets, and iterators what they yield.
@@ -105,14 +105,14 @@ def frozen(value: Any) -> Any:
             "value.filled(…) first"
         )
     if isinstance(value, list | tuple | Iterator):
-        items = tuple(frozen(item) for item in value)
+        items = tuple(freeze(item) for item in value)
         return type(value)._make(items) if hasattr(value, "_make") else items
     if isinstance(value, set | frozenset):
         return frozenset(value)
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     if isinstance(value, np.ndarray) or (hasattr(value, "to_numpy") and not hasattr(value, "transform")):
-        return _frozen_array(np.asarray(value))
+        return _freeze_array(np.asarray(value))
     try:
         copied = copy.deepcopy(value)
     except Exception:  # it cannot be copied, in whatever way it says so
@@ -123,11 +123,11 @@ def frozen(value: Any) -> Any:
     return copied
 
 
-def _frozen_array(array: np.ndarray) -> Any:
+def _freeze_array(array: np.ndarray) -> Any:
     if array.ndim == 0:
         return array[()]
     if array.dtype.hasobject:
-        return frozen(array.tolist())
+        return freeze(array.tolist())
     if type(array) is np.ndarray and _owner(array) is bytes:
         return array
     # Memory of bytes, unlike that of an array, cannot be made writable again.
@@ -140,27 +140,27 @@ def _owner(array: Any) -> type:
     return type(array)
 
 
-def canonical(value: Any) -> Any:
+def make_hashable(value: Any) -> Any:
     """Return a hashable stand-in for a parameter value: equal stand-ins mean equal parameters."""
     if isinstance(value, np.ndarray):
         if value.ndim < 2:
-            return canonical(value.tolist())
+            return make_hashable(value.tolist())
         return ("array", value.shape, value.dtype.str, value.tobytes())
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, list | tuple):
-        return tuple(canonical(item) for item in value)
+        return tuple(make_hashable(item) for item in value)
     if isinstance(value, dict):
-        return ("dict", frozenset((canonical(name), canonical(item)) for name, item in value.items()))
+        return ("dict", frozenset((make_hashable(name), make_hashable(item)) for name, item in value.items()))
     if isinstance(value, slice):
         return ("slice", value.start, value.stop, value.step)
     if isinstance(value, types.MethodType):
-        return ("method", value.__func__, canonical(value.__self__))
+        return ("method", value.__func__, make_hashable(value.__self__))
     if isinstance(value, functools.partial):
-        return ("partial", canonical(value.func), canonical(value.args), canonical(value.keywords))
+        return ("partial", make_hashable(value.func), make_hashable(value.args), make_hashable(value.keywords))
     if _is_its_attributes(value):
         try:
-            return ("attributes", type(value), canonical(vars(value)))
+            return ("attributes", type(value), make_hashable(vars(value)))
         except RecursionError:  # it holds itself
             return ("object", id(value))
     try:

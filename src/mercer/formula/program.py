@@ -9,14 +9,26 @@ such as the norms in ``k.normalize()``, become vectors computed once.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 import numpy as np
 
-from .expression import VALUES, Call, Const, Diagonal, Expression, Param, Side, Stat, is_diagonal, nodes, rebuild
+from .expression import (
+    VALUES,
+    Call,
+    Const,
+    Diagonal,
+    Expression,
+    Param,
+    Side,
+    Stat,
+    is_diagonal,
+    nodes,
+    rebuild,
+    schedule,
+)
 from .ranges import Bounds, leaves_range
 from .statistics import Statistic, VectorStatistic
 
@@ -262,13 +274,9 @@ def _operands(step: Instruction) -> tuple[int, ...]:
 
 def entry_width(expression: Expression) -> int:
     """Return how many matrices of the tile's size the NumPy evaluation may hold at once."""
-    order = list(nodes(expression, is_diagonal))
-    readers = Counter(arg for node in order if isinstance(node, Call) for arg in node.args)
     most = held = 0
-    for node in order:
+    for node, done in schedule(expression):
         held += isinstance(node, Call | Stat)
         most = max(most, held)
-        for arg in node.args if isinstance(node, Call) else ():
-            readers[arg] -= 1
-            held -= not readers[arg] and isinstance(arg, Call | Stat)
+        held -= sum(isinstance(arg, Call | Stat) for arg in done)
     return 4 + most

@@ -104,7 +104,7 @@ def _as_kernel(value: object) -> Kernel | None:
     return None
 
 
-def inside(kernel: Kernel, precedence: int) -> str:
+def show_operand(kernel: Kernel, precedence: int) -> str:
     """Text of an operand, in parentheses if it binds less tightly than ``precedence``."""
     text = kernel.expression()
     return f"({text})" if kernel.precedence < precedence else text
@@ -159,10 +159,10 @@ class Sum(Kernel):
 
     def expression(self) -> str:
         """``k1 + k2``, or ``k1 - k2`` for a negative multiple."""
-        left = inside(self.k1, 1)
+        left = show_operand(self.k1, 1)
         if isinstance(self.k2, Scaled) and self.k2.weight < 0:
-            return f"{left} - {inside(self.k2.flipped(), 2)}"
-        return f"{left} + {inside(self.k2, 2)}"
+            return f"{left} - {show_operand(self.k2.flipped(), 2)}"
+        return f"{left} + {show_operand(self.k2, 2)}"
 
 
 class Scaled(Kernel):
@@ -191,7 +191,7 @@ class Scaled(Kernel):
 
     def expression(self) -> str:
         """``weight * k``."""
-        return f"{show(float(self.weight))} * {inside(self.kernel, 3)}"
+        return f"{show(float(self.weight))} * {show_operand(self.kernel, 3)}"
 
 
 class Product(Kernel):
@@ -212,7 +212,7 @@ class Product(Kernel):
 
     def expression(self) -> str:
         """``k1 * k2``."""
-        return f"{inside(self.k1, 2)} * {inside(self.k2, 3)}"
+        return f"{show_operand(self.k1, 2)} * {show_operand(self.k2, 3)}"
 
 
 class Power(Kernel):
@@ -234,7 +234,7 @@ class Power(Kernel):
 
     def expression(self) -> str:
         """``k ** exponent``."""
-        return f"{inside(self.kernel, ATOM)} ** {int(self.exponent)}"
+        return f"{show_operand(self.kernel, ATOM)} ** {int(self.exponent)}"
 
 
 class Exp(Kernel):
@@ -280,7 +280,7 @@ class Normalized(Kernel):
 
     def expression(self) -> str:
         """``k.normalize()``."""
-        return f"{inside(self.kernel, ATOM)}.normalize()"
+        return f"{show_operand(self.kernel, ATOM)}.normalize()"
 
 
 COMPOSE.update(add=add, multiply=multiply, power=Power, normalize=Normalized)

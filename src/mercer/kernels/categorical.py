@@ -47,7 +47,7 @@ def _as_table(X: Rows, owner: str) -> np.ndarray:
         raise TypeError(f"{owner} does not work on sparse matrices; use X.toarray() if it fits")
     refuse_masked(X, owner)
     # Column by column: a frame as a whole would turn whole numbers next to fractions into floats, which merges some.
-    table = _objects(X) if is_frame(X) else np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
+    table = _read_columns(X) if is_frame(X) else np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
@@ -55,7 +55,7 @@ def _as_table(X: Rows, owner: str) -> np.ndarray:
     return table
 
 
-def _objects(X: Rows) -> np.ndarray:
+def _read_columns(X: Rows) -> np.ndarray:
     names = range(len(X.columns))
     columns = [X.iloc[:, i] for i in names] if hasattr(X, "iloc") else X.get_columns()
     table = np.empty((len(X), len(columns)), dtype=object)

@@ -137,13 +137,13 @@ class _FunctionReader(SourceReader):
     least_dim = 1
 
     def read_constant(self, node: ast.Constant) -> _Term:
-        return _number(self.literal(node))
+        return _make_number(self.literal(node))
 
     def read_name(self, node: ast.Name) -> _Term:
         if node.id in _POINTS:
             return _Term((lambda x, z: x) if node.id == "x" else (lambda x, z: z), vector=True)
         if node.id in CONSTANTS:
-            return _number(CONSTANTS[node.id])
+            return _make_number(CONSTANTS[node.id])
         if node.id in NAMES:
             raise self.source.error(node, f"{node.id} is a function; write {node.id}(…)")
         raise self._unknown(node, node.id)
@@ -162,23 +162,23 @@ class _FunctionReader(SourceReader):
         if isinstance(node.op, ast.UAdd):
             return inner
         if inner.constant is not None:
-            return _number(-inner.constant)
+            return _make_number(-inner.constant)
         evaluate = inner.evaluate
         return _Term(lambda x, z: -evaluate(x, z), inner.vector)
 
     def read_binop(self, node: ast.BinOp) -> _Term:
         left, right = self.read(node.left), self.read(node.right)
         if isinstance(node.op, ast.MatMult):
-            return _both(_dot, left, right, vector=False)
+            return _combine(_dot, left, right, vector=False)
         if left.constant is not None and right.constant is not None:
-            return _number(self.combine(node, left.constant, right.constant))
+            return _make_number(self.combine(node, left.constant, right.constant))
         if isinstance(node.op, ast.Pow):
             if left.squares is not None and right.constant == 2:
                 return _Term(left.squares)
-            return _both(_power, left, right)
+            return _combine(_power, left, right)
         if type(node.op) not in OPERATORS:
             raise self.source.refuse(node)
-        return _both(_divide if isinstance(node.op, ast.Div) else OPERATORS[type(node.op)], left, right)
+        return _combine(_divide if isinstance(node.op, ast.Div) else OPERATORS[type(node.op)], left, right)
 
     def read_subscript(self, node: ast.Subscript) -> _Term:
         of, index = self.read(node.value), node.slice
@@ -219,9 +219,9 @@ class _FunctionReader(SourceReader):
 
 def _apply(name: str, arguments: list[_Term]) -> _Term:
     if name == "dot":
-        return _both(_dot, arguments[0], arguments[1], vector=False)
+        return _combine(_dot, arguments[0], arguments[1], vector=False)
     if len(arguments) > 1:
-        return reduce(lambda a, b: _both(_PAIRS[name], a, b), arguments)
+        return reduce(lambda a, b: _combine(_PAIRS[name], a, b), arguments)
     evaluate = arguments[0].evaluate
     if name in _REDUCTIONS:
         function = _REDUCTIONS[name]
@@ -231,7 +231,7 @@ def _apply(name: str, arguments: list[_Term]) -> _Term:
     return _Term(lambda x, z: function(evaluate(x, z)), arguments[0].vector)
 
 
-def _number(value: int | float) -> _Term:
+def _make_number(value: int | float) -> _Term:
     """A constant; among fractions it is one too, so that refutations can be checked without rounding."""
     if isinstance(value, int) or not math.isfinite(value):
         return _Term(lambda x, z: value, constant=value)
@@ -239,7 +239,7 @@ def _number(value: int | float) -> _Term:
     return _Term(lambda x, z: exact if _is_exact(x) else value, constant=value)
 
 
-def _both(function: Callable[[Any, Any], Any], left: _Term, right: _Term, vector: bool | None = None) -> _Term:
+def _combine(function: Callable[[Any, Any], Any], left: _Term, right: _Term, vector: bool | None = None) -> _Term:
     a, b = left.evaluate, right.evaluate
     either = left.vector or right.vector
     return _Term(lambda x, z: function(a(x, z), b(x, z)), either if vector is None else vector)

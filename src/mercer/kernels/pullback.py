@@ -14,7 +14,7 @@ from mercer.formula.expression import Expression
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import show
 
-from .algebra import inside
+from .algebra import show_operand
 from .base import ATOM, COMPOSE, Inner, Kernel
 from .mapping import Mapped
 from .theorem import PULL_BACK, Theorem
@@ -89,7 +89,7 @@ class On(Kernel):
 
     def expression(self) -> str:
         """``k.on(columns)``."""
-        return f"{inside(self.kernel, ATOM)}.on({show(self.columns)})"
+        return f"{show_operand(self.kernel, ATOM)}.on({show(self.columns)})"
 
 
 class After(Kernel):
@@ -126,7 +126,7 @@ class After(Kernel):
 
     def expression(self) -> str:
         """``k.after(map)``."""
-        return f"{inside(self.kernel, ATOM)}.after({show(self.map)})"
+        return f"{show_operand(self.kernel, ATOM)}.after({show(self.map)})"
 
 
 COMPOSE.update(on=On, after=After)

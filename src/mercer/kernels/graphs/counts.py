@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -107,7 +108,8 @@ def count_paths(table: GraphTable) -> sparse.csr_array:
     longest = np.diff(table.first).max(initial=0) + 1  # no distance is as long as the number of nodes
     rows, keys, counts = [], [], []
     for g in range(len(table)):
-        for key, count in _paths(table.run(g, g + 1), labels[table.first[g] : table.first[g + 1]], width, longest):
+        own = labels[table.first[g] : table.first[g + 1]]
+        for key, count in _find_paths(table.run(g, g + 1), own, width, longest):
             rows.append(np.full(len(key), g))
             keys.append(key)
             counts.append(count)
@@ -117,7 +119,7 @@ def count_paths(table: GraphTable) -> sparse.csr_array:
     return sparse.coo_array((values.astype(float), (row, column)), shape=shape).tocsr()
 
 
-def _paths(graph: GraphTable, labels: np.ndarray, width: int, longest: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _find_paths(graph: GraphTable, labels: np.ndarray, width: int, longest: int) -> Iterator[tuple[Any, Any]]:
     """Yield triples as numbers and how often they occur, for some nodes of one graph at a time."""
     n = len(labels)
     if len(graph.end) == 0:

@@ -59,7 +59,7 @@ class RandomWalk(ObjectKernel):
     def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
         """Read the graphs and make sure that sums over their walks converge."""
         table, n = read_graphs(X, None if Z is X else Z, repr(self))
-        radius = max(_spectral_radius(table.run(g, g + 1)) for g in range(len(table)))
+        radius = max(_find_spectral_radius(table.run(g, g + 1)) for g in range(len(table)))
         rate = float(self.decay) * radius**2
         if rate >= 1 - 1e-9:
             raise ValueError(
@@ -67,7 +67,7 @@ class RandomWalk(ObjectKernel):
                 f"eigenvalues up to {radius:.4g}; use a decay below 1/{radius:.4g}² = {radius**-2:.4g}, or "
                 "WeisfeilerLehman, which has no such bound"
             )
-        undirected = all((step != step.T).nnz == 0 for step in _adjacency(table).values())
+        undirected = all((step != step.T).nnz == 0 for step in _build_adjacency(table).values())
         rows = WalkRows(table, np.arange(len(table)), rate, undirected)
         return (rows, rows) if Z is X else (rows[slice(0, n)], rows[slice(n, len(table))])
 
@@ -79,7 +79,7 @@ class RandomWalk(ObjectKernel):
             first = i if twice else 0
             graph = A[i : i + 1].graphs()
             for columns, some in B[first:].pieces(PAIRS // max(len(graph.labels), 1)):
-                out[i, first + columns.start : first + columns.stop] = self._values(graph, some, A)
+                out[i, first + columns.start : first + columns.stop] = self._sum_walks(graph, some, A)
             if twice:
                 out[i + 1 : len(A), i] = out[i, i + 1 : len(A)]
         return out
@@ -87,13 +87,13 @@ class RandomWalk(ObjectKernel):
     def block_diag(self, A: Any) -> np.ndarray:
         """Walks of every graph against itself."""
         graphs = (A[i : i + 1].graphs() for i in range(len(A)))
-        return np.array([self._values(graph, graph, A)[0] for graph in graphs])
+        return np.array([self._sum_walks(graph, graph, A)[0] for graph in graphs])
 
-    def _values(self, graph: GraphTable, others: GraphTable, rows: WalkRows) -> np.ndarray:
+    def _sum_walks(self, graph: GraphTable, others: GraphTable, rows: WalkRows) -> np.ndarray:
         """Return the sum over walks of one graph against each of the others."""
         same = (others.labels[:, None] == graph.labels[None, :]).astype(float)
-        own = {kind: step.toarray().T for kind, step in _adjacency(graph).items()}
-        shared = [(step, own[kind]) for kind, step in _adjacency(others).items() if kind in own]
+        own = {kind: step.toarray().T for kind, step in _build_adjacency(graph).items()}
+        shared = [(step, own[kind]) for kind, step in _build_adjacency(others).items() if kind in own]
         owner, weight = others.graph_of_node(), float(self.decay) * same
         rate = rows.rate**2
         walks, total = same, np.zeros(len(others))  # from each pair of nodes on, times the decay for each step
@@ -162,7 +162,7 @@ class WalkRows(Sliced):
             yield slice(begin, end), self[begin:end].graphs()
 
 
-def _adjacency(table: GraphTable) -> dict[int, sparse.csr_array]:
+def _build_adjacency(table: GraphTable) -> dict[int, sparse.csr_array]:
     """Return the adjacency matrix of the arcs with each label; parallel arcs are counted."""
     source, n = table.node_of_arc(), len(table.labels)
     matrices = {}
@@ -173,7 +173,7 @@ def _adjacency(table: GraphTable) -> dict[int, sparse.csr_array]:
     return matrices
 
 
-def _spectral_radius(graph: GraphTable) -> float:
+def _find_spectral_radius(graph: GraphTable) -> float:
     """Return the largest eigenvalue of the adjacency matrix of one graph."""
     if len(graph.end) == 0:
         return 0.0

@@ -13,7 +13,7 @@ from mercer.formula.parameters import LengthScale, is_vector
 from ..algebra import Normalized
 from ..base import Kernel, ObjectKernel
 from ..radial import Gaussian
-from .data import Ragged, log_alignments
+from .data import Ragged, sum_alignments
 
 LARGEST = float(np.log(np.finfo(np.float64).max))
 
@@ -58,8 +58,8 @@ class GlobalAlignment(ObjectKernel):
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
         """Put the elements of all sequences of a collection into one array, in units of the length scale."""
-        A = self._ragged(X)
-        B = A if Z is X else self._ragged(Z)
+        A = self._read(X)
+        B = A if Z is X else self._read(Z)
         if A.rows.shape[1] != B.rows.shape[1]:
             raise ValueError(
                 f"{self!r}: elements of X have {A.rows.shape[1]} features but those of Z have {B.rows.shape[1]}; both "
@@ -69,17 +69,17 @@ class GlobalAlignment(ObjectKernel):
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Sums over alignments."""
-        return self._values(log_alignments(A, B))
+        return self._exponentiate(sum_alignments(A, B))
 
     def block_diag(self, A: Any) -> np.ndarray:
         """Sums over alignments of every sequence with itself."""
-        return self._values(log_alignments_with_itself(A))
+        return self._exponentiate(sum_own_alignments(A))
 
     def normalize(self) -> Kernel:
         """Return k(x, z) / √(k(x, x) k(z, z)), computed from logarithms."""
         return NormalizedAlignment(self)
 
-    def _values(self, logarithms: np.ndarray) -> np.ndarray:
+    def _exponentiate(self, logarithms: np.ndarray) -> np.ndarray:
         if logarithms.size and logarithms.max() > LARGEST:
             raise OverflowError(
                 f"{self!r} overflows float64: a sum over alignments is e^{logarithms.max():.0f}. Use "
@@ -87,8 +87,8 @@ class GlobalAlignment(ObjectKernel):
             )
         return np.exp(logarithms)
 
-    def _ragged(self, X: Rows) -> Ragged:
-        parts = [as_frames(thing, i, repr(self)) for i, thing in enumerate(as_objects(X, repr(self)))]
+    def _read(self, X: Rows) -> Ragged:
+        parts = [read_sequence(thing, i, repr(self)) for i, thing in enumerate(as_objects(X, repr(self)))]
         widths = np.array([part.shape[1] for part in parts])
         if (widths != widths[0]).any():
             wrong = int(np.argmax(widths != widths[0]))
@@ -116,12 +116,12 @@ class NormalizedAlignment(ObjectKernel):
     def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
         """Sum over the alignments of every sequence with itself, once."""
         A, B = self.kernel.prepare(X, Z)
-        left = replace(A, notes=log_alignments_with_itself(A))
-        return left, left if B is A else replace(B, notes=log_alignments_with_itself(B))
+        left = replace(A, notes=sum_own_alignments(A))
+        return left, left if B is A else replace(B, notes=sum_own_alignments(B))
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Divide, as a difference of logarithms."""
-        return np.exp(np.minimum(log_alignments(A, B) - 0.5 * (A.notes[:, None] + B.notes[None, :]), 0.0))
+        return np.exp(np.minimum(sum_alignments(A, B) - 0.5 * (A.notes[:, None] + B.notes[None, :]), 0.0))
 
     def block_diag(self, A: Any) -> np.ndarray:
         """Ones."""
@@ -136,12 +136,12 @@ class NormalizedAlignment(ObjectKernel):
         return f"{self.kernel!r}.normalize()"
 
 
-def log_alignments_with_itself(A: Ragged) -> np.ndarray:
+def sum_own_alignments(A: Ragged) -> np.ndarray:
     """Return the logarithm of the sum over alignments of every sequence with itself."""
-    return np.array([log_alignments(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
+    return np.array([sum_alignments(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
 
 
-def as_frames(thing: Any, position: int, owner: str) -> np.ndarray:
+def read_sequence(thing: Any, position: int, owner: str) -> np.ndarray:
     """Return one sequence as an array of shape (elements, features)."""
     refuse_masked(thing, owner)
     try:

@@ -32,7 +32,7 @@ class Ragged(Sliced):
         return cls(np.ascontiguousarray(np.concatenate(parts)), np.cumsum(size) - size, size)
 
 
-def log_alignments(A: Ragged, B: Ragged) -> np.ndarray:
+def sum_alignments(A: Ragged, B: Ragged) -> np.ndarray:
     """Return the logarithm of the sum over alignments for every pair, some sequences of A at a time.
 
     Where B begins with the sequences of A, as on the diagonal of a Gram matrix, each of their pairs is computed once.

@@ -44,7 +44,7 @@ class BagKernel(ObjectKernel):
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Sum over pairs of elements, some rows of them at a time."""
-        sums = np.concatenate([_pair_sums(A.cross, A, some) for some in B.runs()], axis=1)
+        sums = np.concatenate([_sum_pairs(A.cross, A, some) for some in B.runs()], axis=1)
         return self.weigh(sums, A.size[:, None], B.size[None, :])
 
     def block_distance(self, A: Any, B: Any) -> np.ndarray:
@@ -53,28 +53,28 @@ class BagKernel(ObjectKernel):
         With weights w of the elements of both bags, negative in one of them, the distance is ΣΣ wᵢwⱼ base(xᵢ, xⱼ) =
         Σ wᵢ · Σ wᵢ base(xᵢ, xᵢ) − ½ ΣΣ wᵢwⱼ ‖φ(xᵢ) − φ(xⱼ)‖².
         """
-        sums = np.concatenate([_pair_sums(A.cross.distances, A, some) for some in B.runs()], axis=1)
+        sums = np.concatenate([_sum_pairs(A.cross.distances, A, some) for some in B.runs()], axis=1)
         between = self.weigh(sums, A.size[:, None], B.size[None, :])
-        (left, one), (right, other) = (self._inside(bags) for bags in (A, B))
-        totals = self._total(A.size)[:, None] - self._total(B.size)[None, :]
+        (left, one), (right, other) = (self._sum_inside(bags) for bags in (A, B))
+        totals = self._weigh_whole(A.size)[:, None] - self._weigh_whole(B.size)[None, :]
         shift = np.where(totals == 0, 0.0, totals * (one[:, None] - other[None, :]))
         return between - 0.5 * (left[:, None] + right[None, :]) + shift
 
-    def _inside(self, bags: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _sum_inside(self, bags: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the weighted sums of distances inside each bag, and those of base(x, x)."""
         one_by_one = [bags[i : i + 1] for i in range(len(bags))]
-        sums = np.array([_pair_sums(bags.own.distances, bag, bag)[0, 0] for bag in one_by_one])
+        sums = np.array([_sum_pairs(bags.own.distances, bag, bag)[0, 0] for bag in one_by_one])
         diagonal = bags.own.diag()
         own = np.array([diagonal[s : s + m].sum() for s, m in zip(bags.start, bags.size, strict=True)])
-        return self.weigh(sums, bags.size, bags.size), own * self._total(bags.size) / bags.size
+        return self.weigh(sums, bags.size, bags.size), own * self._weigh_whole(bags.size) / bags.size
 
-    def _total(self, size: np.ndarray) -> np.ndarray:
+    def _weigh_whole(self, size: np.ndarray) -> np.ndarray:
         """Return the weight of all elements of a bag together."""
         return np.sqrt(self.weigh(1.0 * size * size, size, size))
 
     def block_diag(self, A: Any) -> np.ndarray:
         """Sum over the pairs of elements of each bag."""
-        sums = [_pair_sums(A.own, A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))]
+        sums = [_sum_pairs(A.own, A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))]
         return self.weigh(np.array(sums), A.size, A.size)
 
 
@@ -149,7 +149,7 @@ class Bags(Sliced):
         return [self[begin:end] for begin, end in pairwise(bounds)]
 
 
-def _pair_sums(base: Evaluation | Distances, A: Bags, B: Bags) -> np.ndarray:
+def _sum_pairs(base: Evaluation | Distances, A: Bags, B: Bags) -> np.ndarray:
     """Return the sums of the base kernel over pairs of bags; the elements of B follow each other."""
     columns = slice(int(B.start[0]), int(B.start[-1] + B.size[-1]))
     rows = np.concatenate([np.arange(s, s + m) for s, m in zip(A.start, A.size, strict=True)])

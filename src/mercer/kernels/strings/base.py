@@ -55,7 +55,7 @@ class StringKernel(ObjectKernel):
             values[both, : len(shared)] = square + np.triu(square, 1).T
         position = np.empty(len(order), dtype=np.int64)
         position[np.searchsorted(columns, order)] = np.arange(len(order))
-        return _spread(_spread(values, to_rows, 0), position[to_columns], 1)
+        return _take(_take(values, to_rows, 0), position[to_columns], 1)
 
     def block_diag(self, A: Coded) -> np.ndarray:
         """Compute every distinct sequence with itself."""
@@ -107,7 +107,7 @@ class Part:
             start = stop
 
 
-def _spread(values: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
+def _take(values: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     """Return ``values`` at some positions of an axis, without a copy if these are all of them in order."""
     if len(index) == values.shape[axis] and bool((index == np.arange(len(index))).all()):
         return values

@@ -75,7 +75,7 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[Coded, Coded]:
             f"{_KINDS[other]}; give all of them as one kind"
         )
     known: dict[Any, int] = {}
-    ids = np.array([_number(known, item, i, len(left), owner) for i, item in enumerate(items)], dtype=np.int64)
+    ids = np.array([_number_sequence(known, item, i, len(left), owner) for i, item in enumerate(items)], dtype=np.int64)
     table, places = _make_table(list(known), owner)
     ids = places[ids]
     A = Coded(table, ids[: len(left)])
@@ -101,7 +101,7 @@ def _read_tokens(item: Any, position: int, owner: str) -> Any:
     )
 
 
-def _number(known: dict[Any, int], item: Any, position: int, count: int, owner: str) -> int:
+def _number_sequence(known: dict[Any, int], item: Any, position: int, count: int, owner: str) -> int:
     """Return the number of a sequence among the distinct ones, a new one if it was not seen before."""
     try:
         return known.setdefault(item, len(known))
