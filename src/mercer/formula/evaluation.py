@@ -19,18 +19,10 @@ MANY = 2**22  # entries from which on a matrix product is the fastest way to loo
 
 
 class Evaluation:
-    """An expression over two collections, ready to give any tile of its matrix.
+    """An expression over two collections (Z = None means X again), ready to give any tile of its matrix.
 
-    Parameters
-    ----------
-    expression : Expression
-        The formula.
-    X, Z : collections
-        The data; Z = None means X again.
-    name : str
-        The kernel to name in messages.
-    dtype : dtype, default=float64
-        The precision of the arithmetic; results come in float32 when all data is float32.
+    ``name`` is the kernel to name in messages, ``dtype`` the precision of the arithmetic; results come in float32 when
+    all data is float32.
     """
 
     def __init__(self, expression: Expression, X: Rows, Z: Rows | None, name: str, dtype: Any = np.float64) -> None:

@@ -20,24 +20,29 @@ SMALLEST_SCALE = 1e-150  # squares of smaller length scales vanish in float64
 def check_positive(kernel: object, name: str, *, allow_zero: bool = False) -> None:
     """Raise unless a parameter is a finite positive (or non-negative) number."""
     value = getattr(kernel, name)
-    bound = "finite number that is not negative" if allow_zero else "positive finite number"
-    if not _is_real(value) or not math.isfinite(value) or value < 0 or (value == 0 and not allow_zero):
-        raise ValueError(f"{type(kernel).__name__}: {name} must be a {bound}, got {value!r}")
+    right = _is_finite(value) and (value > 0 or (value == 0 and allow_zero))
+    _require(right, kernel, name, "finite number that is not negative" if allow_zero else "positive finite number")
 
 
 def check_finite(kernel: object, name: str) -> None:
     """Raise unless a parameter is a finite number."""
-    value = getattr(kernel, name)
-    if not _is_real(value) or not math.isfinite(value):
-        raise ValueError(f"{type(kernel).__name__}: {name} must be a finite number, got {value!r}")
+    _require(_is_finite(getattr(kernel, name)), kernel, name, "finite number")
 
 
 def check_integer(kernel: object, name: str, minimum: int) -> None:
     """Raise unless a parameter is a whole number of at least ``minimum``."""
     value = getattr(kernel, name)
-    whole = _is_real(value) and not isinstance(value, bool) and math.isfinite(value) and value == int(value)
-    if not whole or value < minimum:
-        raise ValueError(f"{type(kernel).__name__}: {name} must be a whole number of at least {minimum}, got {value!r}")
+    whole = _is_finite(value) and not isinstance(value, bool) and value == int(value)
+    _require(whole and value >= minimum, kernel, name, f"whole number of at least {minimum}")
+
+
+def _require(holds: bool, kernel: object, name: str, what: str) -> None:
+    if not holds:
+        raise ValueError(f"{type(kernel).__name__}: {name} must be a {what}, got {getattr(kernel, name)!r}")
+
+
+def _is_finite(value: Any) -> bool:
+    return _is_real(value) and math.isfinite(value)
 
 
 def check_length_scale(kernel: object, name: str = "length_scale") -> None:

@@ -26,18 +26,10 @@ FURTHEST = 1e300  # a squared distance that overflows; finite, so that it times 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number for each pair of points.
+    """A number for each pair of points."""
 
-    Parameters
-    ----------
-    view : View
-        What happens to the raw data first.
-    owner : str
-        The kernel to name in an error message.
-    """
-
-    view: View
-    owner: str = field(compare=False)
+    view: View  # what happens to the raw data first
+    owner: str = field(compare=False)  # the kernel to name in an error message
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Return both collections in the form that :meth:`block` takes; the two are one object if X is Z."""

@@ -113,16 +113,6 @@ def read(text: str) -> Source:
     """Return the tree of a text, or raise an error of one line.
 
     Nothing is evaluated, and neither long nor deeply nested texts get past here.
-
-    Examples
-    --------
-    >>> from mercer.formula.syntax import read
-    >>> type(read("1 + 2").tree).__name__
-    'BinOp'
-    >>> read("2*(3")
-    Traceback (most recent call last):
-    ...
-    mercer.formula.syntax.ExpressionError: cannot read "2*(3" at column 3: '(' was never closed
     """
     if not isinstance(text, str):
         raise TypeError(f"an expression is a text, got {type(text).__name__}")
@@ -152,16 +142,7 @@ def read(text: str) -> Source:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the question that helps with a misspelt name, or nothing if no known name is near.
-
-    Examples
-    --------
-    >>> from mercer.formula.syntax import did_you_mean
-    >>> did_you_mean("Gausian", ["Gaussian", "Linear"])
-    ': did you mean Gaussian?'
-    >>> did_you_mean("q", ["Gaussian", "Linear"])
-    ''
-    """
+    """Return the question that helps with a misspelt name, or nothing if no known name is near."""
     plain = {item.lower(): item for item in known}
     near = difflib.get_close_matches(name.lower()[:SHOWN], plain, n=1, cutoff=0.6)
     return f": did you mean {plain[near[0]]}?" if near else ""

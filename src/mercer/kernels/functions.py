@@ -21,10 +21,6 @@ Evaluate = Callable[[Any, Any], Any]
 EXACT_BITS = 20_000  # of a power in rational arithmetic, beyond which it would take long
 
 _POINTS = ("x", "z")
-_ELEMENTWISE: dict[str, Any] = {
-    "abs": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan,
-    "tanh": np.tanh, "cosh": np.cosh, "sinh": np.sinh,
-}  # fmt: skip
 _REDUCTIONS: dict[str, Any] = {
     "sum": np.sum, "prod": np.prod, "norm": lambda v: np.sqrt(_squares(v)), "min": np.min, "max": np.max,
 }  # fmt: skip
@@ -227,7 +223,7 @@ def _apply(name: str, arguments: list[_Term]) -> _Term:
         function = _REDUCTIONS[name]
         squares = (lambda x, z: _squares(evaluate(x, z))) if name == "norm" else None
         return _Term(lambda x, z: function(evaluate(x, z)), squares=squares)
-    function = _ELEMENTWISE[name]
+    function = getattr(np, name)  # elementwise
     return _Term(lambda x, z: function(evaluate(x, z)), arguments[0].vector)
 
 

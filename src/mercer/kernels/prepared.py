@@ -35,9 +35,7 @@ class Sliced(Arrays):
         return int(getattr(self, self.along[0]).shape[0])
 
     def __getitem__(self, index: slice | np.ndarray) -> Self:
-        cut = {name: getattr(self, name) for name in self.along}
-        parts = {name: value[index] for name, value in cut.items() if value is not None}
-        return cast(Self, replace(cast(Any, self), **parts))
+        return cast(Self, replace(cast(Any, self), **{name: getattr(self, name)[index] for name in self.along}))
 
 
 def _count_bytes(value: Any) -> int:

@@ -83,15 +83,7 @@ def count_labels(table: GraphTable, iterations: int) -> sparse.csr_array:
 
 
 def write_unary(counts: sparse.csr_array) -> sparse.csr_array:
-    """Write every count c as c ones, so that dot products of rows become sums of minima.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> write_unary(csr_array([[2.0, 1.0], [1.0, 3.0]])).toarray()
-    array([[1., 1., 1., 0., 0.],
-           [1., 0., 1., 1., 1.]])
-    """
+    """Write every count c as c ones, so that dot products of rows become sums of minima."""
     most = counts.max(axis=0).toarray().ravel().astype(np.int64)
     repeats = counts.data.astype(np.int64)
     before = np.cumsum(repeats) - repeats  # ones in front of each count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -56,7 +56,7 @@ class RandomWalk(ObjectKernel):
         "labels w: an inner product of the features λ^(l/2) c_w, wherever it converges"
     )
 
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[WalkRows, WalkRows]:
         """Read the graphs and make sure that sums over their walks converge."""
         table, n = read_graphs(X, None if Z is X else Z, repr(self))
         radius = max(_find_spectral_radius(table.run(g, g + 1)) for g in range(len(table)))
@@ -71,7 +71,7 @@ class RandomWalk(ObjectKernel):
         rows = WalkRows(table, np.arange(len(table)), rate, undirected)
         return (rows, rows) if Z is X else (rows[slice(0, n)], rows[slice(n, len(table))])
 
-    def block(self, A: Any, B: Any) -> np.ndarray:
+    def block(self, A: WalkRows, B: WalkRows) -> np.ndarray:
         """Walks of every graph of A against many of B at a time, and of each pair once where B begins with A."""
         out = np.empty((len(A), len(B)))
         twice = A.table is B.table and np.array_equal(A.which, B.which[: len(A)])
@@ -84,7 +84,7 @@ class RandomWalk(ObjectKernel):
                 out[i + 1 : len(A), i] = out[i, i + 1 : len(A)]
         return out
 
-    def block_diag(self, A: Any) -> np.ndarray:
+    def block_diag(self, A: WalkRows) -> np.ndarray:
         """Walks of every graph against itself."""
         graphs = (A[i : i + 1].graphs() for i in range(len(A)))
         return np.array([self._sum_walks(graph, graph, A)[0] for graph in graphs])

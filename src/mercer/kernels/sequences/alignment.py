@@ -56,7 +56,7 @@ class GlobalAlignment(ObjectKernel):
     )
     lemmas = (Gaussian().theorem(),)
 
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:
         """Put the elements of all sequences of a collection into one array, in units of the length scale."""
         A = self._read(X)
         B = A if Z is X else self._read(Z)
@@ -67,11 +67,11 @@ class GlobalAlignment(ObjectKernel):
             )
         return A, B
 
-    def block(self, A: Any, B: Any) -> np.ndarray:
+    def block(self, A: Ragged, B: Ragged) -> np.ndarray:
         """Sums over alignments."""
         return self._exponentiate(sum_alignments(A, B))
 
-    def block_diag(self, A: Any) -> np.ndarray:
+    def block_diag(self, A: Ragged) -> np.ndarray:
         """Sums over alignments of every sequence with itself."""
         return self._exponentiate(sum_own_alignments(A))
 
@@ -113,17 +113,17 @@ class NormalizedAlignment(ObjectKernel):
     kernel: GlobalAlignment
     because = Normalized.because
 
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:
         """Sum over the alignments of every sequence with itself, once."""
         A, B = self.kernel.prepare(X, Z)
         left = replace(A, notes=sum_own_alignments(A))
         return left, left if B is A else replace(B, notes=sum_own_alignments(B))
 
-    def block(self, A: Any, B: Any) -> np.ndarray:
+    def block(self, A: Ragged, B: Ragged) -> np.ndarray:
         """Divide, as a difference of logarithms."""
         return np.exp(np.minimum(sum_alignments(A, B) - 0.5 * (A.notes[:, None] + B.notes[None, :]), 0.0))
 
-    def block_diag(self, A: Any) -> np.ndarray:
+    def block_diag(self, A: Ragged) -> np.ndarray:
         """Ones."""
         return np.ones(len(A))
 

@@ -22,14 +22,14 @@ class Ragged(Sliced):
     rows: np.ndarray  # the elements of all sequences, shape (total, d)
     start: np.ndarray
     size: np.ndarray
-    notes: np.ndarray | None = None
+    notes: np.ndarray
     along = ("start", "size", "notes")
 
     @classmethod
     def of(cls, parts: list[np.ndarray]) -> Ragged:
         """Put sequences one after the other."""
         size = np.array([len(part) for part in parts], dtype=np.int64)
-        return cls(np.ascontiguousarray(np.concatenate(parts)), np.cumsum(size) - size, size)
+        return cls(np.ascontiguousarray(np.concatenate(parts)), np.cumsum(size) - size, size, np.zeros(len(size)))
 
 
 def sum_alignments(A: Ragged, B: Ragged) -> np.ndarray:

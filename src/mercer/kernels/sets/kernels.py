@@ -28,7 +28,7 @@ class BagKernel(ObjectKernel):
         """Return the values of bags with given sizes from the sums over their pairs."""
         raise NotImplementedError
 
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Bags, Bags]:
         """Put the elements of all bags into one collection, for which the base kernel is prepared once."""
         left, start, size = join_bags(X, repr(self))
         formula, name = self.base.traced(), repr(self.base)
@@ -42,12 +42,12 @@ class BagKernel(ObjectKernel):
             cross, Evaluation(formula, right, None, name), right_start, right_size
         )
 
-    def block(self, A: Any, B: Any) -> np.ndarray:
+    def block(self, A: Bags, B: Bags) -> np.ndarray:
         """Sum over pairs of elements, some rows of them at a time."""
         sums = np.concatenate([_sum_pairs(A.cross, A, some) for some in B.runs()], axis=1)
         return self.weigh(sums, A.size[:, None], B.size[None, :])
 
-    def block_distance(self, A: Any, B: Any) -> np.ndarray:
+    def block_distance(self, A: Bags, B: Bags) -> np.ndarray:
         """Sum the distances of elements, between bags and inside them, which a shift of all elements leaves alone.
 
         With weights w of the elements of both bags, negative in one of them, the distance is ΣΣ wᵢwⱼ base(xᵢ, xⱼ) =
@@ -60,7 +60,7 @@ class BagKernel(ObjectKernel):
         shift = np.where(totals == 0, 0.0, totals * (one[:, None] - other[None, :]))
         return between - 0.5 * (left[:, None] + right[None, :]) + shift
 
-    def _sum_inside(self, bags: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _sum_inside(self, bags: Bags) -> tuple[np.ndarray, np.ndarray]:
         """Return the weighted sums of distances inside each bag, and those of base(x, x)."""
         one_by_one = [bags[i : i + 1] for i in range(len(bags))]
         sums = np.array([_sum_pairs(bags.own.distances, bag, bag)[0, 0] for bag in one_by_one])
@@ -72,7 +72,7 @@ class BagKernel(ObjectKernel):
         """Return the weight of all elements of a bag together."""
         return np.sqrt(self.weigh(1.0 * size * size, size, size))
 
-    def block_diag(self, A: Any) -> np.ndarray:
+    def block_diag(self, A: Bags) -> np.ndarray:
         """Sum over the pairs of elements of each bag."""
         sums = [_sum_pairs(A.own, A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))]
         return self.weigh(np.array(sums), A.size, A.size)

@@ -142,15 +142,7 @@ class Edit(StringKernel):
         return np.ones(len(A))
 
     def certificate(self, dim: int | None = None, sample: Rows | None = None) -> Verdict:
-        """Return whether this is a kernel, looked at on short words of two letters if no sample is given.
-
-        Parameters
-        ----------
-        dim : int, optional
-            Number of tokens of the points to look at.
-        sample : collection, optional
-            Objects to look at.
-        """
+        """Return whether this is a kernel, looked at on short words of two letters if no sample is given."""
         if dim is None and sample is None:
             sample = ["".join(word) for size in range(SHORT_WORDS + 1) for word in product("ab", repeat=size)]
         return super().certificate(dim, sample)

@@ -55,14 +55,7 @@ class Coded(Sliced):
 
 
 def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[Coded, Coded]:
-    """Number the tokens of two collections together (Z = None means X again); equal sequences become one.
-
-    Examples
-    --------
-    >>> A, B = encode(["abc", "ba", "abc"], ["c"], "k")
-    >>> A.ids, B.ids, A.table.codes, A.table.tokens
-    (array([2, 1, 2]), array([0]), array([2, 1, 0, 0, 1, 2], dtype=int32), ('a', 'b', 'c'))
-    """
+    """Number the tokens of two collections together (Z = None means X again); equal sequences become one."""
     left = as_objects(X, owner)
     right = [] if Z is None else as_objects(Z, owner)
     items = [_read_tokens(item, i, owner) for side in (left, right) for i, item in enumerate(side)]

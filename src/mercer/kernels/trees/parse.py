@@ -25,13 +25,6 @@ def read_nodes(tree: Any) -> Nodes:
 
     A tree is an s-expression; a tuple or list of a label and children, each of which is again one or a label alone; or
     an object with ``label`` and ``children``, attributes or methods (or iteration, as NLTK's trees have it).
-
-    Examples
-    --------
-    >>> list(read_nodes("(S (NP x) (VP y))"))
-    [('x', 0), ('NP', 1), ('y', 0), ('VP', 1), ('S', 2)]
-    >>> list(read_nodes(("S", ("NP", "x"), "y")))
-    [('x', 0), ('NP', 1), ('y', 0), ('S', 2)]
     """
     if isinstance(tree, str):
         return _read_text(tree)
