@@ -13,7 +13,7 @@ from mercer.certify import Proved
 from mercer.features import Nystroem, Trigonometric
 from mercer.formula.data import (
     Columns,
-    View,
+    Steps,
     as_matrix,
     as_objects,
     check_same_columns,
@@ -141,10 +141,10 @@ def test_objects_need_a_collection(thing):
 
 
 def test_a_view_applies_its_steps_in_order():
-    view = View().then(Columns((1,), "k")).then(Mapped(np.sqrt, "k"))
+    view = Steps().then(Columns((1,), "k")).then(Mapped(np.sqrt, "k"))
     np.testing.assert_allclose(view.apply(ARRAY), np.sqrt(ARRAY[:, [1]]))
-    assert view == View((Columns((1,), "k"), Mapped(np.sqrt, "k")))
-    assert hash(view) == hash(View((Columns((1,), "k"), Mapped(np.sqrt, "k"))))
+    assert view == Steps((Columns((1,), "k"), Mapped(np.sqrt, "k")))
+    assert hash(view) == hash(Steps((Columns((1,), "k"), Mapped(np.sqrt, "k"))))
     assert Mapped(np.sqrt, "k") != Mapped(np.exp, "k")
 
 

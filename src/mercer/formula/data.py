@@ -1,6 +1,6 @@
 """What kernels are given: arrays, frames, sparse matrices or plain lists of objects.
 
-Raw data stays as the user gave it until a statistic asks for it; on the way it passes through a :class:`View`, the
+Raw data stays as the user gave it until a statistic asks for it; on the way it passes through a :class:`Steps`, the
 steps that ``k.on(columns)`` and ``k.after(map)`` put in front of a kernel.  A frame with text columns is therefore
 fine as long as each kernel of a composition only looks at columns it understands.
 """
@@ -28,14 +28,14 @@ class Step(Protocol):
 
 
 @dataclass(frozen=True)
-class View:
+class Steps:
     """The steps between the user's data and a kernel, first step first."""
 
     steps: tuple[Step, ...] = ()
 
-    def then(self, step: Step) -> View:
+    def then(self, step: Step) -> Steps:
         """Return this view followed by one more step."""
-        return View((*self.steps, step))
+        return Steps((*self.steps, step))
 
     def apply(self, X: Rows) -> Rows:
         """Pass raw data through every step."""

@@ -48,7 +48,11 @@ class Distances:
     """k(x, x) + k(z, z) − 2 k(x, z) for the formula of an evaluation, any tile of them."""
 
     def __init__(self, evaluation: Evaluation) -> None:
-        self._values = evaluation.of(rebuild(evaluation.expression, _use_direct))
+        # Over statistics that keep the digits of points close to each other.
+        def use_direct(node: Expression) -> Expression:
+            return Stat(node.statistic.direct()) if isinstance(node, Stat) else node
+
+        self._values = evaluation.of(rebuild(evaluation.expression, use_direct))
         self._order = list(nodes(self._values.expression))
 
     def tile(self, rows: Any, columns: slice) -> np.ndarray:
@@ -73,11 +77,6 @@ class Distances:
         A, B, stat = A[rows] if isinstance(rows, slice) else pick(A, rows), B[columns], node.statistic
         left, right = stat.diag(A)[:, None], stat.diag(B)[None, :]
         return PairValues(left, right, stat.block(A, B), stat.apart(A, B), stat.rise(A, B))
-
-
-def _use_direct(node: Expression) -> Expression:
-    """Exchange a statistic for the form of it that keeps the digits of points close to each other."""
-    return Stat(node.statistic.direct()) if isinstance(node, Stat) else node
 
 
 def _read_by(node: Expression) -> list[Expression]:

@@ -336,17 +336,13 @@ def log_derivatives(expression: Expression) -> dict[str, Expression]:
             depends[node] |= depends[inner]
         for name in depends[node]:
             touched.setdefault(name, []).append(node)
-    return {name: _derive(expression, name, touched[name]) for name in depends[expression]}
+    return {name: log_derivative(expression, name, touched[name]) for name in depends[expression]}
 
 
-def log_derivative(expression: Expression, name: str) -> Expression:
-    """Return the derivative with respect to the logarithm of the hyperparameter ``name``."""
-    return _derive(expression, name, nodes(expression))
-
-
-def _derive(expression: Expression, name: str, touched: Iterable[Expression]) -> Expression:
+def log_derivative(expression: Expression, name: str, touched: Iterable[Expression] | None = None) -> Expression:
+    """Return the derivative by the logarithm of a hyperparameter, on which no other than ``touched`` nodes depend."""
     known: dict[Expression, Expression] = defaultdict(lambda: Const(0.0))  # what does not depend on it
-    for node in touched:
+    for node in nodes(expression) if touched is None else touched:
         known[node] = _derive_node(node, name, known)
     return known[expression]
 

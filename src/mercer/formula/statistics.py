@@ -8,13 +8,13 @@ have faster forms through matrix products, and work on sparse matrices.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from .data import Rows, View, as_matrix
+from .data import Rows, Steps, as_matrix
 from .expression import Const, Diagonal, Expression, Param, Stat
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ FURTHEST = 1e300  # a squared distance that overflows; finite, so that it times 
 class Statistic:
     """A number for each pair of points."""
 
-    view: View  # what happens to the raw data first
+    view: Steps  # what happens to the raw data first
     owner: str = field(compare=False)  # the kernel to name in an error message
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
@@ -249,7 +249,7 @@ class ScaledDistance(VectorStatistic):
         """−order times the share of the coordinate that the length scale divides."""
         for position, param in enumerate(self.scale):
             if param.name == name and self.column in (None, position):
-                return -float(self.order) * Stat(type(self)(self.view, self.owner, self.scale, position))
+                return -float(self.order) * Stat(replace(self, column=position))
         return Const(0.0)
 
 

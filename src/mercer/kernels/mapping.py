@@ -100,15 +100,12 @@ def _try_whole(function: Callable[[Any], Any], X: Rows) -> Rows | None:
 
 def _agree(found: Any, expected: Any) -> bool:
     """Whether two matrices of features are the same up to rounding."""
-    found, expected = (_as_array(side) for side in (found, expected))
+    sides = (side.toarray() if sparse.issparse(side) else side for side in (found, expected))
+    found, expected = (np.asarray(side, dtype=float) for side in sides)
     if found.shape != expected.shape:
         return False
     rounding = 1e-9 * np.nanmax(np.abs(expected), initial=0.0)
     return bool(np.allclose(found, expected, rtol=1e-6, atol=rounding, equal_nan=True))
-
-
-def _as_array(features: Any) -> np.ndarray:
-    return np.asarray(features.toarray() if sparse.issparse(features) else features, dtype=float)
 
 
 def _differs(function: Callable[[Any], Any], item: Any, whole: Rows, position: int) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 
-class Arrays:
+class HeldArrays:
     """A dataclass of arrays that knows how much memory they take."""
 
     @property
@@ -18,7 +18,7 @@ class Arrays:
         return sum(_count_bytes(getattr(self, field.name)) for field in fields(cast(Any, self)))
 
 
-class Sliced(Arrays):
+class Sliced(HeldArrays):
     """Objects in prepared form, of which parts are taken like those of a list.
 
     What is named in ``along`` has an entry for each object; everything else belongs to all of them.

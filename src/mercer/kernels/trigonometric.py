@@ -143,13 +143,7 @@ class CircleDistance(ScaledDistance):
 
     def log_derivative(self, name: str) -> Expression:
         """By a length scale as for any distance; by the period −2 Σ t sin t with t = 2π(x_d − z_d)/p."""
-        if name != self.period.name:
-            inner = super().log_derivative(name)
-            if isinstance(inner, Const):
-                return inner
-            position = [param.name for param in self.scale].index(name)
-            return -2.0 * Stat(replace(self, column=position))
-        return -2.0 * Stat(self._sum_waves("swing"))
+        return -2.0 * Stat(self._sum_waves("swing")) if name == self.period.name else super().log_derivative(name)
 
 
 def _one_minus_sinc(t: np.ndarray) -> np.ndarray:

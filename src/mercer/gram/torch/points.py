@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays.tensors import check_finite, host_array, is_tensor, on_device
-from mercer.formula.data import Columns, Rows, View
+from mercer.formula.data import Columns, Rows, Steps
 from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance, VectorStatistic, middle
 
 THERE = (Dot, SquaredDistance, AbsoluteDistance)  # statistics whose points are transformed on the device itself
@@ -59,11 +59,11 @@ def is_matrix(X: Rows) -> bool:
     return (is_tensor(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf")) and X.ndim == 2
 
 
-def _by_position(view: View) -> bool:
+def _by_position(view: Steps) -> bool:
     return all(isinstance(step, Columns) and all(isinstance(c, int) for c in step.columns) for step in view.steps)
 
 
-def _chosen(X: Any, view: View, device: Any, owner: str) -> Any:
+def _chosen(X: Any, view: Steps, device: Any, owner: str) -> Any:
     """The columns a view keeps, in float64 on the device, so that centring loses no digits."""
     width = X.shape[1]
     A = on_device(X, device, np.float64)

@@ -52,7 +52,7 @@ class Graph:
             try:
                 coded.append(tuple([numbers[other] for other in listed]))
             except (KeyError, TypeError):
-                unknown = next(other for other in listed if not _is_node(other, numbers))
+                unknown = next(other for other in listed if not (isinstance(other, Hashable) and other in numbers))
                 raise ValueError(
                     f"Graph: node {node!r} has the neighbour {unknown!r}, which is not a node; the nodes are "
                     f"{short(list(nodes))}. Give every node an entry in neighbours, an empty one if it has none."
@@ -215,10 +215,6 @@ def _is_matrix(given: Sequence[Any]) -> bool:
         return False
     flags = all(isinstance(entry, int | float | np.generic) and entry in (0, 1) for row in rows for entry in row)
     return flags and (len(rows) > 2 or not any(row[i] for i, row in enumerate(rows)))
-
-
-def _is_node(other: Any, numbers: Mapping[Any, int]) -> bool:
-    return isinstance(other, Hashable) and other in numbers
 
 
 def _read_node_labels(given: Any, nodes: list[Any], numbers: Mapping[Any, int]) -> tuple[Any, ...] | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.formula.data import Rows, as_objects, short
 
-from ..prepared import Arrays
+from ..prepared import HeldArrays
 from .data import Graph
 
 
@@ -38,7 +38,7 @@ def as_graph(thing: Any, position: int, owner: str) -> Graph:
 
 
 @dataclass(frozen=True, eq=False)
-class GraphTable(Arrays):
+class GraphTable(HeldArrays):
     """Many graphs side by side: nodes numbered through, labels as numbers, arcs in the order of nodes they leave."""
 
     first: np.ndarray  # graph g has the nodes from first[g] up to first[g + 1]

@@ -11,11 +11,11 @@ import numpy as np
 
 from mercer.formula.data import Rows, as_objects, is_missing, short
 
-from ..prepared import Arrays, Sliced
+from ..prepared import HeldArrays, Sliced
 
 
 @dataclass(frozen=True, eq=False)
-class TokenTable(Arrays):
+class TokenTable(HeldArrays):
     """Distinct sequences, shortest first, with their tokens numbered."""
 
     codes: np.ndarray  # the tokens of all sequences, one after the other, as int32

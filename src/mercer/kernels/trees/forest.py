@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mercer.formula.data import Rows, as_objects
 
-from ..prepared import Arrays, Sliced
+from ..prepared import HeldArrays, Sliced
 from .parse import read_nodes
 
 
@@ -94,7 +94,7 @@ class Merger:
 
 
 @dataclass(frozen=True, eq=False)
-class SubtreeTable(Arrays):
+class SubtreeTable(HeldArrays):
     """Distinct subtrees, children before their parents; subtrees of different groups have no fragment in common."""
 
     start: np.ndarray  # where the children of each subtree start
