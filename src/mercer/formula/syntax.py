@@ -152,45 +152,45 @@ class SourceReader:
     """A walk over the nodes of a text; subclasses have a method ``read_…`` for each kind, others are refused."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
+        self.source, self.error, self.refuse = source, source.error, source.refuse
 
     def read_all(self) -> Any:
         """Return what the whole text stands for."""
         try:
             return self.read(self.source.tree)
         except RecursionError:
-            raise self.source.error(self.source.tree, "it is nested too deeply") from None
+            raise self.error(self.source.tree, "it is nested too deeply") from None
 
     def read(self, node: ast.expr) -> Any:
         """Return what a node stands for."""
         method = getattr(self, f"read_{type(node).__name__.lower()}", None)
         if method is None or (isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.USub | ast.UAdd)):
-            raise self.source.refuse(node)
+            raise self.refuse(node)
         return method(node)
 
     def literal(self, node: ast.Constant) -> int | float:
         """Return a number as it is written, unless it is no number or too large."""
         if not is_number(node.value):
-            raise self.source.refuse(node)
+            raise self.refuse(node)
         return self._check_size(node, node.value)  # type: ignore[arg-type]
 
     def combine(self, node: ast.BinOp, left: int | float, right: int | float) -> int | float:
         """Return left ∘ right, which can neither overflow nor take long."""
         operate = _raise_number if isinstance(node.op, ast.Pow) else OPERATORS.get(type(node.op))
         if operate is None:
-            raise self.source.refuse(node)
+            raise self.refuse(node)
         try:
             return self._check_size(node, operate(left, right))
         except ZeroDivisionError:
-            raise self.source.error(node, "division by zero") from None
+            raise self.error(node, "division by zero") from None
         except OverflowError:
-            raise self.source.error(node, f"the number {quote(left)} ** {quote(right)} is too large") from None
+            raise self.error(node, f"the number {quote(left)} ** {quote(right)} is too large") from None
 
     def _check_size(self, node: ast.AST, value: int | float) -> int | float:
         if isinstance(value, float) and math.isnan(value):
-            raise self.source.error(node, "this is not a real number")
+            raise self.error(node, "this is not a real number")
         if abs(value) > LARGEST and not (isinstance(value, float) and math.isinf(value)):
-            raise self.source.error(node, f"the number is too large; numbers go up to {LARGEST:g}")
+            raise self.error(node, f"the number is too large; numbers go up to {LARGEST:g}")
         return value if abs(value) <= EXACT else float(value)
 
 

@@ -141,17 +141,17 @@ class _FunctionReader(SourceReader):
         if node.id in CONSTANTS:
             return _make_number(CONSTANTS[node.id])
         if node.id in NAMES:
-            raise self.source.error(node, f"{node.id} is a function; write {node.id}(…)")
+            raise self.error(node, f"{node.id} is a function; write {node.id}(…)")
         raise self._unknown(node, node.id)
 
     def _unknown(self, node: ast.expr, name: str) -> ValueError:
         if name.replace("_", "").lower() in {known.lower() for known in CLASSES}:
-            return self.source.error(
+            return self.error(
                 node, f"{name} is a kernel, and this is a function of x and z; write kernels without x and z, "
                 "for example 2*Gaussian(1) + Linear()",
             )  # fmt: skip
         hint = did_you_mean(name, NAMES) or f" is not known; there are {', '.join(NAMES)}"
-        return self.source.error(node, f"{quote(name)[1:-1]}{hint}")
+        return self.error(node, f"{quote(name)[1:-1]}{hint}")
 
     def read_unaryop(self, node: ast.UnaryOp) -> _Term:
         inner = self.read(node.operand)
@@ -173,7 +173,7 @@ class _FunctionReader(SourceReader):
                 return _Term(left.squares)
             return _combine(_power, left, right)
         if type(node.op) not in OPERATORS:
-            raise self.source.refuse(node)
+            raise self.refuse(node)
         return _combine(_divide if isinstance(node.op, ast.Div) else OPERATORS[type(node.op)], left, right)
 
     def read_subscript(self, node: ast.Subscript) -> _Term:
@@ -181,35 +181,33 @@ class _FunctionReader(SourceReader):
         negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
         inner = index.operand if isinstance(index, ast.UnaryOp) else index
         if not of.vector:
-            raise self.source.error(node, "only vectors such as x and z have entries")
+            raise self.error(node, "only vectors such as x and z have entries")
         if not isinstance(inner, ast.Constant) or type(inner.value) is not int or (inner is not index and not negative):
-            raise self.source.error(node, "an entry is given by a whole number, as in x[0]")
+            raise self.error(node, "an entry is given by a whole number, as in x[0]")
         position = -inner.value if negative else inner.value
         if abs(position) > 10**6:
-            raise self.source.error(node, "the number of the entry is too large")
+            raise self.error(node, "the number of the entry is too large")
         self.least_dim = max(self.least_dim, position + 1, -position)
         evaluate = of.evaluate
         return _Term(lambda x, z: evaluate(x, z)[position])
 
     def read_call(self, node: ast.Call) -> _Term:
         if isinstance(node.func, ast.Attribute):
-            raise self.source.error(node, f"functions have plain names here: write {quote(node.func.attr)[1:-1]}(…)")
+            raise self.error(node, f"functions have plain names here: write {quote(node.func.attr)[1:-1]}(…)")
         if not isinstance(node.func, ast.Name):
             self.read(node.func)  # which may say more
-            raise self.source.error(node, "only names can be called, as in exp(…)")
+            raise self.error(node, "only names can be called, as in exp(…)")
         name = node.func.id
         if node.keywords or any(isinstance(item, ast.Starred) for item in node.args):
-            raise self.source.error(node, f"{quote(name)[1:-1]} takes plain arguments only")
+            raise self.error(node, f"{quote(name)[1:-1]} takes plain arguments only")
         if name in (*_POINTS, *CONSTANTS):
-            raise self.source.error(node, f"{name} is no function; to multiply, write *")
+            raise self.error(node, f"{name} is no function; to multiply, write *")
         if name not in NAMES:
             raise self._unknown(node, name)
         arguments = [self.read(item) for item in node.args]
         expected = 2 if name == "dot" else 1
         if len(arguments) != expected and not (name in _PAIRS and len(arguments) > 1):
-            raise self.source.error(
-                node, f"{name} takes {expected} argument{'s' * (expected > 1)}, got {len(arguments)}"
-            )
+            raise self.error(node, f"{name} takes {expected} argument{'s' * (expected > 1)}, got {len(arguments)}")
         return _apply(name, arguments)
 
 

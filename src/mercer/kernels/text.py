@@ -101,7 +101,7 @@ class _KernelReader(SourceReader):
         return -inner if isinstance(node.op, ast.USub) else inner
 
     def read_attribute(self, node: ast.Attribute) -> Any:
-        raise self.source.error(node, f".{node.attr} alone is not allowed; write k.normalize() or k.on([0, 3])")
+        raise self.error(node, f".{node.attr} alone is not allowed; write k.normalize() or k.on([0, 3])")
 
     def argument(self, node: ast.expr) -> Any:
         """Return a parameter: a number, text, truth value, None, list of them, or kernel."""
@@ -118,7 +118,7 @@ class _KernelReader(SourceReader):
         if node.id in CONSTANTS:
             return CONSTANTS[node.id]
         if node.id == "exp":
-            raise self.source.error(node, "exp needs a kernel in parentheses, as in exp(Linear())")
+            raise self.error(node, "exp needs a kernel in parentheses, as in exp(Linear())")
         return self._build(node, self._find_class(node), (), {})
 
     def _find_class(self, node: ast.Name) -> type[Kernel]:
@@ -126,15 +126,13 @@ class _KernelReader(SourceReader):
         if plain in _PLAIN:
             return CLASSES[_PLAIN[plain]]
         if node.id in ("x", "z"):
-            raise self.source.error(node, "x and z have no place in a kernel expression, only in a function of x and z")
+            raise self.error(node, "x and z have no place in a kernel expression, only in a function of x and z")
         if node.id == "Graph":
-            raise self.source.error(node, "Graph is data; a kernel on graphs is for example WeisfeilerLehman()")
+            raise self.error(node, "Graph is data; a kernel on graphs is for example WeisfeilerLehman()")
         if node.id in FUNCTION_NAMES:
-            raise self.source.error(
-                node, f"{node.id} is for functions of x and z, and here neither x nor z is mentioned"
-            )
+            raise self.error(node, f"{node.id} is for functions of x and z, and here neither x nor z is mentioned")
         hint = f": did you mean {_OTHER_NAMES[plain]}" if plain in _OTHER_NAMES else did_you_mean(node.id, CLASSES)
-        raise self.source.error(node, f"{quote(node.id)[1:-1]}{hint or NOT_KNOWN}")
+        raise self.error(node, f"{quote(node.id)[1:-1]}{hint or NOT_KNOWN}")
 
     def read_binop(self, node: ast.BinOp) -> Any:
         left, right = self.read(node.left), self.read(node.right)
@@ -142,13 +140,13 @@ class _KernelReader(SourceReader):
             return self.combine(node, left, right)
         operate = self._power if isinstance(node.op, ast.Pow) else OPERATORS.get(type(node.op))
         if operate is None:
-            raise self.source.refuse(node)
+            raise self.refuse(node)
         try:
             return operate(left, right)
         except (TypeError, ValueError, ArithmeticError) as error:
             divided = isinstance(node.op, ast.Div) and isinstance(right, Kernel)
             reason = "a kernel divides nothing; only a number can stand below the line" if divided else str(error)
-            raise self.source.error(node, reason) from None
+            raise self.error(node, reason) from None
 
     def _power(self, base: Any, exponent: Any) -> Kernel:
         if not isinstance(base, Kernel) or isinstance(exponent, Kernel):
@@ -161,45 +159,45 @@ class _KernelReader(SourceReader):
         if isinstance(node.func, ast.Attribute):
             return self._method(node, node.func)
         if not isinstance(node.func, ast.Name):
-            raise self.source.error(node, "only names can be called, as in Gaussian(1) or exp(k)")
+            raise self.error(node, "only names can be called, as in Gaussian(1) or exp(k)")
         if node.func.id == "exp":
             return self._exp(node)
         if node.func.id == "float":
             return self._float(node)
         if node.func.id in CONSTANTS:
-            raise self.source.error(node, f"{node.func.id} is a number; to multiply, write *")
+            raise self.error(node, f"{node.func.id} is a number; to multiply, write *")
         return self._build(node, self._find_class(node.func), *self._arguments(node))
 
     def _arguments(self, node: ast.Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
         for item in (*node.args, *node.keywords):
             if isinstance(item, ast.Starred) or (isinstance(item, ast.keyword) and item.arg is None):
-                raise self.source.error(item, "starred arguments are not allowed here")
+                raise self.error(item, "starred arguments are not allowed here")
         positional = tuple(self.argument(item) for item in node.args)
         return positional, {str(item.arg): self.argument(item.value) for item in node.keywords}
 
     def _exp(self, node: ast.Call) -> Any:
         inner = [self.read(item) for item in node.args]
         if len(inner) != 1 or node.keywords:
-            raise self.source.error(node, "exp takes one kernel or number")
+            raise self.error(node, "exp takes one kernel or number")
         if isinstance(inner[0], Kernel):
             return exp_of_kernel(inner[0])
         try:
             return math.exp(inner[0])
         except OverflowError:
-            raise self.source.error(node, f"exp({quote(inner[0])}) is too large") from None
+            raise self.error(node, f"exp({quote(inner[0])}) is too large") from None
 
     def _float(self, node: ast.Call) -> float:
         """``float('inf')``, which is how the text of a kernel shows infinity."""
         only = node.args[0] if len(node.args) == 1 and not node.keywords else None
         if isinstance(only, ast.Constant) and only.value in ("inf", "-inf"):
             return float(only.value)
-        raise self.source.error(node, "float is only for float('inf'); write other numbers as they are")
+        raise self.error(node, "float is only for float('inf'); write other numbers as they are")
 
     def _slice(self, node: ast.Call) -> slice:
         bounds, keywords = self._arguments(node)
         whole = all(item is None or (isinstance(item, int) and abs(item) <= LARGEST_SLICE) for item in bounds)
         if keywords or not 1 <= len(bounds) <= 3 or not whole:
-            raise self.source.error(node, f"slice takes up to three whole numbers of at most {LARGEST_SLICE}")
+            raise self.error(node, f"slice takes up to three whole numbers of at most {LARGEST_SLICE}")
         return slice(*bounds)
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> Kernel:
@@ -208,61 +206,59 @@ class _KernelReader(SourceReader):
             return self._construct(node, owner, name)
         kernel = self.read(owner)
         if not isinstance(kernel, Kernel):
-            raise self.source.error(node.func, f"{quote(kernel)} is a number, which has no .{name}()")
+            raise self.error(node.func, f"{quote(kernel)} is a number, which has no .{name}()")
         if name == "after":
-            raise self.source.error(node.func, "after takes a Python function, which an expression cannot hold")
+            raise self.error(node.func, "after takes a Python function, which an expression cannot hold")
         if name not in _METHODS:
             hint = did_you_mean(name, _METHODS) or " is not there; kernels have .normalize() and .on(columns)"
-            raise self.source.error(node.func, f".{name}{hint}")
+            raise self.error(node.func, f".{name}{hint}")
         positional, keywords = self._arguments(node)
         return self._guarded(node.func, getattr(kernel, name), positional, keywords)
 
     def _construct(self, node: ast.Call, owner: ast.Name, name: str) -> Kernel:
         found = self._find_class(owner)
         if not hasattr(found, name):
-            raise self.source.error(node, f"{found.__name__} has no {name}; Gaussian has")
+            raise self.error(node, f"{found.__name__} has no {name}; Gaussian has")
         positional, keywords = self._arguments(node)
         if not all(is_number(item) for item in (*positional, *keywords.values())):
-            raise self.source.error(node, f"{name} takes a number")
+            raise self.error(node, f"{name} takes a number")
         return self._guarded(node, getattr(found, name), positional, keywords)
 
     def _build(self, node: ast.expr, kind: type[Kernel], positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
         """Make a kernel, with errors about its parameters in the words of this language."""
         name = kind.__name__
         if name in _HOLD_FUNCTIONS:
-            raise self.source.error(node, f"{name} takes {_HOLD_FUNCTIONS[name]}, which an expression cannot hold")
+            raise self.error(node, f"{name} takes {_HOLD_FUNCTIONS[name]}, which an expression cannot hold")
         fields = kind._fields()
         names = [field.name for field in fields]
         has = f"it has {', '.join(names)}" if names else "it has none"
         for key in named:
             if key not in names:
-                raise self.source.error(node, f"{name} has no parameter {key}{did_you_mean(key, names) or '; ' + has}")
+                raise self.error(node, f"{name} has no parameter {key}{did_you_mean(key, names) or '; ' + has}")
         if len(positional) > len(names):
-            raise self.source.error(node, f"{name} got {len(positional)} parameters; {has}")
+            raise self.error(node, f"{name} got {len(positional)} parameters; {has}")
         given = dict(zip(names, positional, strict=False))
         twice = sorted(given.keys() & named.keys())
         if twice:
-            raise self.source.error(node, f"{name} got {twice[0]} twice")
+            raise self.error(node, f"{name} got {twice[0]} twice")
         missing = [field.name for field in fields if field.default is MISSING and field.name not in given | named]
         if missing:
-            raise self.source.error(node, f"{name} needs {missing[0]}, as in {name}({_EXAMPLES.get(name, '…')})")
+            raise self.error(node, f"{name} needs {missing[0]}, as in {name}({_EXAMPLES.get(name, '…')})")
         for field in fields:
             value: Any = (given | named).get(field.name)
             if str(field.type).startswith(("int", "Natural", "Count")) and is_number(value) and value > LARGEST_WHOLE:
-                raise self.source.error(
-                    node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {quote(value)}"
-                )
+                raise self.error(node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {quote(value)}")
         kernel = self._guarded(node, kind, positional, named)
         gaps = getattr(kernel, "gaps", getattr(kernel, "mismatches", None))
         if gaps is not None and math.comb(int(getattr(kernel, "length", 0)), int(gaps)) > LARGEST_CHOICE:
-            raise self.source.error(node, f"{name}: there are too many ways to choose so many positions of a word")
+            raise self.error(node, f"{name}: there are too many ways to choose so many positions of a word")
         return kernel
 
     def _guarded(self, node: ast.expr, make: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
         try:
             return make(*positional, **named)
         except (TypeError, ValueError, ArithmeticError) as error:
-            raise self.source.error(node, str(error).removeprefix("Kernel.")) from None
+            raise self.error(node, str(error).removeprefix("Kernel.")) from None
 
 
 def _total_power(kernel: Kernel) -> float:
