@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from mercer.formula.data import Rows, View, as_matrix
+from mercer.formula.data import Rows, Steps, as_matrix
 from mercer.formula.expression import Call, Diagonal, Expression, Stat, evaluate, nodes
 from mercer.formula.program import anonymous
 from mercer.formula.statistics import FURTHEST, AbsoluteDistance, Dot, SquaredDistance, VectorStatistic
@@ -104,7 +104,7 @@ class ByDistance:
             fine = bool(size.max() ** 2 < HUGE)
         if not fine:
             return None
-        single = Stat(SquaredDistance(View(), self.statistic.owner))
+        single = Stat(SquaredDistance(Steps(), self.statistic.owner))
         return Rough(single, A.astype(np.float32), B.astype(np.float32), margin)
 
     def _coordinates(self, X: Rows) -> Any:

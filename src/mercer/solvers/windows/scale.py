@@ -13,7 +13,7 @@ from mercer.arrays.budget import parse_memory, require
 from mercer.formula.data import Rows, length, pick
 from mercer.formula.expression import Stat, evaluate
 from mercer.formula.program import anonymous
-from mercer.formula.statistics import Scaled
+from mercer.formula.statistics import ScaledDistance
 from mercer.gram.choice import choose_backend
 from mercer.kernels import Kernel
 
@@ -57,7 +57,7 @@ class LeaveOneOut:
     def __init__(self, owner: object, kernel: Kernel, X: Rows, memory: Any, random_state: Any) -> None:
         n, name = length(X), type(owner).__name__
         statistic = only_statistic(anonymous(kernel.traced()))
-        if not isinstance(statistic, Scaled):
+        if not isinstance(statistic, ScaledDistance):
             raise ValueError(
                 f"{name}: a length scale can be searched for only if the window is a function of one distance, and "
                 f"{kernel!r} is not; give it its length scale"
