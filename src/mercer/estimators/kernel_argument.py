@@ -122,11 +122,11 @@ class MatrixArgument(KernelArgument):
         return self.value
 
 
-def kernel_argument(owner: Any, value: Any = None) -> KernelArgument:
-    """Return the kernel argument of an estimator, or another value in its place."""
+def kernel_argument(owner: Any, value: Any = None, matrix: type[MatrixArgument] = MatrixArgument) -> KernelArgument:
+    """Return the kernel argument of an estimator, or another value in its place; ``matrix`` serves "precomputed"."""
     value = owner.kernel if value is None else value
-    matrix = isinstance(value, str) and value == "precomputed"
-    return (MatrixArgument if matrix else KernelArgument)(owner, value)
+    is_matrix = isinstance(value, str) and value == "precomputed"
+    return (matrix if is_matrix else KernelArgument)(owner, value)
 
 
 def _scatter(coef: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:

@@ -133,11 +133,12 @@ def split_kept(cv: Any, n: int, kept: np.ndarray, targets: np.ndarray | None, cl
     return [(fit[fit >= 0], held[held >= 0]) for fit, held in found]
 
 
-def check_positive(owner: object, name: str, value: Any) -> float:
-    """Return a parameter that must be a positive number."""
+def check_positive(owner: object, name: str, value: Any, *, zero: bool = False) -> float:
+    """Return a parameter that must be a positive number, or 0 where that has a meaning."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 < float(value) < np.inf:
-        raise ValueError(f"{type(owner).__name__}: {name} must be a positive number, got {value!r}")
+    if not real or not (0 < float(value) < np.inf or (zero and value == 0)):
+        kind = "number that is not negative" if zero else "positive number"
+        raise ValueError(f"{type(owner).__name__}: {name} must be a {kind}, got {value!r}")
     return float(value)
 
 

@@ -126,7 +126,7 @@ ESTIMATORS: dict[Any, tuple[str, ...]] = {
     models.ParzenClassifier: ("classes_", "class_prior_", "_codes", "_members", "kernel_", "X_fit_"),
     models.ParzenRegressor: ("_single", "_targets", "_weights", "kernel_", "X_fit_"),
     models.ParzenDensity: ("weights_", "log_integral_", "normalized_", "kernel_", "X_fit_"),
-    models.KernelPCA: ("kernel_", "X_fit_", "eigenvalues_", "eigenvectors_", "_centers", "_coef", "_offset"),
+    models.KernelPCA: ("kernel_", "X_fit_", "eigenvalues_", "eigenvectors_", "expansion_"),
     PolynomialCountSketch: ("indexHash_", "bitHash_"),
 }
 MAPS: dict[Any, tuple[str, ...]] = {
