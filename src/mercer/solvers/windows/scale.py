@@ -17,7 +17,7 @@ from mercer.formula.statistics import Scaled
 from mercer.gram.operator import choose_backend
 from mercer.kernels import Kernel
 
-from ..neighbors.distance import only_statistic
+from ..neighbors.ranking import find_only_statistic
 from .sums import logarithm
 
 ENTRIES = 2**22  # pairs of points the criterion looks at: all up to 2,048 points, then all with some
@@ -56,7 +56,7 @@ class LeaveOneOut:
 
     def __init__(self, owner: object, kernel: Kernel, X: Rows, memory: Any, random_state: Any) -> None:
         n, name = length(X), type(owner).__name__
-        statistic = only_statistic(anonymous(kernel.traced()))
+        statistic = find_only_statistic(anonymous(kernel.traced()))
         if not isinstance(statistic, Scaled):
             raise ValueError(
                 f"{name}: a length scale can be searched for only if the window is a function of one distance, and "

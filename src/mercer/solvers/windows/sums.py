@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays.budget import parse_memory, require
+from mercer.arrays.place import Place
 from mercer.arrays.tensors import device_memory, host_array, is_tensor, on_device
 from mercer.formula.data import Rows, length, pick
 from mercer.formula.expression import Call, Const, Expression, Param, Stat
@@ -22,8 +23,8 @@ from mercer.gram.torch.points import in_double
 from mercer.gram.torch.stream import evaluated
 from mercer.kernels import Kernel
 
-from ..neighbors.distance import ByDistance, only_statistic
-from ..neighbors.search import nearest_by
+from ..neighbors.ranking import ByDistance, find_only_statistic
+from ..neighbors.search import find_nearest
 from .shapes import CompactWindow
 
 WEAK = 1e-295  # of the sum of weights: below, windows that are not numbers any more could matter
@@ -74,12 +75,12 @@ class WindowSum:
 
     def nearest(self, X: Rows) -> np.ndarray | None:
         """Return the nearest centre of each point by the distance the window depends on, None if it depends on none."""
-        statistic = only_statistic(self._formula)
+        statistic = find_only_statistic(self._formula)
         if not isinstance(statistic, SquaredDistance | AbsoluteDistance):
             return None
         order = ByDistance(statistic, self._formula, None)
-        found = nearest_by(order, self.kernel, X, self.centers, 1, memory=self.memory, device=self.device)
-        return found[1][:, 0]
+        place = Place.find(self.device, self.memory)
+        return find_nearest(self.kernel, X, self.centers, 1, place=place, order=order)[1][:, 0]
 
     def _sums(self, X: Rows, V: np.ndarray) -> np.ndarray:
         if self._proved:
