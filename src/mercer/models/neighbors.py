@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d
 
 from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.fitted import SOMETIMES
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.targets import check_targets
 from mercer.estimators.transaction import all_or_nothing, check_kept
@@ -20,6 +21,7 @@ from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.solvers.neighbors.votes import Neighbors, Weights
+from mercer.solvers.plan import Plan
 
 
 class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
@@ -28,6 +30,7 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
     kernel_: Kernel
     X_fit_: Rows
     n_samples_fit_: int
+    plan_: Annotated[Plan, SOMETIMES]
     _neighbors: Neighbors
 
     def __init__(
@@ -60,7 +63,13 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
             self._fit(X, y)
         return self
 
-    def _fit(self, X: Rows, y: Any) -> None:
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None) -> None:
+        """Fit to rows in partitions, all of which come here."""
+        from mercer.distributed.gathered import fit_gathered
+
+        fit_gathered(self, cluster, X, y)
+
+    def _fit(self, X: Rows, y: Any, sample_weight: None = None) -> None:
         argument = self._check_parameters()
         X = argument.check(X, reset=True)
         kernel = argument.resolve(X, assume_psd=True)
