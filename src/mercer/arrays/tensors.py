@@ -133,11 +133,3 @@ def check_finite(A: Any, owner: str) -> None:
         f"{owner} needs finite numbers, but row {row}, column {column} is {float(A[row, column])}. "
         "Impute or drop missing values first."
     )
-
-
-def as_double(X: Any) -> Any:
-    """Return a matrix of numbers in float64, so that kernel values with it are, and other collections as they are."""
-    if is_tensor(X):
-        return X.double()
-    is_matrix = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
-    return X.astype(np.float64, copy=False) if is_matrix else X

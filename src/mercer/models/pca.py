@@ -20,12 +20,12 @@ from mercer.estimators.kernel_argument import KernelArgument, MatrixArgument, ke
 from mercer.estimators.kernels import default_gaussian
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, evaluate_expansion
 from mercer.features.params import KernelParams
 from mercer.features.validate import takes_vectors
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
-from mercer.solvers.eigen import Components, EigenSolver, PrincipalComponents, evaluate_in_double
+from mercer.solvers.eigen import Components, EigenSolver, PrincipalComponents
 
 from .ridge import KernelRidge
 
@@ -255,7 +255,10 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         points = argument.new_points(X)
         if len(self.eigenvalues_) == 0:
             return np.empty((length(points), 0))
-        values = evaluate_in_double(self.expansion_, points, argument.place(points, self.expansion_.centers))
+        f, place = self.expansion_, argument.place(points, self.expansion_.centers)
+        values = evaluate_expansion(
+            f.kernel, points, f.centers, f.coef, f.intercept, place.memory, place.device, np.float64
+        )
         return _cast_like(values, X)
 
     def inverse_transform(self, X: Any) -> np.ndarray:

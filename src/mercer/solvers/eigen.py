@@ -20,7 +20,7 @@ from mercer.arrays import Array
 from mercer.arrays.budget import require
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
-from mercer.arrays.tensors import as_double, host_array
+from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.features import Nystroem
 from mercer.formula.data import Rows, length, pick
@@ -227,9 +227,3 @@ def find_largest(matrix: np.ndarray, count: int) -> Pairs:
 def fits(n: int, memory: int) -> bool:
     """Whether a matrix of n rows, centred and decomposed, fits into a memory budget."""
     return ENTRY * n * n <= memory
-
-
-def evaluate_in_double(f: Expansion, X: Rows, place: Place) -> Array:
-    """Return the values of an expansion with kernel values in float64, whatever the precision of the points."""
-    exact = Expansion(f.kernel, as_double(f.centers), f.coef, f.intercept)
-    return exact(X, memory=place.memory, device=place.device)

@@ -22,7 +22,7 @@ from mercer.formula.data import Rows, View, as_matrix
 from mercer.formula.expression import Call, Diagonal, Expression, Stat, evaluate, nodes
 from mercer.formula.program import UnsupportedError, anonymous
 from mercer.formula.statistics import FURTHEST, AbsoluteDistance, Dot, SquaredDistance, VectorStatistic
-from mercer.gram.torch.points import coordinates
+from mercer.gram.torch.points import read_coordinates
 from mercer.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, RationalQuadratic
 from mercer.kernels.algebra import Exp, Power, Product, Scaled, Sum
 from mercer.kernels.pullback import After, On
@@ -109,7 +109,7 @@ class ByDistance:
             statistic = self.statistic
             matrix = as_matrix(statistic.view.apply(X), statistic.owner, allow_sparse=statistic.takes_sparse)
             return statistic.transform(matrix.astype(np.float64, copy=False))
-        found = coordinates(self.statistic, X, place.device)
+        found = read_coordinates(self.statistic, X, place.device)
         if found is None:
             raise UnsupportedError("the coordinates are prepared on the host")
         return found

@@ -21,8 +21,8 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.program import UnsupportedError
 from mercer.gram.backend import Backend
-from mercer.gram.operator import choose_backend
-from mercer.gram.torch.expression import ExpressionTiles
+from mercer.gram.choice import choose_backend
+from mercer.gram.torch.backend import TorchBackend
 from mercer.kernels import Kernel
 
 from .ranking import HOST, Ranking, rank_points
@@ -122,14 +122,14 @@ def _search_host(
     backend = choose_backend(order.expression, X, Z, repr(kernel), "auto", np.float64)
     m, n = backend.shape
     exact, rough, single, margin = order.compare_exactly(X, Z, HOST), None, None, np.zeros(m)
-    if exact is not None and backend.name == "native" and m * n >= ROUGH and 6 * backend.held < memory:
+    if exact is not None and backend.cheap and m * n >= ROUGH and 6 * backend.held < memory:
         rough = order.rough(X, Z)
     if rough is not None:
         # Tiles in single precision take half the time; candidates within their error are compared exactly after that.
         single = choose_backend(rough.expression, rough.X, rough.Z, repr(kernel), "auto", np.float32)
         margin = 2 * rough.margin
     values, indices = np.empty((m, k)), np.empty((m, k), dtype=np.intp)
-    threads = default_threads() if backend.name == "native" else 1  # functions in Python would wait for each other
+    threads = default_threads() if backend.cheap else 1  # functions in Python would wait for each other
     left = memory - backend.held * (1 if exact is None else 2 if rough is None else 4) - values.nbytes - indices.nbytes
     queries, points = _size_tile(left // threads, backend.entry_bytes + 16, min(m, QUERIES), min(n, POINTS), k)
 
@@ -266,7 +266,7 @@ def _search_device(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the same from a device; raise UnsupportedError if the search has no form there."""
     torch = load_torch()
-    tiles = ExpressionTiles(order.expression, X, Z, repr(kernel), place.device)
+    tiles = TorchBackend(order.expression, X, Z, repr(kernel), place.device)
     exact = order.compare_exactly(X, Z, place)
     m, n = tiles.shape
     kept, entry, points = min(n, 2 * k + SPARE), tiles.entry_bytes + 24, min(n, DEVICE_POINTS)
@@ -291,7 +291,7 @@ def _entries(place: Place) -> int:
     return DEVICE_ENTRIES.get(place.kind, DEVICE_ENTRIES["cpu"])
 
 
-def _take_smallest(tiles: Any, rows: Array, points: int, kept: int, exclude: bool) -> tuple[Array, Array]:
+def _take_smallest(tiles: TorchBackend, rows: Array, points: int, kept: int, exclude: bool) -> tuple[Array, Array]:
     """Return values and indices of the smallest entries of some rows, going from tile to tile."""
     torch = load_torch()
     value, index = rows.new_empty((len(rows), 0), dtype=torch.float64), rows.new_empty((len(rows), 0))
@@ -306,7 +306,7 @@ def _take_smallest(tiles: Any, rows: Array, points: int, kept: int, exclude: boo
     return value, index
 
 
-def _settle(value: Array, index: Array, tiles: Any, rows: Array, k: int, exclude: bool, step: int) -> None:
+def _settle(value: Array, index: Array, tiles: TorchBackend, rows: Array, k: int, exclude: bool, step: int) -> None:
     """Look at whole rows again where more entries are as small as the k-th than were kept, in the order of indices."""
     torch = load_torch()
     kth = torch.kthvalue(value, k, dim=1).values

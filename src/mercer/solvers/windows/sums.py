@@ -11,15 +11,14 @@ from mercer.arrays import Array
 from mercer.arrays.budget import require
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
-from mercer.arrays.tensors import as_double, host_array
-from mercer.expansion import Expansion
+from mercer.arrays.tensors import host_array
+from mercer.expansion import evaluate_expansion
 from mercer.formula.data import Rows, length, pick
 from mercer.formula.expression import Call, Const, Expression, Param, Stat
-from mercer.formula.program import UnsupportedError, anonymous
+from mercer.formula.program import anonymous
 from mercer.formula.statistics import AbsoluteDistance, SquaredDistance
-from mercer.gram.backend import Backend
-from mercer.gram.operator import TILE_BYTES, choose_backend
-from mercer.gram.torch.expression import ExpressionTiles
+from mercer.gram.backend import TILE_BYTES
+from mercer.gram.choice import choose_backend
 from mercer.kernels import Kernel
 
 from ..neighbors.ranking import ByDistance, find_only_statistic
@@ -70,8 +69,8 @@ class WindowSum:
 
     def _sum(self, X: Rows, V: np.ndarray) -> np.ndarray:
         if self._proved:
-            function = Expansion(self.kernel, as_double(self.centers), V)  # in float64, whatever the points are in
-            return np.asarray(host_array(function(X, memory=self.place.memory, device=self.place.device)))
+            where = self.place.memory, self.place.device
+            return np.asarray(host_array(evaluate_expansion(self.kernel, X, self.centers, V, 0.0, *where, np.float64)))
         out = np.zeros((length(X), V.shape[1]))
         for rows, values in self._strips(self._formula, X):
             least = float(values.min())
@@ -93,24 +92,14 @@ class WindowSum:
 
     def _strips(self, expression: Expression, X: Rows) -> Iterator[tuple[slice, Array]]:
         """Yield rows of an expression between points and centres, as arrays of the place."""
-        backend = self._choose_backend(expression, X)
+        backend = choose_backend(expression, X, self.centers, repr(self.kernel), "auto", np.float64, self.place)
         m, n = backend.shape
-        row, budget = n * (backend.entry_bytes + 24), self.place.memory - getattr(backend, "held", 0)
+        row, budget = n * (backend.entry_bytes + 24), self.place.memory - backend.held
         require(row, budget, f"one row of {n} windows", "give more memory or fewer points")
         step = max(1, min(budget, TILE_BYTES) // row)
         for start in range(0, m, step):
             rows = slice(start, min(start + step, m))
-            yield rows, self.place.put(backend.tile(rows, slice(0, n)))
-
-    def _choose_backend(self, expression: Expression, X: Rows) -> Backend | ExpressionTiles:
-        """Return what gives tiles of an expression: the place, or the host if the place has no form of it."""
-        if not self.place.on_host:
-            try:
-                return ExpressionTiles(expression, X, self.centers, repr(self.kernel), self.place.device)
-            except UnsupportedError:
-                pass
-        points, centers = host_array(X), host_array(self.centers)
-        return choose_backend(expression, points, centers, repr(self.kernel), "auto", np.float64)
+            yield rows, backend.tile(rows, slice(0, n))
 
 
 def log_sum_exp(values: Array) -> Array:
