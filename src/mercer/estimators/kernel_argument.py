@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
 from mercer.features.validate import takes_sparse
-from mercer.formula.data import Rows, length
+from mercer.formula.data import Rows
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.custom import MatrixRows
 
@@ -88,7 +88,7 @@ class MatrixArgument(KernelArgument):
         """Return the values as numbers on the host; there are no points to compute with on a device."""
         X = host_array(X)
         shape = getattr(X, "shape", None) or np.shape(X)
-        n = None if reset else length(self.owner.X_fit_)
+        n = None if reset else getattr(self.owner, "n_features_in_", None)
         if n is not None and len(shape) == 2 and shape[1] != n:
             raise ValueError(
                 f"{type(self.owner).__name__}: with kernel='precomputed' new points are given as the kernel between "
