@@ -71,12 +71,14 @@ def check_alphas(owner: object, alphas: Any) -> np.ndarray:
     return values
 
 
-def check_labels(owner: object, y: Any, n: int) -> np.ndarray:
-    """Return n labels of classes, of any type."""
+def check_labels(owner: object, y: Any, n: int, *, several: bool = False) -> np.ndarray:
+    """Return n labels of classes, of any type; there may be several columns of them where that has a meaning."""
     name = type(owner).__name__
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    labels = column_or_1d(y, warn=True)
+    labels = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=owner) if several else y
+    if not several or (labels.ndim == 2 and labels.shape[1] == 1):
+        labels = column_or_1d(labels, warn=True)
     assert_all_finite(labels, input_name="y", estimator_name=name)
     check_classification_targets(labels)
     if len(labels) != n:

@@ -8,14 +8,13 @@ from typing import Annotated, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.fitted import SOMETIMES
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
-from mercer.estimators.targets import check_targets
+from mercer.estimators.targets import check_labels, check_targets
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length, pick
@@ -76,8 +75,11 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
         values = self._check_y(y, length(X))
         check_kept(kernel, X)
         kernel.diag(host_array(pick(X, [0])))  # so that objects the kernel cannot take are refused here
-        self._neighbors = Neighbors(kernel, X, values)
-        self.kernel_, self.X_fit_, self.n_samples_fit_ = kernel, X, length(X)
+        self._keep(Neighbors(kernel, X, values))
+
+    def _keep(self, neighbors: Neighbors) -> None:
+        self._neighbors = neighbors
+        self.kernel_, self.X_fit_, self.n_samples_fit_ = neighbors.kernel, neighbors.points, length(neighbors.points)
 
     @where_the_data_lives
     def kneighbors(
@@ -230,16 +232,8 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
         return self._neighbors.share_votes(found, self.weights, counts, type(self).__name__)
 
     def _check_y(self, y: Any, n: int) -> np.ndarray:
-        name = type(self).__name__
-        if y is None:
-            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-        labels = np.asarray(_check_y(y, multi_output=True))
-        check_classification_targets(labels)
-        if len(labels) != n:
-            raise ValueError(f"{name}: X has {n} points, so y must have {n} labels; got {len(labels)}")
-        self.outputs_2d_ = labels.ndim == 2 and labels.shape[1] > 1
-        if labels.ndim == 2 and not self.outputs_2d_:
-            labels = column_or_1d(labels, warn=True)
+        labels = check_labels(self, y, n, several=True)
+        self.outputs_2d_ = labels.ndim == 2
         found = [np.unique(column, return_inverse=True) for column in labels.reshape(n, -1).T]
         self.classes_ = [classes for classes, _ in found] if self.outputs_2d_ else found[0][0]
         return np.stack([codes for _, codes in found], axis=1)

@@ -40,11 +40,6 @@ class WeightedPoints(NamedTuple):
 class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
     """What the estimators with windows on weighted points share."""
 
-    kernel: Any
-    length_scale: Any
-    memory: float | str | None
-    device: Any
-    random_state: Any
     kernel_: Kernel
     length_scale_: Any
     X_fit_: Rows
@@ -53,6 +48,21 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
     n_loo_points_: Annotated[int, SOMETIMES]
     plan_: Annotated[Plan, SOMETIMES]
     _windows: Windows
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        length_scale: Any = None,
+        memory: float | str | None = None,
+        random_state: Any = None,
+        device: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.length_scale = length_scale
+        self.memory = memory
+        self.random_state = random_state
+        self.device = device
 
     def _check_points(self, X: Rows, sample_weight: Any) -> WeightedPoints:
         kernel, search = resolve_window(self, self.kernel, self.length_scale)
@@ -163,12 +173,8 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         random_state: Any = None,
         device: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.length_scale = length_scale
+        super().__init__(kernel, length_scale=length_scale, memory=memory, random_state=random_state, device=device)
         self.priors = priors
-        self.memory = memory
-        self.random_state = random_state
-        self.device = device
 
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
@@ -306,21 +312,6 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
     """
 
     _windows: MeanWindows
-
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        length_scale: Any = None,
-        memory: float | str | None = None,
-        random_state: Any = None,
-        device: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.length_scale = length_scale
-        self.memory = memory
-        self.random_state = random_state
-        self.device = device
 
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:

@@ -85,21 +85,6 @@ class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
     weights_: np.ndarray
     _windows: DensityWindows
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        length_scale: Any = None,
-        memory: float | str | None = None,
-        random_state: Any = None,
-        device: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.length_scale = length_scale
-        self.memory = memory
-        self.random_state = random_state
-        self.device = device
-
     @where_the_data_lives
     def fit(self, X: Rows, y: object = None, sample_weight: Any = None) -> Self:
         """Keep the points, and find the length scale; a fit that fails or is interrupted changes nothing.
