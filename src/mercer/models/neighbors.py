@@ -10,14 +10,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, Regre
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.fitted import SOMETIMES
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.targets import check_labels, check_targets
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.features.params import KernelParams
-from mercer.formula.data import Rows, length, pick
+from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
 from mercer.solvers.neighbors.votes import Neighbors, Weights
 from mercer.solvers.plan import Plan
@@ -74,7 +73,6 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
         kernel = argument.resolve(X, assume_psd=True)
         values = self._check_y(y, length(X))
         check_kept(kernel, X)
-        kernel.diag(host_array(pick(X, [0])))  # so that objects the kernel cannot take are refused here
         self._keep(Neighbors(kernel, X, values))
 
     def _keep(self, neighbors: Neighbors) -> None:

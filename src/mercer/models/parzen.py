@@ -11,7 +11,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
-from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.fitted import SOMETIMES
 from mercer.estimators.kernel_argument import kernel_argument
@@ -71,8 +70,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
         weights = check_weights(self, sample_weight, n)
         weights = np.ones(n) if weights is None else weights
         kept = np.flatnonzero(weights)
-        check_kept(kernel, X)
-        kernel.diag(host_array(pick(X, kept[:1])))  # so that objects the window cannot take are refused before all else
+        check_kept(kernel, X, int(kept[0]))
         return WeightedPoints(kernel, search, X if len(kept) == n else pick(X, kept), weights[kept], kept, n)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:

@@ -48,28 +48,11 @@ def find_nearest(
     exclude: bool = False,
     order: Ranking | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return distances and indices of the k points of Z nearest to each point of X in feature space.
+    """Return distances √(k(x, x) + k(z, z) − 2k(x, z)) and indices of the k points of Z nearest to each point of X.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel; the distance is √(k(x, x) + k(z, z) − 2k(x, z)).
-    X : collection of m objects
-        The queries.
-    Z : collection of n objects
-        The points, of which k ≤ n are found.
-    k : int
-        How many.
-    place : Place, optional
-        Where to search, if that has a way to; the host if not given.
-    exclude : bool
-        Whether X is Z and no point counts as its own neighbour.
-    order : Ranking, optional
-        What to rank by; the distance of features if not given.
-
-    Returns
-    -------
-    distances, indices : arrays of shape (m, k), nearest first; points at equal distance in the order of their indices
+    Both have shape (m, k), nearest first, and points at equal distance in the order of their indices.  With ``exclude``
+    X is Z, and no point counts as its own neighbour.  ``order`` ranks by something else than the distance of features.
+    The place is the host if none is given, or if the one given has no way to search.
 
     Examples
     --------
@@ -253,7 +236,7 @@ def _raise_limit(value: np.ndarray, margin: np.ndarray) -> np.ndarray:
     return np.asarray(value + SLACK * np.abs(value) + margin)
 
 
-def _round_up(limit: np.ndarray, kind: Any) -> np.ndarray:
+def _round_up(limit: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
     """Return limits in the precision of a tile, so that comparisons need no other."""
     return limit if kind == np.float64 else np.nextafter(limit.astype(kind), kind.type(np.inf))
 

@@ -20,21 +20,11 @@ Weights = Literal["uniform", "distance"] | Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Points, what belongs to each of them, and the search among them.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Whose space distances are of.
-    points : collection of n objects
-        The points.
-    values : array of shape (n,) or (n, outputs)
-        Their targets, or their classes as positions among the labels of each output.
-    """
+    """Points, what belongs to each of them, and the search among them."""
 
     kernel: Kernel
     points: Rows
-    values: np.ndarray
+    values: np.ndarray  # targets (n,) or (n, outputs), or classes (n, outputs) as positions among the labels of each
 
     def find(self, X: Rows | None, k: int, place: Place) -> Found:
         """Return distances and indices of the nearest points; those of the points themselves, others only, if None."""

@@ -142,7 +142,9 @@ class Windows:
         """Return the values at points, and what to say of those that no window reaches, if there are any."""
         raise NotImplementedError
 
-    def _fill(self, sums: WindowSum, X: Rows, empty: np.ndarray, of_points: np.ndarray, mean: Any, word: str) -> Any:
+    def _fill(
+        self, sums: WindowSum, X: Rows, empty: np.ndarray, of_points: np.ndarray, mean: np.ndarray, word: str
+    ) -> tuple[np.ndarray, str]:
         """Return what points outside of all windows get, that of the nearest training point or a mean; and say so."""
         places = sums.find_nearest(pick(X, np.flatnonzero(empty)))
         answer = f"the {word} of " + ("all points" if places is None else "the nearest training point")
