@@ -232,7 +232,7 @@ def test_a_file_keeps_every_parameter_and_attribute(name, roundtrip, same):
     again = roundtrip(model)
     assert list(again.get_params(deep=False)) == list(model.get_params(deep=False))
     missing = sorted(set(vars(model)) - set(vars(again)))
-    assert missing == [], f"add {missing} to FITTED in mercer/persist/_registry.py"
+    assert missing == [], f"annotate {missing} on the class"
     different = {key for key, value in vars(model).items() if not same(vars(again)[key], value)}
     assert different <= {"_problem", "ridge_", "regressor_", "inverse_"}  # whose budget is that of now
 

@@ -41,8 +41,12 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
 
     _search: ClassVar[type[TableSearch]]
     models: ClassVar[tuple[str, ...]]
+    model_: Any
     encoder_: TableEncoder
+    extra_: dict[str, Any]
+    kernel_: Kernel
     report_: Report
+    _errors: np.ndarray
 
     def __init__(
         self,

@@ -54,6 +54,8 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
     (array([0, 0]), (2, 3))
     """
 
+    classes_: np.ndarray
+
     _search = ClassificationSearch
     models = ClassificationSearch.models
 

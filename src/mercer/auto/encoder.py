@@ -60,6 +60,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ['3 categories, one of them for 1 missing', 'ignored: always the same value']
     """
 
+    columns_: list[Column]
+    steps_: list[Any]
+    container_: str
+
     def __init__(
         self, categories: Literal["overlap", "indicators"] = "overlap", output: Literal["auto", "frame"] = "auto"
     ) -> None:

@@ -101,6 +101,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 class KernelMap(KernelParams, FeatureMap):
     """A map made from a kernel, of whatever objects the kernel takes."""
 
+    kernel_: Kernel
+
     kernel: Kernel | None
     _default: ClassVar[Kernel] = Gaussian()
 

@@ -78,6 +78,8 @@ class ExplicitMap(KernelMap):
            [0., 1., 4.]])
     """
 
+    features_: Node
+
     _node = "features_"
     _default = Linear()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,6 +15,7 @@ from mercer.linalg.cholesky import pick_independent
 from mercer.linalg.pivoting import PivotedCholesky
 
 from .base import KernelMap, Seed, check_count
+from .params import SOMETIMES
 
 
 class Nystroem(KernelMap):
@@ -62,6 +63,11 @@ class Nystroem(KernelMap):
     >>> bool(np.abs(features @ features.T - Gaussian()(X)).max() < 1e-4)
     True
     """
+
+    centers_: Rows
+    component_indices_: np.ndarray
+    cholesky_: np.ndarray
+    residual_trace_: Annotated[float, SOMETIMES]
 
     def __init__(
         self,

@@ -6,6 +6,10 @@ from typing import Any, Self
 
 from mercer.kernels import Kernel
 
+# What a fit leaves on an estimator is annotated on its class, so that readers, type checkers and model files know it:
+# as it is, ``expansion_: Expansion``, or as ``loo_errors_: Annotated[np.ndarray, SOMETIMES]`` if only some fits set it.
+SOMETIMES = "set by some fits only"
+
 
 class KernelParams:
     """A mixin, placed before ``BaseEstimator``, that rebuilds a kernel when one of its parameters is set.

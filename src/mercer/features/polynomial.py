@@ -143,6 +143,8 @@ class Polynomial(FeatureMap):
     array([[1.   , 1.414, 2.828, 1.   , 2.828, 4.   ]])
     """
 
+    monomials_: Monomials
+
     _takes_sparse = True
     _node = "monomials_"
 

@@ -59,6 +59,8 @@ class RandomFourier(KernelMap):
     True
     """
 
+    frequencies_: np.ndarray
+
     _takes_sparse = True
 
     def __init__(

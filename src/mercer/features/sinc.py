@@ -119,6 +119,10 @@ class Sinc(FeatureMap):
     array([6.2832, 4.    , 0.    ])
     """
 
+    n_nodes_: int
+    reach_: float
+    waves_: Waves
+
     _node = "waves_"
 
     def __init__(self, n_nodes: int | None = None) -> None:

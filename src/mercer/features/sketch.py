@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mercer.formula.parameters import check_integer, check_positive
@@ -41,6 +43,8 @@ class TensorSketch(FeatureMap):
            [1., 8., 1.],
            [1., 1., 8.]])
     """
+
+    sketch_: Any  # PolynomialCountSketch, which is loaded late
 
     _takes_sparse = True
 

@@ -86,6 +86,8 @@ class Trigonometric(FeatureMap):
     array([[ 1., -0.,  0., -1.]])
     """
 
+    waves_: Waves
+
     _node = "waves_"
 
     def __init__(self, frequency: float = 1.0) -> None:
@@ -121,6 +123,8 @@ class Fourier(FeatureMap):
     >>> phi.transform([[0.5]]).round(4)
     array([[ 1.,  0., -1.,  0.,  1.,  0.]])
     """
+
+    waves_: Waves
 
     _node = "waves_"
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _arrays, _plain, _registry, _tables
 from ._encode import is_end
+from ._entries import Entry
 from .errors import ModelFileError
 
 MOST_DEPTH = 40  # of descriptions inside descriptions
@@ -33,12 +34,20 @@ class Decoder:
         Descriptions that others refer to.
     functions : mapping
         What the caller has given for the functions that the file only names.
+    own : mapping
+        Classes that are not mercer's and were given, by the names that files have for them.
     """
 
-    def __init__(self, tensors: Mapping[str, np.ndarray], shared: Any, functions: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        tensors: Mapping[str, np.ndarray],
+        shared: Any,
+        functions: Mapping[str, Any],
+        own: Mapping[str, Entry] | None = None,
+    ) -> None:
         if not isinstance(shared, list):
             raise ModelFileError("its list of shared values is no list")
-        self.tensors, self.functions = tensors, functions
+        self.tensors, self.functions, self._own = tensors, functions, own or {}
         self._made: list[tuple[Any, int]] = []  # shared values, and how many parts each has
         self._depth = self._parts = 0
         self._ways: dict[frozenset[str], Callable[[dict[str, Any]], Any]] = {
@@ -168,8 +177,8 @@ class Decoder:
     # -- objects ----------------------------------------------------------------------------------------------------
 
     def _registered(self, node: dict[str, Any]) -> Any:
-        entry = _registry.by_name(_text(node["type"]))
-        if entry is None or {"type", *entry.sections} != set(node):
+        entry = _registry.find_name(_text(node["type"]), self._own)
+        if {"type", *entry.sections} != set(node):
             raise ModelFileError(f"it holds an object of the type {_short(node['type'])}, which this version lacks")
         sections = {}
         for name in entry.sections:

@@ -112,7 +112,7 @@ class Encoder:
 
     def _compound(self, value: Any, place: str) -> Steps:
         kind = type(value)
-        entry, library = _registry.by_type(kind), _tables.package_of(value)
+        entry, library = _registry.find_type(kind), _tables.package_of(value)
         node: Node
         if entry is not None:
             node = {"type": entry.name}

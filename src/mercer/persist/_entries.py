@@ -6,10 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
+import numpy as np
+
+from mercer.kernels import Kernel
+
+from ._hints import Kinds, find_kinds, is_needed, read_hints
 from .errors import ModelFileError
 
-Kinds = tuple[type, ...]  # what a value may be
 Values = dict[str, Any]
+# What scikit-learn itself leaves on estimators.
+ALWAYS: dict[str, Kinds] = {
+    "n_features_in_": (int, np.integer), "feature_names_in_": (np.ndarray,), "_n_features_out": (int, np.integer),
+    "_sklearn_output_config": (dict,),
+}  # fmt: skip
 
 
 class Entry(Protocol):
@@ -124,12 +133,18 @@ class Fitted:
         return made
 
 
-def from_dataclass(cls: Any, /, **kinds: Kinds) -> Record:
-    """Return the entry of a dataclass, with what some of its fields may be."""
-    known = {each.name: kinds.pop(each.name, (object,)) for each in fields(cls) if each.init}
-    if kinds:
-        raise TypeError(f"{cls.__name__} has no fields {sorted(kinds)}")
-    return Record(cls.__name__, cls, known)
+def from_dataclass(cls: Any, name: str | None = None) -> Record:
+    """Return the entry of a dataclass: its fields, with what their annotations allow; kernels check theirs alone."""
+    hints = {} if issubclass(cls, Kernel) else read_hints(cls)
+    kinds = {each.name: find_kinds(hints.get(each.name, Any)) for each in fields(cls) if each.init}
+    return Record(name or cls.__name__, cls, kinds)
+
+
+def from_estimator(name: str, cls: Any) -> Fitted:
+    """Return the entry of an estimator: what its class annotates beside its parameters is what a fit leaves."""
+    hints = read_hints(cls, cls._get_param_names())
+    needed = tuple(attribute for attribute, hint in hints.items() if is_needed(hint))
+    return Fitted(name, cls, {attribute: find_kinds(hint) for attribute, hint in hints.items()} | ALWAYS, needed)
 
 
 def check_kinds(owner: str, values: Values, kinds: Mapping[str, Kinds]) -> None:

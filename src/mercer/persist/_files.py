@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,12 @@ def save(model: Any, path: str | os.PathLike[str], overwrite: bool = False) -> N
         _container.write(stream, document, tensors)
 
 
-def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None) -> Any:
+def load(
+    path: str | os.PathLike[str],
+    functions: Mapping[str, Any] | None = None,
+    kernels: Iterable[type] = (),
+    estimators: Iterable[type] = (),
+) -> Any:
     """Read a model from a file that :func:`save` has written, without running any code from it.
 
     Parameters
@@ -83,6 +88,8 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
     functions : dict, optional
         The functions, or objects that transform, which the model needs and the file only names.
         ``read_header(path)["functions"]`` lists the names.
+    kernels, estimators : iterables of classes
+        Those of your own that the model is made of.  A file only names them, so that it cannot run code.
 
     Returns
     -------
@@ -113,8 +120,9 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
         document = _checked(header.document)
         given = _given(path, document["functions"], functions)
         tensors = _container.read_tensors(stream, header)
-        model = Decoder(tensors, document["shared"], given).value(document["state"])
-        entry = _registry.by_type(type(model))
+        own = {entry.name: entry for entry in map(_registry.make_own_entry, (*kernels, *estimators))}
+        model = Decoder(tensors, document["shared"], given, own).value(document["state"])
+        entry = _registry.find_type(type(model))
         if entry is None or entry.name != document["estimator"]:
             raise ModelFileError(f"it says that it holds a {document['estimator']}, but it does not")
         return model
@@ -165,7 +173,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def describe(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the document and the tensors of a model."""
-    entry = _registry.by_type(type(model))
+    entry = _registry.find_type(type(model))
     if entry is None or not (isinstance(model, Kernel | Expansion) or "fitted" in entry.sections):
         raise TypeError(
             f"save takes a fitted estimator of mercer's, a kernel or an Expansion, got {short(model)} of type "

@@ -1,0 +1,76 @@
+"""What annotations say: of which types a value may be, and which of mercer's own classes are mentioned in them."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from mercer.features.params import SOMETIMES
+
+Kinds = tuple[type, ...]  # what a value may be
+ANY: Kinds = (object,)
+NUMBERS: dict[Any, Kinds] = {
+    bool: (bool, np.bool_),
+    int: (int, np.integer),
+    float: (int, float, np.number),
+    None: (type(None),),
+}
+
+
+def read_hints(cls: type, leave_out: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the annotations of what objects of a class hold, by name, without some names.
+
+    Examples
+    --------
+    >>> class Line:
+    ...     slope_: float
+    ...     degree: int
+    >>> read_hints(Line, leave_out=["degree"])
+    {'slope_': <class 'float'>}
+    """
+    hints = get_type_hints(cls, include_extras=True)
+    left_out = set(leave_out)
+    return {
+        name: hint
+        for name, hint in hints.items()
+        if name not in left_out and hint is not ClassVar and get_origin(hint) is not ClassVar
+    }
+
+
+def is_needed(hint: Any) -> bool:
+    """Whether every fit sets an attribute of this annotation."""
+    return not (get_origin(hint) is Annotated and SOMETIMES in get_args(hint))
+
+
+def find_kinds(hint: Any) -> Kinds:
+    """Return the types that an annotation allows, without what is inside of containers.
+
+    Examples
+    --------
+    >>> find_kinds(list[int] | None)
+    (<class 'list'>, <class 'NoneType'>)
+    """
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return find_kinds(get_args(hint)[0])
+    if origin in (Union, types.UnionType):
+        return tuple(kind for part in get_args(hint) for kind in find_kinds(part))
+    if hint is Any:  # a class since Python 3.11
+        return ANY
+    found = NUMBERS.get(hint)
+    if found is not None:
+        return found
+    kind = origin if origin is not None else hint
+    plain = isinstance(kind, type) and not getattr(kind, "_is_protocol", False)
+    return (kind,) if plain else ANY  # literals, protocols, type variables
+
+
+def find_classes(hint: Any) -> Iterator[type]:
+    """Yield the classes that occur anywhere in an annotation."""
+    if isinstance(hint, type):
+        yield hint
+    for part in get_args(hint):
+        yield from find_classes(part)
