@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mercer.arrays.place import Place
 from mercer.kernels import Gaussian
 from mercer.solvers.machines.problems import c_svc, epsilon_svr, nu_svc
 from mercer.solvers.machines.smo import SMO
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(DEVICE.type == "cpu" and not INTERPRETED, reason
 
 from mercer.solvers.machines.device import rows as _smo_rows  # noqa: E402
 from mercer.solvers.machines.device.inner import WorkingSets, native_sets, triton_sets  # noqa: E402
-from mercer.solvers.machines.device.smo import DeviceSMO  # noqa: E402
+from mercer.solvers.machines.device.smo import solve_on_device  # noqa: E402
 
 SIZE = 16
 
@@ -129,7 +130,7 @@ def test_machines_are_solved_from_beginning_to_end():
         (everything, nu_svc(signs, np.ones(24), 0.5)),
     ]
     solver = SMO(tol=1e-2)
-    ours = DeviceSMO(solver, DEVICE, size=SIZE).solve_many(Gaussian(1.0), X, parts)
+    ours = solve_on_device(solver, Place.find(DEVICE, None), Gaussian(1.0), X, parts, size=SIZE)
     for found, part in zip(ours, parts, strict=True):
         (host,) = solver.solve_many(Gaussian(1.0), X, [part])
         assert found.violation <= 1e-2

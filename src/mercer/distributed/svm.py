@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
+from mercer.arrays.place import Place
 from mercer.estimators.machines.base import DualityGap, SupportVectorMachine
 from mercer.estimators.machines.classifier import SupportVectorClassifier
 from mercer.estimators.machines.kernel import gamma_of, is_function, training_kernel
@@ -123,9 +124,7 @@ def _solved(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device
     place, memory = place_here(None if sparse.issparse(rows) else device, worker_memory())
     limited, parts = replace(solver, memory=memory), [(np.arange(length(rows)), problem)]
     if place is not None:
-        from mercer.solvers.machines.device.smo import DeviceSMO
-
-        return DeviceSMO(limited, place, memory).solve_many(kernel, rows, parts)[0]
+        return limited.solve_at(Place(place, memory), kernel, rows, parts)[0]
     return limited.solve_many(kernel, rows, parts)[0] if several else limited.solve(kernel, rows, problem)
 
 

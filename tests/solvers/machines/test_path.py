@@ -110,8 +110,8 @@ def test_permuting_lanes_changes_nothing():
 def test_a_large_penalty_takes_values_in_float64_where_float32_cannot_reach_the_tolerance(monkeypatch):
     X, y = data()
     asked = []
-    original = module.Matrix.dense
-    monkeypatch.setattr(module.Matrix, "dense", lambda self, dtype: asked.append(dtype) or original(self, dtype))
+    original = module.MachineMatrix.dense
+    monkeypatch.setattr(module.MachineMatrix, "dense", lambda self, dtype: asked.append(dtype) or original(self, dtype))
     lane = lane_of("svc", X, y, np.arange(60))
     ((cells,),) = solve_paths(SMO(tol=1e-5), [Gaussian()], X, [lane], [0.1, 1e4])
     assert {np.float32, np.float64} <= set(asked)

@@ -125,9 +125,9 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         memory = None if self.memory is None else parse_memory(self.memory)
         solver = SMO(self.tol, self.max_iter, self.max_time, memory, bool(self.shrinking))
         if device is not None:
-            from mercer.solvers.machines.device.smo import DeviceSMO
+            from mercer.arrays.place import Place
 
-            return DeviceSMO(solver, device, memory).solve_many(training.solved, training.points, parts, progress)
+            return solver.solve_at(Place.find(device, memory), training.solved, training.points, parts, progress)
         if len(parts) > 1:
             return solver.solve_many(training.solved, training.points, parts, progress=progress)
         ((indices, problem),) = parts

@@ -103,6 +103,12 @@ class DualProblem:
         away = np.abs(halves - _middle(halves))
         return _middle(away[away > 0]) or largest * _middle(reach[reach > 0])
 
+    def part(self, index: np.ndarray, start: np.ndarray) -> DualProblem:
+        """Return the problem of some variables in their order, from a start of theirs."""
+        second = None if self.second is None else int(np.count_nonzero(index < self.second))
+        box = self.target[index], self.lower[index], self.upper[index]
+        return DualProblem(*box, start, self.epsilon, second)
+
     def scaled(self, slope: float, coefficient: float) -> DualProblem:
         """Return the same problem with targets and ε in one unit and coefficients in another."""
         with np.errstate(over="ignore"):

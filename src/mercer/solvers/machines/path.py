@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -25,8 +24,8 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel
 
 from .dual import DualProblem, DualSolution
-from .matrix import Matrix
-from .rounds import Progress
+from .matrix import MachineMatrix
+from .rounds import Progress, Run
 from .rows import DenseRows, RowSource
 from .smo import SMO
 
@@ -137,7 +136,7 @@ def solve_paths(
     with ThreadPoolExecutor(default_threads()) as pool:
         try:
             for kernel in kernels:
-                matrix = Matrix(kernel, X, memory)
+                matrix = MachineMatrix(kernel, X, memory)
                 sites = [(_Whole if MOSTLY * n <= len(lane.index) else _Corner)(matrix, n, lane) for lane in lanes]
                 waiting.append([pool.submit(_follow, site, penalties, limited, watch) for site in sites])
                 del matrix, sites  # they go when their machines are solved
@@ -150,17 +149,6 @@ def solve_paths(
             pool.shutdown(cancel_futures=True)
 
 
-class _Site(Protocol):
-    """Where the problems of a lane are solved."""
-
-    problem: DualProblem  # at C = 1
-
-    def solve(
-        self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
-    ) -> tuple[DualSolution, np.ndarray]:
-        """Return the solution, from a start with its Kβ if that is known, and f at the points held out."""
-
-
 def _follow(site: _Site, penalties: Sequence[float], limited: Callable[[], SMO], watch: Progress) -> list[Cell]:
     """Solve a lane at every penalty, each from the solution of the last."""
     cells: list[Cell] = []
@@ -169,7 +157,7 @@ def _follow(site: _Site, penalties: Sequence[float], limited: Callable[[], SMO],
         begin = time.perf_counter()
         problem, values = replace(site.problem, lower=C * site.problem.lower, upper=C * site.problem.upper), None
         if before is not None:
-            problem, values = _carried(*before, problem, C)
+            problem, values = _carry_over(*before, problem, C)
         found, f = site.solve(limited(), problem, values, watch)
         before = found, C
         evidence = found.dual, found.duality_gap, found.n_iter, found.converged
@@ -177,7 +165,7 @@ def _follow(site: _Site, penalties: Sequence[float], limited: Callable[[], SMO],
     return cells
 
 
-def _carried(found: DualSolution, last: float, problem: DualProblem, C: float) -> tuple[DualProblem, np.ndarray]:
+def _carry_over(found: DualSolution, last: float, problem: DualProblem, C: float) -> tuple[DualProblem, np.ndarray]:
     """Return the problem with the start that a solution at a smaller penalty gives it, and Kβ there.
 
     If most coefficients are at their bounds they are likely to stay there, and all are multiplied as the bounds are;
@@ -192,32 +180,50 @@ def _carried(found: DualSolution, last: float, problem: DualProblem, C: float) -
     return replace(problem, start=start), C / last * found.values
 
 
-class _Whole:
-    """A lane on the whole matrix: points that take no part have an empty box."""
+class _Site:
+    """Where the problems of a lane are solved, on a kernel matrix that other lanes share."""
 
-    def __init__(self, matrix: Matrix, n: int, lane: Lane) -> None:
-        self._matrix, self._held, p = matrix, lane.held, lane.problem
-        target, lower, upper, start = np.zeros((4, n))
+    problem: DualProblem  # at C = 1
+
+    def __init__(self, matrix: MachineMatrix, n: int, lane: Lane) -> None:
+        self._matrix, self._n, self._lane, self.problem = matrix, n, lane, lane.problem
+
+    def solve(
+        self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
+    ) -> tuple[DualSolution, np.ndarray]:
+        """Return the solution, from a start with its Kβ if that is known, and f at the points held out."""
+        found = Run(solver, self._rows, self._matrix.largest, problem, watch, values, LEAST, SAFETY).solution()
+        return found, self._evaluate(found)[self._lane.held]
+
+    def _rows(self, dtype: type) -> RowSource:
+        raise NotImplementedError
+
+    def _evaluate(self, found: DualSolution) -> np.ndarray:
+        """Return f at all points."""
+        raise NotImplementedError
+
+
+class _Whole(_Site):
+    """A lane on the whole matrix: points that take no part have an empty box, and Kβ has the values at all points."""
+
+    def __init__(self, matrix: MachineMatrix, n: int, lane: Lane) -> None:
+        super().__init__(matrix, n, lane)
+        p, (target, lower, upper, start) = lane.problem, np.zeros((4, n))
         target[lane.index], lower[lane.index], upper[lane.index] = p.target, p.lower, p.upper
         self.problem = DualProblem(target, lower, upper, start, p.epsilon)
 
     def _rows(self, dtype: type) -> RowSource:
         return DenseRows(self._matrix.dense(dtype), 1)
 
-    def solve(
-        self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
-    ) -> tuple[DualSolution, np.ndarray]:
-        """Solve; Kβ has the values at all points."""
-        largest = self._matrix.largest
-        found = solver.solve_on(self._rows, largest, problem, watch, values=values, least=LEAST, safety=SAFETY)
-        return found, found.values[self._held]
+    def _evaluate(self, found: DualSolution) -> np.ndarray:
+        return found.values
 
 
-class _Corner:
-    """A lane on a corner of the matrix."""
+class _Corner(_Site):
+    """A lane on a corner of the matrix; the rows of support vectors are weighed in the whole one."""
 
-    def __init__(self, matrix: Matrix, n: int, lane: Lane) -> None:
-        self._matrix, self._n, self._lane, self.problem = matrix, n, lane, lane.problem
+    def __init__(self, matrix: MachineMatrix, n: int, lane: Lane) -> None:
+        super().__init__(matrix, n, lane)
         self._corners: dict[type, RowSource] = {}
 
     def _rows(self, dtype: type) -> RowSource:
@@ -226,20 +232,15 @@ class _Corner:
             self._corners[dtype] = DenseRows(self._matrix.dense(dtype)[np.ix_(index, index)], 1)
         return self._corners[dtype]
 
-    def solve(
-        self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
-    ) -> tuple[DualSolution, np.ndarray]:
-        """Solve, and weigh the rows of support vectors in the whole matrix."""
-        largest, index = self._matrix.largest, self._lane.index
-        found = solver.solve_on(self._rows, largest, problem, watch, values=values, least=LEAST, safety=SAFETY)
+    def _evaluate(self, found: DualSolution) -> np.ndarray:
         support, f = np.flatnonzero(found.beta), np.zeros(self._n)
         if len(support):
-            DenseRows(self._matrix.finest, 1).add(index[support], found.beta[support], f)
-        return found, f[self._lane.held]
+            DenseRows(self._matrix.finest, 1).add(self._lane.index[support], found.beta[support], f)
+        return f
 
 
-class _Apart:
-    """A lane by itself, where the matrix has no room."""
+class _Apart(_Site):
+    """A lane by itself, with all threads, where the matrix has no room."""
 
     def __init__(self, kernel: Kernel, X: Rows, lane: Lane) -> None:
         self._kernel, self._points, self._held = kernel, pick(X, lane.index), pick(X, lane.held)
@@ -248,7 +249,7 @@ class _Apart:
     def solve(
         self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
     ) -> tuple[DualSolution, np.ndarray]:
-        """Solve with all threads, and multiply by the kernel between points held out and support vectors."""
+        """Solve, and multiply by the kernel between points held out and support vectors."""
         found = solver.solve(self._kernel, self._points, problem, watch)
         support = np.flatnonzero(found.beta)
         if len(support) == 0:
