@@ -12,7 +12,7 @@ from mercer.arrays.tensors import DeviceError
 from mercer.kernels import Chi2, Custom, Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.kernels.strings.windows import Spectrum
 from mercer.models import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from mercer.solvers.machines.problems import c_svc, epsilon_svr, nu_svc, nu_svr, one_class
+from mercer.solvers.machines.problems import PricedMargin, PricedTube, SharedMargin, SharedRegion, SharedTube
 from mercer.solvers.machines.rounds import Course
 from mercer.solvers.machines.smo import SMO
 
@@ -43,12 +43,12 @@ def problems(X):
     sorted_ones = np.argsort(-signs, kind="stable")
     few = np.flatnonzero(np.arange(n) % 3 > 0)
     return {
-        "c_svc": (everything, c_svc(signs, 10 * ones)),
-        "part": (few, c_svc(signs[few], 3 * ones[few])),
-        "epsilon_svr": (everything, epsilon_svr(X[:, 0] ** 2, 5 * ones, 0.1)),
-        "nu_svc": (sorted_ones, nu_svc(signs[sorted_ones], ones, 0.3)),
-        "nu_svr": (everything, nu_svr(X[:, 1] ** 2, ones, 0.4)),
-        "one_class": (everything, one_class(ones, 0.3)),
+        "c_svc": (everything, PricedMargin(10.0).problem(signs, ones)),
+        "part": (few, PricedMargin(3.0).problem(signs[few], ones[few])),
+        "epsilon_svr": (everything, PricedTube(5.0, 0.1).problem(X[:, 0] ** 2, ones)),
+        "nu_svc": (sorted_ones, SharedMargin(0.3).problem(signs[sorted_ones], ones)),
+        "nu_svr": (everything, SharedTube(1.0, 0.4).problem(X[:, 1] ** 2, ones)),
+        "one_class": (everything, SharedRegion(0.3).problem(ones, ones)),
     }
 
 
@@ -71,7 +71,7 @@ def test_problems_that_are_equal_up_to_scale_take_the_same_steps(data, name):
 def test_hulls_that_meet_are_never_certified(data):
     X = data[0]
     signs = np.repeat([1.0, -1.0], len(X) // 2)
-    problem = nu_svc(signs, np.ones(len(X)), 0.5)
+    problem = SharedMargin(0.5).problem(signs, np.ones(len(X)))
     (found,) = solve_on_device(SMO(), HERE, Linear(), X, [(np.arange(len(X)), problem)])
     assert not found.converged
     assert found.n_iter < 10_000
@@ -123,7 +123,7 @@ def test_too_little_memory_is_refused_with_the_number(data):
 
 def test_kernel_values_become_float64_where_float32_is_too_coarse(data):
     X, signs = data[0], np.where(data[0][:, 0] > 0, 1.0, -1.0)
-    part = np.arange(len(X)), c_svc(signs, np.full(len(X), 1e4))
+    part = np.arange(len(X)), PricedMargin(1e4).problem(signs, np.ones(len(X)))
     (ours,) = solve_on_device(SMO(tol=1e-3), HERE, KERNEL, X.astype(np.float32), [part])
     (host,) = SMO(tol=1e-3).solve_many(KERNEL, X.astype(np.float32), [part])
     assert ours.violation <= 1e-3

@@ -6,17 +6,12 @@ from functools import singledispatch
 from typing import Any
 
 from mercer.models import (
-    SVC,
-    SVR,
     KernelLogisticRegression,
     KernelNeighborsClassifier,
     KernelNeighborsRegressor,
     KernelRidge,
     KernelRidgeClassifier,
     KernelRidgeCV,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
     ParzenClassifier,
     ParzenDensity,
     ParzenRegressor,
@@ -28,7 +23,6 @@ from .logistic import fit_logistic
 from .ridge import fit_ridge
 from .ridge_classifier import fit_ridge_classifier
 from .ridge_cv import fit_ridge_cv
-from .svm import fit_svm
 
 
 @singledispatch
@@ -49,5 +43,3 @@ for keeper in (
     KernelNeighborsClassifier, KernelNeighborsRegressor, ParzenClassifier, ParzenDensity, ParzenRegressor
 ):  # fmt: skip
     fit_model.register(keeper, fit_gathered)
-for machine in (SVC, SVR, NuSVC, NuSVR, OneClassSVM):
-    fit_model.register(machine, fit_svm)

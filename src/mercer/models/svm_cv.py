@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from mercer.estimators.machines.classifier import labels_and_classes
+from mercer.estimators.machines.classifier import read_labels
 from mercer.estimators.machines.search import SupportVectorSearch
 from mercer.estimators.targets import checked_targets
 from mercer.formula.data import Rows
@@ -162,8 +162,8 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
     def _known(self) -> KnownClassifier:
         return KnownClassifier(class_weight=self.class_weight)
 
-    def _checked(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        labels, self.classes_ = labels_and_classes(self, y, n, weights)
+    def _read_targets(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        labels, self.classes_ = read_labels(self, y, weights)
         return labels, 1.0
 
 
@@ -264,7 +264,7 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
     def _known(self) -> KnownRegressor:
         return KnownRegressor(epsilon=self.epsilon)
 
-    def _checked(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
+    def _read_targets(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
         targets = np.asarray(column_or_1d(checked_targets(self, y, n), warn=True))
         return targets, float(targets[weights > 0].std())
 

@@ -20,7 +20,6 @@ from mercer.arrays.budget import parse_memory
 from mercer.certify import verdict
 from mercer.distributed import ClusterPlan
 from mercer.estimators import kernels as _kernel_argument
-from mercer.estimators.machines.base import DualityGap
 from mercer.expansion import Expansion, ExplicitFunction
 from mercer.features import composition, polynomial, trigonometric
 from mercer.features.graphs import Substructures
@@ -31,6 +30,7 @@ from mercer.kernels import Graph, Kernel, algebra, mapping, pullback, theorem
 from mercer.kernels.sequences import alignment as sequences
 from mercer.kernels.trees import forest as trees_forest
 from mercer.solvers.base import Problem
+from mercer.solvers.evidence import DualityGap
 from mercer.solvers.perceptron.solver import Kept, Mistakes
 from mercer.solvers.plan import Plan
 from mercer.solvers.ridge.diagnosis import Diagnosis
@@ -89,7 +89,7 @@ FITTED: dict[str, Kinds] = {
     # how well it was solved
     "plan_": (Plan, str), "residual_": NUMBER, "n_iter_": (*WHOLE, np.ndarray), "converged_": FLAG,
     "fit_status_": WHOLE, "violation_": NUMBER, "duality_gap_": (*NUMBER, DualityGap), "objective_": NUMBER,
-    "restricted_gap_": NUMBER, "_probA": ARRAY, "_probB": ARRAY,
+    "restricted_gap_": NUMBER, "_sigmoids": ARRAY,
     "objective_history_": ARRAY, "mistakes_": ARRAY, "n_mistakes_": WHOLE, "radius_": NUMBER, "margin_": NUMBER,
     "novikoff_bound_": NUMBER, "normalized_": FLAG, "log_integral_": NUMBER,
     # maps to features
@@ -99,7 +99,7 @@ FITTED: dict[str, Kinds] = {
     "_n_features_out": WHOLE, "_sklearn_output_config": (dict,),
 }  # fmt: skip
 
-MACHINE = ("kernel_", "support_", "support_vectors_", "intercept_", "_coef", "_X_fit", "_function", "dual_coef_")
+MACHINE = ("kernel_", "support_", "support_vectors_", "intercept_", "_X_fit", "_function", "dual_coef_")
 RIDGE = ("kernel_", "X_fit_", "expansion_", "dual_coef_", "intercept_", "plan_", "_problem", "_penalty", "_kept",
          "_targets")  # fmt: skip
 LOGISTIC = ("classes_", "kernel_", "X_fit_", "expansion_", "dual_coef_", "intercept_")
@@ -111,7 +111,7 @@ ESTIMATORS: dict[Any, tuple[str, ...]] = {
     models.NuSVC: ("classes_", *MACHINE),
     models.SVR: MACHINE,
     models.NuSVR: MACHINE,
-    models.OneClassSVM: ("offset_", *MACHINE),
+    models.OneClassSVM: MACHINE,
     models.SVCCV: ("classes_", "kernel_", "cv_results_"),
     models.SVRCV: ("kernel_", "cv_results_"),
     models.KernelRidge: RIDGE,
