@@ -22,13 +22,13 @@ from mercer.estimators.machines.base import SupportVectorMachine, check_options,
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
+from mercer.solvers.centers import choose_centers
 from mercer.solvers.evidence import DualityGap
 from mercer.solvers.machines.dual import DualSolution
 from mercer.solvers.machines.fit import MachineFit, keep_solutions, plan_machines
 from mercer.solvers.machines.margins import Function, LineBlock, MarginBlock, MarginRule, MarginSums, fit_margin
 from mercer.solvers.machines.pairs import list_pairs
 from mercer.solvers.machines.smo import SMO
-from mercer.solvers.newton.features import choose_centers
 from mercer.solvers.newton.plan import centers_of
 from mercer.solvers.plan import Plan
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.arrays.place import Place
-from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 
+from ..costs import DEVICE, HOST, Cost
 from ..evidence import DualityGap
-from ..plan import ENTRIES, OVERHEAD, Plan
+from ..plan import Plan
 from ..products import width
 from .dual import DualSolution
 from .pairs import pack_pairs
@@ -146,12 +146,11 @@ def plan_machines(parts: Sequence[Part], points: Rows, place: Place) -> Plan:
     sizes = np.array([len(index) for index, _ in parts], dtype=np.float64)
     largest = int(sizes.max())
     where = f"{largest} points" if len(parts) == 1 else f"{len(parts)} pairs of classes of up to {largest} points"
-    flops = PASSES * (2.0 * width(points) + 20.0) * float((sizes**2).sum())
-    return Plan(
-        "smo",
+    speed = HOST if place.on_host else DEVICE
+    work = PASSES * (2.0 * width(points) + 20.0) * float((sizes**2).sum())
+    cost = Cost(min(4.0 * largest**2, place.memory / 2), ((work, speed.entries),), speed)
+    reason = (
         f"in the dual problem of {where}{'' if place.on_host else f' on {place}'} coefficients that are bounded and "
-        "have a fixed sum can be improved two at a time",
-        int(min(4.0 * largest**2, place.memory / 2)),
-        flops,
-        OVERHEAD + flops / (ENTRIES * default_threads()),
+        "have a fixed sum can be improved two at a time"
     )
+    return Plan("smo", reason, int(cost.memory), cost.flops, cost.seconds)
