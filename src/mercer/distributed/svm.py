@@ -6,7 +6,7 @@ machines with a price on errors are solved in Nyström features, where every ste
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -57,8 +57,9 @@ def fit_svm(
     """Fit to rows in partitions; ``features_of`` says what y is if the problems may be solved in features."""
     check_options(machine)
     argument = machine_argument(machine)
-    argument.check_partitions()
     name = type(machine).__name__
+    if argument.uncut:
+        raise ValueError(f"{name}: {argument.uncut}")
     if getattr(machine, "probability", False) is True:
         raise ValueError(
             f"{name}: probability=True is not possible for rows in partitions; use KernelLogisticRegression, whose "
@@ -164,22 +165,14 @@ def _fit_features(machine: SupportVectorMachine, table: Table, kernel: Kernel, w
         f"values of {m} Nyström features, and the sums of gradients and Hessians",
         f"the choice of centres, and Newton's equations of {len(rules)} machines",
     )
+    gap = DualityGap(max(margin.gap for margin in found), max(margin.relative_gap for margin in found))
     fit = MachineFit(
-        indices[order].astype(np.int64),
-        coef,
-        np.array([margin.b for margin in found]),
-        coef.T,
-        np.bincount(codes, minlength=1 if names is None else len(names)).astype(np.int32),
-        np.array([margin.n_iter for margin in found], dtype=np.int64),
-        max(margin.violation for margin in found),
-        DualityGap(max(margin.gap for margin in found), max(margin.relative_gap for margin in found)),
-        all(margin.converged for margin in found),
-        plan,
-        names,
-        factors,
-        None,
-        np.empty((2, 0)),
-    )
+        support=indices[order].astype(np.int64), coef=coef, intercept=np.array([margin.b for margin in found]),
+        dual_coef=coef.T, n_support=np.bincount(codes, minlength=1 if names is None else len(names)).astype(np.int32),
+        n_iter=np.array([margin.n_iter for margin in found], dtype=np.int64),
+        violation=max(margin.violation for margin in found), gap=gap,
+        converged=all(margin.converged for margin in found), plan=plan, classes=names, class_weight=factors,
+    )  # fmt: skip
     return fit, kernel, table.column("X")
 
 
@@ -194,25 +187,16 @@ class ClusterMarginRows:
         found: MarginSums = self._table.reduce("margin", _sum_block, *self._shared, *at, width)
         return found
 
-    def line(self, at: Function, direction: Function) -> ClusterMarginLine:
+    def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
         """Keep the rows along a direction where they are."""
-        return ClusterMarginLine(
-            self._table, mapped("line", _follow_block, self._table.blocks, *self._shared, at, direction)
-        )
+        cluster = self._table.cluster
+        lines = cluster.keep(mapped("line", _follow_block, self._table.blocks, *self._shared, at, direction))
 
+        def slopes(lengths: np.ndarray, width: float) -> np.ndarray:
+            (found,) = cluster.compute([tree("slope", mapped("slope", LineBlock.slopes, lines, lengths, width))])
+            return np.asarray(found)
 
-class ClusterMarginLine:
-    """Rows along a direction, in blocks."""
-
-    def __init__(self, table: Table, lines: list[Any]) -> None:
-        self._cluster, self._lines = table.cluster, table.cluster.keep(lines)
-
-    def slopes(self, lengths: np.ndarray, width: float) -> np.ndarray:
-        """Sum over all blocks."""
-        (found,) = self._cluster.compute(
-            [tree("slope", mapped("slope", LineBlock.slopes, self._lines, lengths, width))]
-        )
-        return np.asarray(found)
+        return slopes
 
 
 def _block_rows(block: Block, features: FeaturesOf, rule: MarginRule) -> MarginBlock:
@@ -229,4 +213,4 @@ def _sum_block(
 
 
 def _follow_block(block: Block, features: FeaturesOf, rule: MarginRule, at: Function, direction: Function) -> LineBlock:
-    return _block_rows(block, features, rule).line(at, direction)
+    return _block_rows(block, features, rule).follow(at, direction)

@@ -41,17 +41,11 @@ def with_weight(X: Rows, kept: np.ndarray) -> Rows:
 class MachineArgument(KernelArgument):
     """A kernel or one of scikit-learn's names, with γ as its machines have it.
 
-    Parameters
-    ----------
-    owner : estimator
-        Whose argument it is.
-    value : Kernel, str or callable
-        The argument itself.
-    options : machine, optional
-        Whose ``gamma``, ``degree``, ``coef0`` and ``assume_psd`` are meant; the owner's if not given.
+    ``options`` is the machine whose γ, degree, offset and ``assume_psd`` are meant; the owner if not given.
     """
 
     has_scale = True  # whether a length scale may be put into the kernel
+    uncut = ""  # why the data cannot be in partitions
 
     def __init__(self, owner: Any, value: Any, options: Any = None) -> None:
         super().__init__(owner, value)
@@ -78,16 +72,9 @@ class MachineArgument(KernelArgument):
         return rows
 
     def train(self, X: Rows, kept: np.ndarray, spread: float | None = None) -> Kernel:
-        """Return the kernel at checked training points of which some are kept, the kernel of the problems.
+        """Return the kernel of the problems, at checked training points of which some are kept.
 
-        Parameters
-        ----------
-        X : collection of n objects
-            The points.
-        kept : array of int
-            Those with a weight.
-        spread : float, optional
-            The variance of all entries, if X has only some of them.
+        ``spread`` is the variance of all entries, if X has only some of them.
         """
         options, rows = self._options, with_weight(X, kept)
         options._gamma = self._find_gamma(rows, spread)
@@ -113,9 +100,6 @@ class MachineArgument(KernelArgument):
     def place(self, *data: object) -> Place:
         """Return where to compute; sparse data stays on the host."""
         return Place.find(None, self.owner.memory) if any(map(sparse.issparse, data)) else super().place(*data)
-
-    def check_partitions(self) -> None:
-        """Raise if the kernel is not one of rows that could be cut into partitions."""
 
     def _find_gamma(self, X: Any, spread: float | None) -> float:
         """Return γ: "scale" is 1 / (d·Var(X)), "auto" is 1/d; 0 where it has no meaning."""
@@ -145,6 +129,10 @@ class MachineMatrixArgument(MatrixArgument, MachineArgument):
     """kernel="precomputed", checked by scikit-learn's rules for machines."""
 
     has_scale = False
+    uncut = (
+        "kernel='precomputed' is not possible for rows in partitions, because a matrix of all pairs has no rows of its "
+        "own; give a kernel and the points"
+    )
 
     def check(self, X: Rows, *, reset: bool) -> Rows:
         """Return the matrix as numbers; scikit-learn's message about columns needs a word on rows."""
@@ -193,18 +181,15 @@ class MachineMatrixArgument(MatrixArgument, MachineArgument):
         tags.input_tags.sparse = False
         return tags
 
-    def check_partitions(self) -> None:
-        """Raise."""
-        raise ValueError(
-            f"{self.name}: kernel='precomputed' is not possible for rows in partitions, because a matrix of all pairs "
-            "has no rows of its own; give a kernel and the points"
-        )
-
 
 class FunctionArgument(MachineArgument):
     """A plain function of two collections, called once for all data, which is scikit-learn's promise to it."""
 
     has_scale = False
+    uncut = (
+        "a function given as kernel is called once for all rows, which is not possible in partitions; wrap it as "
+        "mercer.kernels.Custom(function, vectorized=True)"
+    )
 
     def check(self, X: Rows, *, reset: bool) -> Rows:
         """Return data as the function takes it, on the host."""
@@ -235,13 +220,6 @@ class FunctionArgument(MachineArgument):
         """Return values at new points from the function's values with all training points."""
         K = self._compute_matrix(self.new_points(X), self.owner._X_fit)[:, self.owner.support_]
         return np.asarray(K @ function.coef[: K.shape[1]] + function.intercept)
-
-    def check_partitions(self) -> None:
-        """Raise."""
-        raise ValueError(
-            f"{self.name}: a function given as kernel is called once for all rows, which is not possible "
-            "in partitions; wrap it as mercer.kernels.Custom(function, vectorized=True)"
-        )
 
     def _compute_matrix(self, X: Rows, Z: Rows) -> np.ndarray:
         shape = (length(X), length(Z))

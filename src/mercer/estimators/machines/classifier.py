@@ -150,16 +150,13 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
         check_is_fitted(self)
         if not self._sigmoids.size:
             raise NotFittedError("predict_proba is not available when fitted with probability=False; fit again")
-        count = len(self.classes_)
-        return couple_pairs(pair_probabilities(self._toward_first(self._values(X)), *self._sigmoids), count)
+        count, values = len(self.classes_), self._values(X)
+        toward_first = -values if count == 2 else values  # our own sign is that of the second of two
+        return couple_pairs(pair_probabilities(toward_first, *self._sigmoids), count)
 
     @where_the_data_lives
     def _log_probabilities(self, X: Rows) -> np.ndarray:
         return np.asarray(np.log(np.maximum(host_array(self._probabilities(X)), np.finfo(np.float64).tiny)))
-
-    def _toward_first(self, values: np.ndarray) -> np.ndarray:
-        """Return values of pairs, positive for the first class, which of two classes in all is not our own sign."""
-        return -values if len(self.classes_) == 2 else values
 
     def _check_probability(self) -> None:
         if not self._wants_probability():
@@ -205,5 +202,5 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
         assert fit.classes is not None
         assert fit.class_weight is not None
         self.classes_, self.class_weight_ = fit.classes, fit.class_weight
-        self._sigmoids = fit.sigmoids
+        self._sigmoids = np.empty((2, 0)) if fit.sigmoids is None else fit.sigmoids
         super()._keep(fit, kernel, X)

@@ -51,7 +51,7 @@ class MachineFit:
         The labels and the factors of C for each, if there are classes.
     epsilon : float, optional
         Half of the width of the tube, if it was not given.
-    sigmoids : arrays of shape (2, machines), or (2, 0)
+    sigmoids : array of shape (2, machines), optional
         A and B of the probabilities of pairs, if they were wanted.
     """
 
@@ -65,19 +65,14 @@ class MachineFit:
     gap: DualityGap
     converged: bool
     plan: Plan
-    classes: np.ndarray | None
-    class_weight: np.ndarray | None
-    epsilon: float | None
-    sigmoids: np.ndarray
+    classes: np.ndarray | None = None
+    class_weight: np.ndarray | None = None
+    epsilon: float | None = None
+    sigmoids: np.ndarray | None = None
 
 
 def fit_machines(
-    problems: MachineProblems,
-    kernel: Kernel,
-    points: Rows,
-    solver: SMO,
-    place: Place,
-    progress: Progress | None = None,
+    problems: MachineProblems, kernel: Kernel, points: Rows, solver: SMO, place: Place, progress: Progress | None = None
 ) -> MachineFit:
     """Solve all problems on the host or on a device.
 
@@ -99,20 +94,15 @@ def fit_machines(
 
 
 def keep_solutions(
-    problems: MachineProblems,
-    parts: Sequence[Part],
-    solutions: Sequence[DualSolution],
-    solver: SMO,
-    plan: Plan,
+    problems: MachineProblems, parts: Sequence[Part], solutions: Sequence[DualSolution], solver: SMO, plan: Plan,
     sigmoids: np.ndarray | None = None,
-) -> MachineFit:
+) -> MachineFit:  # fmt: skip
     """Return what solutions, found anywhere, say about their problems."""
     n, count = len(problems.targets), len(parts)
     coef, intercept = np.zeros((n, count)), np.zeros(count)
     for column, ((index, _), found) in enumerate(zip(parts, solutions, strict=True)):
         coef[index, column], intercept[column] = problems.form.read(found, solver)
-    several = problems.classes is not None
-    order = np.argsort(problems.targets, kind="stable") if several else np.arange(n)
+    order = np.arange(n) if problems.classes is None else np.argsort(problems.targets, kind="stable")
     support = order[(coef[order] != 0).any(axis=1)].astype(np.int32)
     coef, n_support = coef[support], np.array([len(support)])
     dual_coef = coef.T
@@ -120,25 +110,14 @@ def keep_solutions(
         codes = problems.targets[support]
         n_support = np.bincount(codes, minlength=len(problems.classes))
         dual_coef = pack_pairs(coef, codes, len(problems.classes))
-    gap = DualityGap(
-        max(float(found.duality_gap) for found in solutions), max(float(found.relative_gap) for found in solutions)
-    )
+    absolute, relative = (max(float(getattr(s, gap)) for s in solutions) for gap in ("duality_gap", "relative_gap"))
     return MachineFit(
-        support,
-        coef,
-        intercept,
-        dual_coef,
-        n_support.astype(np.int32),
+        support, coef, intercept, dual_coef, n_support.astype(np.int32),
         np.array([found.n_iter for found in solutions], dtype=np.int64),
-        max(0.0, *(float(found.violation) for found in solutions)),
-        gap,
-        all(found.converged for found in solutions),
-        plan,
-        problems.classes,
-        problems.class_weight,
-        problems.form.find_epsilon(solutions[0]),
-        np.empty((2, 0)) if sigmoids is None else sigmoids,
-    )
+        max(0.0, *(float(found.violation) for found in solutions)), DualityGap(absolute, relative),
+        all(found.converged for found in solutions), plan, problems.classes, problems.class_weight,
+        problems.form.find_epsilon(solutions[0]), sigmoids,
+    )  # fmt: skip
 
 
 def plan_machines(parts: Sequence[Part], points: Rows, place: Place) -> Plan:

@@ -33,19 +33,7 @@ FeatureSource = Callable[[], Iterable[tuple[slice, Array]]]  # places of rows, a
 
 @dataclass(frozen=True)
 class MarginRule:
-    """How rows become targets and bounds.
-
-    Parameters
-    ----------
-    C : float
-        The price of a unit of error.
-    epsilon : float
-        ε.
-    pair : pair of int, optional
-        The classes, whose points count; all rows do if there is no pair.
-    sign : float
-        The target of the first class.
-    """
+    """How rows become targets and bounds: price, ε, and of classes the pair that counts and the target of its first."""
 
     C: float
     epsilon: float
@@ -64,21 +52,7 @@ class MarginRule:
 
 @dataclass(frozen=True)
 class Margin:
-    """A machine, with the evidence that it is solved.
-
-    Parameters
-    ----------
-    w, b : array of shape (m,), float
-        The function φᵀw + b.
-    objective, gap : float
-        Its objective, and how far that may be above the minimum.
-    violation : float
-        2h, by which points may miss the conditions of the optimum.
-    n_iter : int
-        Newton steps.
-    tol : float
-        The relative gap up to which it counts as solved.
-    """
+    """A machine φᵀw + b, with the evidence that it is solved: its gap, and 2h, by which points may miss optimality."""
 
     w: np.ndarray
     b: float
@@ -121,13 +95,6 @@ class MarginSums:
         return self
 
 
-class MarginLine(Protocol):
-    """Rows along a direction."""
-
-    def slopes(self, lengths: np.ndarray, width: float) -> np.ndarray:
-        """Return Σ β·change at several points along it: minus the slope of the losses, rounded over a width."""
-
-
 class MarginRows(Protocol):
     """What the solver asks of the rows of a problem, on one machine or in partitions."""
 
@@ -136,24 +103,12 @@ class MarginRows(Protocol):
     def sums(self, at: Function, width: float) -> MarginSums:
         """Return the sums over all rows at some w and b."""
 
-    def line(self, at: Function, direction: Function) -> MarginLine:
-        """Return the rows along a direction, for as long as steps on it are tried."""
+    def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
+        """Return minus the slope of the rounded losses, Σ β·change, given lengths of a step and the width."""
 
 
 class MarginBlock:
-    """Rows of one machine, or of one partition.
-
-    Parameters
-    ----------
-    blocks : callable
-        Returns their features, some rows at a time.
-    features : int
-        m.
-    rule : MarginRule
-        How they become targets and bounds.
-    y, weights : arrays of shape (n,), weights optional
-        Targets or classes, and weights.
-    """
+    """Rows of one machine, or of one partition: their m features, some rows at a time, targets and weights."""
 
     def __init__(
         self, blocks: FeatureSource, features: int, rule: MarginRule, y: np.ndarray, weights: np.ndarray | None
@@ -186,7 +141,11 @@ class MarginBlock:
             )
         return sums
 
-    def line(self, at: Function, direction: Function) -> LineBlock:
+    def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
+        """Return the slope along a direction."""
+        return self.follow(at, direction).slopes
+
+    def follow(self, at: Function, direction: Function) -> LineBlock:
         """Return r and its change along a direction, with the bounds, of the rows that count."""
         r, change = np.empty(len(self._t)), np.empty(len(self._t))
         for rows, phi in self._blocks():
@@ -269,7 +228,7 @@ def _search_line(rows: MarginRows, at: Function, direction: Function, width: flo
     slope_low = slope_high = 0.0
     for _ in range(ROUNDS):
         lengths = np.linspace(low, high, POINTS)
-        slopes = np.array([float((w + t * step) @ step) for t in lengths]) - line.slopes(lengths, width)
+        slopes = np.array([float((w + t * step) @ step) for t in lengths]) - line(lengths, width)
         place = int(np.argmax(slopes > 0)) if (slopes > 0).any() else POINTS
         if place in (0, POINTS):  # rounding, or still falling at the end
             low = high = lengths[min(place, POINTS - 1)]

@@ -37,17 +37,10 @@ MOSTLY = 0.5  # share of the points from which a machine is solved on the whole 
 
 @dataclass(frozen=True)
 class Lane:
-    """A machine to follow along the penalties.
+    """A machine to follow along the penalties: the points it is fitted to, and those at which its values are wanted.
 
-    Parameters
-    ----------
-    index : array of int, shape (m,)
-        The points that it is fitted to.
-    held : array of int, shape (q,)
-        The points at which its values are wanted.
-    problem : DualProblem
-        Its problem at C = 1, with a variable for each point; a penalty multiplies its box.  It has one group and
-        starts at 0.
+    Its problem is the one at C = 1, with a variable for each point; a penalty multiplies its box.  It has one group and
+    starts at 0.
     """
 
     index: np.ndarray
@@ -57,20 +50,10 @@ class Lane:
 
 @dataclass(frozen=True)
 class Cell:
-    """A machine at one penalty, solved.
+    """A machine at one penalty, solved, with f + b at the points held out.
 
-    Parameters
-    ----------
-    values : array of shape (q,)
-        f + b at the points held out.
-    dual, duality_gap : float
-        Objective and certificate.
-    n_iter : int
-        Steps from the solution of the penalty before.
-    converged : bool
-        Whether the relative gap is as small as was asked.
-    seconds : float
-        How long it took; the first machine of a kernel includes the matrix.
+    ``n_iter`` are the steps from the solution of the penalty before; the first machine of a kernel takes the seconds of
+    the matrix too.
     """
 
     values: np.ndarray
@@ -137,7 +120,7 @@ def solve_paths(
         try:
             for kernel in kernels:
                 matrix = MachineMatrix(kernel, X, memory)
-                sites = [(_Whole if MOSTLY * n <= len(lane.index) else _Corner)(matrix, n, lane) for lane in lanes]
+                sites = [_Shared(matrix, n, lane) for lane in lanes]
                 waiting.append([pool.submit(_follow, site, penalties, limited, watch) for site in sites])
                 del matrix, sites  # they go when their machines are solved
                 if len(waiting) > ahead:
@@ -149,7 +132,9 @@ def solve_paths(
             pool.shutdown(cancel_futures=True)
 
 
-def _follow(site: _Site, penalties: Sequence[float], limited: Callable[[], SMO], watch: Progress) -> list[Cell]:
+def _follow(
+    site: _Shared | _Apart, penalties: Sequence[float], limited: Callable[[], SMO], watch: Progress
+) -> list[Cell]:
     """Solve a lane at every penalty, each from the solution of the last."""
     cells: list[Cell] = []
     before: tuple[DualSolution, float] | None = None
@@ -180,66 +165,39 @@ def _carry_over(found: DualSolution, last: float, problem: DualProblem, C: float
     return replace(problem, start=start), C / last * found.values
 
 
-class _Site:
-    """Where the problems of a lane are solved, on a kernel matrix that other lanes share."""
-
-    problem: DualProblem  # at C = 1
+class _Shared:
+    """A lane on a kernel matrix that other lanes share: as it is, with empty boxes, or on a corner of it."""
 
     def __init__(self, matrix: MachineMatrix, n: int, lane: Lane) -> None:
         self._matrix, self._n, self._lane, self.problem = matrix, n, lane, lane.problem
+        self.whole, self._corners = MOSTLY * n <= len(lane.index), dict[type, RowSource]()
+        if self.whole:
+            p, (target, lower, upper, start) = lane.problem, np.zeros((4, n))
+            target[lane.index], lower[lane.index], upper[lane.index] = p.target, p.lower, p.upper
+            self.problem = DualProblem(target, lower, upper, start, p.epsilon)
+
+    def _rows(self, dtype: type) -> RowSource:
+        if self.whole:
+            return DenseRows(self._matrix.dense(dtype), 1)
+        if dtype not in self._corners:
+            index = self._lane.index
+            self._corners[dtype] = DenseRows(self._matrix.dense(dtype)[np.ix_(index, index)], 1)
+        return self._corners[dtype]
 
     def solve(
         self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
     ) -> tuple[DualSolution, np.ndarray]:
         """Return the solution, from a start with its Kβ if that is known, and f at the points held out."""
         found = Run(solver, self._rows, self._matrix.largest, problem, watch, values, LEAST, SAFETY).solution()
-        return found, self._evaluate(found)[self._lane.held]
-
-    def _rows(self, dtype: type) -> RowSource:
-        raise NotImplementedError
-
-    def _evaluate(self, found: DualSolution) -> np.ndarray:
-        """Return f at all points."""
-        raise NotImplementedError
-
-
-class _Whole(_Site):
-    """A lane on the whole matrix: points that take no part have an empty box, and Kβ has the values at all points."""
-
-    def __init__(self, matrix: MachineMatrix, n: int, lane: Lane) -> None:
-        super().__init__(matrix, n, lane)
-        p, (target, lower, upper, start) = lane.problem, np.zeros((4, n))
-        target[lane.index], lower[lane.index], upper[lane.index] = p.target, p.lower, p.upper
-        self.problem = DualProblem(target, lower, upper, start, p.epsilon)
-
-    def _rows(self, dtype: type) -> RowSource:
-        return DenseRows(self._matrix.dense(dtype), 1)
-
-    def _evaluate(self, found: DualSolution) -> np.ndarray:
-        return found.values
-
-
-class _Corner(_Site):
-    """A lane on a corner of the matrix; the rows of support vectors are weighed in the whole one."""
-
-    def __init__(self, matrix: MachineMatrix, n: int, lane: Lane) -> None:
-        super().__init__(matrix, n, lane)
-        self._corners: dict[type, RowSource] = {}
-
-    def _rows(self, dtype: type) -> RowSource:
-        if dtype not in self._corners:
-            index = self._lane.index
-            self._corners[dtype] = DenseRows(self._matrix.dense(dtype)[np.ix_(index, index)], 1)
-        return self._corners[dtype]
-
-    def _evaluate(self, found: DualSolution) -> np.ndarray:
+        if self.whole:
+            return found, found.values[self._lane.held]
         support, f = np.flatnonzero(found.beta), np.zeros(self._n)
         if len(support):
             DenseRows(self._matrix.finest, 1).add(self._lane.index[support], found.beta[support], f)
-        return f
+        return found, f[self._lane.held]
 
 
-class _Apart(_Site):
+class _Apart:
     """A lane by itself, with all threads, where the matrix has no room."""
 
     def __init__(self, kernel: Kernel, X: Rows, lane: Lane) -> None:

@@ -146,18 +146,14 @@ class Run:
         When to stop, and whether to shrink.
     rows : callable
         The rows of K, given float32 or float64.
-    largest : float
-        The largest k(x, x).
-    problem : DualProblem
-        What to solve, from its start.
+    largest, problem, safety
+        As for :class:`Course`.
     progress : callable, optional
         Told steps and violation after each round.
     values : array of shape (n,), optional
         Kβ at the start, if it is known.
     least : int, optional
         Variables of a working set at least; fewer are better where rows are cheap.
-    safety : float
-        As for :class:`Course`.
     """
 
     def __init__(
