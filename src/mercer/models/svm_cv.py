@@ -96,6 +96,8 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
     array([0, 1])
     """
 
+    classes_: np.ndarray
+
     def __init__(
         self,
         Cs: Any = None,
@@ -159,10 +161,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
             max_time=self.max_time, memory=self.memory, assume_psd=self.assume_psd,
         )  # fmt: skip
 
-    def _known(self) -> KnownClassifier:
-        return KnownClassifier(class_weight=self.class_weight)
-
-    def _read_targets(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
+    def _read_targets(self, y: Any, weights: np.ndarray) -> tuple[np.ndarray, float]:
         labels, self.classes_ = read_labels(self, y, weights)
         return labels, 1.0
 
@@ -261,27 +260,6 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
             memory=self.memory, assume_psd=self.assume_psd,
         )  # fmt: skip
 
-    def _known(self) -> KnownRegressor:
-        return KnownRegressor(epsilon=self.epsilon)
-
-    def _read_targets(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        targets = np.asarray(column_or_1d(checked_targets(self, y, n), warn=True))
+    def _read_targets(self, y: Any, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        targets = np.asarray(column_or_1d(checked_targets(self, y, len(weights)), warn=True))
         return targets, float(targets[weights > 0].std())
-
-
-class KnownClassifier(SVC):
-    """A machine whose decision values are known, for scikit-learn's scorers."""
-
-    known: np.ndarray
-
-    def _values(self, X: Rows) -> np.ndarray:
-        return self.known
-
-
-class KnownRegressor(SVR):
-    """A machine whose values are known, for scikit-learn's scorers."""
-
-    known: np.ndarray
-
-    def _values(self, X: Rows) -> np.ndarray:
-        return self.known

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numbers
 import time
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.ma import MaskedArray
+from scipy import sparse
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -24,10 +25,13 @@ from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.learning.length_scales import length_scale_of, with_length_scale
+from mercer.solvers.evidence import DualityGap
 from mercer.solvers.machines.path import Lane, solve_paths
 from mercer.solvers.machines.smo import SMO
+from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
+from ..fitted import SOMETIMES
 from ..kernels import all_or_nothing
 from ..progress import fit_task, reporter
 from ..targets import splits_among
@@ -43,19 +47,9 @@ OF_THE_FIT = (
 )  # fmt: skip
 
 
-@dataclass
+@dataclass(frozen=True)
 class Fold:
-    """A fold: its points, the machine that reads its values, and the problems of that machine.
-
-    Parameters
-    ----------
-    held : array of int
-        The points it is scored at.
-    machine : SupportVectorMachine
-        A machine that knows the targets of the other points, and answers from ``known``.
-    lanes : list of Lane
-        Its problems.
-    """
+    """The points that a fold is scored at, a machine that knows the classes of the others, and their problems."""
 
     held: np.ndarray
     machine: Any
@@ -77,21 +71,32 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
     memory: float | str | None
     refit: bool
 
-    # -- for subclasses ---------------------------------------------------------------------------------------------
+    cv_results_: dict[str, Any]
+    best_index_: int
+    best_params_: dict[str, Any]
+    best_score_: float
+    C_: float
+    kernel_: Kernel
+    length_scale_: Any
+    best_estimator_: Annotated[SupportVectorMachine, SOMETIMES]
+    support_: Annotated[np.ndarray, SOMETIMES]
+    support_vectors_: Annotated[Rows, SOMETIMES]
+    n_support_: Annotated[np.ndarray, SOMETIMES]
+    dual_coef_: Annotated[np.ndarray | sparse.spmatrix | sparse.sparray, SOMETIMES]
+    intercept_: Annotated[np.ndarray, SOMETIMES]
+    n_iter_: Annotated[int | np.ndarray, SOMETIMES]
+    converged_: Annotated[bool, SOMETIMES]
+    violation_: Annotated[float, SOMETIMES]
+    duality_gap_: Annotated[DualityGap, SOMETIMES]
+    plan_: Annotated[Plan, SOMETIMES]
 
     def _machine(self, kernel: Any, C: float) -> SupportVectorMachine:
         """Return the machine of a cell, not fitted."""
         raise NotImplementedError
 
-    def _known(self) -> Any:
-        """Return a machine that answers from its attribute ``known``."""
+    def _read_targets(self, y: Any, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the targets of points, and the unit that penalties are in."""
         raise NotImplementedError
-
-    def _read_targets(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the targets of n points, and the unit that penalties are in."""
-        raise NotImplementedError
-
-    # -- the steps of a fit -----------------------------------------------------------------------------------------
 
     @with_callbacks  # type: ignore[untyped-decorator]
     @where_the_data_lives
@@ -113,13 +118,13 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
         check_options(self)
-        rows = self._kernel_argument.check(X, reset=True)
+        argument = self._kernel_argument
+        rows = argument.check(X, reset=True)
         n = length(rows)
         weights = check_positive_weights(self, sample_weight, n)
-        targets, unit = self._read_targets(y, n, weights)
+        targets, unit = self._read_targets(y, weights)
         kept = np.flatnonzero(weights)  # from here on there are no others
-        given = self._kernel_argument.train(rows, kept)
-        points = with_weight(self._kernel_argument.points(rows), kept)
+        given, points = argument.train(rows, kept), with_weight(argument.points(rows), kept)
         rows, targets, weights = with_weight(rows, kept), targets[kept], weights[kept]
         kernels, scales = self._scale(given, rows)
         penalties = check_penalties(self, self.Cs, kernels[0], points, unit)
@@ -156,10 +161,10 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         flat = [array.reshape(-1, len(folds)) for array in (scores, fit_time, score_time)]
         self.cv_results_ = tabulate_results(params, *flat)
         best = kernels[self._choose_best() % len(kernels)]
-        self.kernel_ = self._kernel_argument.show(given) if best is given else best
+        self.kernel_ = argument.show(given) if best is given else best
         self.length_scale_ = self.best_params_.get("length_scale", length_scale_of(self.kernel_))
         if self.refit:
-            machine = self._machine(self._kernel_argument.pass_on(self.kernel_), self.C_)
+            machine = self._machine(argument.pass_on(self.kernel_), self.C_)
             self.best_estimator_ = machine.fit(X, y, sample_weight)
             for name in OF_THE_FIT:
                 setattr(self, name, getattr(self.best_estimator_, name))
@@ -198,7 +203,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
                 f"{type(self).__name__}: fold {k} has no points of positive weight to "
                 f"{'score' if len(fit) else 'fit'}; give fewer folds (cv={self.cv!r}), or shuffle them"
             )
-        machine = self._known()
+        machine: Any = self._machine(self.kernel, 1.0)
         try:
             problems = machine._problems(targets[fit], weights[fit])
         except ValueError as error:
@@ -220,7 +225,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         scorer = check_scoring(folds[0].machine, self.scoring)
 
         def score(fold: Fold, values: np.ndarray) -> float:
-            fold.machine.known = values
+            fold.machine._values = lambda X: values  # which are known
             options = {} if weights is None else {"sample_weight": weights[fold.held]}
             try:
                 return float(scorer(fold.machine, pick(X, fold.held), targets[fold.held], **options))
@@ -331,15 +336,7 @@ def spread_positions(n: int) -> np.ndarray:
 def tabulate_results(
     params: list[dict[str, Any]], scores: np.ndarray, fit_time: np.ndarray, score_time: np.ndarray
 ) -> dict[str, Any]:
-    """Return ``cv_results_`` with the keys of scikit-learn's GridSearchCV.
-
-    Parameters
-    ----------
-    params : list of dict
-        The parameters of each cell.
-    scores, fit_time, score_time : arrays of shape (cells, folds)
-        Scores and seconds.
-    """
+    """Return ``cv_results_`` with the keys of scikit-learn's GridSearchCV, from arrays of shape (cells, folds)."""
     table: dict[str, Any] = {}
     for name, seconds in (("fit_time", fit_time), ("score_time", score_time)):
         table[f"mean_{name}"], table[f"std_{name}"] = seconds.mean(axis=1), seconds.std(axis=1)
