@@ -23,15 +23,6 @@ def pack_pairs(coef: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
 
     A vector of class i takes part in the pairs of i with each other class j; its coefficient there is in row j, or
     j − 1 if j > i.
-
-    Parameters
-    ----------
-    coef : array of shape (vectors, pairs)
-        A column for each pair, 0 where a vector is of neither class.
-    codes : array of shape (vectors,)
-        The class of each vector.
-    count : int
-        The number of classes.
     """
     result = np.zeros((count - 1, len(codes)))
     for column, (i, j) in enumerate(list_pairs(count)):
@@ -42,15 +33,7 @@ def pack_pairs(coef: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
 
 
 def choose_winners(values: np.ndarray, count: int) -> np.ndarray:
-    """Return the class with most votes, the first of those that have equally many.
-
-    Parameters
-    ----------
-    values : array of shape (points, pairs)
-        Decision values, positive for the first class of a pair.
-    count : int
-        The number of classes.
-    """
+    """Return the class with most votes, the first of equals, from values (points, pairs) positive for the first."""
     votes = np.zeros((len(values), count), dtype=np.intp)
     for column, (i, j) in enumerate(list_pairs(count)):
         first = values[:, column] > 0

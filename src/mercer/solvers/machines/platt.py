@@ -78,15 +78,6 @@ def choose_folds(codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
 def fit_sigmoid(values: np.ndarray, first: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Return A and B of 1/(1 + exp(Av + B)), the probability of the first class, by Newton steps on the log-loss.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        v.
-    first : boolean array of shape (n,)
-        Which points are of the first class.
-    weights : array of shape (n,)
-        Their weights; only ratios matter.
-
     Examples
     --------
     >>> A, B = fit_sigmoid(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, True, True]), np.ones(4))
@@ -127,14 +118,7 @@ def pair_probabilities(values: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.n
 
 
 def couple_pairs(pairs: np.ndarray, count: int) -> np.ndarray:
-    """Return the probabilities of all classes that agree best with those of pairs.
-
-    Parameters
-    ----------
-    pairs : array of shape (points, pairs)
-        Probabilities of the first class of each pair.
-    count : int
-        The number of classes.
+    """Return the probabilities of all classes that agree best with those of pairs, shape (points, pairs).
 
     Examples
     --------

@@ -48,16 +48,8 @@ def leave_room(xp: Any, tolerance: Array | float, rounded: Array | float, dtype:
 class Course:
     """How one problem goes on, on the host or on a device: in its own unit, to a tolerance that falls with the gap.
 
-    Parameters
-    ----------
-    limits : SMO
-        When to stop.
-    given : DualProblem
-        The problem.
-    largest : float
-        The largest k(x, x).
-    safety : float
-        Share of the tolerance that rounding of kernel values may take before they are wanted in float64.
+    ``largest`` is the largest k(x, x), and ``safety`` the share of the tolerance that rounding of kernel values may
+    take before they are wanted in float64.
     """
 
     limits: SMO
@@ -138,22 +130,10 @@ class Course:
 
 
 class Run:
-    """One problem on its way to a solution on the host.
+    """One problem on its way to a solution on the host, with rows of K in float32 or float64.
 
-    Parameters
-    ----------
-    solver : SMO
-        When to stop, and whether to shrink.
-    rows : callable
-        The rows of K, given float32 or float64.
-    largest, problem, safety
-        As for :class:`Course`.
-    progress : callable, optional
-        Told steps and violation after each round.
-    values : array of shape (n,), optional
-        Kβ at the start, if it is known.
-    least : int, optional
-        Variables of a working set at least; fewer are better where rows are cheap.
+    ``values`` are Kβ at the start, if they are known.  Working sets have ``least`` variables at least; fewer are better
+    where rows are cheap.
     """
 
     def __init__(
@@ -231,7 +211,7 @@ class Run:
                 self.progress(course.n_iter, course.unit * violation)
             rounds += 1
             if self.solver.shrinking and rounds % LOOK == 0 and isinstance(self._rows, FusedRows):
-                active = self._active(rise, fall)
+                active = self._find_active(rise, fall)
                 if len(active) < SHRUNK * problem.n:
                     self._shrink(self._rows, active)
                     continue
@@ -240,7 +220,7 @@ class Run:
             if self._round(kept, goal, left) == 0:
                 return violation
 
-    def _active(self, rise: np.ndarray, fall: np.ndarray) -> np.ndarray:
+    def _find_active(self, rise: np.ndarray, fall: np.ndarray) -> np.ndarray:
         """Return the variables that may still move: those at a bound stay there if no other would take their weight."""
         moving = np.zeros(self.problem.n, dtype=bool)
         for group in self.problem.groups:
@@ -310,7 +290,7 @@ class Run:
         new = [
             part
             for group in problem.groups
-            for part in _worst(rise[group], fall[group], group.start, before, wanted // (2 * len(problem.groups)))
+            for part in _find_worst(rise[group], fall[group], group.start, before, wanted // (2 * len(problem.groups)))
         ]
         fresh = np.unique(np.concatenate(new))
         # Of the last round free variables stay first, and those that came last: they are the ones that go on moving.
@@ -320,7 +300,7 @@ class Run:
         return chosen if problem.second is None else chosen[np.argsort(chosen >= problem.second, kind="stable")]
 
 
-def _worst(rise: np.ndarray, fall: np.ndarray, start: int, before: np.ndarray, count: int) -> list[np.ndarray]:
+def _find_worst(rise: np.ndarray, fall: np.ndarray, start: int, before: np.ndarray, count: int) -> list[np.ndarray]:
     """Return which variables gain most by rising and give up least by falling, among those not in ``before``."""
     old = before[(before >= start) & (before < start + len(rise))] - start
     top, bottom = rise.max(), fall.min()

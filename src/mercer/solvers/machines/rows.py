@@ -42,17 +42,7 @@ class FusedRows:
 
 
 class KeptRows:
-    """Rows kept in memory, the least recently used leaving first.
-
-    Parameters
-    ----------
-    gram : Gram
-        K.
-    memory : int
-        Bytes for the rows.
-    threads : int
-        Threads that add rows up.
-    """
+    """Rows kept in so many bytes of memory, the least recently used leaving first."""
 
     def __init__(self, gram: Gram, memory: int, threads: int) -> None:
         n = gram.shape[1]
@@ -102,15 +92,7 @@ class KeptRows:
 
 
 class DenseRows:
-    """A matrix that is there as a whole.
-
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-        K, float32 or float64, C-contiguous.
-    threads : int
-        Threads that add rows up.
-    """
+    """A matrix that is there as a whole, C-contiguous, in float32 or float64."""
 
     def __init__(self, matrix: np.ndarray, threads: int) -> None:
         self.matrix, self._threads = matrix, threads
@@ -130,15 +112,7 @@ class DenseRows:
 
 
 class TwiceRows:
-    """Rows of [[K, K], [K, K]], for problems with two variables a point.
-
-    Parameters
-    ----------
-    rows : RowSource
-        K.
-    n : int
-        Its size.
-    """
+    """Rows of [[K, K], [K, K]], for problems with two variables a point."""
 
     def __init__(self, rows: RowSource, n: int) -> None:
         self._rows, self._n = rows, n

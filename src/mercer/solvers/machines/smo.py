@@ -123,14 +123,7 @@ class SMO:
 class _Crowd:
     """Problems on parts of one matrix: small ones side by side, large ones one after the other with all threads.
 
-    Parameters
-    ----------
-    limits : callable
-        Returns the solver of a problem that starts now.
-    matrix : MachineMatrix
-        The kernel matrix of all points.
-    parts : sequence of Part
-        The problems.
+    ``limits`` returns the solver of a problem that starts now.
     """
 
     def __init__(self, limits: Callable[[], SMO], matrix: MachineMatrix, parts: Sequence[Part]) -> None:

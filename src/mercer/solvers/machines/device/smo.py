@@ -46,20 +46,8 @@ def solve_on_device(
 ) -> list[DualSolution]:
     """Solve several problems, each on some points of X given by their positions; two variables a point are allowed.
 
-    Parameters
-    ----------
-    limits : SMO
-        When to stop.
-    place : Place
-        A device.
-    kernel, X : Kernel, collection of n objects
-        The kernel and all points.
-    parts : sequence of Part
-        The problems.
-    progress : callable, optional
-        Told all steps so far and the largest violation left after each round.
-    size : int, optional
-        Variables of a working set, a power of two; by the number of problems if not given.
+    ``progress`` hears of all steps so far and the largest violation left after each round; ``size`` is how many
+    variables a working set has, a power of two, chosen by the number of problems if not given.
     """
     # Triton launches on the current device, which need not be this one.
     with load_torch().cuda.device(place.device) if place.kind == "cuda" else nullcontext():
