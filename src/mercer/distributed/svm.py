@@ -43,7 +43,7 @@ from .ridge import cluster_plan
 
 EXACT_ROWS = 100_000  # of one problem; SMO on more takes longer than anyone waits
 SHARE = 0.3  # of a worker's memory for the rows of one problem
-FitOfPoints = tuple[MachineFit, Kernel, Rows]  # with the kernel and the points
+Fit = tuple[MachineFit, Kernel, Rows]  # with the kernel and the points
 
 
 def fit_svm(
@@ -53,7 +53,7 @@ def fit_svm(
     y: Any = None,
     sample_weight: Any = None,
     features_of: Literal["labels", "targets"] | None = None,
-) -> FitOfPoints:
+) -> Fit:
     """Fit to rows in partitions; ``features_of`` says what y is if the problems may be solved in features."""
     check_options(machine)
     argument = machine_argument(machine)
@@ -96,9 +96,7 @@ def _find_room(memory: float | str | None, cluster: Cluster) -> float:
 # -- exactly --------------------------------------------------------------------------------------------------------
 
 
-def _fit_exactly(
-    machine: SupportVectorMachine, table: Table, kernel: Kernel, labelled: bool, weighted: bool
-) -> FitOfPoints:
+def _fit_exactly(machine: SupportVectorMachine, table: Table, kernel: Kernel, labelled: bool, weighted: bool) -> Fit:
     memory = parse_memory(machine.memory)
     sample_weight = table.gather("weights", "the weights", memory) if weighted else None
     y = table.gather("y", "the targets", memory) if labelled else None
@@ -135,9 +133,7 @@ def _solve(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device:
 # -- in Nyström features --------------------------------------------------------------------------------------------
 
 
-def _fit_features(
-    machine: SupportVectorMachine, table: Table, kernel: Kernel, why: str, *, classify: bool
-) -> FitOfPoints:
+def _fit_features(machine: SupportVectorMachine, table: Table, kernel: Kernel, why: str, *, classify: bool) -> Fit:
     """Solve every machine in the features of common centres, one after the other."""
     options = machine.get_params(deep=False)
     if not np.isfinite(options["C"]):
