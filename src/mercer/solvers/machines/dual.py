@@ -163,6 +163,9 @@ class DualProblem:
         return np.array(found)
 
 
+Part = tuple[np.ndarray, DualProblem]  # which points, and the problem on them
+
+
 @dataclass(frozen=True)
 class DualSolution:
     """Coefficients of a support vector machine, with the evidence that they solve its problem.

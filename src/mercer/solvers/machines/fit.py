@@ -15,12 +15,12 @@ from ..costs import DEVICE, HOST, Cost
 from ..evidence import DualityGap
 from ..plan import Plan
 from ..products import width
-from .dual import DualSolution
+from .dual import DualSolution, Part
 from .pairs import pack_pairs
 from .platt import fit_sigmoids
 from .problems import MachineProblems
 from .rounds import Progress
-from .smo import SMO, Part
+from .smo import SMO
 
 PASSES = 3  # times that about all kernel values are computed
 

@@ -16,9 +16,10 @@ from mercer.formula.data import Rows
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
+from .dual import Part
 from .pairs import list_pairs
 from .problems import MachineProblems
-from .smo import SMO, Part
+from .smo import SMO
 
 FOLDS = 5
 LEAST = 1e-7  # of a probability of a pair, LIBSVM's

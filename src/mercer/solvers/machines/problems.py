@@ -11,11 +11,11 @@ from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
 
-from .dual import DualProblem, DualSolution
+from .dual import DualProblem, DualSolution, Part
 from .pairs import list_pairs
 
 if TYPE_CHECKING:
-    from .smo import SMO, Part
+    from .smo import SMO
 
 HARD = 1e10  # C = ∞ is this many times the reciprocal of the largest k(x, x)
 

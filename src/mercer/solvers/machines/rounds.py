@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from mercer._native import smo as solve_pairs
 from mercer.arrays import Array
 from mercer.arrays.columns import power_of_two
 
@@ -243,13 +244,11 @@ class Run:
 
     def _round(self, chosen: np.ndarray, tolerance: float, most: int) -> int:
         """Solve the problem of the chosen variables and carry the change to all slopes; return the steps it took."""
-        from mercer import _native
-
         problem, count = self.problem, len(chosen)
         K = self._matrix(chosen)
         beta, slope = self.beta[chosen], self.slope[chosen]
         second = count if problem.second is None else int(np.count_nonzero(chosen < problem.second))
-        steps, _ = _native.smo(
+        steps, _ = solve_pairs(
             K, problem.lower[chosen], problem.upper[chosen], beta, slope, problem.epsilon, second, tolerance, most
         )
         change = beta - self.beta[chosen]

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from mercer._native import add_kept_rows
 from mercer.gram import Gram
 
 CHEAP = 64  # features up to which computing a row natively takes no longer than reading it from memory
@@ -58,14 +59,12 @@ class KeptRows:
 
     def add(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """Add weights @ K[index] to ``out``."""
-        from mercer import _native
-
         step = min(self.capacity, max(CHUNK, self.capacity // 2))
         for start in range(0, len(index), step):
             part = index[start : start + step]
             places = self._bring(part)
             factors = np.ascontiguousarray(weights[start : start + step], dtype=np.float64)
-            _native.add_kept_rows(self._kept, places, factors, out, self._threads)
+            add_kept_rows(self._kept, places, factors, out, self._threads)
 
     def corner(self, index: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write K[index][:, index] to ``out``."""
@@ -99,9 +98,7 @@ class DenseRows:
 
     def add(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """Add weights @ K[index] to ``out``."""
-        from mercer import _native
-
-        _native.add_kept_rows(self.matrix, index, weights, out, self._threads)
+        add_kept_rows(self.matrix, index, weights, out, self._threads)
 
     def corner(self, index: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Return K[index][:, index], which is K itself when all are asked for."""

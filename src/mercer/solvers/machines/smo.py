@@ -24,14 +24,13 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 
-from .dual import DualProblem, DualSolution
+from .dual import DualProblem, DualSolution, Part
 from .matrix import MachineMatrix
 from .rounds import Course, Progress, Run
 
 if TYPE_CHECKING:
     from mercer._native import Plan as NativePlan
 
-Part = tuple[np.ndarray, DualProblem]  # which points, and the problem on them
 BATCH = 5e7  # kernel values of one native call: about a tenth of a second
 FIRST_STEPS = 20_000  # of a problem in it; what takes more goes on by itself
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mercer._native import smo as solve_pairs
 from mercer.arrays.tensors import host_array, load_torch
 from mercer.gram.torch.fused import fusable
 
@@ -51,14 +52,12 @@ def triton_sets(sets: WorkingSets) -> tuple[Any, Any]:
 
 def native_sets(sets: WorkingSets) -> tuple[Any, Any]:
     """Solve one set after the other in the compiled core on the host."""
-    from mercer import _native
-
     torch = load_torch()
     K, lower, upper, slope = (host_array(part.contiguous()) for part in (sets.K, sets.lower, sets.upper, sets.slope))
     numbers = (host_array(part).tolist() for part in (sets.epsilon, sets.cut, sets.goal, sets.most))
     beta, slope = host_array(sets.beta).copy(), slope.copy()  # both are changed
     steps = [
-        _native.smo(K[b], lower[b], upper[b], beta[b], slope[b], epsilon, cut, goal, most)[0]
+        solve_pairs(K[b], lower[b], upper[b], beta[b], slope[b], epsilon, cut, goal, most)[0]
         for b, (epsilon, cut, goal, most) in enumerate(zip(*numbers, strict=True))
     ]
     device = sets.beta.device

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from ..dual import DualSolution
+from ..dual import DualSolution, Part
 from ..rounds import Course, Progress, bound_rounding, leave_room
-from ..smo import SMO, Part
 from .batch import Batch, BatchEntry
 from .rows import ComputedRows, DeviceRows, StoredRows
+
+if TYPE_CHECKING:
+    from ..smo import SMO
 
 SMALLEST, SMALL, LARGE = 16, 512, 2048  # variables of a working set
 CACHE = 2**25  # bytes of small matrices that stay in the fast memory of a large device
