@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators.machines.classifier import read_labels
 from mercer.estimators.machines.search import SupportVectorSearch
-from mercer.estimators.targets import checked_targets
+from mercer.estimators.targets import check_targets
 from mercer.formula.data import Rows
 
 from .svm import SVC
@@ -261,5 +261,5 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
         )  # fmt: skip
 
     def _read_targets(self, y: Any, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        targets = np.asarray(column_or_1d(checked_targets(self, y, len(weights)), warn=True))
+        targets = np.asarray(column_or_1d(check_targets(self, y, len(weights)), warn=True))
         return targets, float(targets[weights > 0].std())

@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.machines.base import SupportVectorMachine
-from mercer.estimators.targets import checked_targets
+from mercer.estimators.targets import check_targets
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 from mercer.solvers.machines.fit import MachineFit
@@ -36,7 +36,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ign
         return self._values(X)[:, 0]
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
-        return np.asarray(column_or_1d(checked_targets(self, y, n), warn=True))
+        return np.asarray(column_or_1d(check_targets(self, y, n), warn=True))
 
 
 class SVR(SupportVectorRegressor):

@@ -45,6 +45,7 @@ class MachineArgument(KernelArgument):
     """
 
     has_scale = True  # whether a length scale may be put into the kernel
+    is_function = False
     uncut = ""  # why the data cannot be in partitions
 
     def __init__(self, owner: Any, value: Any, options: Any = None) -> None:
@@ -186,6 +187,7 @@ class FunctionArgument(MachineArgument):
     """A plain function of two collections, called once for all data, which is scikit-learn's promise to it."""
 
     has_scale = False
+    is_function = True
     uncut = (
         "a function given as kernel is called once for all rows, which is not possible in partitions; wrap it as "
         "mercer.kernels.Custom(function, vectorized=True)"

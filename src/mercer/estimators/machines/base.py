@@ -184,9 +184,8 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         self.support_vectors_, centers = argument.pick_vectors(X, fit.support)
         self.kernel_ = kernel
         self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else (length(X),)
-        function = not argument.has_scale and not argument.is_matrix
-        self._X_fit = X if function else None
-        sparse_too = sparse.issparse(self.support_vectors_) and not function
+        self._X_fit = X if argument.is_function else None
+        sparse_too = sparse.issparse(self.support_vectors_) and not argument.is_function
         self.dual_coef_ = type(self.support_vectors_)(fit.dual_coef) if sparse_too else fit.dual_coef
         # Constants without support vectors need some centre all the same.
         anything = centers if found else argument.pick_vectors(X, np.zeros(1, dtype=np.int64))[1]

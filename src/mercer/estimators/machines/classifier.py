@@ -21,7 +21,7 @@ from mercer.solvers.machines.platt import couple_pairs, pair_probabilities
 from mercer.solvers.machines.problems import MachineForm, MachineProblems
 
 from ..engine import where_the_data_lives
-from ..targets import checked_labels
+from ..targets import check_labels
 from .base import SupportVectorMachine, warn_caller
 
 POINTER = (
@@ -36,7 +36,7 @@ def read_labels(owner: object, y: Any, weights: np.ndarray, more: str = "") -> t
 
     ``more`` is what else is to be said if there is only one.
     """
-    labels = checked_labels(owner, y, len(weights))
+    labels = check_labels(owner, y, len(weights))
     classes, name = np.unique(labels[weights > 0]), type(owner).__name__
     if len(classes) < 2 and (weights > 0).all():
         raise ValueError(

@@ -34,7 +34,7 @@ from ..engine import where_the_data_lives
 from ..fitted import SOMETIMES
 from ..kernels import all_or_nothing
 from ..progress import fit_task, reporter
-from ..targets import splits_among
+from ..targets import split_kept
 from .argument import MachineArgument, machine_argument, with_weight
 from .base import SupportVectorMachine, check_options, check_positive_weights, name_limits, warn_caller
 
@@ -190,7 +190,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         """Return the points to fit and to score of each fold, as scikit-learn chooses them."""
         classifier, few = self.__sklearn_tags__().estimator_type == "classifier", len(kept)
         try:
-            return splits_among(self.cv, n, kept, targets, classifier)
+            return split_kept(self.cv, n, kept, targets, classifier)
         except ValueError as error:
             raise ValueError(
                 f"{type(self).__name__}: cv={self.cv!r} cannot split these {few} points (n_samples={few}): {error} "
