@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mercer.arrays.place import Place
 from mercer.kernels import Gaussian
-from mercer.solvers.machines.problems import c_svc, epsilon_svr, nu_svc
+from mercer.solvers.machines.problems import PricedMargin, PricedTube, SharedMargin
 from mercer.solvers.machines.smo import SMO
 
 torch = pytest.importorskip("torch")
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(DEVICE.type == "cpu" and not INTERPRETED, reason
 
 from mercer.solvers.machines.device import rows as _smo_rows  # noqa: E402
 from mercer.solvers.machines.device.inner import WorkingSets, native_sets, triton_sets  # noqa: E402
-from mercer.solvers.machines.device.smo import DeviceSMO  # noqa: E402
+from mercer.solvers.machines.device.smo import solve_on_device  # noqa: E402
 
 SIZE = 16
 
@@ -124,12 +125,12 @@ def test_machines_are_solved_from_beginning_to_end():
     X += 0.7 * signs[:, None]
     everything, few = np.arange(24), np.arange(4, 20)
     parts = [
-        (everything, c_svc(signs, np.ones(24))),
-        (few, epsilon_svr(X[few, 0], np.ones(16), 0.1)),
-        (everything, nu_svc(signs, np.ones(24), 0.5)),
+        (everything, PricedMargin(1.0).problem(signs, np.ones(24))),
+        (few, PricedTube(1.0, 0.1).problem(X[few, 0], np.ones(16))),
+        (everything, SharedMargin(0.5).problem(signs, np.ones(24))),
     ]
     solver = SMO(tol=1e-2)
-    ours = DeviceSMO(solver, DEVICE, size=SIZE).solve_many(Gaussian(1.0), X, parts)
+    ours = solve_on_device(solver, Place.find(DEVICE, None), Gaussian(1.0), X, parts, size=SIZE)
     for found, part in zip(ours, parts, strict=True):
         (host,) = solver.solve_many(Gaussian(1.0), X, [part])
         assert found.violation <= 1e-2

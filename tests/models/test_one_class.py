@@ -104,7 +104,7 @@ def test_a_fitted_model_is_an_expansion_with_a_plan(data):
     np.testing.assert_allclose(model.expansion_(new), model.decision_function(new), rtol=1e-12)
     np.testing.assert_array_equal(model.offset_, -model.intercept_)
     np.testing.assert_array_equal(model.predict(new), np.where(model.decision_function(new) > 0, 1, -1))
-    assert "60 points" in model.plan_
+    assert "60 points" in str(model.plan_)
     assert isinstance(model.n_iter_, int)
 
 

@@ -381,7 +381,7 @@ def test_an_interrupt_while_machines_run_ends_them_too(moons, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(smo_path, "_carried", interrupted)
+    monkeypatch.setattr(smo_path, "_carry_over", interrupted)
     model = SVCCV(CS, SCALES)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*moons)

@@ -12,10 +12,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
-from mercer.estimators.machines.probability import coupled, fit_sigmoid
 from mercer.kernels import Gaussian, Spectrum
 from mercer.models import SVC, NuSVC
-from mercer.solvers.machines.pairs import pairs_of
+from mercer.solvers.machines.pairs import list_pairs
+from mercer.solvers.machines.platt import couple_pairs, fit_sigmoid
 
 pytestmark = pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
 
@@ -149,12 +149,12 @@ def test_the_sigmoid_is_the_minimum_that_a_generic_optimiser_finds(size):
 def test_coupled_pairs_minimise_their_disagreement():
     rng = np.random.default_rng(1)
     for count in (3, 4, 6):
-        pairs = rng.uniform(0.01, 0.99, size=(5, len(pairs_of(count))))
-        found = coupled(pairs, count)
+        pairs = rng.uniform(0.01, 0.99, size=(5, len(list_pairs(count))))
+        found = couple_pairs(pairs, count)
         assert (found >= 0).all()
 
         def disagreement(p, r, count=count):
-            return sum(((1 - s) * p[i] - s * p[j]) ** 2 for s, (i, j) in zip(r, pairs_of(count), strict=True))
+            return sum(((1 - s) * p[i] - s * p[j]) ** 2 for s, (i, j) in zip(r, list_pairs(count), strict=True))
 
         for p, r in zip(found, pairs, strict=True):
             for _ in range(20):

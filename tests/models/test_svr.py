@@ -168,7 +168,7 @@ def test_a_fitted_model_is_an_expansion_with_a_plan(data, cls):
     model = cls(kernel=Gaussian(1.5)).fit(X, y)
     np.testing.assert_allclose(model.expansion_(new), model.predict(new), rtol=1e-12)
     assert model.kernel_ == Gaussian(1.5)
-    assert "50 points" in model.plan_
+    assert "50 points" in str(model.plan_)
     assert isinstance(model.n_iter_, int)
     assert model.dual_coef_.shape == (1, model.n_support_[0])
 

@@ -7,15 +7,10 @@ from typing import Any
 
 from mercer import models
 from mercer.models import (
-    SVC,
-    SVR,
     KernelLogisticRegression,
     KernelRidge,
     KernelRidgeClassifier,
     KernelRidgeCV,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
 )
 
 from ._cluster import Cluster
@@ -23,7 +18,6 @@ from .logistic import fit_logistic
 from .ridge import fit_ridge
 from .ridge_classifier import fit_ridge_classifier
 from .ridge_cv import fit_ridge_cv
-from .svm import fit_svm
 
 
 @singledispatch
@@ -41,5 +35,3 @@ fit_model.register(KernelRidge, fit_ridge)
 fit_model.register(KernelRidgeCV, fit_ridge_cv)
 fit_model.register(KernelRidgeClassifier, fit_ridge_classifier)
 fit_model.register(KernelLogisticRegression, fit_logistic)
-for machine in (SVC, SVR, NuSVC, NuSVR, OneClassSVM):
-    fit_model.register(machine, fit_svm)

@@ -107,13 +107,14 @@ def tell_sizes() -> None:
     """Let Dask know how large results are, so that it counts what moves, and moves what is small."""
     from dask.sizeof import sizeof
 
+    from mercer.solvers.machines.margins import LineBlock, MarginSums
     from mercer.solvers.ridge.centers import RestrictedSums
     from mercer.solvers.ridge.rows import PrimalErrors, PrimalSums, PrimalTriangle
 
     from ._block import Block
     from ._survey import size_of
 
-    for kind in (Block, PrimalErrors, PrimalSums, PrimalTriangle, RestrictedSums):
+    for kind in (Block, LineBlock, MarginSums, PrimalErrors, PrimalSums, PrimalTriangle, RestrictedSums):
         sizeof.register(kind)(size_of)
 
 

@@ -1,89 +1,92 @@
 """Support vector machines over partitions: exact where a worker can hold the rows of a problem, else in features.
 
 The exact machines are the ordinary ones, solved by SMO, each pair of classes a task on some worker.  Beyond that
-:class:`SVC` and :class:`SVR` are solved in Nyström features, where every step is a sum over partitions.
+machines with a price on errors are solved in Nyström features, where every step is a sum over partitions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from mercer.arrays import Array
 from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
-from mercer.estimators.machines.base import DualityGap, SupportVectorMachine
-from mercer.estimators.machines.classifier import SupportVectorClassifier
-from mercer.estimators.machines.kernel import gamma_of, is_function, training_kernel
-from mercer.formula.data import length, pick
+from mercer.arrays.place import Place
+from mercer.estimators.machines.argument import machine_argument
+from mercer.estimators.machines.base import SupportVectorMachine, check_options, check_positive_weights
+from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
-from mercer.models import SVC, SVR
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
+from mercer.solvers.evidence import DualityGap
 from mercer.solvers.machines.dual import DualSolution
-from mercer.solvers.machines.pairs import pairs_of
-from mercer.solvers.machines.problems import check_options, finite_penalty, positive_weights
+from mercer.solvers.machines.fit import MachineFit, keep_solutions, plan_machines
+from mercer.solvers.machines.margins import Function, LineBlock, MarginBlock, MarginRule, MarginSums, fit_margin
+from mercer.solvers.machines.pairs import list_pairs
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.newton.plan import centers_of
+from mercer.solvers.plan import Plan
 
-from ._block import Intake
+from ._block import Block, Intake
 from ._cluster import Cluster
 from ._features import FeaturesOf
-from ._graph import mapped, worker_memory
+from ._graph import mapped, tree, worker_memory
 from ._labels import Classes
-from ._margins import Margin, MarginRule, fit_margin
 from ._place import place_here
 from ._table import Table, make_table
-from .gathered import tell
-from .ridge import refuse_precomputed
+from .ridge import cluster_plan
 
 EXACT_ROWS = 100_000  # of one problem; SMO on more takes longer than anyone waits
 SHARE = 0.3  # of a worker's memory for the rows of one problem
+Fit = tuple[MachineFit, Kernel, Rows]  # with the kernel and the points
 
 
-def fit_svm(model: SupportVectorMachine, cluster: Cluster, X: Any, y: Any = None, sample_weight: Any = None) -> None:
-    """Fit to rows in partitions."""
-    refuse_precomputed(model)
-    check_options(model)
-    if is_function(model.kernel):
+def fit_svm(
+    machine: SupportVectorMachine,
+    cluster: Cluster,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    features_of: Literal["labels", "targets"] | None = None,
+) -> Fit:
+    """Fit to rows in partitions; ``features_of`` says what y is if the problems may be solved in features."""
+    check_options(machine)
+    argument = machine_argument(machine)
+    name = type(machine).__name__
+    if argument.uncut:
+        raise ValueError(f"{name}: {argument.uncut}")
+    if getattr(machine, "probability", False) is True:
         raise ValueError(
-            f"{type(model).__name__}: a function given as kernel is called once for all rows, which is not possible "
-            "in partitions; wrap it as mercer.kernels.Custom(function, vectorized=True)"
+            f"{name}: probability=True is not possible for rows in partitions; use KernelLogisticRegression, whose "
+            "probabilities are the model itself"
         )
-    if isinstance(model, SupportVectorClassifier) and model._wants_probability():
-        raise ValueError(
-            f"{type(model).__name__}: probability=True is not possible for rows in partitions; use "
-            "KernelLogisticRegression, whose probabilities are the model itself"
-        )
-    table = make_table(model, cluster, Intake(model, model.kernel, "raw", keep_all=True), X, y, sample_weight)
-    kernel = _kernel(model, table)
-    room = _room(model, cluster)
+    table = make_table(machine, cluster, Intake(machine, machine.kernel, "raw", keep_all=True), X, y, sample_weight)
+    moments = table.survey.moments  # of numbers
+    spread = None if moments is None else moments.variance
+    kernel = argument.train(table.head, np.arange(length(table.head)), spread)
+    room = _find_room(machine.memory, cluster)
     if table.n <= EXACT_ROWS and 2 * table.survey.nbytes <= room:
-        _fit_exactly(model, table, kernel, y is not None, sample_weight is not None)
-    elif isinstance(model, SVC | SVR):
-        _fit_features(model, cluster, kernel, X, y, sample_weight, room)
-    else:
+        return _fit_exactly(machine, table, kernel, y is not None, sample_weight is not None)
+    if features_of is None:
         raise MemoryBudgetError(
-            f"{type(model).__name__}: {table.n} rows of {show_bytes(table.survey.nbytes)} are more than one worker can "
-            f"solve exactly ({EXACT_ROWS} rows in {show_bytes(room / 2)}); only SVC and SVR go on in Nyström features"
+            f"{name}: {table.n} rows of {show_bytes(table.survey.nbytes)} are more than one worker can solve exactly "
+            f"({EXACT_ROWS} rows in {show_bytes(room / 2)}); only SVC and SVR go on in Nyström features"
         )
+    table = make_table(machine, cluster, Intake(machine, machine.kernel, features_of), X, y, sample_weight)
+    why = (
+        f"the rows of a problem are more than the {EXACT_ROWS} in {show_bytes(room / 2)} that one worker solves exactly"
+    )
+    return _fit_features(machine, table, kernel, why, classify=features_of == "labels")
 
 
-def _kernel(model: Any, table: Table) -> Kernel:
-    """Return the kernel that an argument stands for; γ = "scale" from the variance of all entries."""
-    model._gamma = gamma_of(model, table.head)
-    if isinstance(model.kernel, str) and isinstance(model.gamma, str) and model.gamma == "scale":
-        moments = table.survey.moments
-        assert moments is not None  # rows of numbers, or the check of the data would have failed
-        model._gamma = 1.0 / (table.head.shape[1] * moments.variance) if moments.variance > 0 else 1.0
-    return training_kernel(model, table.head, np.arange(length(table.head))).solved
-
-
-def _room(model: Any, cluster: Cluster) -> float:
+def _find_room(memory: float | str | None, cluster: Cluster) -> float:
     """Return the bytes that the rows of one problem may have."""
-    room = float(parse_memory(model.memory))
+    room = float(parse_memory(memory))
     if cluster.client is not None:
         limits = [worker["memory_limit"] for worker in cluster.client.scheduler_info(n_workers=-1)["workers"].values()]
         room = min([room, *(SHARE * limit for limit in limits if limit)])
@@ -93,109 +96,121 @@ def _room(model: Any, cluster: Cluster) -> float:
 # -- exactly --------------------------------------------------------------------------------------------------------
 
 
-def _fit_exactly(model: Any, table: Table, kernel: Kernel, labelled: bool, weighted: bool) -> None:
-    n, memory = table.n, parse_memory(model.memory)
+def _fit_exactly(machine: SupportVectorMachine, table: Table, kernel: Kernel, labelled: bool, weighted: bool) -> Fit:
+    memory = parse_memory(machine.memory)
     sample_weight = table.gather("weights", "the weights", memory) if weighted else None
-    weights = positive_weights(model, sample_weight, n)
     y = table.gather("y", "the targets", memory) if labelled else None
-    targets = model._prepare(y, n, weights)
-    C = getattr(model, "C", 1.0)
-    C = float(C) if np.isfinite(C) else finite_penalty(C, kernel, table.gather("X", "a hard margin", memory))
-    parts = model._parts(targets, weights, C)
-    blocks = table.cluster.keep(table.blocks)
-    held = replace(table, blocks=blocks)
-    solver = SMO(model.tol, model.max_iter, model.max_time, None, bool(model.shrinking))
-    given = [[held.picked("X", indices), problem] for indices, problem in parts]
-    solutions = table.cluster.compute(mapped("smo", _solved, given, solver, kernel, len(parts) > 1, model.device))
-    table.cluster.count("rows of problems", 2 * sum(len(indices) for indices, _ in parts) / n * table.survey.nbytes)
-    training: Any = _Training(kernel)
-    found = [model._read(solution) for solution in solutions]
-    model._keep_solutions(training, held.column("X"), parts, found, targets)
-    model._keep_evidence(parts, solutions)
+    problems = machine._problems(y, check_positive_weights(machine, sample_weight, table.n))
+    if problems.is_hard:
+        problems = problems.soften(kernel, table.gather("X", "a hard margin", memory))
+    held = replace(table, blocks=table.cluster.keep(table.blocks))
+    solver, parts = machine._solver(None), problems.parts()
+    given = [[held.picked("X", index), problem] for index, problem in parts]
+    tasks = mapped("smo", _solve, given, solver, kernel, len(parts) > 1, machine.device)
+    solutions = table.cluster.compute(tasks)
+    moved = 2 * sum(len(index) for index, _ in parts) / table.n * table.survey.nbytes
+    table.cluster.count("rows of problems", moved)
     many = f"{len(parts)} machines, each" if len(parts) > 1 else "one machine,"
-    what = f"SMO for {many} on a worker that fetches the rows of its problem"
-    tell(model, table, what, "labels, weights and the support vectors found")
+    plan = cluster_plan(
+        plan_machines(parts, table.head, Place.find(None, machine.memory)),
+        table,
+        f"SMO for {many} on a worker that fetches the rows of its problem",
+        "labels, weights and the support vectors found",
+    )
+    return keep_solutions(problems, parts, solutions, solver, plan), kernel, held.column("X")
 
 
-def _solved(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device: Any) -> DualSolution:
+def _solve(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device: Any) -> DualSolution:
     """Solve one machine as the fit on one machine does it, which treats several problems otherwise than one."""
     rows, problem = given
-    place, memory = place_here(None if sparse.issparse(rows) else device, worker_memory())
-    limited, parts = replace(solver, memory=memory), [(np.arange(length(rows)), problem)]
-    if place is not None:
-        from mercer.solvers.machines.device.smo import DeviceSMO
-
-        return DeviceSMO(limited, place, memory).solve_many(kernel, rows, parts)[0]
-    return limited.solve_many(kernel, rows, parts)[0] if several else limited.solve(kernel, rows, problem)
-
-
-class _Training:
-    """The kernel of a fit whose points are elsewhere."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.solved = self.shown = kernel
+    place = Place(*place_here(None if sparse.issparse(rows) else device, worker_memory()))
+    limited, parts = replace(solver, memory=place.memory), [(np.arange(length(rows)), problem)]
+    if several and place.on_host:
+        return limited.solve_many(kernel, rows, parts)[0]
+    return limited.solve_at(place, kernel, rows, parts)[0]
 
 
 # -- in Nyström features --------------------------------------------------------------------------------------------
 
 
-def _fit_features(
-    model: Any, cluster: Cluster, kernel: Kernel, X: Any, y: Any, sample_weight: Any, room: float
-) -> None:
+def _fit_features(machine: SupportVectorMachine, table: Table, kernel: Kernel, why: str, *, classify: bool) -> Fit:
     """Solve every machine in the features of common centres, one after the other."""
-    classify = isinstance(model, SVC)
-    table = make_table(
-        model, cluster, Intake(model, model.kernel, "labels" if classify else "targets"), X, y, sample_weight
-    )
+    options = machine.get_params(deep=False)
+    if not np.isfinite(options["C"]):
+        raise ValueError(
+            f"{type(machine).__name__}: a hard margin is not possible in Nyström features; give a finite C"
+        )
     nothing: Any = np.empty((0, 1))
-    problem = Problem(kernel, table.column("X"), nothing, None, True, parse_memory(model.memory))
-    rng = check_random_state(getattr(model, "random_state", 0))  # SVR has none: the same rows give the same machine
+    problem = Problem(kernel, table.column("X"), nothing, None, True, parse_memory(machine.memory))
+    rng = check_random_state(options.get("random_state", 0))  # SVR has none: the same rows give the same machine
     indices, triangle = choose_centers(problem, centers_of(problem, None), rng)
-    centers = pick(problem.X, indices)
-    features = FeaturesOf(kernel, centers, triangle, model.device)
-    if not np.isfinite(model.C):
-        raise ValueError(f"{type(model).__name__}: a hard margin is not possible in Nyström features; give a finite C")
+    names = factors = None
+    rules = [MarginRule(options["C"], float(options.get("epsilon", 0.0)))]
+    codes = np.zeros(len(indices), dtype=np.intp)
     if classify:
-        classes = Classes.of(model, table)
-        table = classes.coded(table)
-        count = len(classes.names)
-        rules = [MarginRule(model.C, 0.0, pair, -1.0 if count == 2 else 1.0) for pair in pairs_of(count)]
-        model.classes_ = classes.names
-        model.class_weight_ = np.ones(count) if classes.factors is None else classes.factors
-    else:
-        rules = [MarginRule(model.C, float(model.epsilon), None, 1.0)]
-    found = [fit_margin(table, features, rule, model.tol, model.max_iter) for rule in rules]
-    _keep(model, table, kernel, centers, indices, triangle, found, classify)
-    what = f"values of {len(triangle)} Nyström features, and the sums of gradients and Hessians"
-    why = (
-        f"Newton's method in {len(triangle)} Nyström features, because the rows of a problem are more than the "
-        f"{EXACT_ROWS} in {show_bytes(room / 2)} that one worker solves exactly"
+        classes = Classes.of(machine, table)
+        table, names = classes.coded(table), classes.names
+        factors = np.ones(len(names)) if classes.factors is None else classes.factors
+        sign = -1.0 if len(names) == 2 else 1.0
+        rules = [MarginRule(options["C"], 0.0, pair, sign) for pair in list_pairs(len(names))]
+        codes = table.pick("y", indices).astype(np.intp)
+    features = FeaturesOf(kernel, pick(problem.X, indices), triangle, machine.device)
+    found = [fit_margin(ClusterMarginRows(table, features, rule), machine.tol, machine.max_iter) for rule in rules]
+    order = np.argsort(codes, kind="stable")
+    coef = np.linalg.solve(triangle.T, np.column_stack([margin.w for margin in found]))[order]
+    m = len(triangle)
+    plan = cluster_plan(
+        Plan("newton", f"in {m} Nyström features, {why}", 8 * m * m, float(table.n) * m * m, 0.0),
+        table,
+        f"values of {m} Nyström features, and the sums of gradients and Hessians",
+        f"the choice of centres, and Newton's equations of {len(rules)} machines",
     )
-    model.plan_ = why
-    tell(model, table, what, f"the choice of centres, and Newton's equations of {len(rules)} machines")
+    gap = DualityGap(max(margin.gap for margin in found), max(margin.relative_gap for margin in found))
+    fit = MachineFit(
+        support=indices[order].astype(np.int64), coef=coef, intercept=np.array([margin.b for margin in found]),
+        dual_coef=coef.T, n_support=np.bincount(codes, minlength=1 if names is None else len(names)).astype(np.int32),
+        n_iter=np.array([margin.n_iter for margin in found], dtype=np.int64),
+        violation=max(margin.violation for margin in found), gap=gap,
+        converged=all(margin.converged for margin in found), plan=plan, classes=names, class_weight=factors,
+    )  # fmt: skip
+    return fit, kernel, table.column("X")
 
 
-def _keep(
-    model: Any, table: Table, kernel: Kernel, centers: Any, indices: np.ndarray, triangle: np.ndarray,
-    found: list[Margin], classify: bool,
-) -> None:  # fmt: skip
-    coef = np.linalg.solve(triangle.T, np.column_stack([margin.w for margin in found]))
-    order = np.arange(len(indices))
-    codes = table.pick("y", indices) if classify else np.zeros(len(indices), dtype=np.int64)
-    if classify:
-        order = np.argsort(codes, kind="stable")
-    model.support_, model.intercept_ = indices[order].astype(np.int64), np.array([margin.b for margin in found])
-    model.support_vectors_, model._coef = pick(centers, order), coef[order]
-    model.kernel_, model.shape_fit_, model._X_fit = kernel, table.column("X").shape, None
-    counts = np.bincount(codes.astype(np.intp), minlength=len(model.classes_) if classify else 1)
-    model.n_support_ = counts.astype(np.int32)
-    model.dual_coef_ = model._dual_coef(model._coef.T)
-    model._keep_function(model.support_vectors_, pick(centers, [0]))
-    steps = np.array([margin.n_iter for margin in found], dtype=np.int64)
-    model.n_iter_ = int(steps[0]) if model._one_machine else steps
-    model.converged_ = all(margin.converged for margin in found)
-    model.fit_status_ = 0 if model.converged_ else 1
-    model.violation_ = max(margin.violation for margin in found)
-    model.duality_gap_ = DualityGap(max(margin.gap for margin in found), max(margin.relative_gap for margin in found))
-    if not model.converged_:
-        model._warn(int(steps.sum()))
+class ClusterMarginRows:
+    """:class:`~mercer.solvers.machines.margins.MarginRows` over blocks: a task for each, and a tree of sums."""
+
+    def __init__(self, table: Table, features: FeaturesOf, rule: MarginRule) -> None:
+        self._table, self._shared, self.features = table, (features, rule), len(features.triangle)
+
+    def sums(self, at: Function, width: float) -> MarginSums:
+        """Sum over all blocks."""
+        found: MarginSums = self._table.reduce("margin", _sum_block, *self._shared, *at, width)
+        return found
+
+    def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
+        """Keep the rows along a direction where they are."""
+        cluster = self._table.cluster
+        lines = cluster.keep(mapped("line", _follow_block, self._table.blocks, *self._shared, at, direction))
+
+        def slopes(lengths: np.ndarray, width: float) -> np.ndarray:
+            (found,) = cluster.compute([tree("slope", mapped("slope", LineBlock.slopes, lines, lengths, width))])
+            return np.asarray(found)
+
+        return slopes
+
+
+def _block_rows(block: Block, features: FeaturesOf, rule: MarginRule) -> MarginBlock:
+    def blocks() -> Iterator[tuple[slice, Array]]:
+        return ((rows, some.phi) for rows, some in features(block))
+
+    return MarginBlock(blocks, len(features.triangle), rule, block.y, block.weights)
+
+
+def _sum_block(
+    block: Block, features: FeaturesOf, rule: MarginRule, w: np.ndarray, b: float, width: float
+) -> MarginSums:
+    return _block_rows(block, features, rule).sums((w, b), width)
+
+
+def _follow_block(block: Block, features: FeaturesOf, rule: MarginRule, at: Function, direction: Function) -> LineBlock:
+    return _block_rows(block, features, rule).follow(at, direction)

@@ -9,9 +9,9 @@ from sklearn.base import OutlierMixin
 from sklearn.callback import with_callbacks
 
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.machines.base import Part, SupportVectorMachine
+from mercer.estimators.machines.base import SupportVectorMachine
 from mercer.formula.data import Rows
-from mercer.solvers.machines.problems import one_class
+from mercer.solvers.machines.problems import MachineProblems, SharedRegion
 
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
@@ -96,8 +96,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         sample_weight : array of shape (n,), optional
             Bounds on each coefficient.  A point whose weight is 0 or less takes no part.
         """
-        self._run(X, y, sample_weight)
-        return self
+        return self._run(X, y, sample_weight)
 
     @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
@@ -144,13 +143,15 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         """
         return np.where(self._values(X)[:, 0] > 0, 1, -1).astype(np.intp)
 
-    def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
-        return np.ones(n)
+    @property
+    def offset_(self) -> np.ndarray:
+        """ρ."""
+        return -self.intercept_
 
-    def _parts(self, y: np.ndarray, weights: np.ndarray, C: float) -> list[Part]:
-        kept = np.flatnonzero(weights)
-        return [(kept, one_class(weights[kept], float(self.nu)))]
+    def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
+        return MachineProblems(SharedRegion(float(self.nu)), np.ones(len(weights)), weights)
 
-    def _keep_layout(self, y: np.ndarray) -> None:
-        super()._keep_layout(y)
-        self.offset_ = -self.intercept_
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        from mercer.distributed.svm import fit_svm
+
+        self._keep(*fit_svm(self, cluster, X, None, sample_weight))

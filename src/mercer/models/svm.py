@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
 
+from mercer.estimators.machines.base import warn_caller
 from mercer.estimators.machines.classifier import SupportVectorClassifier
-from mercer.solvers.machines.dual import DualProblem, DualSolution
-from mercer.solvers.machines.problems import c_svc, largest_nu, nu_svc
+from mercer.solvers.machines.problems import MachineProblems, PricedMargin, SharedMargin
 
 
 class SVC(SupportVectorClassifier):
@@ -93,7 +92,7 @@ class SVC(SupportVectorClassifier):
         The largest violation of the optimality conditions, whether it is at most ``tol``, and 0 if so and 1 otherwise.
     n_iter_ : array of int, shape (pairs,)
         Steps, each of which moves two coefficients.
-    plan_ : str
+    plan_ : Plan
         What ran and why.
     probA_, probB_ : arrays of shape (pairs,)
         With ``probability=True``, A and B of P(first class of a pair) = 1/(1 + exp(A·v + B)), v its value; deprecated.
@@ -155,8 +154,13 @@ class SVC(SupportVectorClassifier):
         self.assume_psd = assume_psd
         self.device = device
 
-    def _problem(self, signs: np.ndarray, weights: np.ndarray, factors: np.ndarray, C: float) -> DualProblem:
-        return c_svc(signs, C * factors * weights)
+    def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
+        return self._pair_problems(PricedMargin(float(self.C)), y, weights)
+
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        from mercer.distributed.svm import fit_svm
+
+        self._keep(*fit_svm(self, cluster, X, y, sample_weight, features_of="labels"))
 
 
 class NuSVC(SupportVectorClassifier):
@@ -197,8 +201,6 @@ class NuSVC(SupportVectorClassifier):
     >>> model.predict([[-0.8, -1]])
     array([1])
     """
-
-    _without_second = ", and for a class without points the specified nu is infeasible"
 
     def __init__(
         self,
@@ -243,40 +245,17 @@ class NuSVC(SupportVectorClassifier):
         self.assume_psd = assume_psd
         self.device = device
 
-    def _problem(self, signs: np.ndarray, weights: np.ndarray, factors: np.ndarray, C: float) -> DualProblem:
-        largest = largest_nu(weights, signs)
-        if self.nu > largest:
-            counts = [float(weights[signs == sign].sum()) for sign in (signs[0], -signs[0])]
-            raise ValueError(
-                f"{type(self).__name__}: specified nu is infeasible: two classes of {counts[0]:g} and {counts[1]:g} "
-                f"points (or weight) allow 0 < nu <= {largest:.6g}; got nu={self.nu}. Lower nu, or give the smaller "
-                "class a larger sample_weight."
-            )
-        return nu_svc(signs, weights, self.nu)
-
-    def _fold_problem(self, signs: np.ndarray, weights: np.ndarray, factors: np.ndarray, C: float) -> DualProblem:
-        return nu_svc(signs, weights, min(self.nu, largest_nu(weights, signs)))  # which a fold may lower a little
-
-    def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
+    def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
         if self.class_weight is not None:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__}: class_weight has no effect on the ν machine, as in scikit-learn; give weights "
                 "as sample_weight to fit instead",
-                stacklevel=7,
+                UserWarning,
             )
-        return super()._prepare(y, n, weights)
+        more = ", and for a class without points the specified nu is infeasible"
+        return self._pair_problems(SharedMargin(self.nu, type(self).__name__), y, weights, more)
 
-    def _read(self, solution: DualSolution) -> tuple[np.ndarray, float]:
-        """Divide by the margin ρ: f = −b₊ on the margin of the positive class, and f = −b₋ on that of the other."""
-        positive = int(solution.problem.upper[0] <= 0)  # the group whose coefficients may be positive
-        plus, minus = solution.intercepts[positive], solution.intercepts[1 - positive]
-        margin = (minus - plus) / 2
-        if not margin > solution.resolution:
-            ended = 0 <= self.max_iter <= solution.n_iter or self.max_time is not None  # perhaps by a limit
-            early = "The solver may have stopped early: raise max_iter or max_time. "
-            raise ValueError(
-                f"{type(self).__name__}: the margin is {margin:.3g}, so that nothing separates two of the classes: "
-                f"their (weighted) means can be made equal with nu={self.nu}. {early if ended else ''}"
-                "Lower nu or tol, or change the kernel."
-            )
-        return solution.beta / margin, float((plus + minus) / 2 / margin)
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        from mercer.distributed.svm import fit_svm
+
+        self._keep(*fit_svm(self, cluster, X, y, sample_weight))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from mercer.estimators.machines.classifier import labels_and_classes
+from mercer.estimators.machines.classifier import read_labels
 from mercer.estimators.machines.search import SupportVectorSearch
 from mercer.estimators.targets import check_targets
 from mercer.formula.data import Rows
@@ -96,6 +96,8 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
     array([0, 1])
     """
 
+    classes_: np.ndarray
+
     def __init__(
         self,
         Cs: Any = None,
@@ -159,11 +161,8 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
             max_time=self.max_time, memory=self.memory, assume_psd=self.assume_psd,
         )  # fmt: skip
 
-    def _known(self) -> KnownClassifier:
-        return KnownClassifier(class_weight=self.class_weight)
-
-    def _checked(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        labels, self.classes_ = labels_and_classes(self, y, n, weights)
+    def _read_targets(self, y: Any, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        labels, self.classes_ = read_labels(self, y, weights)
         return labels, 1.0
 
 
@@ -261,27 +260,6 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
             memory=self.memory, assume_psd=self.assume_psd,
         )  # fmt: skip
 
-    def _known(self) -> KnownRegressor:
-        return KnownRegressor(epsilon=self.epsilon)
-
-    def _checked(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        targets = np.asarray(column_or_1d(check_targets(self, y, n), warn=True))
+    def _read_targets(self, y: Any, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        targets = np.asarray(column_or_1d(check_targets(self, y, len(weights)), warn=True))
         return targets, float(targets[weights > 0].std())
-
-
-class KnownClassifier(SVC):
-    """A machine whose decision values are known, for scikit-learn's scorers."""
-
-    known: np.ndarray
-
-    def _values(self, X: Rows) -> np.ndarray:
-        return self.known
-
-
-class KnownRegressor(SVR):
-    """A machine whose values are known, for scikit-learn's scorers."""
-
-    known: np.ndarray
-
-    def _values(self, X: Rows) -> np.ndarray:
-        return self.known

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.machines.base import Part, SupportVectorMachine
+from mercer.estimators.machines.base import SupportVectorMachine
 from mercer.estimators.targets import check_targets
 from mercer.formula.data import Rows
-from mercer.solvers.machines.dual import DualProblem, DualSolution
-from mercer.solvers.machines.problems import epsilon_svr, nu_svr
+from mercer.kernels import Kernel
+from mercer.solvers.machines.fit import MachineFit
+from mercer.solvers.machines.problems import MachineProblems, PricedTube, SharedTube
 
 
 class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]
-    """What both regressions share; subclasses say which problem they solve."""
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to data; a fit that fails or is interrupted changes nothing.
-
-        Parameters
-        ----------
-        X : collection of n objects
-            The training points, of whatever kind the kernel takes; the matrix of the kernel if it is precomputed.
-        y : array of shape (n,)
-            The targets.
-        sample_weight : array of shape (n,), optional
-            Factors of C for each point.  A point whose weight is 0 or less takes no part.
-        """
-        self._run(X, y, sample_weight)
-        return self
+    """What both regressions share."""
 
     @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
@@ -52,16 +35,8 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ign
         """
         return self._values(X)[:, 0]
 
-    def _problem(self, y: np.ndarray, bounds: np.ndarray) -> DualProblem:
-        """Return the problem, from targets and C of each point."""
-        raise NotImplementedError
-
-    def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
+    def _check_targets(self, y: Any, n: int) -> np.ndarray:
         return np.asarray(column_or_1d(check_targets(self, y, n), warn=True))
-
-    def _parts(self, y: np.ndarray, weights: np.ndarray, C: float) -> list[Part]:
-        kept = np.flatnonzero(weights)
-        return [(kept, self._problem(y[kept], C * weights[kept]))]
 
 
 class SVR(SupportVectorRegressor):
@@ -146,8 +121,14 @@ class SVR(SupportVectorRegressor):
         self.assume_psd = assume_psd
         self.device = device
 
-    def _problem(self, y: np.ndarray, bounds: np.ndarray) -> DualProblem:
-        return epsilon_svr(y, bounds, float(self.epsilon))
+    def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
+        form = PricedTube(float(self.C), float(self.epsilon))
+        return MachineProblems(form, self._check_targets(y, len(weights)), weights)
+
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        from mercer.distributed.svm import fit_svm
+
+        self._keep(*fit_svm(self, cluster, X, y, sample_weight, features_of="targets"))
 
 
 class NuSVR(SupportVectorRegressor):
@@ -187,6 +168,8 @@ class NuSVR(SupportVectorRegressor):
     True
     """
 
+    epsilon_: float
+
     def __init__(
         self,
         *,
@@ -222,12 +205,16 @@ class NuSVR(SupportVectorRegressor):
         self.assume_psd = assume_psd
         self.device = device
 
-    def _problem(self, y: np.ndarray, bounds: np.ndarray) -> DualProblem:
-        return nu_svr(y, bounds, float(self.nu))
+    def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
+        form = SharedTube(float(self.C), float(self.nu))
+        return MachineProblems(form, self._check_targets(y, len(weights)), weights)
 
-    def _read(self, solution: DualSolution) -> tuple[np.ndarray, float]:
-        """Add the coefficients of both sides; the constants of the sides are b + ε and b − ε."""
-        n = solution.problem.n // 2
-        above, below = solution.intercepts
-        self.epsilon_ = float((above - below) / 2)
-        return solution.beta[:n] + solution.beta[n:], float((above + below) / 2)
+    def _keep(self, fit: MachineFit, kernel: Kernel, X: Rows) -> None:
+        assert fit.epsilon is not None
+        self.epsilon_ = fit.epsilon
+        super()._keep(fit, kernel, X)
+
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        from mercer.distributed.svm import fit_svm
+
+        self._keep(*fit_svm(self, cluster, X, y, sample_weight))

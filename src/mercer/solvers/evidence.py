@@ -7,11 +7,36 @@ fit has converged if and only if its certificate is at most the tolerance; whate
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 RESIDUAL = 1e-5  # of ridge: the root of the relative duality gap, so that objectives are right to ten digits
+
+
+@dataclass(frozen=True)
+class DualityGap:
+    """Primal minus dual value, a bound on how far the objective is from its minimum; as a number, the absolute one.
+
+    Parameters
+    ----------
+    absolute : float
+        In the unit of the objective.
+    relative : float
+        Divided by the objective.
+
+    Examples
+    --------
+    >>> float(DualityGap(absolute=0.5, relative=0.01))
+    0.5
+    """
+
+    absolute: float
+    relative: float
+
+    def __float__(self) -> float:
+        return self.absolute
 
 
 def is_converged(certificate: float, tolerance: float) -> bool:

@@ -59,16 +59,16 @@ def test_every_cell_is_the_machine_fitted_to_its_points_alone(name, place, monke
     lane = lane_of(name, X, y, index, np.random.default_rng(2).uniform(0.3, 2.0, len(index)))
     kernels = [Gaussian(0.7), Gaussian(2.0)]
     visited = []
-    for cls in (module._Whole, module._Corner, module._Apart):
+    for cls in (module._Shared, module._Apart):
         original = cls.solve
 
         def solve(self, *args, _original=original, **kwargs):
-            visited.append(type(self).__name__)
+            visited.append({True: "whole", False: "corner"}.get(getattr(self, "whole", None), "apart"))
             return _original(self, *args, **kwargs)
 
         monkeypatch.setattr(cls, "solve", solve)
     found = list(solve_paths(SMO(tol=1e-6, memory=memory), kernels, X, [lane], PENALTIES))
-    assert set(visited) == {f"_{place.capitalize()}"}
+    assert set(visited) == {place}
     for kernel, (cells,) in zip(kernels, found, strict=True):
         for C, cell in zip(PENALTIES, cells, strict=True):
             cold, values = alone(kernel, X, lane, C)
@@ -110,8 +110,8 @@ def test_permuting_lanes_changes_nothing():
 def test_a_large_penalty_takes_values_in_float64_where_float32_cannot_reach_the_tolerance(monkeypatch):
     X, y = data()
     asked = []
-    original = module.Matrix.dense
-    monkeypatch.setattr(module.Matrix, "dense", lambda self, dtype: asked.append(dtype) or original(self, dtype))
+    original = module.MachineMatrix.dense
+    monkeypatch.setattr(module.MachineMatrix, "dense", lambda self, dtype: asked.append(dtype) or original(self, dtype))
     lane = lane_of("svc", X, y, np.arange(60))
     ((cells,),) = solve_paths(SMO(tol=1e-5), [Gaussian()], X, [lane], [0.1, 1e4])
     assert {np.float32, np.float64} <= set(asked)

@@ -9,9 +9,9 @@ from sklearn.svm import SVC, SVR
 
 from mercer import Gram, _native
 from mercer.kernels import Custom, Gaussian, Linear, Precomputed
-from mercer.solvers.machines import many as _smo_many
 from mercer.solvers.machines import matrix as _smo_matrix
 from mercer.solvers.machines import rounds as module
+from mercer.solvers.machines import smo as _smo
 from mercer.solvers.machines.dual import DualProblem, DualSolution
 from mercer.solvers.machines.rows import DenseRows, FusedRows, KeptRows, TwiceRows
 from mercer.solvers.machines.smo import SMO
@@ -139,7 +139,9 @@ def test_leaving_variables_alone_for_a_while_changes_nothing_in_the_end(name, mo
     monkeypatch.setattr(module, "LOOK", 2)
     shrunk = []
     original = module.Run._shrink
-    monkeypatch.setattr(module.Run, "_shrink", lambda run, active: (shrunk.append(len(active)), original(run, active)))
+    monkeypatch.setattr(
+        module.Run, "_shrink", lambda run, rows, active: (shrunk.append(len(active)), original(run, rows, active))
+    )
     with_, without = (SMO(tol=1e-4, shrinking=s).solve(Gaussian(), X, problem) for s in (True, False))
     assert shrunk
     assert max(shrunk) < 600
@@ -162,7 +164,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     answers = []
     for threads in (1, 2, 5):
         monkeypatch.setattr("mercer.gram.native.default_threads", lambda t=threads: t)
-        for place in (_smo_many, _smo_matrix):
+        for place in (_smo, _smo_matrix):
             monkeypatch.setattr(place, "default_threads", lambda t=threads: t)
         answers.append(SMO().solve(Gaussian(), X, problem).beta)
     np.testing.assert_array_equal(answers[0], answers[1])
@@ -297,7 +299,7 @@ def test_a_function_in_python_is_called_once_for_each_pair_in_whatever_precision
         calls.append(1)
         return float(x @ z)
 
-    matrix = _smo_matrix.Matrix(Custom(linear), X, 10**8)
+    matrix = _smo_matrix.MachineMatrix(Custom(linear), X, 10**8)
     calls.clear()  # of the diagonal
     single, double = matrix.dense(np.float32), matrix.dense(np.float64)
     assert len(calls) <= 30 * 30

@@ -1,16 +1,18 @@
-"""What all support vector machines share: the steps of a fit, its certificate, and values at new points."""
+"""What all support vector machines share: a fit in a straight line, what is kept of it, and values at new points."""
 
 from __future__ import annotations
 
+import numbers
+import sys
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -19,43 +21,91 @@ from mercer.arrays.budget import parse_memory
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
-from mercer.formula.data import Rows, length, pick
-from mercer.kernels import Linear
-from mercer.solvers.machines.dual import DualProblem, DualSolution
-from mercer.solvers.machines.problems import check_options, finite_penalty, positive_weights
+from mercer.formula.data import Rows, length
+from mercer.kernels import Kernel, Linear
+from mercer.solvers.evidence import DualityGap
+from mercer.solvers.machines.fit import MachineFit, fit_machines
+from mercer.solvers.machines.problems import MachineProblems
 from mercer.solvers.machines.rounds import Progress
 from mercer.solvers.machines.smo import SMO
+from mercer.solvers.plan import Plan
 
-from ..kernels import accepts_sparse, all_or_nothing, device_of, is_precomputed
+from ..engine import where_the_data_lives
+from ..kernels import all_or_nothing
 from ..progress import fit_task
-from .kernel import TrainingKernel, function_matrix, gamma_of, is_function, rows_of, training_kernel, with_weight
+from .argument import MachineArgument, machine_argument
 
-Part = tuple[np.ndarray, DualProblem]  # some training points, and the problem on them
+EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "C": (lambda v: v > 0, "a positive number, or infinity for a hard margin"),
+    "nu": (lambda v: 0 < v <= 1, "a number above 0 and at most 1, the share of points that may be on the wrong side"),
+    "epsilon": (lambda v: 0 <= v < np.inf, "a finite number that is not negative, the error that costs nothing"),
+    "tol": (lambda v: 0 < v < np.inf, "a positive number such as 1e-3"),
+    "cache_size": (lambda v: v > 0, "a positive number of megabytes"),
+    "max_iter": (
+        lambda v: isinstance(v, numbers.Integral) and int(v) >= -1,
+        "a whole number of steps, or -1 for as many as could be of use",
+    ),
+    "max_time": (lambda v: v > 0, "a positive number of seconds, or None for no limit"),
+}
 
 
-@dataclass(frozen=True)
-class DualityGap:
-    """Primal minus dual value, a bound on how far the objective is from its minimum.
+def check_options(owner: Any) -> None:
+    """Raise if an option of an estimator has no meaning, saying which values have one."""
+    options = owner.get_params(deep=False)
+    for name, (holds, text) in EXPECTED.items():
+        value = options.get(name)
+        if name not in options or (name == "max_time" and value is None):
+            continue
+        if not isinstance(value, numbers.Real) or not holds(value):
+            raise ValueError(f"{type(owner).__name__}: {name} must be {text}; got {value!r}")
 
-    Parameters
-    ----------
-    absolute : float
-        In the unit of the objective.
-    relative : float
-        Divided by the objective.
-    """
 
-    absolute: float
-    relative: float
+def check_positive_weights(owner: object, sample_weight: Any, n: int) -> np.ndarray:
+    """Return the weights as n finite numbers, 0 where a point takes no part; negative weights mean that too."""
+    if sample_weight is None:
+        return np.ones(n)
+    name = type(owner).__name__
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = np.full(n, float(weights)) if weights.ndim == 0 else weights
+    if weights.shape != (n,):
+        raise ValueError(
+            f"{name}: sample_weight and X have incompatible shapes: there are {n} points, so sample_weight must be one "
+            f"number or have shape ({n},); got shape {weights.shape}"
+        )
+    if not np.isfinite(weights).all():
+        bad = int(np.flatnonzero(~np.isfinite(weights))[0])
+        raise ValueError(f"{name}: weights must be finite, but sample_weight[{bad}] is {weights[bad]}")
+    if not (weights > 0).any():
+        raise ValueError(
+            f"{name}: Invalid input - all samples have zero or negative weights. Give some points a positive weight."
+        )
+    return np.maximum(weights, 0.0)
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line, outside of this library and of scikit-learn, that asked for what is warned of."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def name_limits(max_iter: int, max_time: float | None) -> tuple[str, str]:
+    """Return the limits that were given, in parentheses, and what may be raised."""
+    limits = {"max_iter": max_iter if max_iter >= 0 else None, "max_time": max_time}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    where = f" ({', '.join(f'{name}={limit}' for name, limit in given.items())})" if given else ""
+    return where, " or ".join([*given, "tol"])
 
 
 class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
-    """The estimator behind all machines: subclasses say which problems there are and how to read their solutions."""
-
-    _one_machine: ClassVar[bool] = True  # whether there is one problem, and n_iter_ is one number
+    """The estimator behind all machines: subclasses say which problems their targets make."""
 
     # What subclasses have among their parameters.
     kernel: Any
+    gamma: Any
+    degree: int
+    coef0: float
     tol: float
     max_iter: int
     max_time: float | None
@@ -64,167 +114,106 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
     verbose: bool | int
     shrinking: bool
 
-    # -- for subclasses ---------------------------------------------------------------------------------------------
+    support_: np.ndarray
+    support_vectors_: Rows
+    n_support_: np.ndarray
+    dual_coef_: np.ndarray | sparse.spmatrix | sparse.sparray
+    intercept_: np.ndarray
+    kernel_: Kernel
+    shape_fit_: tuple[int, ...]
+    n_iter_: int | np.ndarray
+    converged_: bool
+    fit_status_: int
+    violation_: float
+    duality_gap_: DualityGap
+    plan_: Plan
+    _function: Expansion  # of all machines, with a centre of no weight where there are no support vectors
+    _gamma: float
+    _X_fit: Rows | None  # all training points, for functions of two collections
 
-    def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
-        """Check the targets, remember what they say, and return them as numbers."""
+    def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
+        """Check the targets of points, and return the dual problems that they make."""
         raise NotImplementedError
 
-    def _parts(self, y: np.ndarray, weights: np.ndarray, C: float) -> list[Part]:
-        """Return the problems, each on some of the points."""
-        raise NotImplementedError
+    @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to data; a fit that fails or is interrupted changes nothing.
 
-    def _read(self, solution: DualSolution) -> tuple[np.ndarray, float]:
-        """Return the coefficients of the points of a problem, and the intercept."""
-        return solution.beta, float(solution.intercepts[0])
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernel takes; the matrix of the kernel if it is precomputed.
+        y : array of shape (n,)
+            Numbers for a regression; labels, numbers or texts, of at least two classes for a classification.
+        sample_weight : array of shape (n,), optional
+            Factors of the bound on each coefficient.  A point whose weight is 0 or less takes no part.
+        """
+        return self._run(X, y, sample_weight)
 
-    def _order(self, y: np.ndarray) -> np.ndarray:
-        """Return the training points in the order in which support vectors are listed."""
-        return np.arange(len(y))
-
-    def _keep_layout(self, y: np.ndarray) -> None:
-        """Keep the number of support vectors and their coefficients in scikit-learn's layout."""
-        self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
-        self.dual_coef_ = self._dual_coef(self._coef.T)
-
-    def _calibrate(self, training: TrainingKernel, y: np.ndarray, weights: np.ndarray, C: float, device: Any) -> None:
-        """Fit what probabilities need, where there are any."""
-
-    # -- the steps of a fit -----------------------------------------------------------------------------------------
-
-    def _run(self, X: Rows, y: Any, sample_weight: Any) -> None:
+    def _run(self, X: Rows, y: Any, sample_weight: Any) -> Self:
         """Fit, tell callbacks, and undo everything if it fails."""
         with fit_task(self, X, y) as context, all_or_nothing(self):
-            self._fit(X, y, sample_weight, self._progress(context))
+            check_options(self)
+            argument = self._kernel_argument
+            X = argument.check(X, reset=True)
+            problems = self._problems(y, check_positive_weights(self, sample_weight, length(X)))
+            kernel, points = argument.train(X, problems.kept), argument.points(X)
+            place, progress = argument.place(X), self._tell(context)
+            fit = fit_machines(problems, kernel, points, self._solver(self.memory), place, progress)
+            self._keep(fit, argument.show(kernel), X)
+        return self
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, progress: Progress | None) -> None:
-        check_options(self)
-        X = rows_of(self, X, reset=True)
-        n = length(X)
-        weights = positive_weights(self, sample_weight, n)
-        targets = self._prepare(y, n, weights)
-        kept = np.flatnonzero(weights)
-        self._gamma = gamma_of(self, with_weight(X, kept))
-        training = training_kernel(self, X, kept)
-        C = finite_penalty(getattr(self, "C", 1.0), training.solved, with_weight(training.points, kept))
-        parts = self._parts(targets, weights, C)
-        device = self._device(X)
-        solutions = self._solve(training, n, parts, progress, device)
-        self._keep_solutions(training, X, parts, [self._read(solution) for solution in solutions], targets)
-        self._keep_evidence(parts, solutions, device)
-        self._calibrate(training, targets, weights, C, device)
+    @property
+    def _kernel_argument(self) -> MachineArgument:
+        return machine_argument(self)
 
-    def _device(self, X: Any) -> Any:
-        """Return the device to compute on, or None for the host, which takes sparse data, matrices and functions."""
-        here = is_precomputed(self.kernel) or is_function(self.kernel) or sparse.issparse(X)
-        return None if here else device_of(self, X)
+    def _solver(self, memory: float | str | None) -> SMO:
+        budget = None if memory is None else parse_memory(memory)
+        return SMO(self.tol, self.max_iter, self.max_time, budget, bool(self.shrinking))
 
-    def _solve(
-        self, training: TrainingKernel, n: int, parts: list[Part], progress: Progress | None, device: Any
-    ) -> list[DualSolution]:
-        memory = None if self.memory is None else parse_memory(self.memory)
-        solver = SMO(self.tol, self.max_iter, self.max_time, memory, bool(self.shrinking))
-        if device is not None:
-            from mercer.solvers.machines.device.smo import DeviceSMO
-
-            return DeviceSMO(solver, device, memory).solve_many(training.solved, training.points, parts, progress)
-        if len(parts) > 1:
-            return solver.solve_many(training.solved, training.points, parts, progress=progress)
-        ((indices, problem),) = parts
-        everything = len(indices) == n and bool((indices == np.arange(n)).all())
-        points = training.points if everything else pick(training.points, indices)
-        return [solver.solve(training.solved, points, problem, progress=progress)]
-
-    def _keep_solutions(
-        self,
-        training: TrainingKernel,
-        X: Any,
-        parts: list[Part],
-        found: list[tuple[np.ndarray, float]],
-        targets: np.ndarray,
-    ) -> None:
-        """Keep support vectors and coefficients, one column for each problem."""
-        n = length(X)
-        coef = np.zeros((n, len(parts)))
-        for column, ((indices, _), (values, _)) in enumerate(zip(parts, found, strict=True)):
-            coef[indices, column] = values
-        intercept = np.array([b for _, b in found])
-        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+    def _keep(self, fit: MachineFit, kernel: Kernel, X: Rows) -> None:
+        """Keep a fit to points X, of one machine or of a cluster; warn if a problem is not solved."""
+        if not (np.isfinite(fit.coef).all() and np.isfinite(fit.intercept).all()):
             raise ValueError(
                 f"{type(self).__name__}: The dual coefficients or intercepts are not finite. The input data may "
                 "contain large values and need to be preprocessed, for example by StandardScaler."
             )
-        order = self._order(targets)
-        support = order[(coef[order] != 0).any(axis=1)].astype(np.int32)
-        given = is_precomputed(self.kernel)
-        self.support_, self.intercept_ = support, intercept
-        self.support_vectors_ = np.empty((0, 0)) if given else pick(X, support)
-        self.kernel_ = training.shown
-        self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else (n,)
-        self._coef = coef[support]
-        self._X_fit = X if is_function(self.kernel) else None
-        self._keep_layout(targets)
-        self._keep_function(support if given else self.support_vectors_, np.zeros(1) if given else pick(X, [0]))
-
-    def _keep_function(self, centers: Rows, anything: Rows) -> None:
-        """Keep the functions together; constants without support vectors need some centre all the same."""
-        coef = self._coef if len(self._coef) else np.zeros((1, self._coef.shape[1]))
-        centers = centers if len(self._coef) else anything
-        self._function = Expansion(self.kernel_, centers, coef, self.intercept_)
-
-    def _dual_coef(self, rows: np.ndarray) -> Any:
-        """Return coefficients as ``dual_coef_`` holds them: sparse after a fit to sparse data."""
-        kept_sparse = sparse.issparse(self.support_vectors_) and not is_function(self.kernel)
-        return type(self.support_vectors_)(rows) if kept_sparse else rows
-
-    def _keep_evidence(self, parts: list[Part], solutions: list[DualSolution], device: Any = None) -> None:
-        """Keep how well the problems are solved, and warn if one is not."""
-        steps = np.array([solution.n_iter for solution in solutions], dtype=np.int64)
-        self.n_iter_ = int(steps[0]) if self._one_machine else steps
-        self.converged_ = all(solution.converged for solution in solutions)
-        self.fit_status_ = 0 if self.converged_ else 1
-        self.violation_ = max(0.0, *(float(solution.violation) for solution in solutions))
-        self.duality_gap_ = DualityGap(
-            max(float(solution.duality_gap) for solution in solutions),
-            max(float(solution.relative_gap) for solution in solutions),
-        )
-        largest = max(len(indices) for indices, _ in parts)
-        where = f"{largest} points" if len(parts) == 1 else f"{len(parts)} pairs of classes of up to {largest} points"
-        where = where if device is None else f"{where} on {device}"
-        self.plan_ = (
-            f"SMO on the dual problem of {where}, because coefficients that are bounded and have a fixed sum can be "
-            "improved two at a time"
+        argument, found = self._kernel_argument, len(fit.support) > 0
+        self.support_, self.intercept_, self.n_support_ = fit.support, fit.intercept, fit.n_support
+        self.support_vectors_, centers = argument.pick_vectors(X, fit.support)
+        self.kernel_ = kernel
+        self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else (length(X),)
+        self._X_fit = X if argument.is_function else None
+        sparse_too = sparse.issparse(self.support_vectors_) and not argument.is_function
+        self.dual_coef_ = type(self.support_vectors_)(fit.dual_coef) if sparse_too else fit.dual_coef
+        # Constants without support vectors need some centre all the same.
+        anything = centers if found else argument.pick_vectors(X, np.zeros(1, dtype=np.int64))[1]
+        coef = fit.coef if found else np.zeros((1, len(fit.intercept)))
+        self._function = Expansion(kernel, anything, coef, fit.intercept)
+        self.n_iter_ = int(fit.n_iter[0]) if fit.classes is None else fit.n_iter
+        self.converged_, self.fit_status_ = fit.converged, 0 if fit.converged else 1
+        self.violation_, self.duality_gap_, self.plan_ = fit.violation, fit.gap, fit.plan
+        report = (
+            f"{fit.n_iter.sum()} steps, violation {fit.violation:.3g} (tol={self.tol:g}), duality gap "
+            f"{fit.gap.absolute:.3g}, relative {fit.gap.relative:.3g}"
         )
         if self.verbose:
-            print(f"[{type(self).__name__}] {self._report(int(steps.sum()))}")
-        if not self.converged_:
-            self._warn(int(steps.sum()))
+            print(f"[{type(self).__name__}] {report}")
+        if not fit.converged:
+            lower = ", or lower C if it is very large" if hasattr(self, "C") else ""
+            where, raised = name_limits(self.max_iter, self.max_time)
+            warn_caller(
+                # The beginning is scikit-learn's, for those who filter by it.
+                f"Solver terminated early{where}.  Consider pre-processing your data with StandardScaler or "
+                f"MinMaxScaler, or raise {raised}{lower}: {type(self).__name__} stopped after {report}.",
+                ConvergenceWarning,
+            )
 
-    def _report(self, steps: int) -> str:
-        return (
-            f"{steps} steps, violation {self.violation_:.3g} (tol={self.tol:g}), duality gap "
-            f"{self.duality_gap_.absolute:.3g}, relative {self.duality_gap_.relative:.3g}"
-        )
-
-    def _warn(self, steps: int) -> None:
-        limits = {"max_iter": self.max_iter if self.max_iter >= 0 else None, "max_time": self.max_time}
-        given = {name: limit for name, limit in limits.items() if limit is not None}
-        where = f" ({', '.join(f'{name}={limit}' for name, limit in given.items())})" if given else ""
-        lower = ", or lower C if it is very large" if hasattr(self, "C") else ""
-        who, report = type(self).__name__, self._report(steps)
-        warnings.warn(
-            # The beginning is scikit-learn's, for those who filter by it.
-            f"Solver terminated early{where}.  Consider pre-processing your data with StandardScaler or "
-            f"MinMaxScaler, or raise {' or '.join([*given, 'tol'])}{lower}: {who} stopped after {report}.",
-            ConvergenceWarning,
-            stacklevel=8,
-        )
-
-    def _progress(self, context: Any) -> Progress | None:
+    def _tell(self, context: Any) -> Progress | None:
         """Return the function that tells scikit-learn's callbacks of each round, or None if there are none."""
         if not getattr(self, "_skl_callbacks", None):
             return None
-
         one_at_a_time = Lock()  # pairs of classes are solved side by side
 
         def progress(n_iter: int, violation: float) -> None:
@@ -240,35 +229,24 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
     def _values(self, X: Rows) -> np.ndarray:
         """Return f(x) + b of every problem, shape (points, problems)."""
         check_is_fitted(self)
-        X = rows_of(self, X, reset=False)
-        if is_precomputed(self.kernel):
-            return np.asarray(X[:, self.support_] @ self._coef + self.intercept_)
-        if is_function(self.kernel):
-            return np.asarray(function_matrix(self, X, self._X_fit)[:, self.support_] @ self._coef + self.intercept_)
-        device = None if sparse.issparse(X) else self.device
-        return np.asarray(host_array(self._function(X, memory=self.memory, device=device)))
+        return self._kernel_argument.evaluate(self._function, X)
 
     @property
     def expansion_(self) -> Expansion:
         """The function f + b of the only problem."""
-        return self._expansions(one=True)[0]
+        return self._expansions("expansion_", one=True)[0]
 
     @property
     def expansions_(self) -> list[Expansion]:
         """The functions f + b of all problems, if there are several; they share their centres."""
-        return self._expansions(one=False)
+        return self._expansions("expansions_", one=False)
 
-    def _expansions(self, *, one: bool) -> list[Expansion]:
+    def _expansions(self, name: str, *, one: bool) -> list[Expansion]:
         f = getattr(self, "_function", None)
-        if f is None or (f.coef.shape[1] == 1) != one:
-            why = (
-                "it is not fitted"
-                if f is None
-                else f"there are {f.coef.shape[1]} machines, one for each pair of classes"
-            )
-            name = "expansion_" if one else "expansions_"
-            raise AttributeError(f"this {type(self).__name__} has no {name}, because {why}")
-        return f.outputs()
+        if f is not None and (f.coef.shape[1] == 1) == one:
+            return f.outputs()
+        why = "it is not fitted" if f is None else f"there are {f.coef.shape[1]} machines, one for each pair of classes"
+        raise AttributeError(f"this {type(self).__name__} has no {name}, because {why}")
 
     @property
     def coef_(self) -> Any:
@@ -277,15 +255,11 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
             raise AttributeError(
                 f"coef_ is only available when using a linear kernel, after fit; the kernel is {self.kernel!r}"
             )
-        vectors = host_array(self.support_vectors_)
-        rows = self._coef.T
+        vectors, rows = host_array(self.support_vectors_), self._function.coef[: len(self.support_)].T
         coef: Any = type(vectors)(rows) @ vectors if sparse.issparse(vectors) else rows @ vectors
         values: Any = coef.data if sparse.issparse(coef) else coef
         values.flags.writeable = False
         return coef
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.sparse = not is_precomputed(self.kernel) and accepts_sparse(self.kernel)
-        return tags
+        return self._kernel_argument.describe(super().__sklearn_tags__())

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import numbers
 import time
-import warnings
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
 
 import numpy as np
+from numpy.ma import MaskedArray
+from scipy import sparse
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,39 +23,33 @@ from mercer.arrays.budget import parse_memory
 from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length, pick
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Kernel
 from mercer.learning.length_scales import length_scale_of, with_length_scale
-from mercer.solvers.machines.path import Cell, Lane, solve_paths
-from mercer.solvers.machines.problems import check_options, positive_weights
+from mercer.solvers.evidence import DualityGap
+from mercer.solvers.machines.path import Lane, solve_paths
 from mercer.solvers.machines.smo import SMO
+from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
-from ..kernels import accepts_sparse, all_or_nothing, checked_rows, is_precomputed
+from ..fitted import SOMETIMES
+from ..kernels import all_or_nothing
 from ..progress import fit_task, reporter
 from ..targets import split_kept
-from .base import SupportVectorMachine
-from .grid import checked_penalties, checked_scales, grid_of, results_table
-from .kernel import TrainingKernel, gamma_of, is_function, rows_of, training_kernel, with_weight
+from .argument import MachineArgument, machine_argument, with_weight
+from .base import SupportVectorMachine, check_options, check_positive_weights, name_limits, warn_caller
 
+PENALTIES = np.logspace(-1.0, 2.5, 8)  # in units of the targets, divided by the mean of k(x, x)
+SCALES = np.geomspace(0.125, 4.0, 8)  # in units of the median distance
+SAMPLE = 1000  # points whose distances are looked at
 OF_THE_FIT = (
     "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_", "converged_", "violation_",
     "duality_gap_", "plan_",
 )  # fmt: skip
 
 
-@dataclass
+@dataclass(frozen=True)
 class Fold:
-    """A fold: its points, the machine that reads its values, and the problems of that machine.
-
-    Parameters
-    ----------
-    held : array of int
-        The points it is scored at.
-    machine : SupportVectorMachine
-        A machine that knows the targets of the other points, and answers from ``known``.
-    lanes : list of Lane
-        Its problems.
-    """
+    """The points that a fold is scored at, a machine that knows the classes of the others, and their problems."""
 
     held: np.ndarray
     machine: Any
@@ -73,21 +71,32 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
     memory: float | str | None
     refit: bool
 
-    # -- for subclasses ---------------------------------------------------------------------------------------------
+    cv_results_: dict[str, Any]
+    best_index_: int
+    best_params_: dict[str, Any]
+    best_score_: float
+    C_: float
+    kernel_: Kernel
+    length_scale_: Any
+    best_estimator_: Annotated[SupportVectorMachine, SOMETIMES]
+    support_: Annotated[np.ndarray, SOMETIMES]
+    support_vectors_: Annotated[Rows, SOMETIMES]
+    n_support_: Annotated[np.ndarray, SOMETIMES]
+    dual_coef_: Annotated[np.ndarray | sparse.spmatrix | sparse.sparray, SOMETIMES]
+    intercept_: Annotated[np.ndarray, SOMETIMES]
+    n_iter_: Annotated[int | np.ndarray, SOMETIMES]
+    converged_: Annotated[bool, SOMETIMES]
+    violation_: Annotated[float, SOMETIMES]
+    duality_gap_: Annotated[DualityGap, SOMETIMES]
+    plan_: Annotated[Plan, SOMETIMES]
 
     def _machine(self, kernel: Any, C: float) -> SupportVectorMachine:
         """Return the machine of a cell, not fitted."""
         raise NotImplementedError
 
-    def _known(self) -> Any:
-        """Return a machine that answers from its attribute ``known``."""
+    def _read_targets(self, y: Any, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the targets of points, and the unit that penalties are in."""
         raise NotImplementedError
-
-    def _checked(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the targets of n points, and the unit that penalties are in."""
-        raise NotImplementedError
-
-    # -- the steps of a fit -----------------------------------------------------------------------------------------
 
     @with_callbacks  # type: ignore[untyped-decorator]
     @where_the_data_lives
@@ -109,61 +118,73 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
         check_options(self)
-        rows = self._rows(X, reset=True)
+        argument = self._kernel_argument
+        rows = argument.check(X, reset=True)
         n = length(rows)
-        weights = positive_weights(self, sample_weight, n)
-        targets, unit = self._checked(y, n, weights)
+        weights = check_positive_weights(self, sample_weight, n)
+        targets, unit = self._read_targets(y, weights)
         kept = np.flatnonzero(weights)  # from here on there are no others
-        training = self._training(rows, kept)
+        given, points = argument.train(rows, kept), with_weight(argument.points(rows), kept)
         rows, targets, weights = with_weight(rows, kept), targets[kept], weights[kept]
-        kernels, scales = self._kernels(training, rows)
-        penalties = checked_penalties(self, self.Cs, kernels[0], training.points, unit)
+        kernels, scales = self._scale(given, rows)
+        penalties = check_penalties(self, self.Cs, kernels[0], points, unit)
         folds = [self._fold(k, *split, targets, weights) for k, split in enumerate(self._splits(targets, n, kept))]
         score = self._scorer(folds, rows, targets, None if sample_weight is None else weights)
         order = np.argsort(penalties, kind="stable")
-        shape = len(penalties), len(kernels), len(folds)
-        scores, fit_time, score_time = np.empty((3, *shape))
-        memory = parse_memory(self.memory)
-        solver = SMO(tol=self.tol, max_iter=self.max_iter, max_time=self.max_time, memory=memory)
+        scores, fit_time, score_time = np.empty((3, len(penalties), len(kernels), len(folds)))
+        solver = SMO(self.tol, self.max_iter, self.max_time, parse_memory(self.memory))
         lanes, early, report = [lane for fold in folds for lane in fold.lanes], 0, reporter(self, context)
-        for j, cells in enumerate(solve_paths(solver, kernels, training.points, lanes, penalties[order].tolist())):
+        for j, cells in enumerate(solve_paths(solver, kernels, points, lanes, penalties[order].tolist())):
             early += sum(not cell.converged for path in cells for cell in path)
-            for k, paths in enumerate(_by_fold(folds, cells)):
-                for i, here in zip(order, zip(*paths, strict=True), strict=True):
+            paths = iter(cells)
+            for k, fold in enumerate(folds):
+                own = [next(paths) for _ in fold.lanes]
+                for i, here in zip(order, zip(*own, strict=True), strict=True):
                     fit_time[i, j, k] = sum(cell.seconds for cell in here)
                     begin = time.perf_counter()
-                    scores[i, j, k] = score(folds[k], np.column_stack([cell.values for cell in here]))
+                    scores[i, j, k] = score(fold, np.column_stack([cell.values for cell in here]))
                     score_time[i, j, k] = time.perf_counter() - begin
             report(j, float(np.max(scores[:, j].mean(axis=-1))))
         if early:
-            self._warn(early, len(lanes) * len(kernels) * len(penalties))
+            where, raised = name_limits(self.max_iter, self.max_time)
+            warn_caller(
+                f"{type(self).__name__}: {early} of the {len(lanes) * len(kernels) * len(penalties)} machines of the "
+                f"grid stopped early{where}, so that their scores are of what they had reached. Raise {raised}, leave "
+                "out the largest Cs, or scale the data, for example by StandardScaler.",
+                ConvergenceWarning,
+            )
+        params = [
+            {"C": float(C)} | ({} if scales is None else {"length_scale": scale})
+            for C in penalties
+            for scale in scales or [None]  # which runs fastest, as in scikit-learn's ParameterGrid
+        ]
         flat = [array.reshape(-1, len(folds)) for array in (scores, fit_time, score_time)]
-        self.cv_results_ = results_table(grid_of(penalties, scales), *flat)
-        self._keep_best(training, kernels)
+        self.cv_results_ = tabulate_results(params, *flat)
+        best = kernels[self._choose_best() % len(kernels)]
+        self.kernel_ = argument.show(given) if best is given else best
+        self.length_scale_ = self.best_params_.get("length_scale", length_scale_of(self.kernel_))
         if self.refit:
-            self.best_estimator_ = self._machine(self._of_the_best(), self.C_).fit(X, y, sample_weight)
+            machine = self._machine(argument.pass_on(self.kernel_), self.C_)
+            self.best_estimator_ = machine.fit(X, y, sample_weight)
             for name in OF_THE_FIT:
                 setattr(self, name, getattr(self.best_estimator_, name))
 
-    def _training(self, X: Any, kept: np.ndarray) -> TrainingKernel:
-        """Return the kernel that the argument stands for, checked, before length scales are put in, at some points."""
-        machine: Any = self._machine(self._argument(), 1.0)
-        machine._gamma = gamma_of(machine, with_weight(X, kept))
-        training = training_kernel(machine, X, kept)
-        return replace(training, points=with_weight(training.points, kept))
+    @property
+    def _kernel_argument(self) -> MachineArgument:
+        return machine_argument(self, self._machine(self.kernel, 1.0))
 
-    def _kernels(self, training: TrainingKernel, X: Any) -> tuple[list[Kernel], list[Any] | None]:
+    def _scale(self, kernel: Kernel, X: Rows) -> tuple[list[Kernel], list[Any] | None]:
         """Return the kernels to try and their length scales, None if these are left alone."""
         wish = "auto" if self.length_scales is None and self.kernel is None else self.length_scales
         if wish is None:
-            return [training.solved], None
-        if is_precomputed(self.kernel) or is_function(self.kernel):
+            return [kernel], None
+        if not self._kernel_argument.has_scale:
             raise ValueError(
                 f"{type(self).__name__}: a kernel that is precomputed or a plain function has no length scale; leave "
                 "out length_scales, or give a mercer kernel that has one, like Gaussian()"
             )
-        scales = checked_scales(self, wish, X)
-        return [with_length_scale(training.solved, scale) for scale in scales], scales
+        scales = check_scales(self, wish, X)
+        return [with_length_scale(kernel, scale) for scale in scales], scales
 
     def _splits(self, targets: np.ndarray, n: int, kept: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the points to fit and to score of each fold, as scikit-learn chooses them."""
@@ -182,16 +203,16 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
                 f"{type(self).__name__}: fold {k} has no points of positive weight to "
                 f"{'score' if len(fit) else 'fit'}; give fewer folds (cv={self.cv!r}), or shuffle them"
             )
-        machine = self._known()
+        machine: Any = self._machine(self.kernel, 1.0)
         try:
-            numbers = machine._prepare(targets[fit], len(fit), weights[fit])
+            problems = machine._problems(targets[fit], weights[fit])
         except ValueError as error:
             raise ValueError(
                 f"{type(self).__name__}: the training points of fold {k} cannot be fitted. {error} Give fewer folds "
                 f"(cv={self.cv!r}), or splits that hold every class."
             ) from None
-        parts = machine._parts(numbers, weights[fit], 1.0)
-        return Fold(held, machine, [Lane(fit[indices], held, problem) for indices, problem in parts])
+        machine.classes_ = problems.classes
+        return Fold(held, machine, [Lane(fit[index], held, problem) for index, problem in problems.parts()])
 
     def _scorer(self, folds: list[Fold], X: Any, targets: np.ndarray, weights: np.ndarray | None) -> Any:
         """Return the score of decision values at the points of a fold."""
@@ -204,7 +225,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         scorer = check_scoring(folds[0].machine, self.scoring)
 
         def score(fold: Fold, values: np.ndarray) -> float:
-            fold.machine.known = values
+            fold.machine._values = lambda X: values  # which are known
             options = {} if weights is None else {"sample_weight": weights[fold.held]}
             try:
                 return float(scorer(fold.machine, pick(X, fold.held), targets[fold.held], **options))
@@ -216,8 +237,8 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
 
         return score
 
-    def _keep_best(self, training: TrainingKernel, kernels: list[Kernel]) -> None:
-        """Keep the parameters of the cell with the best mean score, the first of equals."""
+    def _choose_best(self) -> int:
+        """Keep the parameters of the cell with the best mean score, the first of equals, and return its place."""
         table = self.cv_results_
         if not np.isfinite(table["mean_test_score"]).any():
             raise ValueError(
@@ -228,26 +249,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         self.best_params_ = table["params"][self.best_index_]
         self.best_score_ = float(table["mean_test_score"][self.best_index_])
         self.C_ = self.best_params_["C"]
-        best = kernels[self.best_index_ % len(kernels)]
-        self.kernel_ = training.shown if best is training.solved else best
-        self.length_scale_ = self.best_params_.get("length_scale", length_scale_of(self.kernel_))
-
-    def _of_the_best(self) -> Any:
-        """Return the argument ``kernel`` of the last fit."""
-        return self.kernel if is_precomputed(self.kernel) or is_function(self.kernel) else self.kernel_
-
-    def _warn(self, early: int, total: int) -> None:
-        limits = {"max_iter": self.max_iter if self.max_iter >= 0 else None, "max_time": self.max_time}
-        given = [f"{name}={limit}" for name, limit in limits.items() if limit is not None]
-        raised = " or ".join([*(text.partition("=")[0] for text in given), "tol"])
-        where = f" ({', '.join(given)})" if given else ""
-        warnings.warn(
-            f"{type(self).__name__}: {early} of the {total} machines of the grid stopped early{where}, so that their "
-            f"scores are of what they had reached. Raise {raised}, leave out the largest Cs, or scale the data, for "
-            "example by StandardScaler.",
-            ConvergenceWarning,
-            stacklevel=6,
-        )
+        return self.best_index_
 
     # -- the best machine -------------------------------------------------------------------------------------------
 
@@ -259,7 +261,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
                 "refit=True, or fit one with best_params_ yourself"
             )
         check_is_fitted(self)
-        self._rows(X, reset=False)
+        self._kernel_argument.check(X, reset=False)
         return self.best_estimator_
 
     @property
@@ -272,20 +274,82 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         """The functions f + b of all pairs of classes, if there are several."""
         return list(self.best_estimator_.expansions_)
 
-    def _argument(self) -> Any:
-        return Gaussian() if self.kernel is None else self.kernel
-
-    def _rows(self, X: Rows, *, reset: bool) -> Any:
-        return checked_rows(self, X, Gaussian(), reset=reset) if self.kernel is None else rows_of(self, X, reset=reset)
-
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.sparse = not is_precomputed(self.kernel) and accepts_sparse(self._argument())
-        return tags
+        return self._kernel_argument.describe(super().__sklearn_tags__())
 
 
-def _by_fold(folds: list[Fold], cells: list[list[Cell]]) -> list[list[list[Cell]]]:
-    """Return the paths of each fold's machines."""
-    ends = np.cumsum([len(fold.lanes) for fold in folds])
-    return [cells[end - len(fold.lanes) : end] for fold, end in zip(folds, ends, strict=True)]
+def check_penalties(owner: Any, given: Any, kernel: Kernel, points: Rows, unit: float) -> np.ndarray:
+    """Return the penalties to try: those given, or a default in the unit of the targets and for the kernel's size."""
+    if given is None:
+        some = pick(points, spread_positions(length(points)))
+        level = float(np.mean(kernel.diag(some)))
+        return PENALTIES * (unit if unit > 0 else 1.0) / (level if level > 0 else 1.0)
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.ndim != 1 or values.size == 0 or not (np.isfinite(values).all() and (values > 0).all()):
+        raise ValueError(
+            f"{type(owner).__name__}: Cs must be a list of positive penalties such as [0.1, 1.0, 10.0]; got {given!r}"
+        )
+    return values
+
+
+def check_scales(owner: Any, given: Any, X: Any) -> list[Any]:
+    """Return the length scales to try: those given, or for "auto" a default around the median distance of rows."""
+    name = type(owner).__name__
+    if isinstance(given, str) and given == "auto":
+        return (SCALES * median_distance(owner, X)).tolist()
+    if isinstance(given, str | numbers.Number) or not hasattr(given, "__len__") or len(given) == 0:
+        example = "'auto', or a list of length scales to try such as [0.5, 1.0, 2.0]"
+        raise ValueError(f"{name}: length_scales must be {example}; got {given!r}")
+    return [value.item() if isinstance(value, np.generic) else value for value in given]
+
+
+def median_distance(owner: Any, X: Any) -> float:
+    """Return the median Euclidean distance between different rows, of some of them if there are many; 1 without any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> median_distance(None, np.array([[0.0], [1.0], [3.0]]))
+    2.0
+    """
+    try:
+        some = pick(X, spread_positions(length(X)))
+        distances = euclidean_distances(some)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{type(owner).__name__}: length_scales='auto' measures distances between rows of numbers, and these "
+            "points are not; give length_scales as a list such as [0.5, 1.0, 2.0]"
+        ) from None
+    positive = distances[np.triu_indices(len(distances), 1)]
+    positive = positive[positive > 0]
+    return float(np.median(positive)) if len(positive) else 1.0
+
+
+def spread_positions(n: int) -> np.ndarray:
+    """Return positions of points all over a collection, all of a small one."""
+    return np.unique(np.arange(min(n, SAMPLE)) * n // min(n, SAMPLE))
+
+
+def tabulate_results(
+    params: list[dict[str, Any]], scores: np.ndarray, fit_time: np.ndarray, score_time: np.ndarray
+) -> dict[str, Any]:
+    """Return ``cv_results_`` with the keys of scikit-learn's GridSearchCV, from arrays of shape (cells, folds)."""
+    table: dict[str, Any] = {}
+    for name, seconds in (("fit_time", fit_time), ("score_time", score_time)):
+        table[f"mean_{name}"], table[f"std_{name}"] = seconds.mean(axis=1), seconds.std(axis=1)
+    for name in params[0]:
+        column = np.empty(len(params), dtype=object)
+        column[:] = [cell[name] for cell in params]
+        plain = all(isinstance(value, numbers.Real) for value in column)
+        table[f"param_{name}"] = MaskedArray(column.astype(np.float64) if plain else column, mask=False)
+    table["params"] = params
+    for fold, column in enumerate(scores.T):
+        table[f"split{fold}_test_score"] = column
+    with np.errstate(invalid="ignore"):
+        mean = table["mean_test_score"] = scores.mean(axis=1)
+        table["std_test_score"] = scores.std(axis=1)
+    table["rank_test_score"] = rankdata(-np.nan_to_num(mean, nan=-np.inf), method="min").astype(np.int32)
+    return table

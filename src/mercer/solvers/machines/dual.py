@@ -103,6 +103,12 @@ class DualProblem:
         away = np.abs(halves - _middle(halves))
         return _middle(away[away > 0]) or largest * _middle(reach[reach > 0])
 
+    def part(self, index: np.ndarray, start: np.ndarray) -> DualProblem:
+        """Return the problem of some variables in their order, from a start of theirs."""
+        second = None if self.second is None else int(np.count_nonzero(index < self.second))
+        box = self.target[index], self.lower[index], self.upper[index]
+        return DualProblem(*box, start, self.epsilon, second)
+
     def scaled(self, slope: float, coefficient: float) -> DualProblem:
         """Return the same problem with targets and ε in one unit and coefficients in another."""
         with np.errstate(over="ignore"):
@@ -123,6 +129,16 @@ class DualProblem:
         rise = slope - np.where(beta >= 0, self.epsilon, -self.epsilon)
         fall = slope - np.where(beta > 0, self.epsilon, -self.epsilon)
         return np.where(beta < self.upper, rise, -np.inf), np.where(beta > self.lower, fall, np.inf)
+
+    def losses(self, group: slice, r: np.ndarray) -> np.ndarray:
+        """Return φ(r) of the variables of a group, the largest βr − ε|β| over their boxes."""
+        above, below = np.maximum(r - self.epsilon, 0.0), np.minimum(r + self.epsilon, 0.0)
+        return np.maximum(self.upper[group] * above, self.lower[group] * below)
+
+    def loss_slopes(self, group: slice, r: np.ndarray) -> np.ndarray:
+        """Return φ′(r), the β at which that largest is."""
+        below = np.where(r < -self.epsilon, self.lower[group], 0.0)
+        return np.where(r > self.epsilon, self.upper[group], below)
 
     def violation(self, beta: np.ndarray, values: np.ndarray) -> float:
         """Return the largest gain of moving weight between two variables of a group, LIBSVM's stopping measure."""
@@ -145,6 +161,9 @@ class DualProblem:
                 ends = ends[np.isfinite(ends)]
                 found.append(float(ends.mean()) if len(ends) else 0.0)
         return np.array(found)
+
+
+Part = tuple[np.ndarray, DualProblem]  # which points, and the problem on them
 
 
 @dataclass(frozen=True)
@@ -221,14 +240,11 @@ class DualSolution:
         primal, hidden = 0.5 * square, 0.0
         error = 2 * (part.error + ROUNDOFF * float(np.abs(p.target[values != 0]).max(initial=0.0)))
         for group, b in zip(p.groups, p.intercepts(beta, values), strict=True):
-            r, lower, upper, start = p.target[group] - values[group] - b, p.lower[group], p.upper[group], p.start[group]
-            costly = np.maximum(r - p.epsilon, 0.0), np.minimum(r + p.epsilon, 0.0)
-            primal += float(np.maximum(upper * costly[0], lower * costly[1]).sum()) + float(b) * float(start.sum())
+            r, start = p.target[group] - values[group] - b, p.start[group]
+            primal += float(p.losses(group, r).sum()) + float(b) * float(start.sum())
             # The gap changes with f(xᵢ) by the slope of the loss less βᵢ; errors of single points are independent.
-            rate = np.zeros(len(r))
-            for moved in (r - error, r + error):
-                slope = np.where(moved > p.epsilon, upper, np.where(moved < -p.epsilon, lower, 0.0))
-                rate = np.maximum(rate, np.abs(slope - beta[group]))
+            slopes = (p.loss_slopes(group, moved) for moved in (r - error, r + error))
+            rate = np.maximum(*(np.abs(slope - beta[group]) for slope in slopes))
             # Σβ moves a little with every rounded step, and so does what b is worth.
             hidden += error * length(rate) + abs(float(b) * float((beta[group] - start).sum()))
         return dual, primal, max(primal - dual, 0.0) + hidden

@@ -16,7 +16,7 @@ from .rounds import MOST
 from .rows import CHEAP, DenseRows, FusedRows, KeptRows, RowSource, TwiceRows
 
 
-class Matrix:
+class MachineMatrix:
     """The kernel matrix of all points, and rows of it or of its parts as a problem wants them."""
 
     def __init__(self, kernel: Kernel, X: Rows, memory: int) -> None:
@@ -38,18 +38,18 @@ class Matrix:
     def rows(self, index: np.ndarray | None, variables: int, dtype: type) -> RowSource:
         """Return the rows of some points (all if None); twice if there are two variables a point."""
         points = length(self._X) if index is None else len(index)
-        whole = self._whole(dtype)
+        whole = self._find_whole(dtype)
         if whole is not None:
             rows: RowSource = DenseRows(whole if index is None else whole[np.ix_(index, index)], default_threads())
         else:
             gram = self.gram(dtype) if index is None else self.gram(dtype).part(index)
-            cheap = gram.backend_name == "native" and width(self._X) <= CHEAP
-            rows = FusedRows(gram) if cheap else KeptRows(gram, self._memory // 2, default_threads())
+            fused = gram.cheap and width(self._X) <= CHEAP
+            rows = FusedRows(gram) if fused else KeptRows(gram, self._memory // 2, default_threads())
         return rows if points == variables else TwiceRows(rows, points)
 
     def stored(self, index: np.ndarray, dtype: type) -> RowSource:
         """Return the whole matrix of a few points, computed by one thread."""
-        whole = self._whole(dtype)
+        whole = self._find_whole(dtype)
         if whole is not None:
             return DenseRows(whole[np.ix_(index, index)], 1)
         gram = self.gram(dtype).part(index, threads=1)
@@ -67,7 +67,7 @@ class Matrix:
         with self._one_at_a_time:
             if dtype not in self._matrices:
                 gram = self.gram(dtype)
-                if dtype is np.float32 and gram.backend_name != "native" and 12 * n * n <= self._memory // 2:
+                if dtype is np.float32 and not gram.cheap and 12 * n * n <= self._memory // 2:
                     self._matrices[dtype] = self.dense(np.float64).astype(np.float32)
                 else:
                     self._matrices[dtype] = gram.dense()
@@ -78,9 +78,9 @@ class Matrix:
         """The matrix of all points in the best precision it was computed in so far."""
         return self.dense(np.float64 if np.float64 in self._matrices else np.float32)
 
-    def _whole(self, dtype: type) -> np.ndarray | None:
+    def _find_whole(self, dtype: type) -> np.ndarray | None:
         """Return the matrix of all points where its entries are slow to compute and fit."""
         gram = self.gram(dtype)
-        if gram.backend_name == "native" or gram.shape[0] ** 2 * gram.dtype.itemsize > self._memory // 2:
+        if gram.cheap or gram.shape[0] ** 2 * gram.dtype.itemsize > self._memory // 2:
             return None
         return self.dense(dtype)

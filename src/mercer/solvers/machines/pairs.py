@@ -7,62 +7,35 @@ from itertools import combinations
 import numpy as np
 
 
-def pairs_of(count: int) -> list[tuple[int, int]]:
+def list_pairs(count: int) -> list[tuple[int, int]]:
     """Return all pairs of classes in scikit-learn's order.
 
     Examples
     --------
-    >>> pairs_of(3)
+    >>> list_pairs(3)
     [(0, 1), (0, 2), (1, 2)]
     """
     return list(combinations(range(count), 2))
 
 
-def members(codes: np.ndarray, kept: np.ndarray, pair: tuple[int, int], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of two classes, those of the first before those of the second, and their labels of ±1.
-
-    The first class of a pair is positive; of two classes in all it is the second, as everywhere in scikit-learn.
-    """
-    first, second = (kept[codes[kept] == code] for code in pair)
-    sign = -1.0 if count == 2 else 1.0
-    return np.concatenate([first, second]), np.repeat([sign, -sign], [len(first), len(second)])
-
-
-def packed(coef: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
+def pack_pairs(coef: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
     """Return coefficients (vectors, pairs) in the layout (classes − 1, vectors) of ``dual_coef_``.
 
     A vector of class i takes part in the pairs of i with each other class j; its coefficient there is in row j, or
     j − 1 if j > i.
-
-    Parameters
-    ----------
-    coef : array of shape (vectors, pairs)
-        A column for each pair, 0 where a vector is of neither class.
-    codes : array of shape (vectors,)
-        The class of each vector.
-    count : int
-        The number of classes.
     """
     result = np.zeros((count - 1, len(codes)))
-    for column, (i, j) in enumerate(pairs_of(count)):
+    for column, (i, j) in enumerate(list_pairs(count)):
         for own, row in ((i, j - 1), (j, i)):
             chosen = codes == own
             result[row, chosen] = coef[chosen, column]
     return result
 
 
-def winners(values: np.ndarray, count: int) -> np.ndarray:
-    """Return the class with most votes, the first of those that have equally many.
-
-    Parameters
-    ----------
-    values : array of shape (points, pairs)
-        Decision values, positive for the first class of a pair.
-    count : int
-        The number of classes.
-    """
+def choose_winners(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the class with most votes, the first of equals, from values (points, pairs) positive for the first."""
     votes = np.zeros((len(values), count), dtype=np.intp)
-    for column, (i, j) in enumerate(pairs_of(count)):
+    for column, (i, j) in enumerate(list_pairs(count)):
         first = values[:, column] > 0
         votes[first, i] += 1
         votes[~first, j] += 1

@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -25,8 +24,8 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel
 
 from .dual import DualProblem, DualSolution
-from .matrix import Matrix
-from .rounds import Progress
+from .matrix import MachineMatrix
+from .rounds import Progress, Run
 from .rows import DenseRows, RowSource
 from .smo import SMO
 
@@ -38,17 +37,10 @@ MOSTLY = 0.5  # share of the points from which a machine is solved on the whole 
 
 @dataclass(frozen=True)
 class Lane:
-    """A machine to follow along the penalties.
+    """A machine to follow along the penalties: the points it is fitted to, and those at which its values are wanted.
 
-    Parameters
-    ----------
-    index : array of int, shape (m,)
-        The points that it is fitted to.
-    held : array of int, shape (q,)
-        The points at which its values are wanted.
-    problem : DualProblem
-        Its problem at C = 1, with a variable for each point; a penalty multiplies its box.  It has one group and
-        starts at 0.
+    Its problem is the one at C = 1, with a variable for each point; a penalty multiplies its box.  It has one group and
+    starts at 0.
     """
 
     index: np.ndarray
@@ -58,20 +50,10 @@ class Lane:
 
 @dataclass(frozen=True)
 class Cell:
-    """A machine at one penalty, solved.
+    """A machine at one penalty, solved, with f + b at the points held out.
 
-    Parameters
-    ----------
-    values : array of shape (q,)
-        f + b at the points held out.
-    dual, duality_gap : float
-        Objective and certificate.
-    n_iter : int
-        Steps from the solution of the penalty before.
-    converged : bool
-        Whether the relative gap is as small as was asked.
-    seconds : float
-        How long it took; the first machine of a kernel includes the matrix.
+    ``n_iter`` are the steps from the solution of the penalty before; the first machine of a kernel takes the seconds of
+    the matrix too.
     """
 
     values: np.ndarray
@@ -137,8 +119,8 @@ def solve_paths(
     with ThreadPoolExecutor(default_threads()) as pool:
         try:
             for kernel in kernels:
-                matrix = Matrix(kernel, X, memory)
-                sites = [(_Whole if MOSTLY * n <= len(lane.index) else _Corner)(matrix, n, lane) for lane in lanes]
+                matrix = MachineMatrix(kernel, X, memory)
+                sites = [_Shared(matrix, n, lane) for lane in lanes]
                 waiting.append([pool.submit(_follow, site, penalties, limited, watch) for site in sites])
                 del matrix, sites  # they go when their machines are solved
                 if len(waiting) > ahead:
@@ -150,18 +132,9 @@ def solve_paths(
             pool.shutdown(cancel_futures=True)
 
 
-class _Site(Protocol):
-    """Where the problems of a lane are solved."""
-
-    problem: DualProblem  # at C = 1
-
-    def solve(
-        self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
-    ) -> tuple[DualSolution, np.ndarray]:
-        """Return the solution, from a start with its Kβ if that is known, and f at the points held out."""
-
-
-def _follow(site: _Site, penalties: Sequence[float], limited: Callable[[], SMO], watch: Progress) -> list[Cell]:
+def _follow(
+    site: _Shared | _Apart, penalties: Sequence[float], limited: Callable[[], SMO], watch: Progress
+) -> list[Cell]:
     """Solve a lane at every penalty, each from the solution of the last."""
     cells: list[Cell] = []
     before: tuple[DualSolution, float] | None = None
@@ -169,7 +142,7 @@ def _follow(site: _Site, penalties: Sequence[float], limited: Callable[[], SMO],
         begin = time.perf_counter()
         problem, values = replace(site.problem, lower=C * site.problem.lower, upper=C * site.problem.upper), None
         if before is not None:
-            problem, values = _carried(*before, problem, C)
+            problem, values = _carry_over(*before, problem, C)
         found, f = site.solve(limited(), problem, values, watch)
         before = found, C
         evidence = found.dual, found.duality_gap, found.n_iter, found.converged
@@ -177,7 +150,7 @@ def _follow(site: _Site, penalties: Sequence[float], limited: Callable[[], SMO],
     return cells
 
 
-def _carried(found: DualSolution, last: float, problem: DualProblem, C: float) -> tuple[DualProblem, np.ndarray]:
+def _carry_over(found: DualSolution, last: float, problem: DualProblem, C: float) -> tuple[DualProblem, np.ndarray]:
     """Return the problem with the start that a solution at a smaller penalty gives it, and Kβ there.
 
     If most coefficients are at their bounds they are likely to stay there, and all are multiplied as the bounds are;
@@ -192,35 +165,20 @@ def _carried(found: DualSolution, last: float, problem: DualProblem, C: float) -
     return replace(problem, start=start), C / last * found.values
 
 
-class _Whole:
-    """A lane on the whole matrix: points that take no part have an empty box."""
+class _Shared:
+    """A lane on a kernel matrix that other lanes share: as it is, with empty boxes, or on a corner of it."""
 
-    def __init__(self, matrix: Matrix, n: int, lane: Lane) -> None:
-        self._matrix, self._held, p = matrix, lane.held, lane.problem
-        target, lower, upper, start = np.zeros((4, n))
-        target[lane.index], lower[lane.index], upper[lane.index] = p.target, p.lower, p.upper
-        self.problem = DualProblem(target, lower, upper, start, p.epsilon)
-
-    def _rows(self, dtype: type) -> RowSource:
-        return DenseRows(self._matrix.dense(dtype), 1)
-
-    def solve(
-        self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
-    ) -> tuple[DualSolution, np.ndarray]:
-        """Solve; Kβ has the values at all points."""
-        largest = self._matrix.largest
-        found = solver.solve_on(self._rows, largest, problem, watch, values=values, least=LEAST, safety=SAFETY)
-        return found, found.values[self._held]
-
-
-class _Corner:
-    """A lane on a corner of the matrix."""
-
-    def __init__(self, matrix: Matrix, n: int, lane: Lane) -> None:
+    def __init__(self, matrix: MachineMatrix, n: int, lane: Lane) -> None:
         self._matrix, self._n, self._lane, self.problem = matrix, n, lane, lane.problem
-        self._corners: dict[type, RowSource] = {}
+        self.whole, self._corners = MOSTLY * n <= len(lane.index), dict[type, RowSource]()
+        if self.whole:
+            p, (target, lower, upper, start) = lane.problem, np.zeros((4, n))
+            target[lane.index], lower[lane.index], upper[lane.index] = p.target, p.lower, p.upper
+            self.problem = DualProblem(target, lower, upper, start, p.epsilon)
 
     def _rows(self, dtype: type) -> RowSource:
+        if self.whole:
+            return DenseRows(self._matrix.dense(dtype), 1)
         if dtype not in self._corners:
             index = self._lane.index
             self._corners[dtype] = DenseRows(self._matrix.dense(dtype)[np.ix_(index, index)], 1)
@@ -229,17 +187,18 @@ class _Corner:
     def solve(
         self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
     ) -> tuple[DualSolution, np.ndarray]:
-        """Solve, and weigh the rows of support vectors in the whole matrix."""
-        largest, index = self._matrix.largest, self._lane.index
-        found = solver.solve_on(self._rows, largest, problem, watch, values=values, least=LEAST, safety=SAFETY)
+        """Return the solution, from a start with its Kβ if that is known, and f at the points held out."""
+        found = Run(solver, self._rows, self._matrix.largest, problem, watch, values, LEAST, SAFETY).solution()
+        if self.whole:
+            return found, found.values[self._lane.held]
         support, f = np.flatnonzero(found.beta), np.zeros(self._n)
         if len(support):
-            DenseRows(self._matrix.finest, 1).add(index[support], found.beta[support], f)
+            DenseRows(self._matrix.finest, 1).add(self._lane.index[support], found.beta[support], f)
         return found, f[self._lane.held]
 
 
 class _Apart:
-    """A lane by itself, where the matrix has no room."""
+    """A lane by itself, with all threads, where the matrix has no room."""
 
     def __init__(self, kernel: Kernel, X: Rows, lane: Lane) -> None:
         self._kernel, self._points, self._held = kernel, pick(X, lane.index), pick(X, lane.held)
@@ -248,7 +207,7 @@ class _Apart:
     def solve(
         self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
     ) -> tuple[DualSolution, np.ndarray]:
-        """Solve with all threads, and multiply by the kernel between points held out and support vectors."""
+        """Solve, and multiply by the kernel between points held out and support vectors."""
         found = solver.solve(self._kernel, self._points, problem, watch)
         support = np.flatnonzero(found.beta)
         if len(support) == 0:

@@ -1,18 +1,24 @@
-"""Rounds of sequential minimal optimisation: one problem on its way to a solution."""
+"""Rounds of sequential minimal optimisation: how a problem goes on anywhere, and how it does on the host."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from copy import copy
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from mercer._native import smo as solve_pairs
+from mercer.arrays import Array
 from mercer.arrays.columns import power_of_two
 
 from .dual import ROUNDOFF, DualProblem, DualSolution, length
 from .rows import DenseRows, FusedRows, RowSource
+
+if TYPE_CHECKING:
+    from .smo import SMO
 
 LEAST, MOST = 1024, 3072  # variables of a working set
 INNER = 0.1  # share of the violation down to which a working set is solved
@@ -28,92 +34,132 @@ SINGLE = 1e30  # k(x, x) up to which, and from whose reciprocal on, float32 hold
 Progress = Callable[[int, float], None]
 
 
-class Limits(Protocol):
-    """When to stop, and whether to shrink: what a run asks of its solver."""
-
-    @property
-    def tol(self) -> float:
-        """The violation to reach in units of the problem's slopes, and the relative gap."""
-
-    @property
-    def max_iter(self) -> int:
-        """Steps, or a negative number."""
-
-    @property
-    def max_time(self) -> float | None:
-        """Seconds."""
-
-    @property
-    def shrinking(self) -> bool:
-        """Whether variables at a bound may wait."""
-
-
-def rounding(dtype: type, largest: float, beta: np.ndarray) -> float:
+def bound_rounding(dtype: type, largest: float, beta: np.ndarray) -> float:
     """Return how far rounding of kernel values, of which k(x, x) is the largest, may move Kβ."""
     return 2 * float(np.finfo(dtype).eps) * largest * length(beta)
 
 
-def single_suffices(problem: DualProblem, largest: float, tolerance: float, safety: float) -> bool:
-    """Whether float32 kernel values are likely to be enough for a problem, by the size of its box."""
-    if not 1 / SINGLE <= largest <= SINGLE:
-        return False
-    reach = max(float(-problem.lower.min()), float(problem.upper.max()))
-    return rounding(np.float32, largest, np.full(min(problem.n, 1000), reach)) <= safety * tolerance
+def leave_room(xp: Any, tolerance: Array | float, rounded: Array | float, dtype: type) -> Any:
+    """Return the violation of updated slopes that is small enough, with room for what rounding may hide in them."""
+    enough = xp.maximum(tolerance - rounded, 0.5 * tolerance)
+    return xp.maximum(enough, HOPELESS * rounded) if dtype is np.float64 else enough
 
 
-def in_own_unit(problem: DualProblem, largest: float) -> tuple[DualProblem, float]:
-    """Return the problem with slopes of about 1, and their unit, a power of two; coefficients scale, for K does not."""
-    unit = float(power_of_two(problem.unit(largest)))
-    return problem.scaled(unit, unit), unit
+@dataclass
+class Course:
+    """How one problem goes on, on the host or on a device: in its own unit, to a tolerance that falls with the gap.
 
+    ``largest`` is the largest k(x, x), and ``safety`` the share of the tolerance that rounding of kernel values may
+    take before they are wanted in float64.
+    """
 
-def evidence(
-    problem: DualProblem, beta: np.ndarray, values: np.ndarray, n_iter: int, tol: float, error: float
-) -> DualSolution:
-    """Return a solution whose values may be off by about half of what rounding is bounded by."""
-    return DualSolution(problem, beta, values, n_iter, tol, error / 2)
+    limits: SMO
+    given: DualProblem
+    largest: float
+    safety: float = SAFETY
+    unit: float = field(init=False)
+    problem: DualProblem = field(init=False)  # with slopes of about 1; coefficients scale too, for K does not
+    tolerance: float = field(init=False)
+    restarts: int = 0
+    n_iter: int = 0
 
+    def __post_init__(self) -> None:
+        self.unit = float(power_of_two(self.given.unit(self.largest)))
+        self.problem = self.given.scaled(self.unit, self.unit)
+        self.tolerance = self.limits.tol * self.problem.unit(self.largest)
+        self._start = time.monotonic()
 
-def next_tolerance(found: DualSolution, tolerance: float, largest: float) -> float | None:
-    """Return the violation to go on to where the gap certifies no solution yet, or None where that makes no sense."""
-    target = float(np.abs(found.problem.target).max(initial=0.0))
-    floor = 2 * HOPELESS * (rounding(np.float64, largest, found.beta) + ROUNDOFF * target)
-    if found.converged or tolerance <= floor:
-        return None
-    factor = min(max(found.tol / (2 * found.relative_gap), STEEPEST), LEAST_STEEP)
-    return max(factor * tolerance, floor)
+    @property
+    def most(self) -> int:
+        """Steps at most."""
+        return self.limits.max_iter if self.limits.max_iter >= 0 else max(MOST_STEPS, 1000 * self.problem.n)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is over."""
+        return self.limits.max_time is not None and time.monotonic() - self._start > self.limits.max_time
+
+    @property
+    def is_single(self) -> bool:
+        """Whether float32 kernel values are likely to be enough, by the size of the box."""
+        if not 1 / SINGLE <= self.largest <= SINGLE:
+            return False
+        reach = max(float(-self.problem.lower.min()), float(self.problem.upper.max()))
+        return not self.is_coarse(np.float32, np.full(min(self.problem.n, 1000), reach))
+
+    def bound_rounding(self, dtype: type, beta: np.ndarray) -> float:
+        """Return how far rounding of kernel values may move Kβ."""
+        return bound_rounding(dtype, self.largest, beta)
+
+    def is_coarse(self, dtype: type, beta: np.ndarray) -> bool:
+        """Whether kernel values round more than the tolerance has room for, and finer ones are to be had."""
+        return dtype is np.float32 and self.bound_rounding(dtype, beta) > self.safety * self.tolerance
+
+    def certify(self, beta: np.ndarray, values: np.ndarray, dtype: type) -> DualSolution:
+        """Return a solution whose values may be off by about half of what rounding is bounded by."""
+        error = self.bound_rounding(dtype, beta) / 2
+        return DualSolution(self.problem, beta, values, self.n_iter, self.limits.tol, error)
+
+    def judge(self, found: DualSolution, violation: float, dtype: type) -> Literal["done", "again", "finer"]:
+        """Say what to do with a solution whose recomputed Kβ violates the conditions by so much.
+
+        If it is optimal and its gap does not certify that yet, the tolerance falls.
+        """
+        if violation <= self.tolerance and not self.is_coarse(dtype, found.beta):
+            further = self._lower(found)
+            if further is None:
+                return "done"
+            self.tolerance, self.restarts = further, 0
+        else:
+            self.restarts += 1
+        if dtype is np.float32 and (self.restarts >= RESTARTS or self.is_coarse(dtype, found.beta)):
+            return "finer"
+        return "again" if self.restarts < 2 * RESTARTS else "done"  # beyond that rounding in float64 allows no more
+
+    def _lower(self, found: DualSolution) -> float | None:
+        """Return the violation to go on to where the gap certifies no solution yet, None where that makes no sense."""
+        target = float(np.abs(found.problem.target).max(initial=0.0))
+        floor = 2 * HOPELESS * (self.bound_rounding(np.float64, found.beta) + ROUNDOFF * target)
+        if found.converged or self.tolerance <= floor:
+            return None
+        factor = min(max(found.tol / (2 * found.relative_gap), STEEPEST), LEAST_STEEP)
+        return max(factor * self.tolerance, floor)
+
+    def finish(self, found: DualSolution) -> DualSolution:
+        """Return the solution of the problem as it was given."""
+        return found.times(self.unit, self.given)
 
 
 class Run:
-    """One problem on its way to a solution."""
+    """One problem on its way to a solution on the host, with rows of K in float32 or float64.
+
+    ``values`` are Kβ at the start, if they are known.  Working sets have ``least`` variables at least; fewer are better
+    where rows are cheap.
+    """
 
     def __init__(
         self,
-        solver: Limits,
+        solver: SMO,
         rows: Callable[[type], RowSource],
         largest: float,
         problem: DualProblem,
-        progress: Progress | None,
+        progress: Progress | None = None,
         values: np.ndarray | None = None,
         least: int | None = None,
         safety: float = SAFETY,
     ) -> None:
-        self._given, self.solver, self.progress = problem, solver, progress
-        self.problem, self._unit = in_own_unit(problem, largest)
-        self._tolerance = solver.tol * self.problem.unit(largest)
-        self._least, self._safety = LEAST if least is None else least, safety
-        self._source, self._largest = rows, largest
-        self._start = time.monotonic()
+        self.course, self.solver, self.progress = Course(solver, problem, largest, safety), solver, progress
+        self.problem = self.course.problem  # or the part of it that may still move
+        self._least, self._source = LEAST if least is None else least, rows
         self.beta = self.problem.start.copy()
-        self.n_iter = 0
-        single = single_suffices(self.problem, largest, self._tolerance, safety)
-        self._take(np.float32 if single else np.float64, None if values is None else values / self._unit)
+        start = None if values is None else values / self.course.unit
+        self._take(np.float32 if self.course.is_single else np.float64, start)
 
     # -- kernel values ----------------------------------------------------------------------------------------------
 
     def _take(self, dtype: type, values: np.ndarray | None = None) -> None:
-        self._dtype = dtype
-        self._rows = self._source(dtype)
+        """Go on with kernel values of some precision."""
+        self._dtype, self._rows = dtype, self._source(dtype)
         self._buffer: np.ndarray = np.empty(0, dtype=dtype)
         self._complete = False  # whether the buffer holds the matrix of all variables
         if values is None:
@@ -133,74 +179,49 @@ class Run:
 
     def solution(self) -> DualSolution:
         """Go on until a recomputed Kβ is optimal and its gap certifies that, or a limit is reached."""
-        restarts = 0
+        course, problem = self.course, self.problem
         while True:
-            settled = self._rounds() <= self._tolerance
-            if settled and self._coarse():
+            settled = self._rounds() <= course.tolerance
+            if settled and course.is_coarse(self._dtype, self.beta):
                 self._take(np.float64)
             else:
                 self._recompute()
-            values = self.problem.target - self.slope
-            found = evidence(self.problem, self.beta, values, self.n_iter, self.solver.tol, self._rounding())
-            if not settled:
-                break
-            if self._violation() > self._tolerance:
-                restarts += 1
-                if restarts >= RESTARTS and self._dtype is np.float32:
-                    self._take(np.float64)
-                elif restarts >= 2 * RESTARTS:  # rounding in float64 allows no more
-                    break
-                continue
-            further = next_tolerance(found, self._tolerance, self._largest)
-            if further is None:
-                break
-            self._tolerance, restarts = further, 0
-            if self._coarse():
+            values = problem.target - self.slope
+            found = course.certify(self.beta, values, self._dtype)
+            verdict = course.judge(found, problem.violation(self.beta, values), self._dtype) if settled else "done"
+            if verdict == "done":
+                return course.finish(found)
+            if verdict == "finer":
                 self._take(np.float64)
-        return found.times(self._unit, self._given)
-
-    def _rounding(self) -> float:
-        return rounding(self._dtype, self._largest, self.beta)
-
-    def _coarse(self) -> bool:
-        """Whether kernel values round more than the tolerance has room for, and finer ones are to be had."""
-        return self._dtype is np.float32 and self._rounding() > self._safety * self._tolerance
-
-    def _violation(self) -> float:
-        return self.problem.violation(self.beta, self.problem.target - self.slope)
 
     def _rounds(self) -> float:
         """Do rounds until the updated Kβ satisfies the conditions; return the violation."""
-        problem, solver = self.problem, self.solver
+        problem, course = self.problem, self.course
         rounds = 0
         # From a start that is not 0 the free variables are the ones that go on moving.
         kept = np.flatnonzero((self.beta > problem.lower) & (self.beta < problem.upper) & (self.beta != 0))[:MOST]
         while True:
             rise, fall = problem.scores(self.beta, problem.target - self.slope)
             violation = max(float(rise[g].max() - fall[g].min()) for g in problem.groups)
-            most = solver.max_iter if solver.max_iter >= 0 else max(MOST_STEPS, 1000 * problem.n)
-            left = min(STEPS, most - self.n_iter)
-            late = solver.max_time is not None and time.monotonic() - self._start > solver.max_time
-            # What rounding may hide in updated slopes is left as room for recomputed ones.
-            rounded = self._rounding()
-            finest = HOPELESS * rounded if self._dtype is np.float64 else 0.0
-            enough = max(self._tolerance - rounded, 0.5 * self._tolerance, finest)
-            if violation <= enough or left <= 0 or late:
+            left = min(STEPS, course.most - course.n_iter)
+            rounded = course.bound_rounding(self._dtype, self.beta)
+            enough = float(leave_room(np, course.tolerance, rounded, self._dtype))
+            if violation <= enough or left <= 0 or course.is_late:
                 return violation
-            if self.progress is not None and self.n_iter:
-                self.progress(self.n_iter, self._unit * violation)
+            if self.progress is not None and course.n_iter:
+                self.progress(course.n_iter, course.unit * violation)
             rounds += 1
-            if solver.shrinking and rounds % LOOK == 0 and isinstance(self._rows, FusedRows):
-                active = self._active(rise, fall)
+            if self.solver.shrinking and rounds % LOOK == 0 and isinstance(self._rows, FusedRows):
+                active = self._find_active(rise, fall)
                 if len(active) < SHRUNK * problem.n:
-                    self._shrink(active)
+                    self._shrink(self._rows, active)
                     continue
             kept = self._select(rise, fall, kept)
-            goal = 0.95 * enough if len(kept) == problem.n else max(0.5 * self._tolerance, INNER * violation)
+            goal = 0.95 * enough if len(kept) == problem.n else max(0.5 * course.tolerance, INNER * violation)
             if self._round(kept, goal, left) == 0:
                 return violation
 
-    def _active(self, rise: np.ndarray, fall: np.ndarray) -> np.ndarray:
+    def _find_active(self, rise: np.ndarray, fall: np.ndarray) -> np.ndarray:
         """Return the variables that may still move: those at a bound stay there if no other would take their weight."""
         moving = np.zeros(self.problem.n, dtype=bool)
         for group in self.problem.groups:
@@ -209,38 +230,25 @@ class Run:
             moving[group] |= np.isfinite(up) & np.isfinite(down) & (self.beta[group] != 0)
         return np.flatnonzero(moving)
 
-    def _shrink(self, active: np.ndarray) -> None:
+    def _shrink(self, rows: FusedRows, active: np.ndarray) -> None:
         """Go on with the variables that may still move until they are optimal, then carry the change to all slopes."""
-        problem = self.problem
-        second = None if problem.second is None else int(np.count_nonzero(active < problem.second))
-        part = DualProblem(
-            problem.target[active],
-            problem.lower[active],
-            problem.upper[active],
-            self.beta[active],
-            problem.epsilon,
-            second,
-        )
-        assert isinstance(self._rows, FusedRows)
         few = copy(self)
-        few.problem, few.beta, few.slope = part, self.beta[active], self.slope[active]
-        few._rows, few._buffer = self._rows.part(active), np.empty(0, dtype=self._dtype)
-        few._complete = False
+        few.problem = self.problem.part(active, self.beta[active])
+        few.beta, few.slope = self.beta[active], self.slope[active]
+        few._rows, few._buffer, few._complete = rows.part(active), np.empty(0, dtype=self._dtype), False
         few._rounds()
         change = few.beta - self.beta[active]
         moved = np.flatnonzero(change)
-        self._rows.add(active[moved], -change[moved], self.slope)
-        self.beta[active], self.n_iter = few.beta, few.n_iter
+        rows.add(active[moved], -change[moved], self.slope)
+        self.beta[active] = few.beta
 
     def _round(self, chosen: np.ndarray, tolerance: float, most: int) -> int:
         """Solve the problem of the chosen variables and carry the change to all slopes; return the steps it took."""
-        import mercer._native as _native
-
         problem, count = self.problem, len(chosen)
         K = self._matrix(chosen)
         beta, slope = self.beta[chosen], self.slope[chosen]
         second = count if problem.second is None else int(np.count_nonzero(chosen < problem.second))
-        steps, _ = _native.smo(
+        steps, _ = solve_pairs(
             K, problem.lower[chosen], problem.upper[chosen], beta, slope, problem.epsilon, second, tolerance, most
         )
         change = beta - self.beta[chosen]
@@ -250,7 +258,7 @@ class Run:
         else:
             self._rows.add(chosen[moved], -change[moved], self.slope)
         self.beta[chosen] = beta
-        self.n_iter += steps
+        self.course.n_iter += steps
         return int(steps)
 
     def _matrix(self, chosen: np.ndarray) -> np.ndarray:
@@ -281,7 +289,7 @@ class Run:
         new = [
             part
             for group in problem.groups
-            for part in _worst(rise[group], fall[group], group.start, before, wanted // (2 * len(problem.groups)))
+            for part in _find_worst(rise[group], fall[group], group.start, before, wanted // (2 * len(problem.groups)))
         ]
         fresh = np.unique(np.concatenate(new))
         # Of the last round free variables stay first, and those that came last: they are the ones that go on moving.
@@ -291,7 +299,7 @@ class Run:
         return chosen if problem.second is None else chosen[np.argsort(chosen >= problem.second, kind="stable")]
 
 
-def _worst(rise: np.ndarray, fall: np.ndarray, start: int, before: np.ndarray, count: int) -> list[np.ndarray]:
+def _find_worst(rise: np.ndarray, fall: np.ndarray, start: int, before: np.ndarray, count: int) -> list[np.ndarray]:
     """Return which variables gain most by rising and give up least by falling, among those not in ``before``."""
     old = before[(before >= start) & (before < start + len(rise))] - start
     top, bottom = rise.max(), fall.min()

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from mercer._native import add_kept_rows
 from mercer.gram import Gram
 
 CHEAP = 64  # features up to which computing a row natively takes no longer than reading it from memory
@@ -42,17 +43,7 @@ class FusedRows:
 
 
 class KeptRows:
-    """Rows kept in memory, the least recently used leaving first.
-
-    Parameters
-    ----------
-    gram : Gram
-        K.
-    memory : int
-        Bytes for the rows.
-    threads : int
-        Threads that add rows up.
-    """
+    """Rows kept in so many bytes of memory, the least recently used leaving first."""
 
     def __init__(self, gram: Gram, memory: int, threads: int) -> None:
         n = gram.shape[1]
@@ -68,14 +59,12 @@ class KeptRows:
 
     def add(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """Add weights @ K[index] to ``out``."""
-        import mercer._native as _native
-
         step = min(self.capacity, max(CHUNK, self.capacity // 2))
         for start in range(0, len(index), step):
             part = index[start : start + step]
             places = self._bring(part)
             factors = np.ascontiguousarray(weights[start : start + step], dtype=np.float64)
-            _native.add_kept_rows(self._kept, places, factors, out, self._threads)
+            add_kept_rows(self._kept, places, factors, out, self._threads)
 
     def corner(self, index: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write K[index][:, index] to ``out``."""
@@ -102,24 +91,14 @@ class KeptRows:
 
 
 class DenseRows:
-    """A matrix that is there as a whole.
-
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-        K, float32 or float64, C-contiguous.
-    threads : int
-        Threads that add rows up.
-    """
+    """A matrix that is there as a whole, C-contiguous, in float32 or float64."""
 
     def __init__(self, matrix: np.ndarray, threads: int) -> None:
         self.matrix, self._threads = matrix, threads
 
     def add(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """Add weights @ K[index] to ``out``."""
-        import mercer._native as _native
-
-        _native.add_kept_rows(self.matrix, index, weights, out, self._threads)
+        add_kept_rows(self.matrix, index, weights, out, self._threads)
 
     def corner(self, index: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Return K[index][:, index], which is K itself when all are asked for."""
@@ -130,15 +109,7 @@ class DenseRows:
 
 
 class TwiceRows:
-    """Rows of [[K, K], [K, K]], for problems with two variables a point.
-
-    Parameters
-    ----------
-    rows : RowSource
-        K.
-    n : int
-        Its size.
-    """
+    """Rows of [[K, K], [K, K]], for problems with two variables a point."""
 
     def __init__(self, rows: RowSource, n: int) -> None:
         self._rows, self._n = rows, n

@@ -8,22 +8,31 @@ coefficients float64; Kβ is recomputed before the solution is believed.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mercer.arrays.budget import parse_memory
-from mercer.formula.data import Rows
+from mercer.arrays.place import Place
+from mercer.arrays.threads import default_threads
+from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 
-from .dual import DualProblem, DualSolution
-from .many import Many
-from .matrix import Matrix
-from .rounds import SAFETY, Progress, Run
-from .rows import RowSource
+from .dual import DualProblem, DualSolution, Part
+from .matrix import MachineMatrix
+from .rounds import Course, Progress, Run
+
+if TYPE_CHECKING:
+    from mercer._native import Plan as NativePlan
+
+BATCH = 5e7  # kernel values of one native call: about a tenth of a second
+FIRST_STEPS = 20_000  # of a problem in it; what takes more goes on by itself
 
 
 @dataclass(frozen=True)
@@ -67,40 +76,8 @@ class SMO:
 
     def solve(self, kernel: Kernel, X: Rows, problem: DualProblem, progress: Progress | None = None) -> DualSolution:
         """Solve one problem; X has a point for each variable, or for each two with the second half like the first."""
-        matrix = Matrix(kernel, X, parse_memory(self.memory))
+        matrix = MachineMatrix(kernel, X, parse_memory(self.memory))
         return Run(self, partial(matrix.rows, None, problem.n), matrix.largest, problem, progress).solution()
-
-    def solve_on(
-        self,
-        rows: Callable[[type], RowSource],
-        largest: float,
-        problem: DualProblem,
-        progress: Progress | None = None,
-        *,
-        values: np.ndarray | None = None,
-        least: int | None = None,
-        safety: float = SAFETY,
-    ) -> DualSolution:
-        """Solve one problem on rows of K that are there already.
-
-        Parameters
-        ----------
-        rows : callable
-            The rows, given float32 or float64.
-        largest : float
-            The largest k(x, x).
-        problem : DualProblem
-            What to solve, from its start.
-        progress : callable, optional
-            Told steps and violation after each round.
-        values : array of shape (n,), optional
-            Kβ at the start, if it is known.
-        least : int
-            Variables of a working set at least; fewer are better where rows are cheap.
-        safety : float
-            Share of the tolerance that rounding of kernel values may take before they are wanted in float64.
-        """
-        return Run(self, rows, largest, problem, progress, values, least, safety).solution()
 
     def countdown(self) -> Callable[[], SMO]:
         """Return a function that gives this solver with what is left of its time, which runs from now on."""
@@ -112,21 +89,118 @@ class SMO:
         return left
 
     def solve_many(
-        self,
-        kernel: Kernel,
-        X: Rows,
-        parts: Iterable[tuple[np.ndarray, DualProblem]],
-        progress: Progress | None = None,
+        self, kernel: Kernel, X: Rows, parts: Sequence[Part], progress: Progress | None = None
     ) -> list[DualSolution]:
         """Solve several problems, each on some points of X given by their positions.
 
         Small problems are solved side by side, one thread each; large ones one after the other with all threads.
         ``progress`` hears of all steps so far and the largest violation left whenever a problem is solved.
         """
-        matrix = Matrix(kernel, X, parse_memory(self.memory))
+        matrix = MachineMatrix(kernel, X, parse_memory(self.memory))
         found: dict[int, DualSolution] = {}
-        for i, solution in Many(self.countdown(), matrix, list(parts)).solutions():
+        for i, solution in _Crowd(self.countdown(), matrix, parts).solutions():
             found[i] = solution
             if progress is not None:
                 progress(sum(s.n_iter for s in found.values()), max(s.violation for s in found.values()))
         return [found[i] for i in range(len(found))]
+
+    def solve_at(
+        self, place: Place, kernel: Kernel, X: Rows, parts: Sequence[Part], progress: Progress | None = None
+    ) -> list[DualSolution]:
+        """Solve the problems of a fit on the host or a device; a single one has all threads of the host."""
+        if not place.on_host:
+            from .device.smo import solve_on_device
+
+            return solve_on_device(self, place, kernel, X, parts, progress)
+        if len(parts) > 1:
+            return self.solve_many(kernel, X, parts, progress)
+        ((index, problem),) = parts
+        everything = len(index) == length(X) and bool((index == np.arange(len(index))).all())
+        return [self.solve(kernel, X if everything else pick(X, index), problem, progress)]
+
+
+class _Crowd:
+    """Problems on parts of one matrix: small ones side by side, large ones one after the other with all threads.
+
+    ``limits`` returns the solver of a problem that starts now.
+    """
+
+    def __init__(self, limits: Callable[[], SMO], matrix: MachineMatrix, parts: Sequence[Part]) -> None:
+        self._limits, self._matrix, self._parts = limits, matrix, parts
+        self._stopped = threading.Event()
+
+    def solutions(self) -> Iterator[tuple[int, DualSolution]]:
+        """Yield the number of a problem with its solution, whenever one is solved."""
+        parts, matrix = self._parts, self._matrix
+        small = [i for i, (index, problem) in enumerate(parts) if len(index) == problem.n <= matrix.small]
+        begun: dict[int, DualSolution] = {}
+        left = dict.fromkeys(small)
+        for i, solution, settled in self._solve_batches(small):
+            if settled and solution.converged:
+                del left[i]
+                yield i, solution
+            else:
+                begun[i] = solution
+        large = sorted(set(range(len(parts))) - set(small))
+        with ThreadPoolExecutor(default_threads()) as pool:
+            try:
+                found = pool.map(lambda i: self._solve_one(i, begun.get(i), stored=True), left)
+                yield from zip(left, found, strict=True)
+                for i in large:
+                    yield i, self._solve_one(i, None, stored=False)
+            except BaseException:
+                self._stopped.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _solve_one(self, i: int, before: DualSolution | None, *, stored: bool) -> DualSolution:
+        index, problem = self._parts[i]
+        begun = problem if before is None else replace(problem, start=before.beta)
+        rows = partial(self._matrix.stored, index) if stored else partial(self._matrix.rows, index, problem.n)
+        found = Run(self._limits(), rows, self._matrix.largest, begun, self._watch).solution()
+        return replace(found, problem=problem, n_iter=found.n_iter + (0 if before is None else before.n_iter))
+
+    def _watch(self, n_iter: int, violation: float) -> None:
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
+
+    def _solve_batches(self, small: list[int]) -> Iterator[tuple[int, DualSolution, bool]]:
+        """Solve small problems on vectors in compiled code from beginning to end.
+
+        Yields numbers and solutions, and whether these satisfy the optimality conditions.
+        """
+        limits, matrix = self._limits(), self._matrix
+        plan = matrix.gram(np.float32).native_plan if small and limits.max_iter < 0 else None
+        if plan is None:
+            return
+        alike = [i for i in small if self._parts[i][1].second is None]
+        courses = {i: Course(limits, self._parts[i][1], matrix.largest) for i in alike}
+        waiting = {i: course for i, course in courses.items() if course.is_single}
+        while waiting:
+            limits = self._limits()
+            if limits.max_time is not None and limits.max_time <= 0:
+                return  # too late: what is left is stopped one by one
+            # Problems of one call have one ε and one tolerance, and together not too much work, so that Python can
+            # look for Ctrl-C.
+            first, work, batch = next(iter(waiting.values())), 0.0, []
+            for i, course in waiting.items():
+                same = (course.problem.epsilon, course.tolerance) == (first.problem.epsilon, first.tolerance)
+                if work < BATCH and same:
+                    batch.append(i)
+                    work += course.problem.n**2
+            yield from self._solve_batch(plan, {i: waiting.pop(i) for i in batch})
+
+    def _solve_batch(self, plan: NativePlan, courses: dict[int, Course]) -> Iterator[tuple[int, DualSolution, bool]]:
+        problems = {i: course.problem for i, course in courses.items()}
+        betas, slopes = [p.start.copy() for p in problems.values()], [np.empty(p.n) for p in problems.values()]
+        given = [
+            (np.ascontiguousarray(self._parts[i][0], dtype=np.int64), p.target, p.lower, p.upper, beta, slope)
+            for (i, p), beta, slope in zip(problems.items(), betas, slopes, strict=True)
+        ]
+        first = next(iter(courses.values()))
+        steps = plan.smo_parts(given, first.problem.epsilon, first.tolerance, FIRST_STEPS, default_threads())
+        for (i, course), beta, slope, (count, violation) in zip(courses.items(), betas, slopes, steps, strict=True):
+            course.n_iter = int(count)
+            found = course.certify(beta, course.problem.target - slope, np.float32)
+            settled = violation <= course.tolerance and not course.is_coarse(np.float32, beta)
+            yield i, course.finish(found), settled

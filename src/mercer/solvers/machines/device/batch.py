@@ -8,14 +8,15 @@ neither rise nor fall and so are never moved.  A round does for all problems wha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from mercer.arrays.tensors import host_array, load_torch, on_device
+from mercer.arrays import Array
+from mercer.arrays.place import Place
+from mercer.arrays.tensors import host_array, load_torch
 
 from ..dual import DualProblem, DualSolution
-from ..rounds import INNER, evidence
+from ..rounds import INNER, Course
 from .inner import WorkingSets, solve_sets
 from .rows import DeviceRows, add_rows
 
@@ -23,56 +24,50 @@ PASSES = 16  # steps of a round for each variable of a working set, so that no p
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
-    """A problem in its own unit, the positions of its points, the violation to reach, and the steps it took before."""
+class BatchEntry:
+    """A problem with its number, the positions of its points, and how it goes on."""
 
     number: int
     points: np.ndarray
-    problem: DualProblem
-    unit: float
-    tolerance: float
-    n_iter: int = 0
+    course: Course
+
+    @property
+    def problem(self) -> DualProblem:
+        """The problem in its own unit."""
+        return self.course.problem
 
 
 class Batch:
-    """Problems side by side.
+    """Problems side by side, each with a working set of ``size`` variables, a power of two, in a round."""
 
-    Parameters
-    ----------
-    entries : list of Entry
-        The problems.
-    size : int
-        Variables of a working set, a power of two.
-    device : torch.device
-        Where.
-    """
-
-    def __init__(self, entries: list[Entry], size: int, device: Any) -> None:
-        torch = load_torch()
+    def __init__(self, entries: list[BatchEntry], size: int, place: Place) -> None:
+        torch, device = load_torch(), place.device
         self.entries, self.size = entries, size
         longest = max(size, max(entry.problem.n for entry in entries))
-        shape = len(entries), longest
+        shape, courses = (len(entries), longest), [entry.course for entry in entries]
 
-        def padded(name: str) -> Any:
+        def pad(name: str) -> Array:
             values = np.zeros(shape)
             for row, entry in zip(values, entries, strict=True):
                 row[: entry.problem.n] = getattr(entry.problem, name)
-            return on_device(values, device, np.float64)
+            return place.put(values)
 
         points = np.zeros(shape, dtype=np.int64)
         for row, entry in zip(points, entries, strict=True):
             row[: entry.problem.n] = entry.points
         self.points = torch.from_numpy(points).to(device)
-        self.target, self.lower, self.upper, self.beta = map(padded, ("target", "lower", "upper", "start"))
+        self.target, self.lower, self.upper, self.beta = map(pad, ("target", "lower", "upper", "start"))
         self.slope = self.target.clone()
         counts = np.array([entry.problem.n for entry in entries])
         cuts = [entry.problem.n if entry.problem.second is None else entry.problem.second for entry in entries]
         self.two = bool((counts != cuts).any())
         self.counts, self.cuts = (torch.as_tensor(np.array(v), device=device)[:, None] for v in (counts, cuts))
-        self.epsilon = on_device([[entry.problem.epsilon] for entry in entries], device, np.float64)
-        self.n_iter = torch.as_tensor([entry.n_iter for entry in entries], device=device)
+        self.epsilon = place.put([[entry.problem.epsilon] for entry in entries])
+        self.n_iter, self.most = (
+            torch.as_tensor([getattr(course, name) for course in courses], device=device) for name in ("n_iter", "most")
+        )
         self.tolerance, self.units = (
-            on_device([getattr(entry, name) for entry in entries], device, np.float64) for name in ("tolerance", "unit")
+            place.put([getattr(course, name) for course in courses]) for name in ("tolerance", "unit")
         )
         # From a start that is not 0 the free variables are the ones that go on moving.
         self.inside = (self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0)
@@ -93,14 +88,14 @@ class Batch:
 
     # -- the state of all problems ----------------------------------------------------------------------------------
 
-    def scores(self) -> tuple[Any, Any]:
+    def scores(self) -> tuple[Array, Array]:
         """Return what :meth:`mercer.solvers.machines.dual.DualProblem.scores` does, for all problems."""
         torch, infinite = load_torch(), float("inf")
         rise = self.slope - torch.where(self.beta >= 0, self.epsilon, -self.epsilon)
         fall = self.slope - torch.where(self.beta > 0, self.epsilon, -self.epsilon)
         return rise.masked_fill(self.beta >= self.upper, -infinite), fall.masked_fill(self.beta <= self.lower, infinite)
 
-    def groups(self, rise: Any, fall: Any) -> list[tuple[Any, Any]]:
+    def groups(self, rise: Array, fall: Array) -> list[tuple[Array, Array]]:
         """Return rises and falls of each group, with all others ruled out."""
         if not self.two:
             return [(rise, fall)]
@@ -108,12 +103,12 @@ class Batch:
         later = load_torch().arange(rise.shape[1], device=rise.device) >= self.cuts
         return [(rise.masked_fill(other, -infinite), fall.masked_fill(other, infinite)) for other in (later, ~later)]
 
-    def violation(self, rise: Any, fall: Any) -> Any:
+    def violation(self, rise: Array, fall: Array) -> Array:
         """Return the largest violation of each problem."""
         torch = load_torch()
         return torch.stack([up.amax(1) - down.amin(1) for up, down in self.groups(rise, fall)]).amax(0)
 
-    def recompute(self, rows: DeviceRows, which: np.ndarray) -> Any:
+    def recompute(self, rows: DeviceRows, which: np.ndarray) -> Array:
         """Compute the slopes t − Kβ of some problems afresh, and return their violations."""
         where = load_torch().as_tensor(which, device=self.beta.device)
         points, beta = self.points[where], self.beta[where]
@@ -124,16 +119,16 @@ class Batch:
         rise, fall = self.scores()
         return self.violation(rise, fall)[where]
 
-    def solution(self, i: int, tol: float, error: float) -> DualSolution:
-        """Return where a problem stands; its slopes must have been recomputed, with an error for each length of β."""
-        problem = self.entries[i].problem
+    def solution(self, i: int, dtype: type) -> DualSolution:
+        """Return where a problem stands; its slopes must have been recomputed."""
+        problem, course = self.entries[i].problem, self.entries[i].course
         beta, slope = (host_array(part[i, : problem.n]).copy() for part in (self.beta, self.slope))
-        error *= float(np.linalg.norm(beta))
-        return evidence(problem, beta, problem.target - slope, int(self.n_iter[i]), tol, error)
+        course.n_iter = int(self.n_iter[i])
+        return course.certify(beta, problem.target - slope, dtype)
 
     # -- a round ------------------------------------------------------------------------------------------------------
 
-    def round(self, rows: DeviceRows, rise: Any, fall: Any, violation: Any, enough: Any, left: Any) -> None:
+    def round(self, rows: DeviceRows, rise: Array, fall: Array, violation: Array, enough: Array, left: Array) -> None:
         """Choose working sets, solve their problems, and carry the changes to all slopes."""
         torch = load_torch()
         chosen = self._select(rise, fall)
@@ -161,7 +156,7 @@ class Batch:
         add_rows(matrix, places, self.points, beta - found, self.slope)
         self.n_iter = self.n_iter + self.steps
 
-    def _select(self, rise: Any, fall: Any) -> Any:
+    def _select(self, rise: Array, fall: Array) -> Array:
         """Return the variables of the next round in order: the worst violators, and some of the last round.
 
         Half of the places are for violators that were not in the last round.  Of that round free variables stay first,

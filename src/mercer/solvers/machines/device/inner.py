@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mercer._native import smo as solve_pairs
 from mercer.arrays.tensors import host_array, load_torch
 from mercer.gram.torch.fused import fusable
 
@@ -13,24 +14,10 @@ WARP_WORK = 128  # variables of a warp: four in each of its threads
 
 @dataclass(frozen=True)
 class WorkingSets:
-    """min ½βᵀKβ − … over a few variables of each of B problems, S of them; slope = t − Kβ at the start.
+    """min ½βᵀKβ − … over S variables of each of B problems, until a violation is small or the steps are used up.
 
-    Parameters
-    ----------
-    K : tensor of shape (B, S, S)
-        The small matrices, float32 or float64.
-    lower, upper, beta, slope : tensors of shape (B, S), float64
-        The boxes, the start and its slopes.
-    epsilon : tensor of shape (B,), float64
-        ε of each problem.
-    cut : tensor of shape (B,), int32
-        Where the second group of each problem starts; S if there is none.
-    goal : tensor of shape (B,), float64
-        The violation to stop at.
-    most : tensor of shape (B,), int32
-        Steps to stop at.
-    two : bool
-        Whether any problem has a second group.
+    K has shape (B, S, S), in float32 or float64; box, β and slope t − Kβ at the start have shape (B, S), in float64; ε,
+    the place where the second group starts (S if there is none), goal and most steps have shape (B,).
     """
 
     K: Any
@@ -42,7 +29,7 @@ class WorkingSets:
     cut: Any
     goal: Any
     most: Any
-    two: bool
+    two: bool  # whether any problem has a second group
 
 
 def solve_sets(sets: WorkingSets) -> tuple[Any, Any]:
@@ -65,14 +52,12 @@ def triton_sets(sets: WorkingSets) -> tuple[Any, Any]:
 
 def native_sets(sets: WorkingSets) -> tuple[Any, Any]:
     """Solve one set after the other in the compiled core on the host."""
-    import mercer._native as _native
-
     torch = load_torch()
     K, lower, upper, slope = (host_array(part.contiguous()) for part in (sets.K, sets.lower, sets.upper, sets.slope))
     numbers = (host_array(part).tolist() for part in (sets.epsilon, sets.cut, sets.goal, sets.most))
     beta, slope = host_array(sets.beta).copy(), slope.copy()  # both are changed
     steps = [
-        _native.smo(K[b], lower[b], upper[b], beta[b], slope[b], epsilon, cut, goal, most)[0]
+        solve_pairs(K[b], lower[b], upper[b], beta[b], slope[b], epsilon, cut, goal, most)[0]
         for b, (epsilon, cut, goal, most) in enumerate(zip(*numbers, strict=True))
     ]
     device = sets.beta.device

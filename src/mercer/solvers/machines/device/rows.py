@@ -39,15 +39,7 @@ class StoredRows:
 
 
 class ComputedRows:
-    """Rows computed when they are asked for, because all of them do not fit.
-
-    Parameters
-    ----------
-    gram : Gram
-        The lazy matrix, on a device.
-    most : int
-        Rows held at a time.
-    """
+    """Rows computed when they are asked for, so many held at a time, because all of them do not fit."""
 
     def __init__(self, gram: Any, most: int) -> None:
         self._gram, self._most = gram, most
@@ -82,14 +74,7 @@ class ComputedRows:
 def add_rows(matrix: Any, rows: Any, columns: Any, weights: Any, out: Any) -> None:
     """Add Σᵣ weights[b, r] · matrix[rows[b, r], columns[b, :]] to ``out[b]`` for every problem b, in float64.
 
-    Parameters
-    ----------
-    matrix : tensor of shape (m, n)
-        Kernel values.
-    rows, weights : tensors of shape (B, R)
-        Which rows, and their weights; those without a weight are not read.
-    columns, out : tensors of shape (B, N)
-        Which columns, and what is added to, in place.
+    Rows without a weight are not read.
     """
     torch = load_torch()
     # Rows with a weight come first, so that the others cost nothing.

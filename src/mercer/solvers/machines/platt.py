@@ -10,7 +10,16 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from mercer.solvers.machines.pairs import pairs_of
+from mercer.arrays.place import Place
+from mercer.arrays.tensors import host_array
+from mercer.formula.data import Rows
+from mercer.gram import Gram
+from mercer.kernels import Kernel
+
+from .dual import Part
+from .pairs import list_pairs
+from .problems import MachineProblems
+from .smo import SMO
 
 FOLDS = 5
 LEAST = 1e-7  # of a probability of a pair, LIBSVM's
@@ -18,12 +27,46 @@ STEPS = 100  # of Newton for a sigmoid, which takes about ten
 FLAT = 1e-12  # added to the Hessian of the sigmoid, for values that are all equal
 
 
-def folds_of(codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+def fit_sigmoids(problems: MachineProblems, kernel: Kernel, points: Rows, solver: SMO, place: Place) -> np.ndarray:
+    """Return A and B of each pair, shape (2, pairs), fitted to values at points left out of its machine by folds."""
+    assert problems.classes is not None
+    assert problems.folds is not None
+    cases = problems.cases()
+    held: list[tuple[int, np.ndarray]] = []  # which pair, and which of its points are left out
+    parts: list[Part] = []  # and the problem of the others
+    for pair, (index, signs) in enumerate(cases):
+        places = choose_folds(signs, problems.folds)
+        for fold in range(FOLDS):
+            fit = places != fold
+            if not fit.all() and len(np.unique(signs[fit])) == 2:
+                parts.append((index[fit], problems.problem(index[fit], signs[fit], of_fold=True)))
+                held.append((pair, ~fit))
+    values = [np.zeros(len(index)) for index, _ in cases]  # 0 where no machine tells
+    if parts:
+        coef, intercepts = np.zeros((len(problems.targets), len(parts))), np.zeros(len(parts))
+        for column, found in enumerate(solver.solve_at(place, kernel, points, parts)):
+            try:
+                coef[parts[column][0], column], intercepts[column] = problems.form.read(found, solver)
+            except ValueError:  # without a margin the others say nothing
+                continue
+        image = Gram(kernel, host_array(points), memory=solver.memory, dtype=np.float64) @ coef + intercepts
+        for column, (pair, left_out) in enumerate(held):
+            values[pair][left_out] = image[cases[pair][0][left_out], column]
+    sign = -1.0 if len(problems.classes) == 2 else 1.0
+    return np.array(
+        [
+            fit_sigmoid(sign * v, sign * signs > 0, problems.weights[index])
+            for v, (index, signs) in zip(values, cases, strict=True)
+        ]
+    ).T
+
+
+def choose_folds(codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """Return the fold of each point: random, with every class spread evenly.
 
     Examples
     --------
-    >>> np.bincount(folds_of(np.repeat([0, 1], [10, 5]), np.random.RandomState(0)))
+    >>> np.bincount(choose_folds(np.repeat([0, 1], [10, 5]), np.random.RandomState(0)))
     array([3, 3, 3, 3, 3])
     """
     folds = np.empty(len(codes), dtype=np.intp)
@@ -35,15 +78,6 @@ def folds_of(codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
 
 def fit_sigmoid(values: np.ndarray, first: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Return A and B of 1/(1 + exp(Av + B)), the probability of the first class, by Newton steps on the log-loss.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-        v.
-    first : boolean array of shape (n,)
-        Which points are of the first class.
-    weights : array of shape (n,)
-        Their weights; only ratios matter.
 
     Examples
     --------
@@ -84,25 +118,18 @@ def pair_probabilities(values: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.n
     return np.clip(expit(-(A * values + B)), LEAST, 1 - LEAST)
 
 
-def coupled(pairs: np.ndarray, count: int) -> np.ndarray:
-    """Return the probabilities of all classes that agree best with those of pairs.
-
-    Parameters
-    ----------
-    pairs : array of shape (points, pairs)
-        Probabilities of the first class of each pair.
-    count : int
-        The number of classes.
+def couple_pairs(pairs: np.ndarray, count: int) -> np.ndarray:
+    """Return the probabilities of all classes that agree best with those of pairs, shape (points, pairs).
 
     Examples
     --------
-    >>> coupled(np.array([[0.75, 0.5, 0.25]]), 3).round(6)  # p = (3, 1, 3)/7 agrees with all pairs
+    >>> couple_pairs(np.array([[0.75, 0.5, 0.25]]), 3).round(6)  # p = (3, 1, 3)/7 agrees with all pairs
     array([[0.428571, 0.142857, 0.428571]])
     """
     if count == 2:
         return np.column_stack([pairs[:, 0], 1 - pairs[:, 0]])
     system = np.zeros((len(pairs), count + 1, count + 1))  # with a multiplier for Σp = 1
-    for column, (i, j) in enumerate(pairs_of(count)):
+    for column, (i, j) in enumerate(list_pairs(count)):
         r = pairs[:, column]  # of i against j
         system[:, i, i] += (1 - r) ** 2
         system[:, j, j] += r**2

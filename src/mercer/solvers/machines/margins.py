@@ -1,0 +1,257 @@
+"""Machines with a margin in explicit features, by Newton's method on losses whose corners are rounded off.
+
+With r = t − φᵀw − b, a machine minimises ½‖w‖² + Σ uᵢ max(0, rᵢ − ε) + Σ lᵢ max(0, −rᵢ − ε): the hinge with t = ±1 and
+one of u, l equal to 0, the ε-insensitive loss with u = l = C.  Rounded off over a width h, max(0, z) becomes
+(z + h)²/4h for |z| ≤ h, and each step is a Newton step from sums over rows, which add up wherever the rows are.  The
+slopes β of the rounded loss are a point of the dual, so that primal minus dual value bounds the error; h falls until
+that bound is as small as was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mercer.arrays import Array
+from mercer.arrays.tensors import host_array, is_tensor, on_device
+
+from ..evidence import is_converged
+
+FALL = 0.1  # of the width, from one solution to the next
+SHARPEST = 1e-4  # of the tolerance: a width beyond which a gap that is still large stays so
+NEWTON = 40  # steps at one width, at most
+LONGEST, POINTS, ROUNDS = 16.0, 257, 4  # of a step: how far, and how the best length is closed in on
+ROUGH, FINE = 1e-4, 1e-13  # decrease that a step must still promise, relative to the objective
+CENTRED = 1e-6  # of all bounds: by how much β may miss a sum of 0
+
+Function = tuple[np.ndarray, float]  # w and b, or a change of them
+FeatureSource = Callable[[], Iterable[tuple[slice, Array]]]  # places of rows, and their features Φ, a row each
+
+
+@dataclass(frozen=True)
+class MarginRule:
+    """How rows become targets and bounds: price, ε, and of classes the pair that counts and the target of its first."""
+
+    C: float
+    epsilon: float
+    pair: tuple[int, int] | None = None
+    sign: float = 1.0
+
+    def bound(self, y: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return t, l and u of rows, with bounds of 0 for those that do not count."""
+        C = self.C * (np.ones(len(y)) if weights is None else weights)
+        if self.pair is None:
+            return y.astype(np.float64), C, C
+        first, second = (y == code for code in self.pair)
+        t = self.sign * (first.astype(np.float64) - second)
+        return t, np.where(t < 0, C, 0.0), np.where(t > 0, C, 0.0)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A machine φᵀw + b, with the evidence that it is solved: its gap, and 2h, by which points may miss optimality."""
+
+    w: np.ndarray
+    b: float
+    objective: float
+    gap: float
+    violation: float
+    n_iter: int
+    tol: float
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap divided by the objective."""
+        return self.gap / self.objective if self.objective > 0 else (0.0 if self.gap == 0 else np.inf)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the relative gap is as small as was asked."""
+        return is_converged(self.relative_gap, self.tol)
+
+
+@dataclass
+class MarginSums:
+    """All that a Newton step and the certificate need of some rows; those of two sets of rows add up."""
+
+    image: np.ndarray  # Φᵀβ
+    border: np.ndarray  # Φᵀ times the curvatures
+    hessian: np.ndarray
+    rounded: float = 0.0  # Σ of the rounded losses
+    loss: float = 0.0
+    total: float = 0.0  # Σβ
+    product: float = 0.0  # tᵀβ − ε‖β‖₁
+    corner: float = 0.0  # Σ of the curvatures
+    bounds: float = 0.0
+
+    def __iadd__(self, other: MarginSums) -> MarginSums:
+        for name, value in vars(other).items():
+            total = getattr(self, name)
+            total += value  # arrays in place
+            setattr(self, name, total)
+        return self
+
+
+class MarginRows(Protocol):
+    """What the solver asks of the rows of a problem, on one machine or in partitions."""
+
+    features: int  # m
+
+    def sums(self, at: Function, width: float) -> MarginSums:
+        """Return the sums over all rows at some w and b."""
+
+    def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
+        """Return minus the slope of the rounded losses, Σ β·change, given lengths of a step and the width."""
+
+
+class MarginBlock:
+    """Rows of one machine, or of one partition: their m features, some rows at a time, targets and weights."""
+
+    def __init__(
+        self, blocks: FeatureSource, features: int, rule: MarginRule, y: np.ndarray, weights: np.ndarray | None
+    ) -> None:
+        self._blocks, self.features, self._epsilon = blocks, features, rule.epsilon
+        self._t, self._lower, self._upper = rule.bound(y, weights)
+
+    def sums(self, at: Function, width: float) -> MarginSums:
+        """Return the sums over these rows."""
+        m, epsilon = self.features, self._epsilon
+        sums = MarginSums(np.zeros(m), np.zeros(m), np.zeros((m, m)))
+        for rows, phi in self._blocks():
+            t, u, low = self._t[rows], self._upper[rows], self._lower[rows]
+            r = t - _times(phi, at[0]) - at[1]
+            above, slope_above, bend_above = _round_off(r - epsilon, width)
+            below, slope_below, bend_below = _round_off(-r - epsilon, width)
+            beta, bend = u * slope_above - low * slope_below, u * bend_above + low * bend_below
+            near = np.flatnonzero(bend)
+            some = phi if len(near) == len(bend) else phi[near]
+            sums += MarginSums(
+                _times(phi.T, beta),
+                _times(phi.T, bend),
+                np.asarray(host_array(some.T @ (some * _put_beside(phi, bend[near, None])))),
+                u @ above + low @ below,
+                u @ np.maximum(r - epsilon, 0.0) + low @ np.maximum(-r - epsilon, 0.0),
+                beta.sum(),
+                t @ beta - epsilon * np.abs(beta).sum(),
+                bend.sum(),
+                (u + low).sum(),
+            )
+        return sums
+
+    def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
+        """Return the slope along a direction."""
+        return self.follow(at, direction).slopes
+
+    def follow(self, at: Function, direction: Function) -> LineBlock:
+        """Return r and its change along a direction, with the bounds, of the rows that count."""
+        r, change = np.empty(len(self._t)), np.empty(len(self._t))
+        for rows, phi in self._blocks():
+            r[rows] = self._t[rows] - _times(phi, at[0]) - at[1]
+            change[rows] = _times(phi, direction[0]) + direction[1]
+        counts = (self._lower > 0) | (self._upper > 0)
+        return LineBlock(r[counts], change[counts], self._lower[counts], self._upper[counts], self._epsilon)
+
+
+@dataclass(frozen=True)
+class LineBlock:
+    """r of some rows, how fast it falls along a direction, their bounds, and ε."""
+
+    r: np.ndarray
+    change: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    epsilon: float
+
+    def slopes(self, lengths: np.ndarray, width: float) -> np.ndarray:
+        """Return Σ β·change at several points along the direction."""
+        found = np.zeros(len(lengths))
+        for i, length in enumerate(lengths):
+            moved = self.r - length * self.change
+            above, below = (_round_off(side * moved - self.epsilon, width)[1] for side in (1.0, -1.0))
+            found[i] = (self.upper * above - self.lower * below) @ self.change
+        return found
+
+
+def fit_margin(rows: MarginRows, tol: float, max_iter: int = -1) -> Margin:
+    """Solve one machine; ``max_iter`` counts Newton steps, −1 for as many as could be of use."""
+    w, b, width, steps = np.zeros(rows.features), 0.0, 1.0, 0
+    limit = max_iter if max_iter >= 0 else 10**6
+    while True:
+        last = width <= tol / 2
+        for _ in range(NEWTON):
+            sums = rows.sums((w, b), width)
+            gradient, slope = w - sums.image, -float(sums.total)
+            step, move = _solve_newton(sums, gradient, slope)
+            promised = -(gradient @ step + slope * move)
+            objective = 0.5 * float(w @ w) + float(sums.rounded)
+            if promised <= (FINE if last else ROUGH) * objective or steps >= limit:
+                break
+            w, b = _search_line(rows, (w, b), (step, move), width)
+            steps += 1
+        found = _certify(sums, w, b, width, steps, tol)
+        if steps >= limit or (last and (found.converged or width <= SHARPEST * tol)):
+            return found
+        width = FALL * width if last else max(FALL * width, tol / 2)
+
+
+def _certify(sums: MarginSums, w: np.ndarray, b: float, width: float, steps: int, tol: float) -> Margin:
+    objective = 0.5 * float(w @ w) + float(sums.loss)
+    dual = float(sums.product) - 0.5 * float(sums.image @ sums.image)
+    feasible = abs(float(sums.total)) <= CENTRED * max(float(sums.bounds), 1.0)
+    gap = max(objective - dual, 0.0) if feasible else np.inf
+    return Margin(w, b, objective, gap, 2 * width, steps, tol)
+
+
+def _solve_newton(sums: MarginSums, gradient: np.ndarray, slope: float) -> tuple[np.ndarray, float]:
+    """Solve for the step of w and b; b stays where nothing bends along it."""
+    m = len(gradient)
+    H = np.empty((m + 1, m + 1))
+    H[:m, :m] = sums.hessian + np.eye(m)
+    H[m, :m] = H[:m, m] = sums.border
+    # Where no point is near the margin the objective is linear in b; a little curvature turns that into a long step.
+    H[m, m] = max(float(sums.corner), 1e-6 * float(sums.bounds) + 1e-12)
+    found = np.linalg.solve(H, -np.append(gradient, slope))
+    return found[:m], float(found[m])
+
+
+def _search_line(rows: MarginRows, at: Function, direction: Function, width: float) -> Function:
+    """Return the minimum along a direction: the root of a slope that only grows, between ever closer points.
+
+    Anything short of the minimum makes Newton's method crawl once the corners are sharp.
+    """
+    (w, b), (step, move) = at, direction
+    line = rows.line(at, direction)
+    low, high = 0.0, LONGEST
+    slope_low = slope_high = 0.0
+    for _ in range(ROUNDS):
+        lengths = np.linspace(low, high, POINTS)
+        slopes = np.array([float((w + t * step) @ step) for t in lengths]) - line(lengths, width)
+        place = int(np.argmax(slopes > 0)) if (slopes > 0).any() else POINTS
+        if place in (0, POINTS):  # rounding, or still falling at the end
+            low = high = lengths[min(place, POINTS - 1)]
+            break
+        low, high = lengths[place - 1], lengths[place]
+        slope_low, slope_high = slopes[place - 1], slopes[place]
+    rise = slope_high - slope_low
+    t = low - slope_low * (high - low) / rise if rise > 0 else high
+    return w + t * step, b + t * move
+
+
+def _round_off(z: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return max(0, z) with its corner rounded off, its slope and its curvature."""
+    slope = np.clip((z + width) / (2 * width), 0.0, 1.0)
+    inside = np.abs(z) < width
+    value = np.where(inside, (z + width) ** 2 / (4 * width), np.maximum(z, 0.0))
+    return value, slope, inside / (2 * width)
+
+
+def _times(A: Array, v: np.ndarray) -> np.ndarray:
+    """Return Av as an array, wherever A is."""
+    return np.asarray(host_array(A @ _put_beside(A, v)))
+
+
+def _put_beside(A: Array, values: np.ndarray) -> Array:
+    return on_device(values, A.device, np.float64) if is_tensor(A) else values
