@@ -148,7 +148,6 @@ def test_classifiers(data, make, weighted, labels):
 
 def test_logistic_with_so_many_unknowns_that_newton_iterates(data, monkeypatch):
     monkeypatch.setattr("mercer.solvers.newton.features.JOINT", 10)
-    monkeypatch.setattr("mercer.distributed._newton.JOINT", 10)
     make = lambda: KernelLogisticRegression(random_state=0, n_centers=8)  # noqa: E731
     here = make().fit(data.X[:80], data.three[:80])
     there = make().fit(cut(data.X[:80], (30, 50)), cut(data.three[:80], (30, 50)))

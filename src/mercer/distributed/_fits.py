@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
+from mercer import models
 from mercer.models import (
     SVC,
     SVR,
-    KernelLogisticRegression,
     KernelNeighborsClassifier,
     KernelNeighborsRegressor,
     KernelRidge,
@@ -24,7 +24,6 @@ from mercer.models import (
 
 from ._cluster import Cluster
 from .gathered import fit_gathered
-from .logistic import fit_logistic
 from .ridge import fit_ridge
 from .ridge_classifier import fit_ridge_classifier
 from .ridge_cv import fit_ridge_cv
@@ -34,7 +33,8 @@ from .svm import fit_svm
 @singledispatch
 def fit_model(model: Any, cluster: Cluster, X: Any, y: Any = None, sample_weight: Any = None) -> None:
     """Fit an estimator, and set the attributes that its own fit sets."""
-    known = sorted(kind.__name__ for kind in fit_model.registry if kind is not object)
+    fitting_themselves = {name for name in models.__all__ if hasattr(getattr(models, name), "_fit_cluster")}
+    known = sorted(fitting_themselves | {kind.__name__ for kind in fit_model.registry if kind is not object})
     raise TypeError(
         f"{type(model).__name__} cannot be fitted to Dask collections; those that can are {', '.join(known)}. Give it "
         "X.compute() if that fits into memory"
@@ -44,7 +44,6 @@ def fit_model(model: Any, cluster: Cluster, X: Any, y: Any = None, sample_weight
 fit_model.register(KernelRidge, fit_ridge)
 fit_model.register(KernelRidgeCV, fit_ridge_cv)
 fit_model.register(KernelRidgeClassifier, fit_ridge_classifier)
-fit_model.register(KernelLogisticRegression, fit_logistic)
 for keeper in (
     KernelNeighborsClassifier, KernelNeighborsRegressor, ParzenClassifier, ParzenDensity, ParzenRegressor
 ):  # fmt: skip

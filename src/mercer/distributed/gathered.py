@@ -11,11 +11,13 @@ from typing import Any
 
 from mercer.arrays.budget import parse_memory, show_bytes
 from mercer.estimators.windows import ParzenEstimator
+from mercer.solvers.plan import Plan
 from mercer.solvers.windows.shapes import resolve_window
 
 from ._block import Intake
 from ._cluster import Cluster
 from ._table import Table, make_table
+from .ridge import cluster_plan
 
 
 def fit_gathered(model: Any, cluster: Cluster, X: Any, y: Any = None, sample_weight: Any = None) -> None:
@@ -44,6 +46,9 @@ def tell(model: Any, table: Table, workers: str, client: str) -> None:
         f"{client}. What moves: {moved}. Predictions for Dask collections run on the workers."
     )
     before = getattr(model, "plan_", None)
+    if isinstance(before, Plan):
+        model.plan_ = cluster_plan(before, table, workers, client)
+        return
     model.plan_ = text if before is None else f"{before}. {text}"
 
 

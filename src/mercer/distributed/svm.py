@@ -26,7 +26,7 @@ from mercer.solvers.machines.pairs import pairs_of
 from mercer.solvers.machines.problems import check_options, finite_penalty, positive_weights
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.newton.features import choose_centers
-from mercer.solvers.newton.plan import centers_of
+from mercer.solvers.newton.plan import count_centers
 
 from ._block import Intake
 from ._cluster import Cluster
@@ -150,7 +150,7 @@ def _fit_features(
     nothing: Any = np.empty((0, 1))
     problem = Problem(kernel, table.column("X"), nothing, None, True, parse_memory(model.memory))
     rng = check_random_state(getattr(model, "random_state", 0))  # SVR has none: the same rows give the same machine
-    indices, triangle = choose_centers(problem, centers_of(problem, None), rng)
+    indices, triangle = choose_centers(problem, count_centers(problem, None), rng)
     centers = pick(problem.X, indices)
     features = FeaturesOf(kernel, centers, triangle, model.device)
     if not np.isfinite(model.C):

@@ -1,180 +1,185 @@
-"""The Newton step in explicit features: Nyström features of all points, held or computed a block at a time."""
+"""Newton's method in Nyström features: the features of all points, held or computed again, and the step in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from mercer.arrays import Array
 from mercer.arrays.budget import require
-from mercer.arrays.namespace import add_to_diagonal, cast, empty, factorised, solved, stack, vdot
+from mercer.arrays.namespace import add_to_diagonal, factorised, namespace, solved, vdot
+from mercer.arrays.tensors import host_array, is_tensor
 from mercer.features.nystroem import independent
 from mercer.formula.data import Rows, pick, take
 from mercer.gram import Gram
-from mercer.losses.logistic import Curvature
 
 from ..base import Problem
-from ..growing import GrowingFactor
 from ..sampling import some_rows
-from .gram import conjugate_gradients
+from .gram import conjugate_gradients, pivot
+from .labels import LossSums
+from .method import State
+from .rows import LabelledRows
 
-BLOCK = 2**24  # entries of features in work at a time
+BLOCK, DEVICE_BLOCK = 2**24, 2**26  # entries of features in work at a time
+SHARE = 3  # one part in so many of the budget is for features that are kept
+DOUBLE = 2**28  # bytes of features up to which the host keeps them in float64
 POINTS_PER_CENTRE = 8  # among which pivoting looks for centres
 JOINT = 3000  # unknowns up to which the classes' equations are solved together
 
 
-class FeatureBlocks(Protocol):
-    """Features of all points, a block of rows at a time."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Points and features."""
-
-    def blocks(self) -> Iterable[tuple[slice, Any]]:
-        """Yield rows of the features, with their places."""
-
-
 class Features:
-    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)) with K_zz = LLᵀ, of all points.
+    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)) with K_zz = LLᵀ, of all points, where the problem is.
 
     Parameters
     ----------
     problem : Problem
         Kernel, points and memory.
-    indices : array of shape (m,)
-        Which points the centres z are, linearly independent to rounding.
+    centers : collection of m objects
+        The centres z, linearly independent to rounding.
     triangle : array of shape (m, m)
         L.
+    keep : bool
+        Whether to keep features if there is room: in float64, or in float32.
     """
 
-    def __init__(self, problem: Problem, indices: np.ndarray, triangle: np.ndarray) -> None:
-        self.problem, self.indices, self.triangle = problem, indices, triangle
-        self.centers: Rows = pick(problem.X, indices)
-        n, m = problem.n, len(indices)
-        self._step = max(1, min(n, BLOCK // m, problem.memory // (64 * m)))
-        self.stored: np.ndarray | None = None
-        if 4 * n * m <= problem.memory // 3:
-            double = 8 * n * m <= min(problem.memory // 3, 2**28)
-            stored = np.empty((n, m), dtype=np.float64 if double else np.float32)
-            for rows, block in self._computed():
+    def __init__(self, problem: Problem, centers: Rows, triangle: Array, *, keep: bool = True) -> None:
+        self._problem, self._centers, place = problem, centers, problem.place
+        self.triangle = place.put(triangle)
+        n, m = self.shape
+        self._step = max(1, min(n, (BLOCK if place.on_host else DEVICE_BLOCK) // m, problem.memory // (64 * m)))
+        self.stored: Array | None = None
+        room = problem.memory // SHARE
+        if keep and 4 * n * m <= room:
+            xp = namespace(self.triangle)
+            double = 8 * n * m <= (min(room, DOUBLE) if place.on_host else room)
+            stored = xp.empty((n, m), dtype=xp.float64 if double else xp.float32, device=self.triangle.device)
+            for rows, block in self.blocks():
                 stored[rows] = block
             self.stored = stored
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Points and features."""
-        return self.problem.n, len(self.indices)
+        """Rows and features."""
+        return self._problem.n, len(self.triangle)
 
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield rows of the features, with their places."""
-        if self.stored is None:
-            yield from self._computed()
-            return
-        for start in range(0, len(self.stored), self._step):
-            rows = slice(start, min(start + self._step, len(self.stored)))
-            yield rows, self.stored[rows]
+        problem, n = self._problem, self.shape[0]
+        for start in range(0, n, self._step):
+            rows = slice(start, min(start + self._step, n))
+            if self.stored is not None:
+                yield rows, self.stored[rows]
+                continue
+            values = _gram(problem, self._centers, take(problem.X, rows.start, rows.stop)).dense()
+            yield rows, solve_triangle(self.triangle, values).T
 
-    def coefficients(self, weights: np.ndarray) -> np.ndarray:
-        """Return L⁻ᵀw, the coefficients of the function at the centres."""
-        return np.asarray(solve_triangular(self.triangle, weights, lower=True, trans=1, check_finite=False))
-
-    def _computed(self) -> Iterator[tuple[slice, np.ndarray]]:
-        problem = self.problem
-        for start in range(0, problem.n, self._step):
-            rows = slice(start, min(start + self._step, problem.n))
-            part = take(problem.X, rows.start, rows.stop)
-            values = Gram(problem.kernel, self.centers, part, memory=problem.memory, dtype=np.float64).dense()
-            yield rows, solve_triangular(self.triangle, values, lower=True, check_finite=False).T
+    def coefficients(self, weights: Array) -> np.ndarray:
+        """Return L⁻ᵀw, the coefficients of the function at the centres, as an array."""
+        return np.asarray(host_array(solve_triangle(self.triangle.T, self._problem.place.put(weights), lower=False)))
 
 
 class FeatureSpace:
-    """f_q = w_qᵀφ in coordinates w of shape (m, Q), with Newton equations that are summed over blocks of points.
+    """f_q = w_qᵀφ in coordinates w of shape (m, Q), with Newton equations that are summed over rows.
 
     Parameters
     ----------
-    features : FeatureBlocks
-        φ at all points.
-    outputs : int
-        Q.
+    rows : LabelledRows
+        Labelled rows in features, wherever they are.
+    fit_intercept : bool
+        Whether there is an intercept.
     """
 
-    def __init__(self, features: FeatureBlocks, outputs: int) -> None:
-        self.features, self.shape = features, (features.shape[1], outputs)
+    def __init__(self, rows: LabelledRows, fit_intercept: bool) -> None:
+        self.rows, self.fit_intercept = rows, fit_intercept
 
-    def values(self, weights: Any) -> Any:
-        """Return Φw."""
-        out = empty(weights, (self.features.shape[0], weights.shape[1]))
-        for rows, block in self.features.blocks():
-            out[rows] = block @ weights  # in float64, as a gradient must be
-        return out
+    @property
+    def loss(self) -> LossSums:
+        """The loss of all rows."""
+        return self.rows.loss
 
-    def adjoint(self, R: Any) -> Any:
-        """Return ΦᵀR."""
-        total = empty(R, (self.shape[0], R.shape[1]))
-        total[:] = 0.0
-        for rows, block in self.features.blocks():
-            total += block.T @ R[rows]
-        return total
+    def start(self) -> State:
+        """Return f = 0."""
+        return State(*self.rows.start(), np.zeros(self.loss.outputs), 0.0)
 
-    def residual(self, R: Any, coef: Any, values: Any, alpha: float) -> tuple[Any, float]:
+    def residual(self, state: State, alpha: float) -> tuple[Array, float]:
         """Return ΦᵀR − 2αw and its squared norm."""
-        residual = self.adjoint(R) - 2 * alpha * coef
+        residual = self.rows.gradient(state.outputs) - 2 * alpha * state.coef
         return residual, vdot(residual, residual)
 
-    def step(self, residual: Any, curvature: Curvature, alpha: float, accuracy: float) -> tuple[Any, Any]:
+    def step(self, residual: Array, outputs: Array, alpha: float, accuracy: float) -> tuple[Array, Array]:
         """Solve the Newton equations: by a factor while they are few, by conjugate gradients otherwise."""
-        m, q = self.shape
-        if q == 1 or m * q <= JOINT:
-            step = self._joint_step(residual, curvature, alpha)
+        m, q = self.rows.shape
+        joint = q == 1 or m * q <= JOINT
+        H, B, G = self.rows.hessian(outputs, joint)
+        free = 0 if not self.fit_intercept else max(q - 1, 1)  # constants of all classes together change nothing
+        xp = namespace(H)
+        # What intercepts take away of the curvature is BG⁻¹Bᵀ.
+        taken = xp.linalg.solve(xp.linalg.cholesky(G[:free, :free]), B[:, :free].T).T if free else B[:, :0]
+        if joint:
+            factor = _factorize(H - taken @ taken.T, alpha, float(H.trace()))
+            step = solved(factor, residual.reshape(m * q)).reshape(m, q)
         else:
-            step = self._iterated_step(residual, curvature, alpha, accuracy)
-        return step, self.values(step)
+            step = self._iterate(residual, outputs, alpha, accuracy, H, taken)
+        return step, self.rows.values(step)
 
-    def inner(self, first: Any, second: Any, values: Any) -> float:
+    def inner(self, first: Array, second: Array, values: Array) -> float:
         """Return the sum of products of the coordinates."""
         return vdot(first, second)
 
-    def hessian(self, W: Any) -> Any:
-        """Return ΦᵀWΦ for curvatures of shape (n,)."""
-        total = empty(W, (self.shape[0], self.shape[0]))
-        total[:] = 0.0
-        for rows, block in self.features.blocks():
-            total += block.T @ (block * cast(W[rows, None], block))
-        return total
+    def _iterate(self, residual: Array, outputs: Array, alpha: float, accuracy: float, H: Array, taken: Array) -> Array:
+        factors, xp = [_factorize(part, alpha) for part in H], namespace(H)
 
-    def _joint_step(self, residual: Any, curvature: Curvature, alpha: float) -> Any:
-        m, q = self.shape
-        W = curvature.blocks()
-        H = empty(W, (m * q, m * q))
-        for i in range(q):
-            for j in range(i + 1):
-                part = self.hessian(W[:, i, j])
-                H[i::q, j::q] = part
-                if j < i:
-                    H[j::q, i::q] = part.T
-        U, size = curvature.constants, float(H.trace())
-        if U.shape[2]:
-            images = [self.adjoint(curvature.half(U[:, :, j])).ravel() for j in range(U.shape[2])]
-            taken = stack(images, 1)
-            H -= taken @ taken.T
-        return solved(_factor(H, alpha, size), residual.ravel()).reshape(m, q)
+        def invert(V: Array) -> Array:
+            return xp.stack([solved(f, v) for f, v in zip(factors, V.T, strict=True)], axis=1)
 
-    def _iterated_step(self, residual: Any, curvature: Curvature, alpha: float, accuracy: float) -> Any:
-        factors = [_factor(self.hessian(curvature.root[:, j] ** 2), alpha) for j in range(self.shape[1])]
+        def apply(V: Array) -> Array:
+            away = (taken @ (taken.T @ V.reshape(len(taken)))).reshape(V.shape)
+            return 2 * alpha * V + self.rows.curve(outputs, V) - away
 
-        def inverse(V: Any) -> Any:
-            return stack([solved(f, v) for f, v in zip(factors, V.T, strict=True)], 1)
-
-        def apply(V: Any) -> Any:
-            bent = curvature.remove_constants(curvature.half_transposed(self.values(V)))
-            return 2 * alpha * V + self.adjoint(curvature.half(bent))
-
-        return conjugate_gradients(apply, inverse, residual, accuracy)[0]
+        return conjugate_gradients(apply, invert, residual, accuracy)[0]
 
 
-def _factor(H: Any, alpha: float, size: float | None = None) -> Any:
+def choose_centers(problem: Problem, n_centers: int, rng: np.random.RandomState) -> tuple[np.ndarray, Array]:
+    """Return which points are centres, found by randomly pivoted Cholesky among 8 random points for each, and L."""
+    count, place = min(n_centers, problem.n), problem.place
+    require(
+        40.0 * count**2,
+        problem.memory // 2,
+        f"a model of {count} centres" + ("" if place.on_host else f" on {place}"),
+        f"ask for at most {int((problem.memory / 80) ** 0.5)} centres, or give more memory",
+    )
+    affordable = int(problem.memory / 4 / (8 * count))
+    some = some_rows(rng, problem.n, max(count, min(max(POINTS_PER_CENTRE * count, 1000), affordable)))
+    points = pick(problem.X, some)
+    indices = some[pivot(_gram(problem, points), points, count, rng)[0]]
+    if len(indices) == 0:
+        raise ValueError(f"{problem.kernel!r} is 0 on all of the data, so that no centre explains anything")
+    K = _gram(problem, pick(problem.X, indices)).dense()
+    if is_tensor(K):
+        from ..ridge.device.nystroem import JITTER, _factor
+
+        return indices, _factor(K, JITTER * float(K.trace()))
+    kept, triangle = independent(K)
+    return indices[kept], triangle
+
+
+def solve_triangle(A: Array, V: Array, lower: bool = True) -> Array:
+    """Return A⁻¹V of a triangular matrix."""
+    if is_tensor(A):
+        from torch.linalg import solve_triangular as solve_tensor
+
+        return solve_tensor(A, V, upper=not lower)
+    from scipy.linalg import solve_triangular
+
+    return solve_triangular(A, V, lower=lower, check_finite=False)
+
+
+def _gram(problem: Problem, X: Rows, Z: Rows | None = None) -> Gram:
+    return Gram(problem.kernel, X, Z, memory=problem.memory, dtype=np.float64, device=problem.device)
+
+
+def _factorize(H: Array, alpha: float, size: float | None = None) -> Array:
     """Factorise H + 2αI; sums of float32 products may need a shift of their rounding to stay positive definite.
 
     ``size`` is the trace of what H is a difference of, whose rounding it has; its own if not given.
@@ -190,34 +195,3 @@ def _factor(H: Any, alpha: float, size: float | None = None) -> Any:
     raise np.linalg.LinAlgError(
         f"the Newton equations are not positive definite with alpha = {alpha:g}; give a larger alpha"
     )
-
-
-def choose_features(problem: Problem, n_centers: int, rng: np.random.RandomState) -> Any:
-    """Return Nyström features of centres found by randomly pivoted Cholesky among 8 random points for each."""
-    if problem.device is not None:
-        from .device import DeviceFeatures
-
-        return DeviceFeatures(problem, n_centers, POINTS_PER_CENTRE, rng)
-    return Features(problem, *choose_centers(problem, n_centers, rng))
-
-
-def choose_centers(problem: Problem, n_centers: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    """Return which points are centres, found by randomly pivoted Cholesky, and the factor L of their K_zz = LLᵀ."""
-    count = min(n_centers, problem.n)
-    require(
-        40.0 * count**2,
-        problem.memory // 2,
-        f"a model of {count} centres",
-        f"ask for at most {int((problem.memory / 80) ** 0.5)} centres, or give more memory",
-    )
-    affordable = int(problem.memory / 4 / (8 * count))
-    some = some_rows(rng, problem.n, max(count, min(max(POINTS_PER_CENTRE * count, 1000), affordable)))
-    points = pick(problem.X, some)
-    factor = GrowingFactor(Gram(problem.kernel, points, memory=problem.memory, dtype=np.float64), points, rng)
-    factor.grow(count)
-    indices = some[factor.pivots]
-    if len(indices) == 0:
-        raise ValueError(f"{problem.kernel!r} is 0 on all of the data, so that no centre explains anything")
-    K: Any = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
-    kept, triangle = independent(K)
-    return indices[kept], triangle

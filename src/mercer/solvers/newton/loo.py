@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer.losses.logistic import LogisticLoss
+from .labels import LabelledLoss
 
 LEAST = 1e-10  # of 1 − leverage: a point that nothing else determines
 
 
 def approximate_loo(
-    K: np.ndarray, outputs: np.ndarray, loss: LogisticLoss, alpha: float, fit_intercept: bool
+    K: np.ndarray, outputs: np.ndarray, loss: LabelledLoss, alpha: float, fit_intercept: bool
 ) -> np.ndarray:
     """Return the outputs that each point would get from a fit without it.
 
@@ -26,7 +26,7 @@ def approximate_loo(
         The kernel matrix, in float64.
     outputs : array of shape (n, Q)
         f(xᵢ) + b of the fit of all points.
-    loss : LogisticLoss
+    loss : LabelledLoss
         The loss that was minimised.
     alpha : float
         The penalty.
@@ -42,7 +42,7 @@ def approximate_loo(
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
     >>> from mercer.models.logistic import KernelLogisticRegression
-    >>> from mercer.losses.logistic import make_loss
+    >>> from mercer.solvers.newton.labels import make_loss
     >>> X = np.linspace(-2.0, 2.0, 30).reshape(-1, 1)
     >>> y = (np.sin(5.0 * X[:, 0]) + X[:, 0] > 0).astype(int)
     >>> model = KernelLogisticRegression(1.0, kernel=Gaussian()).fit(X, y)
@@ -54,11 +54,8 @@ def approximate_loo(
     """
     n, q = outputs.shape
     curvature = loss.curvature(outputs, fit_intercept)
-    S = np.empty((n, q, q))  # S of each point
-    for j in range(q):
-        unit = np.zeros((n, q))
-        unit[:, j] = 1.0
-        S[:, :, j] = curvature.half(unit)
+    units = [np.tile(unit, (n, 1)) for unit in np.eye(q)]
+    S = np.stack([curvature.half(unit) for unit in units], axis=2)  # of each point
     A = np.empty((n * q, n * q))
     for a in range(q):
         for b in range(q):
@@ -72,7 +69,7 @@ def approximate_loo(
     kept = 2 * alpha * inverse - U @ U.T
     index = np.arange(n)
     diagonal = kept.reshape(n, q, n, q)[index, :, index, :]
-    project = np.stack([curvature.project(np.tile(unit, (n, 1))) for unit in np.eye(q)], axis=2)
+    project = np.stack([curvature.project(unit) for unit in units], axis=2)
     leverage = project @ (np.eye(q) - diagonal) @ project
     values, vectors = np.linalg.eigh((leverage + leverage.swapaxes(1, 2)) / 2)
     values = np.clip(values, 0.0, 1.0 - LEAST)
