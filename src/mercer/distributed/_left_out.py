@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
-from mercer.features.nystroem import independent
 from mercer.formula.data import pick
 from mercer.gram import Gram
+from mercer.linalg.cholesky import pick_independent
 from mercer.models.ridge import KernelRidge
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.primal import PrimalPrepared
@@ -75,7 +75,7 @@ def leave_one_out(model: KernelRidge, X: Any, y: Any, sample_weight: Any = None,
             rule: Any = prepared.second_pass(prepared.weights([alpha]), True)
             tasks = mapped("leave-one-out", _primal, table.blocks, rows.shared, rule)
         else:
-            kept, triangle = independent(Gram(kernel, model.X_fit_, memory=model.memory, dtype=np.float64).dense())
+            kept, triangle = pick_independent(Gram(kernel, model.X_fit_, memory=model.memory, dtype=np.float64).dense())
             nothing: Any = np.empty((0, len(alpha)))
             centers = pick(model.X_fit_, kept)
             problem = Problem(kernel, centers, nothing, None, bool(model.fit_intercept), parse_memory(model.memory))

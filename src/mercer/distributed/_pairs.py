@@ -12,6 +12,7 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem, Solution
 from mercer.solvers.evidence import RESIDUAL, warn_not_converged
+from mercer.solvers.products import RATES
 from mercer.solvers.ridge.cg import ConjugateGradient, PreparedConjugateGradient
 
 from ._block import Block
@@ -79,6 +80,10 @@ class PairGram:
         points = self._table.pick("X", index)
         return np.concatenate(self._table.each("rows", _rows, self.kernel, points), axis=1)
 
+    def part(self, index: np.ndarray) -> Gram:
+        """Return the Gram matrix of some points, which move to the client."""
+        return Gram(self.kernel, self._table.pick("X", index), memory=self.memory, dtype=np.float64)
+
 
 class PairProducts:
     """K·V in float64, as conjugate gradients use it.
@@ -96,7 +101,7 @@ class PairProducts:
     """
 
     stored = single = False
-    share, flops, first_rank = 0.25, 4e10, 5.0  # of a preconditioner, as on one machine
+    rates = RATES["host"]  # of a preconditioner, as on one machine
 
     def __init__(self, table: Table, kernel: Kernel, memory: int, device: Any = None) -> None:
         self._table, self._kernel, self._device = table, kernel, device
@@ -107,7 +112,7 @@ class PairProducts:
         """A rough time of one product."""
         return 0.05 + float(self._table.n) ** 2 / RATE
 
-    def place(self, V: np.ndarray) -> np.ndarray:
+    def put(self, V: np.ndarray) -> np.ndarray:
         """Return a column of numbers where the products take it: on the client."""
         return np.asarray(V, dtype=np.float64)
 

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
-from mercer.solvers.ridge.centers import RestrictedRows, RestrictedSums, restricted_rows
+from mercer.solvers.ridge.centers import RestrictedRows, RestrictedSums
 from mercer.solvers.ridge.restricted import LeftOut
 from mercer.solvers.ridge.rows import (
     ErrorRule,
@@ -147,7 +147,7 @@ def _weights(block: Block) -> np.ndarray:
 
 def rows_of(block: Block, shared: tuple[Kernel, Rows, bool, int, Any]) -> Any:
     kernel, centers, fit_intercept, q, device = shared
-    return restricted_rows(block.problem(kernel, fit_intercept, q, device), centers)
+    return RestrictedRows(block.problem(kernel, fit_intercept, q, device), centers)
 
 
 def _sums(block: Block, shared: Any, triangle: np.ndarray | None, target_mean: np.ndarray) -> RestrictedSums:

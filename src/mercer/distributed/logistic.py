@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from mercer.arrays.budget import parse_memory
 from mercer.formula.data import pick
 from mercer.solvers.base import Problem
-from mercer.solvers.newton.features import FeatureSpace, choose_centers
+from mercer.solvers.centers import choose_centers
+from mercer.solvers.newton.features import FeatureSpace
 from mercer.solvers.newton.fit import LogisticFit
 from mercer.solvers.newton.method import minimise, warn_if_stuck
 from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_logistic

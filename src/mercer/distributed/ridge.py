@@ -17,7 +17,7 @@ from mercer.models.ridge import KernelRidge
 from mercer.solvers.base import Problem
 from mercer.solvers.evidence import warn_not_converged
 from mercer.solvers.plan import Plan, plan
-from mercer.solvers.plan import _columns as explicit_columns
+from mercer.solvers.plan import count_columns as explicit_columns
 from mercer.solvers.ridge.nystroem import Nystroem, PreparedNystroem
 from mercer.solvers.ridge.primal import REMEDY, PrimalPrepared, PrimalSolution
 from mercer.solvers.ridge.rows import PrimalWeights, features_of
@@ -180,11 +180,11 @@ def _spanning(table: Table, feature_map: Any, found: PrimalWeights, D: int, seed
     from sklearn.utils import check_random_state
 
     from mercer.formula.data import pick
-    from mercer.solvers.sampling import some_rows
+    from mercer.solvers.centers import draw_rows
 
     rng, count = check_random_state(seed), SPANNING * D
     while True:
-        positions = some_rows(rng, table.n, count)
+        positions = draw_rows(rng, table.n, count)
         rows = table.pick("X", positions)
         q, r, order = qr(features_of(feature_map, rows).T, mode="economic", pivoting=True)
         size = np.abs(np.diagonal(r))

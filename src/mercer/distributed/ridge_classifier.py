@@ -13,10 +13,10 @@ from mercer.kernels import Kernel
 from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_classifier import KernelRidgeClassifier, best_of, judged, judged_path, relative_grid
 from mercer.solvers.base import Problem
+from mercer.solvers.centers import PERMUTED, draw_rows
 from mercer.solvers.plan import SPECTRAL_LIMIT, plan
 from mercer.solvers.ridge.primal import PrimalPrepared
 from mercer.solvers.ridge.rows import SecondPass
-from mercer.solvers.sampling import LIMIT, some_rows
 
 from ._block import Block, Intake
 from ._cluster import Cluster
@@ -65,7 +65,7 @@ def _penalty(model: KernelRidgeClassifier, table: Table, kernel: Kernel) -> tupl
     few = np.arange(table.n)
     if table.n > SPECTRAL_LIMIT:
         rng = check_random_state(model.random_state)
-        few = rng.choice(table.n, SPECTRAL_LIMIT, replace=False) if table.n <= LIMIT else some_rows(
+        few = rng.choice(table.n, SPECTRAL_LIMIT, replace=False) if table.n <= PERMUTED else draw_rows(
             rng, table.n, SPECTRAL_LIMIT
         )  # fmt: skip
     weights = problem.weights[few] if problem.weights is not None else None

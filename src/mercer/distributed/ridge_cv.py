@@ -15,7 +15,7 @@ from mercer.kernels import Gaussian
 from mercer.learning.choice import Curves, Folds, Score, curve_of
 from mercer.models.ridge_cv import OF_THE_FIT, KernelRidgeCV
 from mercer.solvers.base import Problem
-from mercer.solvers.sampling import some_rows
+from mercer.solvers.centers import draw_rows
 
 from ._block import Block, Intake
 from ._cluster import Cluster
@@ -131,6 +131,6 @@ def _pool(model: KernelRidgeCV, table: Table) -> tuple[Any, np.ndarray, np.ndarr
         rows, targets = table.gather("X", "the choice of a kernel", memory), table.gather("y", "targets", memory)
         weights = table.gather("weights", "weights", memory) if weighted else None
         return (rows, targets, weights) if weights is None else _with_gaps(table, rows, targets, weights)
-    chosen = np.sort(some_rows(check_random_state(model.random_state), table.n, POOL))
+    chosen = np.sort(draw_rows(check_random_state(model.random_state), table.n, POOL))
     weights = table.pick("weights", chosen) if weighted else None
     return table.pick("X", chosen), table.pick("y", chosen), weights

@@ -10,6 +10,7 @@ from scipy.special import log_softmax, softmax
 from mercer.gram import MemoryBudgetError
 from mercer.kernels import Custom, Gaussian
 from mercer.solvers.base import Problem
+from mercer.solvers.centers import choose_centers
 from mercer.solvers.newton import features as _newton_features
 from mercer.solvers.newton import gram as _newton_gram
 from mercer.solvers.newton.fit import PreparedLogistic
@@ -204,7 +205,7 @@ def _features(problem, indices, triangle):
 def test_features_that_are_computed_again_each_time_change_nothing():
     X, loss = _data(2, n=300)
     problem = _problem(X, loss)
-    indices, triangle = _newton_features.choose_centers(problem, 20, np.random.RandomState(0))
+    indices, triangle = choose_centers(problem, 20, np.random.RandomState(0))
     held = _features(problem, indices, triangle)
     lazy = _features(_problem(X, loss, memory=10_000), indices, triangle)
     assert held.stored is not None
@@ -216,7 +217,7 @@ def test_features_that_are_computed_again_each_time_change_nothing():
 
 def test_features_held_in_single_precision_reach_the_same_minimum():
     X, loss = _data(2, n=300)
-    centers = _newton_features.choose_centers(_problem(X, loss), 20, np.random.RandomState(0))
+    centers = choose_centers(_problem(X, loss), 20, np.random.RandomState(0))
     double, single = (_features(_problem(X, loss, **given), *centers) for given in ({}, {"memory": 100_000}))
     assert [double.stored.dtype, single.stored.dtype] == [np.float64, np.float32]
     spaces = [_newton_features.FeatureSpace(FeatureRows(loss, features), True) for features in (double, single)]

@@ -7,16 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from mercer.arrays import Array
-from mercer.arrays.budget import require
-from mercer.arrays.namespace import add_to_diagonal, factorised, namespace, solved, vdot
-from mercer.arrays.tensors import host_array, is_tensor
-from mercer.features.nystroem import independent
-from mercer.formula.data import Rows, pick, take
+from mercer.arrays.namespace import namespace, vdot
+from mercer.arrays.tensors import host_array
+from mercer.formula.data import Rows, take
 from mercer.gram import Gram
+from mercer.linalg.cholesky import Factor, factorize_shifted, solve_factorized, solve_triangle
 
 from ..base import Problem
-from ..sampling import some_rows
-from .gram import conjugate_gradients, pivot
+from .gram import conjugate_gradients
 from .labels import LossSums
 from .method import State
 from .rows import LabelledRows
@@ -24,7 +22,6 @@ from .rows import LabelledRows
 BLOCK, DEVICE_BLOCK = 2**24, 2**26  # entries of features in work at a time
 SHARE = 3  # one part in so many of the budget is for features that are kept
 DOUBLE = 2**28  # bytes of features up to which the host keeps them in float64
-POINTS_PER_CENTRE = 8  # among which pivoting looks for centres
 JOINT = 3000  # unknowns up to which the classes' equations are solved together
 
 
@@ -71,12 +68,16 @@ class Features:
             if self.stored is not None:
                 yield rows, self.stored[rows]
                 continue
-            values = _gram(problem, self._centers, take(problem.X, rows.start, rows.stop)).dense()
-            yield rows, solve_triangle(self.triangle, values).T
+            part = take(problem.X, rows.start, rows.stop)
+            gram = Gram(
+                problem.kernel, self._centers, part, memory=problem.memory, dtype=np.float64, device=problem.device
+            )
+            yield rows, solve_triangle(self.triangle, gram.dense(), overwrite=True).T
 
     def coefficients(self, weights: Array) -> np.ndarray:
         """Return L⁻ᵀw, the coefficients of the function at the centres, as an array."""
-        return np.asarray(host_array(solve_triangle(self.triangle.T, self._problem.place.put(weights), lower=False)))
+        found = solve_triangle(self.triangle, self._problem.place.put(weights), transposed=True)
+        return np.asarray(host_array(found))
 
 
 class FeatureSpace:
@@ -118,7 +119,7 @@ class FeatureSpace:
         taken = xp.linalg.solve(xp.linalg.cholesky(G[:free, :free]), B[:, :free].T).T if free else B[:, :0]
         if joint:
             factor = _factorize(H - taken @ taken.T, alpha, float(H.trace()))
-            step = solved(factor, residual.reshape(m * q)).reshape(m, q)
+            step = solve_factorized(factor, residual.reshape(m * q)).reshape(m, q)
         else:
             step = self._iterate(residual, outputs, alpha, accuracy, H, taken)
         return step, self.rows.values(step)
@@ -131,7 +132,7 @@ class FeatureSpace:
         factors, xp = [_factorize(part, alpha) for part in H], namespace(H)
 
         def invert(V: Array) -> Array:
-            return xp.stack([solved(f, v) for f, v in zip(factors, V.T, strict=True)], axis=1)
+            return xp.stack([solve_factorized(f, v) for f, v in zip(factors, V.T, strict=True)], axis=1)
 
         def apply(V: Array) -> Array:
             away = (taken @ (taken.T @ V.reshape(len(taken)))).reshape(V.shape)
@@ -140,58 +141,15 @@ class FeatureSpace:
         return conjugate_gradients(apply, invert, residual, accuracy)[0]
 
 
-def choose_centers(problem: Problem, n_centers: int, rng: np.random.RandomState) -> tuple[np.ndarray, Array]:
-    """Return which points are centres, found by randomly pivoted Cholesky among 8 random points for each, and L."""
-    count, place = min(n_centers, problem.n), problem.place
-    require(
-        40.0 * count**2,
-        problem.memory // 2,
-        f"a model of {count} centres" + ("" if place.on_host else f" on {place}"),
-        f"ask for at most {int((problem.memory / 80) ** 0.5)} centres, or give more memory",
-    )
-    affordable = int(problem.memory / 4 / (8 * count))
-    some = some_rows(rng, problem.n, max(count, min(max(POINTS_PER_CENTRE * count, 1000), affordable)))
-    points = pick(problem.X, some)
-    indices = some[pivot(_gram(problem, points), points, count, rng)[0]]
-    if len(indices) == 0:
-        raise ValueError(f"{problem.kernel!r} is 0 on all of the data, so that no centre explains anything")
-    K = _gram(problem, pick(problem.X, indices)).dense()
-    if is_tensor(K):
-        from ..ridge.device.nystroem import JITTER, _factor
-
-        return indices, _factor(K, JITTER * float(K.trace()))
-    kept, triangle = independent(K)
-    return indices[kept], triangle
-
-
-def solve_triangle(A: Array, V: Array, lower: bool = True) -> Array:
-    """Return A⁻¹V of a triangular matrix."""
-    if is_tensor(A):
-        from torch.linalg import solve_triangular as solve_tensor
-
-        return solve_tensor(A, V, upper=not lower)
-    from scipy.linalg import solve_triangular
-
-    return solve_triangular(A, V, lower=lower, check_finite=False)
-
-
-def _gram(problem: Problem, X: Rows, Z: Rows | None = None) -> Gram:
-    return Gram(problem.kernel, X, Z, memory=problem.memory, dtype=np.float64, device=problem.device)
-
-
-def _factorize(H: Array, alpha: float, size: float | None = None) -> Array:
+def _factorize(H: Array, alpha: float, size: float | None = None) -> Factor:
     """Factorise H + 2αI; sums of float32 products may need a shift of their rounding to stay positive definite.
 
     ``size`` is the trace of what H is a difference of, whose rounding it has; its own if not given.
     """
-    shift, size = 0.0, float(H.trace()) if size is None else size
-    for _ in range(8):
-        matrix = 1.0 * H
-        add_to_diagonal(matrix, 2 * alpha + shift)
-        try:
-            return factorised(matrix)
-        except np.linalg.LinAlgError:
-            shift = max(10 * shift, float(np.finfo(np.float32).eps) * size / len(H))
-    raise np.linalg.LinAlgError(
-        f"the Newton equations are not positive definite with alpha = {alpha:g}; give a larger alpha"
-    )
+    rounding = float(np.finfo(np.float32).eps) * (float(H.trace()) if size is None else size) / max(len(H), 1)
+    try:
+        return factorize_shifted(H, 2 * alpha, rounding)[0]
+    except np.linalg.LinAlgError:
+        raise np.linalg.LinAlgError(
+            f"the Newton equations are not positive definite with alpha = {alpha:g}; give a larger alpha"
+        ) from None

@@ -12,8 +12,9 @@ from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
 
 from ..base import Problem
+from ..centers import choose_centers
 from ..plan import Plan
-from .features import Features, FeatureSpace, choose_centers
+from .features import Features, FeatureSpace
 from .gram import GramSpace
 from .labels import LabelledLoss
 from .method import Minimum, Space, State, measure_whole_gap, minimise, warn_if_stuck

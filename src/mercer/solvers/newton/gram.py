@@ -10,13 +10,12 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.budget import require
-from mercer.arrays.namespace import add_to_diagonal, cast, einsum, factorised, namespace, solved, vdot
-from mercer.arrays.tensors import is_tensor
-from mercer.formula.data import Rows
-from mercer.gram import Gram
+from mercer.arrays.namespace import add_to_diagonal, cast, einsum, namespace, vdot
+from mercer.linalg.cholesky import factorize, solve_factorized
+from mercer.linalg.iteration import ConjugateGradients
+from mercer.linalg.pivoting import PivotedCholesky
 
 from ..base import Problem
-from ..growing import GrowingFactor
 from ..products import Products
 from .curvature import Curvature
 from .labels import LabelledLoss
@@ -69,7 +68,7 @@ class GramSpace:
             exact = K if K.dtype.itemsize == 8 else problem.gram(dtype=np.float64)
             self._fast, self._exact = partial(_multiply, K), exact.__matmul__
         else:
-            products = _products(problem)
+            products = Products(problem)
             self._fast, self._exact = products.fast, products.exact
             self.preconditioner = LowRankPreconditioner(problem, rng)
         self.cg_steps = 0
@@ -119,7 +118,7 @@ class FullPreconditioner:
             matrix *= d[:, None]
             add_to_diagonal(matrix, ridge)
             try:
-                self._factors.append(factorised(matrix))
+                self._factors.append(factorize(matrix))
             except np.linalg.LinAlgError:
                 raise np.linalg.LinAlgError(
                     f"no factor of the kernel matrix exists with alpha = {ridge / 2:g}: it is not positive "
@@ -128,7 +127,7 @@ class FullPreconditioner:
 
     def solve(self, V: Array) -> Array:
         """Solve with each factor."""
-        columns = [solved(f, v) for f, v in zip(self._factors, cast(V, self._K).T, strict=True)]
+        columns = [solve_factorized(f, v) for f, v in zip(self._factors, cast(V, self._K).T, strict=True)]
         return cast(namespace(columns[0]).stack(columns, axis=1), V)
 
 
@@ -148,12 +147,12 @@ class LowRankPreconditioner:
             small = cast(scaled.T @ scaled, D)
             # Rounding in float32 grows with the trace, and must not make the matrix indefinite.
             add_to_diagonal(small, ridge + 1e-6 * float(small.trace()) / max(len(small), 1))
-            self._parts.append(factorised(small))
+            self._parts.append(factorize(small))
 
     def solve(self, V: Array) -> Array:
         """Apply Woodbury's identity to each output."""
         inner = cast(self._F.T @ cast(self._D * V, self._F), V)
-        columns = [solved(factor, inner[:, j]) for j, factor in enumerate(self._parts)]
+        columns = [solve_factorized(factor, inner[:, j]) for j, factor in enumerate(self._parts)]
         middle = namespace(inner).stack(columns, axis=1)
         return (V - self._D * (self._F @ cast(middle, self._F))) / self._ridge
 
@@ -194,59 +193,36 @@ def conjugate_gradients(
     >>> x.round(6).tolist(), steps
     ([[1.0], [1.0]], 2)
     """
-    x, residual = 0.0 * rhs, rhs
-    z = invert(residual)
-    direction, energy = z, vdot(residual, z)
-    first, model, settled = energy, 0.0, shift == 0.0
+
+    def flatten(function: Product) -> Callable[[Array, Any], Array]:
+        return lambda V, _: function(V.reshape(rhs.shape)).reshape(-1, 1)
+
+    state = ConjugateGradients(flatten(apply), flatten(invert), 1.0 * rhs.reshape(-1, 1))
+    first, model, settled = 0.0, 0.0, shift == 0.0
     for step in range(CG_STEPS):
+        energy = float(state.turn()[0])
+        first = first if step else energy
         if (settled and not energy > accuracy**2 * first) or not energy > EXACT**2 * first:
-            return x, step
-        image = apply(direction)
-        curved = vdot(direction, image)
-        if not curved > 0:  # not positive definite along this direction
-            return (x if step else z), step
-        x = x + energy / curved * direction
-        residual = residual - energy / curved * image
+            return state.x.reshape(rhs.shape), step
+        if state.advance()[0]:  # not positive definite along this direction
+            return (state.x.reshape(rhs.shape) if step else invert(rhs)), step
         if shift:
-            Ax = rhs - residual - shift * x
-            before, model = model, vdot(Ax, 0.5 * (rhs - residual) - rhs)
+            b, left = rhs.reshape(-1, 1), state.residual
+            before, model = model, vdot(b - left - shift * state.x, 0.5 * (b - left) - b)
             settled = model < 0 and abs(model - before) <= accuracy**2 * abs(model)
-        z = invert(residual)
-        last, energy = energy, vdot(residual, z)
-        direction = z + energy / last * direction
-    return x, CG_STEPS
+    return state.x.reshape(rhs.shape), CG_STEPS
 
 
 def _multiply(K: Array, V: Array) -> Array:
     return cast(K @ cast(V, K), V)
 
 
-def _products(problem: Problem) -> Any:
-    """Return the fast and the exact product with K, where the problem is."""
-    if problem.place.on_host:
-        return Products(problem)
-    from ..ridge.device.cg import DeviceProducts
-
-    return DeviceProducts(problem)
-
-
-def pivot(gram: Gram, X: Rows, rank: int, rng: np.random.RandomState) -> tuple[np.ndarray, Array]:
-    """Return the pivots of randomly pivoted Cholesky and F with FFᵀ ≈ K, where the matrix is."""
-    diagonal: Array = gram.diag()
-    if is_tensor(diagonal):
-        from ..ridge.device.cg import DevicePreconditioner
-
-        found = DevicePreconditioner(gram, diagonal.new_ones(len(diagonal)).double(), rank, rng)
-        return found.pivots, found.factor
-    factor = GrowingFactor(gram, X, rng)
-    F = factor.grow(rank)
-    return factor.pivots, F
-
-
 def _approximate(problem: Problem, rng: np.random.RandomState) -> Array:
     """Return F with FFᵀ ≈ K: in float32, or in float64 on a device, which has room and time for more columns."""
-    _, F = pivot(problem.gram(dtype=np.float64), problem.X, limit_rank(problem), rng)
-    return np.ascontiguousarray(F, dtype=np.float32) if problem.place.on_host else F
+    found = PivotedCholesky.of(problem.gram(dtype=np.float64), rng)
+    found.grow(limit_rank(problem))
+    factor = found.factor if len(found.pivots) else 0.0 * found.residual[:, None]
+    return np.ascontiguousarray(factor, dtype=np.float32) if problem.place.on_host else factor
 
 
 def limit_rank(problem: Problem) -> int:

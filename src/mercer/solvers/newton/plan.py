@@ -8,7 +8,8 @@ from mercer.arrays.budget import MemoryBudgetError, show_bytes
 from mercer.arrays.threads import default_threads
 
 from ..base import Problem
-from ..plan import DOUBLE, PATIENCE, SINGLE, Plan
+from ..costs import HOST
+from ..plan import Plan
 from ..products import width
 from .gram import RANK, limit_rank
 
@@ -56,7 +57,7 @@ def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None 
         "newton-cg": PRODUCTS * count_product(problem),
         "nystroem": n * centers * (centers + entry) + STEPS * q * q * n * float(centers) ** 2,
     }
-    rates = {"newton": DOUBLE, "newton-cg": SINGLE, "nystroem": DOUBLE}
+    rates = {"newton": HOST.double, "newton-cg": HOST.single, "nystroem": HOST.double}
     speed, where, cheap = float(default_threads()), "", n * q <= DIRECT_LIMIT
     if not problem.place.on_host:
         where = f", on {problem.place}"
@@ -83,14 +84,14 @@ def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None 
     if cheap and 2 * memory["newton"] <= problem.memory:
         return plan("newton", f"a factor of the {n} × {n} matrix is cheap")
     slow = plan("newton-cg", "").seconds
-    if fits("newton-cg") and slow <= PATIENCE:
+    if fits("newton-cg") and slow <= HOST.patience:
         return plan("newton-cg", f"conjugate gradients need only products with the {n} × {n} matrix")
     if not fits("nystroem"):
         raise MemoryBudgetError(
             f"a logistic fit of {n} points needs at least {show_bytes(min(memory.values()))}, but the memory budget is "
             f"{show_bytes(problem.memory)}; give more memory or fewer points"
         )
-    why = f"products with all pairs of {n} points would take long" if slow > PATIENCE else "more does not fit"
+    why = f"products with all pairs of {n} points would take long" if slow > HOST.patience else "more does not fit"
     return plan("nystroem", f"{why}, so {centers} centres stand for all points")
 
 

@@ -33,7 +33,7 @@ from mercer.gram.operator import choose_backend
 from mercer.gram.torch.expression import ExpressionTiles
 from mercer.gram.torch.points import device_points, is_matrix
 from mercer.kernels import Kernel
-from mercer.linalg.inverse import inverse_factor
+from mercer.linalg.device import invert_factor
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def _inverse(A: Any, alpha: float, kernel: Kernel) -> Any:
         f"K + αI of {kernel!r} is not positive definite to rounding with alpha={alpha:.3g}; take a larger alpha"
     )
     if is_tensor(A):
-        half = inverse_factor(A)
+        half = invert_factor(A)
         if half is None:
             raise refusal
         return half.T @ half
