@@ -27,21 +27,11 @@ from ._table import Table
 
 @dataclass(frozen=True)
 class SpreadValues:
-    """Σ tⱼ vⱼ + s, for values vⱼ of all rows that stay with their blocks.
+    """Σ tⱼ vⱼ + s, for values vⱼ of all rows that stay with their blocks."""
 
-    Parameters
-    ----------
-    terms : tuple of lists of tasks
-        The values v, one task for each block.
-    factors : tuple of float
-        t.
-    shift : array of shape (Q,)
-        s.
-    """
-
-    terms: tuple[list[Any], ...]
+    terms: tuple[list[Any], ...]  # each one task for every block
     factors: tuple[float, ...]
-    shift: np.ndarray
+    shift: np.ndarray  # (Q,)
 
     def __add__(self, other: SpreadValues | np.ndarray) -> SpreadValues:
         if isinstance(other, SpreadValues):
@@ -84,15 +74,7 @@ class BlockRows(BlockLoss):
 
 
 class PartitionSums:
-    """Sums over all blocks of what their rows say, each seen in one way.
-
-    Parameters
-    ----------
-    table : Table
-        Blocks of classes.
-    view : BlockLoss
-        How they are seen.
-    """
+    """Sums over all blocks of what their rows say, each seen in one way."""
 
     def __init__(self, table: Table, view: BlockLoss) -> None:
         self._table, self._view = table, view
@@ -152,17 +134,7 @@ class PartitionedLoss(PartitionSums):
 
 
 class PartitionedRows(PartitionSums):
-    """:class:`~mercer.solvers.newton.rows.FeatureRows` over partitions.
-
-    Parameters
-    ----------
-    table : Table
-        Blocks of classes.
-    view : BlockRows
-        How they are seen.
-    weights : array
-        The weight of each class.
-    """
+    """:class:`~mercer.solvers.newton.rows.FeatureRows` over partitions."""
 
     def __init__(self, table: Table, view: BlockRows, weights: np.ndarray) -> None:
         super().__init__(table, view)

@@ -40,21 +40,7 @@ def fit_partitions(
     random_state: Any,
     name: str,
 ) -> tuple[np.ndarray, LogisticFit] | None:
-    """Fit to labelled rows in partitions: return the classes and the fit, or None if all rows are to be gathered.
-
-    Parameters
-    ----------
-    owner : estimator
-        Whose fit it is: for its kernel, weights of classes and device, and for messages.
-    cluster : Cluster
-        Where the rows are.
-    data : tuple
-        Rows, labels and weights.
-    scale_penalty : callable
-        Returns the penalty for rows of this weight in all.
-    solver, n_centers, tol, max_iter, random_state, name
-        As in :func:`~mercer.solvers.newton.fit.fit_logistic`.
-    """
+    """Fit to labelled rows in partitions: return the classes and the fit, or None if all rows are to be gathered."""
     refuse_precomputed(owner)
     if solver in EXACT:
         return None

@@ -24,30 +24,14 @@ from .targets import check_labels, check_weights, encode_labels
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labelled points that have a weight, ready to be fitted.
+    """Labelled points that have a weight, ready to be fitted."""
 
-    Parameters
-    ----------
-    X : collection of all n objects
-        The data as given, checked.
-    points : collection
-        The points with a weight (positions, if the kernel is precomputed).
-    kept : int array
-        Which of the data they are.
-    classes : array
-        The labels that occur.
-    codes : int array
-        The class of each point, as a position among them.
-    weights : array
-        The weights of the points, positive.
-    """
-
-    X: Rows
-    points: Rows
-    kept: np.ndarray
-    classes: np.ndarray
-    codes: np.ndarray
-    weights: np.ndarray
+    X: Rows  # all data as given, checked
+    points: Rows  # those with a weight, as the kernel takes them
+    kept: np.ndarray  # which of the data they are
+    classes: np.ndarray  # the labels that occur
+    codes: np.ndarray  # the class of each point, as a position among them
+    weights: np.ndarray  # positive
 
     def part(self, positions: np.ndarray) -> Labelled:
         """Return some of the points, in which every class must still occur."""

@@ -16,10 +16,10 @@ from mercer.solvers.newton import gram as _newton_gram
 from mercer.solvers.newton.fit import PreparedLogistic
 from mercer.solvers.newton.intercept import find_intercept
 from mercer.solvers.newton.labels import make_loss
-from mercer.solvers.newton.loo import approximate_loo
 from mercer.solvers.newton.method import minimise
 from mercer.solvers.newton.plan import SOLVERS, plan_logistic
 from mercer.solvers.newton.rows import FeatureRows
+from mercer.solvers.newton.scores import approximate_loo
 
 
 def _data(classes, n=40, seed=0):

@@ -26,19 +26,7 @@ JOINT = 3000  # unknowns up to which the classes' equations are solved together
 
 
 class Features:
-    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)) with K_zz = LLᵀ, of all points, where the problem is.
-
-    Parameters
-    ----------
-    problem : Problem
-        Kernel, points and memory.
-    centers : collection of m objects
-        The centres z, linearly independent to rounding.
-    triangle : array of shape (m, m)
-        L.
-    keep : bool
-        Whether to keep features if there is room: in float64, or in float32.
-    """
+    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)) with K_zz = LLᵀ, of all points, where the problem is."""
 
     def __init__(self, problem: Problem, centers: Rows, triangle: Array, *, keep: bool = True) -> None:
         self._problem, self._centers, place = problem, centers, problem.place
@@ -81,15 +69,7 @@ class Features:
 
 
 class FeatureSpace:
-    """f_q = w_qᵀφ in coordinates w of shape (m, Q), with Newton equations that are summed over rows.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-        Labelled rows in features, wherever they are.
-    fit_intercept : bool
-        Whether there is an intercept.
-    """
+    """f_q = w_qᵀφ in coordinates w of shape (m, Q), with Newton equations that are summed over rows."""
 
     def __init__(self, rows: LabelledRows, fit_intercept: bool) -> None:
         self.rows, self.fit_intercept = rows, fit_intercept

@@ -26,58 +26,23 @@ CHEAP = 1e10  # operations of a product with the n × n matrix that any fit may 
 
 @dataclass(frozen=True)
 class LogisticFit:
-    """A fitted logistic model, with the evidence that it is one.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        k.
-    centers : collection of m objects
-        The points of the expansion.
-    positions : int array of shape (m,), optional
-        Which of the points they are; all of them if not given.
-    coef, intercept : array of shape (m, Q) and (Q,)
-        The functions Σ cⱼ k(zⱼ, ·) + b.
-    objective : float
-        The penalised loss.
-    gap, restricted_gap : float
-        How far above its minimum over all functions of the kernel it may be, and over those that were searched.
-    converged : bool
-        Whether the second is as small as was asked.
-    n_iter : int
-        Newton steps, or rounds of a search.
-    plan : Plan, optional
-        The solver and the reason for it, where there was a choice.
-    """
+    """A fitted logistic model, with the evidence that it is one."""
 
     kernel: Kernel
     centers: Rows
-    positions: np.ndarray | None
-    coef: np.ndarray
-    intercept: np.ndarray
-    objective: float
-    gap: float
-    restricted_gap: float
-    converged: bool
-    n_iter: int
-    plan: Plan | None = None
+    positions: np.ndarray | None  # of the centres among the points; None if they are all of them
+    coef: np.ndarray  # (m, Q)
+    intercept: np.ndarray  # (Q,)
+    objective: float  # the penalised loss
+    gap: float  # how far above its minimum over all functions of the kernel it may be
+    restricted_gap: float  # and over those that were searched
+    converged: bool  # whether that is as small as was asked
+    n_iter: int  # Newton steps, or rounds of a search
+    plan: Plan | None = None  # where there was a choice of solvers
 
 
 class PreparedLogistic:
     """A logistic problem that can be solved for one penalty after another, each from where the last one ended.
-
-    Parameters
-    ----------
-    problem : Problem
-        Kernel, points and memory.
-    loss : LabelledLoss
-        The labels, and how they are weighed.
-    solver : {"newton", "newton-cg", "nystroem"}
-        How it is solved.
-    n_centers : int, optional
-        Centres of Nyström features.
-    random_state : int, RandomState or None
-        The seed.
 
     Examples
     --------
@@ -154,8 +119,8 @@ def fit_logistic(
         The penalty α > 0.
     solver, n_centers
         As in :func:`~mercer.solvers.newton.plan.plan_logistic`.
-    tol, max_iter
-        As in :func:`~mercer.solvers.newton.method.minimise`.
+    tol, max_iter : float, int
+        The duality gap to reach, relative to the objective, and the most Newton steps.
     random_state : int, RandomState or None
         The seed.
     name : str

@@ -21,13 +21,7 @@ OVERLAP = 0.25  # squared cosine above which two candidates of one block say the
 
 
 class ChosenFeatures:
-    """The features of the chosen points: a Cholesky factor of K that grows by a column with each.
-
-    Parameters
-    ----------
-    problem : Problem
-        Kernel and points.
-    """
+    """The features of the chosen points: a Cholesky factor of K that grows by a column with each."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem

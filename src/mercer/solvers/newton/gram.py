@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -28,38 +28,17 @@ EXACT = 1e-13  # relative residual below which there is only rounding
 Product = Callable[[Array], Array]
 
 
-class Preconditioner(Protocol):
-    """An approximate inverse of 2αI + DKD, D a diagonal matrix for each output."""
-
-    def prepare(self, D: Array, ridge: float) -> None:
-        """Factorise for a new diagonal of shape (n, Q), and ridge = 2α."""
-
-    def solve(self, V: Array) -> Array:
-        """Return the inverse times V, output by output."""
-
-
 class GramSpace:
     """f_q = Σᵢ c_iq k(xᵢ, ·) at the training points, in coordinates c of shape (n, Q).
 
     With the curvature SΨSᵀ of the loss, the Newton step is δ = SΨv where (2αI + ΨSᵀKSΨ)v = S⁻¹r: symmetric, never worse
     conditioned than K over α, and without an inverse of K.  All outputs share the products with K.
-
-    Parameters
-    ----------
-    problem : Problem
-        Kernel and points; its targets do not matter but for their shape (n, Q).
-    loss : LabelledLoss
-        The loss of the points, where the problem is.
-    direct : bool
-        Whether to factorise the n × n matrices, and not only a low-rank approximation of them.
-    rng : RandomState
-        Where randomness comes from.
     """
 
     def __init__(self, problem: Problem, loss: LabelledLoss, direct: bool, rng: np.random.RandomState) -> None:
         self.loss, self.fit_intercept = loss, problem.fit_intercept
         self._shape = problem.n, loss.outputs
-        self.preconditioner: Preconditioner
+        self.preconditioner: FullPreconditioner | LowRankPreconditioner
         self._fast: Product
         self._exact: Product
         if direct:
@@ -104,7 +83,10 @@ class GramSpace:
 
 
 class FullPreconditioner:
-    """A Cholesky factor for each output, in the precision of K: exact in float64 for two classes."""
+    """The inverse of 2αI + DKD, D a diagonal matrix for each output, by Cholesky factors in the precision of K.
+
+    It is exact in float64 for two classes.
+    """
 
     def __init__(self, K: Array) -> None:
         self._K = K
@@ -157,7 +139,7 @@ class LowRankPreconditioner:
         return (V - self._D * (self._F @ cast(middle, self._F))) / self._ridge
 
 
-def _restrict(preconditioner: Preconditioner, curvature: Curvature) -> Product:
+def _restrict(preconditioner: FullPreconditioner | LowRankPreconditioner, curvature: Curvature) -> Product:
     """Return the preconditioner on what S does not forget and constants do not take up."""
     U, xp = curvature.constants, namespace(curvature.constants)
 

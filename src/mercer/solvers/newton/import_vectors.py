@@ -30,42 +30,15 @@ ROUGH = 1e-5  # relative duality gap while vectors are still being added
 
 @dataclass(frozen=True)
 class ImportVectorFit(LogisticFit):
-    """The points chosen, in the order of choice, and the logistic model on them.
+    """The points chosen, in the order of choice, and the logistic model on them."""
 
-    Parameters
-    ----------
-    history : tuple of float
-        The penalised loss without any point, and after each round.
-    settled : bool
-        Whether the search ended because the loss fell too little, or nothing was left to add.
-    """
-
-    history: tuple[float, ...] = ()
-    settled: bool = False
+    history: tuple[float, ...] = ()  # the penalised loss without any point, and after each round
+    settled: bool = False  # whether the search ended because the loss fell too little, or nothing was left to add
 
 
 @dataclass(frozen=True)
 class ImportVectorSearch:
     """How import vectors are chosen.
-
-    Parameters
-    ----------
-    candidates : int, optional
-        How many random points are judged in each round; all if not given.
-    block_size : int
-        How many points are added in a round: the best, and after it those that overlap little with the ones before.
-    look_back : int
-        Rounds over which the drop of the penalised loss is measured.
-    min_drop : float
-        The search ends when that drop, relative to the loss, is smaller than this.
-    max_vectors : int, optional
-        The most points to choose.
-    deletion : bool
-        Whether to remove points afterwards, one at a time, while that raises the loss by less than ``min_drop`` of it.
-    tol : float
-        Relative duality gap of the last fit.
-    max_iter : int
-        The most Newton steps of the last fit.
 
     Examples
     --------
@@ -80,14 +53,14 @@ class ImportVectorSearch:
     (True, True)
     """
 
-    candidates: int | None = None
-    block_size: int = 1
-    look_back: int = 1
-    min_drop: float = 1e-3
+    candidates: int | None = None  # random points that are judged in each round; all if not given
+    block_size: int = 1  # points that are added in a round
+    look_back: int = 1  # rounds over which the drop of the penalised loss is measured
+    min_drop: float = 1e-3  # the search ends when that drop, relative to the loss, is smaller than this
     max_vectors: int | None = None
-    deletion: bool = False
-    tol: float = 1e-8
-    max_iter: int = 100
+    deletion: bool = False  # whether points are removed afterwards while that raises the loss by less than min_drop
+    tol: float = 1e-8  # relative duality gap of the last fit
+    max_iter: int = 100  # Newton steps of a fit
 
     def search(
         self, problem: Problem, loss: LabelledLoss, alpha: float, rng: np.random.RandomState,

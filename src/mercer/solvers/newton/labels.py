@@ -59,21 +59,11 @@ class LossSums(Protocol):
 
 @dataclass(frozen=True)
 class LabelledLoss:
-    """Σ wᵢ ℓ(gᵢ, yᵢ) of labelled points, on the host or on a device.
-
-    Parameters
-    ----------
-    loss : LogisticLoss
-        The loss ℓ of one point.
-    codes : int array or tensor of shape (n,)
-        The class of each point, counted from 0; every class occurs.
-    weights : array or tensor of shape (n,)
-        Positive weights of the points.
-    """
+    """Σ wᵢ ℓ(gᵢ, yᵢ) of labelled points, on the host or on a device."""
 
     loss: LogisticLoss
-    codes: Array
-    weights: Array
+    codes: Array  # the class of each point, counted from 0; every class occurs
+    weights: Array  # positive
 
     @property
     def classes(self) -> int:

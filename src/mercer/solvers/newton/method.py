@@ -83,27 +83,13 @@ class Space(Protocol):
 
 @dataclass(frozen=True)
 class Minimum:
-    """What Newton's method has reached.
-
-    Parameters
-    ----------
-    state : State
-        The function.
-    objective : float
-        F.
-    gap : float
-        The duality gap: F is at most this far above its minimum in the space of the steps.
-    tolerance : float
-        The gap that was asked for, relative to F.
-    history : list of float
-        F before the first step and after each.
-    """
+    """What Newton's method has reached."""
 
     state: State
     objective: float
-    gap: float
-    tolerance: float
-    history: list[float]
+    gap: float  # the objective is at most this far above its minimum in the space of the steps
+    tolerance: float  # the gap that was asked for, relative to the objective
+    history: list[float]  # the objective before the first step and after each
 
     @property
     def converged(self) -> bool:
@@ -119,21 +105,7 @@ class Minimum:
 def minimise(
     space: Space, alpha: float, *, tol: float = 1e-8, max_iter: int = 100, start: State | None = None
 ) -> Minimum:
-    """Minimise the penalised loss by damped Newton steps; the objective never rises.
-
-    Parameters
-    ----------
-    space : Space
-        Where f lives, and the loss of its points.
-    alpha : float
-        The penalty α > 0.
-    tol : float
-        The gap to reach, relative to the objective.
-    max_iter : int
-        The most steps.
-    start : State, optional
-        Where to start; at f = 0 if not given.
-    """
+    """Minimise the penalised loss by damped Newton steps; the objective never rises."""
     state = _balance(space, start or space.start())
     objective = space.loss.value(state.outputs) + alpha * state.norm2
     history, gap, stuck = [objective], np.inf, False

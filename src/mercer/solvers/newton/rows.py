@@ -56,15 +56,7 @@ class LabelledRows(Protocol):
 
 
 class FeatureRows:
-    """Rows on one machine.
-
-    Parameters
-    ----------
-    loss : LabelledLoss
-        Their loss.
-    features : FeatureBlocks
-        φ of all of them, where the loss is.
-    """
+    """Rows on one machine."""
 
     def __init__(self, loss: LabelledLoss, features: FeatureBlocks) -> None:
         self.loss, self.features = loss, features

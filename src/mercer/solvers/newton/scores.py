@@ -1,4 +1,10 @@
-"""The log-loss of logistic models on points left out, along a path of penalties."""
+"""The log-loss of logistic models on points left out, along a path of penalties.
+
+One point is left out approximately, by one Newton step from the fit of all points.  Without point i the gradient at the
+fit is that of its own loss.  The step that corrects it moves the outputs at xᵢ by −(I − CᵢᵢWᵢ)⁻¹CᵢᵢRᵢ, with C the
+covariance that the quadratic model gives the outputs, W the curvature of the loss and R the residual: the exact
+leave-one-out of the weighted ridge problem in which Newton's method ended.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
@@ -15,12 +22,12 @@ from mercer.formula.data import pick
 from ..base import Problem
 from .fit import PreparedLogistic
 from .labels import LabelledLoss, make_loss
-from .loo import approximate_loo
 from .plan import plan_logistic
 
 TOLERANCE = 1e-6  # relative duality gap of fits that are only compared
 PROBES = 10  # points that are really left out, to verify an approximation
 OFF = 0.1  # share of their log-loss by which it may be off
+LEAST = 1e-10  # of 1 − leverage: a point that nothing else determines
 WORST = -np.log(np.finfo(float).eps)  # log-loss of a class that the fit has never seen
 LOO_LIMIT = 1500  # points times functions up to which one can be left out: it takes matrices of that size
 PATH_LIMIT = 5000  # points up to which the path is computed from all of them
@@ -31,18 +38,10 @@ Fold = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class ScoredPath:
-    """Mean log-losses on points left out.
+    """Mean log-losses on points left out."""
 
-    Parameters
-    ----------
-    losses : array of shape (kernels, penalties)
-        The log-losses.
-    by : {"leave-one-out", "folds"}
-        Which points were left out.
-    """
-
-    losses: np.ndarray
-    by: str
+    losses: np.ndarray  # (kernels, penalties)
+    by: str  # "leave-one-out" or "folds"
 
     @property
     def best(self) -> tuple[int, int]:
@@ -62,27 +61,7 @@ def score_path(
     max_iter: int = 100,
     random_state: Any = None,
 ) -> ScoredPath:
-    """Leave points out one at a time, if that is asked for and turns out to be accurate, and otherwise in folds.
-
-    Parameters
-    ----------
-    problems : sequence of Problem
-        One for each kernel, on the same points.
-    loss : LabelledLoss
-        The labels and weights.
-    alphas : array of shape (p,)
-        The penalties; fits follow them downwards, because a strong one is an easy start.
-    make_folds : callable
-        Returns pairs of positions, of points to fit and to predict.
-    report : callable
-        Told of each kernel, and the least log-loss with it.
-    leave_one_out : bool
-        Whether to try it; it is used up to 1,500 points times functions.
-    max_iter : int
-        The most Newton steps of a fit.
-    random_state : int, RandomState or None
-        The seed of preconditioners and centres.
-    """
+    """Leave points out one at a time, if that is asked for and turns out to be accurate, and otherwise in folds."""
     order = np.argsort(-alphas)
 
     def score(function: Callable[[Problem], np.ndarray], by: str) -> ScoredPath:
@@ -176,3 +155,53 @@ def _score_fold(
         outputs = host_array(function(outside, memory=problem.memory, device=problem.device))
         found[j] = np.where(known, judge.losses(outputs), WORST)
     return found
+
+
+def approximate_loo(
+    K: np.ndarray, outputs: np.ndarray, loss: LabelledLoss, alpha: float, fit_intercept: bool
+) -> np.ndarray:
+    """Return the outputs that each point would get from a fit without it.
+
+    Returns
+    -------
+    array of shape (n, Q)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.models.logistic import KernelLogisticRegression
+    >>> from mercer.solvers.newton.labels import make_loss
+    >>> X = np.linspace(-2.0, 2.0, 30).reshape(-1, 1)
+    >>> y = (np.sin(5.0 * X[:, 0]) + X[:, 0] > 0).astype(int)
+    >>> model = KernelLogisticRegression(1.0, kernel=Gaussian()).fit(X, y)
+    >>> outputs = model.decision_function(X)[:, None]
+    >>> left_out = approximate_loo(Gaussian()(X), outputs, make_loss(y, 2, np.ones(30)), 1.0, True)
+    >>> without_7 = KernelLogisticRegression(1.0, kernel=Gaussian()).fit(np.delete(X, 7, 0), np.delete(y, 7))
+    >>> bool(np.isclose(left_out[7, 0], without_7.decision_function(X[7:8])[0], atol=0.01))
+    True
+    """
+    n, q = outputs.shape
+    curvature = loss.curvature(outputs, fit_intercept)
+    units = [np.tile(unit, (n, 1)) for unit in np.eye(q)]
+    S = np.stack([curvature.half(unit) for unit in units], axis=2)  # of each point
+    A = np.empty((n * q, n * q))
+    for a in range(q):
+        for b in range(q):
+            A[a::q, b::q] = K * (S[:, :, a] @ S[:, :, b].T)
+    U = curvature.constants.reshape(n * q, -1)
+    A -= U @ (U.T @ A)
+    A -= (A @ U) @ U.T
+    A.flat[:: n * q + 1] += 2 * alpha
+    inverse = cho_solve(cho_factor(A, lower=True, overwrite_a=True, check_finite=False), np.eye(n * q))
+    # What constants take up is fitted whatever the penalty: nothing of it stays in the residuals.
+    kept = 2 * alpha * inverse - U @ U.T
+    index = np.arange(n)
+    diagonal = kept.reshape(n, q, n, q)[index, :, index, :]
+    project = np.stack([curvature.project(unit) for unit in units], axis=2)
+    leverage = project @ (np.eye(q) - diagonal) @ project
+    values, vectors = np.linalg.eigh((leverage + leverage.swapaxes(1, 2)) / 2)
+    values = np.clip(values, 0.0, 1.0 - LEAST)
+    scaled = curvature.divide(loss.residuals(outputs))
+    moved = np.einsum("nij,nj->ni", vectors, values / (1.0 - values) * np.einsum("nij,ni->nj", vectors, scaled))
+    return np.asarray(outputs - moved / curvature.root)
