@@ -113,7 +113,7 @@ def main():
                     color="#CC0000" if up else "#444444",
                     alpha=0.8,
                     connectionstyle="arc3,rad=0.08",
-                )  # fmt: skip
+                )
             )
     axes.set_xlim(0, 10)
     axes.set_ylim(-0.5, len(rows) - 0.5)

@@ -146,7 +146,7 @@ def plan_problem(
         len(alpha), len(np.unique(alpha)), problem.memory, loo, _is_native(kernel), easy=noise >= EASY * level,
         hard=noise < TINY * level, on_host=place.on_host,
     )  # fmt: skip
-    choice = Comparison(sizes, n_centers, "" if place.on_host else f", on {place}")
+    choice = Comparison(sizes, n_centers, "" if place.on_host else f" on {place}")
     if solver != "auto":
         return choice.forced(solver, kernel)
     if (alpha > 0).all():
@@ -244,8 +244,8 @@ class Comparison:
                 points = int(self.sizes.n * math.sqrt(budget / cost.memory))
                 remedy += f"{', or ' if remedy else ''}about {points} points would"
             raise MemoryBudgetError(
-                f"solver={name!r} for {self.sizes.n} points needs {show_bytes(cost.memory)}, but the memory budget is "
-                f"{show_bytes(budget)}; {remedy or 'give more memory or fewer points'}"
+                f"solver={name!r} for {self.sizes.n} points needs {show_bytes(cost.memory)}{self.where}, but the "
+                f"memory budget is {show_bytes(budget)}; {remedy or 'give more memory or fewer points'}"
             )
         return self.plan(name, "it was asked for")
 

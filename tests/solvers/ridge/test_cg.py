@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._solver_laws import certificate
 from mercer.kernels import Custom, Gaussian, Laplacian, Polynomial, Sigmoid
 from mercer.solvers.base import Problem
 from mercer.solvers.products import RATES, Products, multiply_stored
 from mercer.solvers.ridge.cg import ConjugateGradient
+from mercer.testing.solvers import measure_gap
 
 N = 300
 
@@ -49,7 +49,7 @@ def assert_solves(K, problem, solution, tolerance=1e-6):
     assert solution.converged
     assert solution.residual <= tolerance
     # Rounding of the product itself is all that two residuals may differ by.
-    assert certificate(problem, solution, solution.alpha) == pytest.approx(solution.residual, rel=0.05, abs=1e-10)
+    assert measure_gap(problem, solution, solution.alpha) == pytest.approx(solution.residual, rel=0.05, abs=1e-10)
     coef, intercept = direct(K, problem, solution.alpha)
     noise = problem.noise[:, None]
     # The error of c is at most the residual times the condition number of W.
@@ -100,7 +100,7 @@ def test_where_float32_is_too_coarse_it_goes_on_in_float64(points, targets):
     solution = prepared.solve(np.full(3, 1e-7))
     assert not prepared.products.single
     assert solution.converged
-    assert certificate(problem, solution, solution.alpha) <= 2e-6
+    assert measure_gap(problem, solution, solution.alpha) <= 2e-6
 
 
 def test_values_beyond_float32_are_no_obstacle(targets):
@@ -194,7 +194,7 @@ def test_no_convergence_is_one_warning_with_residual_iterations_and_remedy(point
     assert len(seen) == 1
     assert not solution.converged
     assert solution.n_iter == 3
-    assert solution.residual == pytest.approx(certificate(problem, solution, solution.alpha), rel=1e-3)
+    assert solution.residual == pytest.approx(measure_gap(problem, solution, solution.alpha), rel=1e-3)
 
 
 def test_an_alpha_below_rounding_stops_with_a_warning_instead_of_running_for_ever(targets, points):
