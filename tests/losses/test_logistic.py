@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from mercer.losses.logistic import logistic_loss
+from mercer.losses.logistic import make_logistic
 
 
 def _points(classes, device, size=2.0):
     rng = np.random.default_rng(classes)
-    loss = logistic_loss(classes)
+    loss = make_logistic(classes)
     outputs, codes = size * rng.normal(size=(20, loss.outputs)), rng.integers(classes, size=20)
     if device:
         torch = pytest.importorskip("torch")
@@ -50,7 +50,7 @@ def test_the_conjugate_of_what_is_no_slope_is_infinite(classes):
 
 @of_classes
 def test_tiny_losses_and_slopes_keep_their_digits(classes):
-    loss = logistic_loss(classes)
+    loss = make_logistic(classes)
     outputs = np.full((1, loss.outputs), 100.0)
     outputs[:, :-1] = 0.0
     codes, others = np.array([classes - 1]), classes - 1

@@ -15,7 +15,7 @@ from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
-from mercer.solvers.newton.features import Features
+from mercer.solvers.newton.features import NystroemFeatures
 from mercer.solvers.newton.labels import LabelledLoss, make_loss
 from mercer.solvers.newton.rows import Equations, FeatureRows
 
@@ -70,7 +70,7 @@ class BlockRows(BlockLoss):
         """Return the rows of a block, whose features are computed when they are asked for, and where they are."""
         problem = block.problem(self.kernel, True, 1, self.device)
         loss = super().__call__(block)[0].put(problem.place)
-        return FeatureRows(loss, Features(problem, self.centers, self.triangle, keep=False)), problem.place
+        return FeatureRows(loss, NystroemFeatures(problem, self.centers, self.triangle, keep=False)), problem.place
 
 
 class PartitionSums:

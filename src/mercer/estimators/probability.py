@@ -11,7 +11,7 @@ from mercer.arrays import Array
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
-from mercer.losses.logistic import logistic_loss
+from mercer.losses.logistic import make_logistic
 from mercer.solvers.base import Problem
 from mercer.solvers.newton.fit import LogisticFit
 from mercer.solvers.newton.labels import LabelledLoss, make_loss
@@ -73,7 +73,7 @@ class ProbabilityClassifier(KernelClassifier):
         array of shape (m, classes)
         """
         outputs = self._log_odds(X)
-        return logistic_loss(len(self.classes_)).predict(outputs)
+        return make_logistic(len(self.classes_)).predict(outputs)
 
     @where_the_data_lives
     def predict_log_proba(self, X: Rows) -> np.ndarray:
@@ -89,7 +89,7 @@ class ProbabilityClassifier(KernelClassifier):
         array of shape (m, classes)
         """
         outputs = self._log_odds(X)
-        return logistic_loss(len(self.classes_)).predict_log(outputs)
+        return make_logistic(len(self.classes_)).predict_log(outputs)
 
     def _log_odds(self, X: Rows) -> Array:
         """Return the outputs, of shape (m, Q)."""

@@ -145,7 +145,7 @@ class MultinomialLogistic(LogisticLoss):
         return log_softmax(outputs)
 
 
-def logistic_loss(classes: int) -> LogisticLoss:
+def make_logistic(classes: int) -> LogisticLoss:
     """Return the loss of two classes or of more."""
     return BinaryLogistic() if classes == 2 else MultinomialLogistic(classes)
 

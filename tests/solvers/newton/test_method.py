@@ -199,7 +199,7 @@ def test_blocks_of_features_and_iterated_equations_change_nothing(monkeypatch):
 
 
 def _features(problem, indices, triangle):
-    return _newton_features.Features(problem, problem.X[indices], triangle)
+    return _newton_features.NystroemFeatures(problem, problem.X[indices], triangle)
 
 
 def test_features_that_are_computed_again_each_time_change_nothing():

@@ -8,7 +8,7 @@ from mercer.arrays.tensors import host_array
 from mercer.kernels import Gaussian
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
-from mercer.solvers.newton.features import Features
+from mercer.solvers.newton.features import NystroemFeatures
 from mercer.solvers.newton.labels import make_loss
 from mercer.solvers.newton.rows import FeatureRows
 
@@ -25,7 +25,7 @@ def _rows(classes, place, part=slice(None), **memory):
     indices, triangle = choose_centers(whole, 6, np.random.RandomState(0))
     problem = Problem(Gaussian(), X[part], np.zeros((len(X[part]), 1)), fit_intercept=True, device=device, **memory)
     loss = make_loss(codes[part], classes, weights[part]).put(problem.place)
-    return FeatureRows(loss, Features(problem, X[indices], triangle)), problem.place
+    return FeatureRows(loss, NystroemFeatures(problem, X[indices], triangle)), problem.place
 
 
 def _ask(classes, place, part):

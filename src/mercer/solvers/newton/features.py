@@ -14,7 +14,7 @@ from mercer.gram import Gram
 from mercer.linalg.cholesky import Factor, factorize_shifted, solve_factorized, solve_triangle
 
 from ..base import Problem
-from .gram import conjugate_gradients
+from .gram import solve_iteratively
 from .labels import LossSums
 from .method import State
 from .rows import LabelledRows
@@ -25,7 +25,7 @@ DOUBLE = 2**28  # bytes of features up to which the host keeps them in float64
 JOINT = 3000  # unknowns up to which the classes' equations are solved together
 
 
-class Features:
+class NystroemFeatures:
     """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)) with K_zz = LLᵀ, of all points, where the problem is."""
 
     def __init__(self, problem: Problem, centers: Rows, triangle: Array, *, keep: bool = True) -> None:
@@ -118,7 +118,7 @@ class FeatureSpace:
             away = (taken @ (taken.T @ V.reshape(len(taken)))).reshape(V.shape)
             return 2 * alpha * V + self.rows.curve(outputs, V) - away
 
-        return conjugate_gradients(apply, invert, residual, accuracy)[0]
+        return solve_iteratively(apply, invert, residual, accuracy)[0]
 
 
 def _factorize(H: Array, alpha: float, size: float | None = None) -> Factor:

@@ -14,10 +14,10 @@ from mercer.kernels import Kernel
 from ..base import Problem
 from ..centers import choose_centers
 from ..plan import Plan
-from .features import Features, FeatureSpace
+from .features import FeatureSpace, NystroemFeatures
 from .gram import GramSpace
 from .labels import LabelledLoss
-from .method import Minimum, Space, State, measure_whole_gap, minimise, warn_if_stuck
+from .method import NewtonMinimum, Space, State, measure_whole_gap, minimise, warn_if_stuck
 from .plan import count_centers, count_product, plan_logistic
 from .rows import FeatureRows
 
@@ -66,18 +66,18 @@ class PreparedLogistic:
         self._space: Space
         if solver == "nystroem":
             self._centers, triangle = choose_centers(problem, count_centers(problem, n_centers), rng)
-            self._features = Features(problem, pick(problem.X, self._centers), triangle)
+            self._features = NystroemFeatures(problem, pick(problem.X, self._centers), triangle)
             self._space = FeatureSpace(FeatureRows(placed, self._features), problem.fit_intercept)
         else:
             self._space = GramSpace(problem, placed, solver == "newton", rng)
 
-    def solve(self, alpha: float, tol: float = 1e-8, max_iter: int = 100) -> Minimum:
+    def solve(self, alpha: float, tol: float = 1e-8, max_iter: int = 100) -> NewtonMinimum:
         """Minimise for one penalty."""
         found = minimise(self._space, alpha, tol=tol, max_iter=max_iter, start=self._last)
         self._last = found.state
         return replace(found, state=found.state.on_host())
 
-    def measure_gap(self, alpha: float, found: Minimum, cost: float) -> float:
+    def measure_gap(self, alpha: float, found: NewtonMinimum, cost: float) -> float:
         """Return the gap to the minimum over all functions of the kernel, and not only over those of the centres.
 
         NaN where it would take more operations than the fit, whose ``cost`` is given.

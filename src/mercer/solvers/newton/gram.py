@@ -72,7 +72,7 @@ class GramSpace:
             return ridge * V + curvature.remove_constants(image)
 
         rhs = curvature.remove_constants(curvature.divide(residual))
-        solution, steps = conjugate_gradients(apply, invert, rhs, accuracy, shift=ridge)
+        solution, steps = solve_iteratively(apply, invert, rhs, accuracy, shift=ridge)
         self.cg_steps += steps
         delta = curvature.half(solution)
         return delta, self._exact(delta)
@@ -158,7 +158,7 @@ def _restrict(preconditioner: FullPreconditioner | LowRankPreconditioner, curvat
     return outside_constants
 
 
-def conjugate_gradients(
+def solve_iteratively(
     apply: Product, invert: Product, rhs: Array, accuracy: float, shift: float = 0.0
 ) -> tuple[Array, int]:
     """Solve (A + shift·I)x = b to a relative accuracy, in the norm of the preconditioner.
@@ -171,7 +171,7 @@ def conjugate_gradients(
     --------
     >>> import numpy as np
     >>> A = np.array([[2.0, 1.0], [1.0, 3.0]])
-    >>> x, steps = conjugate_gradients(lambda v: A @ v, lambda v: v, np.array([[3.0], [4.0]]), 1e-12)
+    >>> x, steps = solve_iteratively(lambda v: A @ v, lambda v: v, np.array([[3.0], [4.0]]), 1e-12)
     >>> x.round(6).tolist(), steps
     ([[1.0], [1.0]], 2)
     """

@@ -22,7 +22,7 @@ from .features import FeatureSpace
 from .fit import LogisticFit
 from .gains import ChosenFeatures, Judge, measure_rises
 from .labels import LabelledLoss
-from .method import Minimum, State, measure_whole_gap, minimise, warn_if_stuck
+from .method import NewtonMinimum, State, measure_whole_gap, minimise, warn_if_stuck
 from .rows import FeatureRows
 
 ROUGH = 1e-5  # relative duality gap while vectors are still being added
@@ -97,7 +97,7 @@ class ImportVectorSearch:
     def _fit(
         self, problem: Problem, loss: LabelledLoss, alpha: float, features: ChosenFeatures, start: State | None,
         tol: float,
-    ) -> Minimum:  # fmt: skip
+    ) -> NewtonMinimum:  # fmt: skip
         space = FeatureSpace(FeatureRows(loss, features), problem.fit_intercept)
         state = start or space.start()
         missing = len(features.indices) - len(state.coef)
@@ -122,8 +122,8 @@ class ImportVectorSearch:
         return judge.spread(features, some[order[: 8 * self.block_size]], self.block_size)
 
     def _prune(
-        self, problem: Problem, loss: LabelledLoss, alpha: float, features: ChosenFeatures, fit: Minimum
-    ) -> tuple[ChosenFeatures, Minimum]:
+        self, problem: Problem, loss: LabelledLoss, alpha: float, features: ChosenFeatures, fit: NewtonMinimum
+    ) -> tuple[ChosenFeatures, NewtonMinimum]:
         while len(features.indices) > 1:
             losses = measure_rises(loss, alpha, features, fit.state, problem.fit_intercept)
             weakest = int(np.argmin(losses))

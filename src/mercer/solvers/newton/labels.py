@@ -12,7 +12,7 @@ from mercer.arrays.columns import like
 from mercer.arrays.namespace import counts, expit, logsumexp, namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
-from mercer.losses.logistic import LogisticLoss, logistic_loss
+from mercer.losses.logistic import LogisticLoss, make_logistic
 
 from .curvature import BinaryCurvature, Curvature, MultinomialCurvature
 
@@ -151,7 +151,7 @@ def make_loss(codes: np.ndarray, classes: int, weights: np.ndarray) -> LabelledL
     >>> round(loss.value(np.zeros((3, 1))), 6)  # 3 ln 2
     2.079442
     """
-    return LabelledLoss(logistic_loss(classes), np.asarray(codes), np.asarray(weights, dtype=np.float64))
+    return LabelledLoss(make_logistic(classes), np.asarray(codes), np.asarray(weights, dtype=np.float64))
 
 
 def shift(values: Array, b: np.ndarray) -> Array:

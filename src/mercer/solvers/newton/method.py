@@ -82,7 +82,7 @@ class Space(Protocol):
 
 
 @dataclass(frozen=True)
-class Minimum:
+class NewtonMinimum:
     """What Newton's method has reached."""
 
     state: State
@@ -104,7 +104,7 @@ class Minimum:
 
 def minimise(
     space: Space, alpha: float, *, tol: float = 1e-8, max_iter: int = 100, start: State | None = None
-) -> Minimum:
+) -> NewtonMinimum:
     """Minimise the penalised loss by damped Newton steps; the objective never rises."""
     state = _balance(space, start or space.start())
     objective = space.loss.value(state.outputs) + alpha * state.norm2
@@ -129,10 +129,10 @@ def minimise(
         stuck = not lower < objective * (1 - ROUNDING) and gap <= 1e3 * tol * objective
         objective = lower
         history.append(objective)
-    return Minimum(state, objective, gap, tol, history)
+    return NewtonMinimum(state, objective, gap, tol, history)
 
 
-def measure_whole_gap(problem: Problem, loss: LabelledLoss, alpha: float, minimum: Minimum) -> float:
+def measure_whole_gap(problem: Problem, loss: LabelledLoss, alpha: float, minimum: NewtonMinimum) -> float:
     """Return the duality gap over all functions of the kernel, for a minimum among some of them, on the host.
 
     The residuals R of any f with its best intercept are a point of the dual over the whole space too, and
@@ -146,7 +146,7 @@ def measure_whole_gap(problem: Problem, loss: LabelledLoss, alpha: float, minimu
     return max(gap, minimum.gap)  # which is the part of it inside the space of the steps
 
 
-def warn_if_stuck(name: str, minimum: Minimum, max_iter: int) -> None:
+def warn_if_stuck(name: str, minimum: NewtonMinimum, max_iter: int) -> None:
     """Warn if the gap is not as small as was asked, and say what to do."""
     if minimum.converged:
         return
