@@ -94,8 +94,8 @@ class FeatureRows:
         H = self.loss.zeros(m * q, m * q) if joint else self.loss.zeros(q, m, m)
         B = self.loss.zeros(m * q, q)
         for rows, phi in self.features.blocks():
+            B += (cast(phi, W).T @ W[rows].reshape(-1, q * q)).reshape(m * q, q)
             for i in range(q):
-                B[i::q] += cast(phi, W).T @ W[rows, i]
                 if not joint:
                     H[i] += _weigh(phi, curvature.root[rows, i] ** 2)
                     continue
