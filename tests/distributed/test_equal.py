@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from mercer.distributed import ClusterPlan
 from mercer.kernels import Custom, Gaussian, Linear, Polynomial
 from mercer.models import (
     SVC,
@@ -144,6 +145,8 @@ def test_classifiers(data, make, weighted, labels):
     if hasattr(here, "predict_proba"):
         assert_same(here.predict_proba(data.X), there.predict_proba(cut(data.X)).compute())
         assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
+        assert isinstance(there.plan_, ClusterPlan)
+        assert type(there.duality_gap_) is type(here.duality_gap_)
 
 
 def test_logistic_with_so_many_unknowns_that_newton_iterates(data, monkeypatch):
