@@ -50,7 +50,7 @@ def run(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: d
         X = given.pop("X")
         return apply(model, method.__name__, X, **given)
     from mercer.estimators.kernels import all_or_nothing
-    from mercer.estimators.progress import told
+    from mercer.estimators.progress import report_progress
 
     def fit(cluster: Any) -> None:
         own = getattr(model, "_fit_cluster", None)  # a model that fits itself to rows in partitions
@@ -63,7 +63,7 @@ def run(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: d
         with all_or_nothing(model), connected(client) as cluster:
             fit(cluster)
         return model
-    with told(model) as on_step, all_or_nothing(model), connected(client, on_step) as cluster:
+    with report_progress(model) as on_step, all_or_nothing(model), connected(client, on_step) as cluster:
         fit(cluster)
     return model
 

@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators.kernels import checked_rows
-from mercer.estimators.targets import checked_targets, checked_weights
+from mercer.estimators.targets import check_targets, check_weights
 from mercer.formula.data import Rows, concatenate, length, pick
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
@@ -121,7 +121,7 @@ class Intake:
 
     def _y(self, y: Any, n: int) -> np.ndarray:
         if self.kind == "targets":
-            return checked_targets(self.owner, y, n)
+            return check_targets(self.owner, y, n)
         if self.kind == "raw":
             return np.zeros(n) if y is None else np.asarray(y)
         if y is None:
@@ -138,7 +138,7 @@ class Intake:
             return np.broadcast_to(values, (n,)).copy()  # the model itself checks them all
         if np.ndim(values) and not values.any():
             return np.zeros(n)  # the rows of a partition may all be without weight
-        return checked_weights(self.owner, values, n)
+        return check_weights(self.owner, values, n)
 
 
 def with_y(block: Block, y: np.ndarray) -> Block:

@@ -10,7 +10,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer.estimators.kernels import training_kernel
-from mercer.estimators.targets import encoded
+from mercer.estimators.targets import encode_labels
 from mercer.kernels import Gaussian, Kernel
 from mercer.models.ridge_classifier import targets_of
 
@@ -48,7 +48,7 @@ class Classes:
         weights = np.array([labels[label][1] for label in labels])[order]
         known = known[order]
         present = weights > 0
-        names, _ = encoded(model, known[present])
+        names, _ = encode_labels(model, known[present])
         factors = class_factors(model, known[present], counts[present])
         mass = weights[present] if factors is None else weights[present] * factors
         return cls(names, factors, mass)

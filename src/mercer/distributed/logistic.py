@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import parse_memory
-from mercer.estimators.targets import checked_positive, checked_whole
+from mercer.estimators.targets import check_positive, check_whole
 from mercer.formula.data import pick
 from mercer.models.logistic import KernelLogisticRegression
 from mercer.solvers.base import Problem
@@ -31,9 +31,9 @@ EXACT = ("newton", "newton-cg")
 def fit_logistic(model: KernelLogisticRegression, cluster: Cluster, X: Any, y: Any, sample_weight: Any = None) -> None:
     """Fit to labelled rows in partitions."""
     refuse_precomputed(model)
-    tol = checked_positive(model, "tol", model.tol)
-    max_iter = checked_whole(model, "max_iter", model.max_iter)
-    n_centers = checked_whole(model, "n_centers", model.n_centers, none=True)
+    tol = check_positive(model, "tol", model.tol)
+    max_iter = check_whole(model, "max_iter", model.max_iter)
+    n_centers = check_whole(model, "n_centers", model.n_centers, none=True)
     if model.solver in EXACT:
         fit_gathered(model, cluster, X, y, sample_weight)
         return

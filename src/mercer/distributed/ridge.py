@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.arrays.budget import parse_memory, require
 from mercer.estimators.kernels import is_precomputed, training_kernel
-from mercer.estimators.targets import checked_alpha
+from mercer.estimators.targets import check_alpha
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.models.ridge import KernelRidge
@@ -51,7 +51,7 @@ def fit_table(model: KernelRidge, table: Table, kernel: Kernel) -> Fitted:
         raise ValueError(f"{type(model).__name__}: scaling must be 'sum' or 'mean', got {model.scaling!r}")
     survey = table.survey
     problem = problem_of(table, kernel, bool(model.fit_intercept), parse_memory(model.memory))
-    penalty = checked_alpha(model, model.alpha, survey.outputs)
+    penalty = check_alpha(model, model.alpha, survey.outputs)
     if model.scaling == "mean":
         penalty = penalty * survey.weight
     chosen = choose(model, table, problem, penalty)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import parse_memory
-from mercer.estimators.targets import checked_alphas
+from mercer.estimators.targets import check_alphas
 from mercer.kernels import Kernel
 from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_classifier import KernelRidgeClassifier, best_of, judged, judged_path, relative_grid
@@ -75,7 +75,7 @@ def _penalty(model: KernelRidgeClassifier, table: Table, kernel: Kernel) -> tupl
 
 def _grid(model: KernelRidgeClassifier, table: Table, kernel: Kernel) -> np.ndarray:
     if model.alphas is not None:
-        return checked_alphas(model, model.alphas)
+        return check_alphas(model, model.alphas)
     return relative_grid(float(table.reduce("diagonal", _size_of, kernel)) / table.n)
 
 

@@ -18,7 +18,7 @@ from mercer.kernels import Gaussian, Kernel
 
 from .engine import where_the_data_lives
 from .kernels import accepts_sparse, checked_rows, default_gaussian, device_of, is_precomputed, training_kernel
-from .targets import checked_labels, checked_weights, encoded
+from .targets import check_labels, check_weights, encode_labels
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,14 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         """Check what a fit is given, and leave out points of weight 0; ``classes`` are those known beforehand."""
         X = checked_rows(self, X, self._argument(), reset=reset)
         n = length(X)
-        labels = checked_labels(self, y, n)
-        weights = checked_weights(self, sample_weight, n)
+        labels = check_labels(self, y, n)
+        weights = check_weights(self, sample_weight, n)
         weights = np.ones(n) if weights is None else weights
         if self.class_weight is not None:
             there = weights > 0  # points that are left out are not counted
             weights[there] *= compute_sample_weight(self.class_weight, labels[there])
         kept = np.flatnonzero(weights)
-        classes, codes = encoded(self, labels[kept], classes)
+        classes, codes = encode_labels(self, labels[kept], classes)
         points = np.arange(n) if is_precomputed(self.kernel) else X  # a precomputed kernel takes positions
         return Labelled(X, points if len(kept) == n else pick(points, kept), kept, classes, codes, weights[kept])
 

@@ -32,7 +32,7 @@ from mercer.kernels import (
 )
 
 from .transaction import all_or_nothing as all_or_nothing
-from .transaction import naming_the_place, remember_rows
+from .transaction import name_place, remember_rows
 
 NAMES = ("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
 SAMPLE = 50  # objects a kernel on objects is examined at
@@ -241,7 +241,7 @@ def checked_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any
             return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         rows = checked_objects(estimator, X, kernel, reset=reset)
     except ValueError as error:
-        raise naming_the_place(error, X) from None
+        raise name_place(error, X) from None
     if reset:
         remember_rows(kernel, rows)
     return rows

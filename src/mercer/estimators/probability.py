@@ -16,7 +16,7 @@ from mercer.solvers.newton.method import Minimum
 from .classifier import KernelClassifier, Labelled
 from .engine import where_the_data_lives
 from .kernels import checked_rows, cross_kernel, is_precomputed, place_of
-from .targets import checked_positive
+from .targets import check_positive
 
 
 def loss_of(data: Labelled) -> LogisticLoss:
@@ -92,7 +92,7 @@ class ProbabilityClassifier(KernelClassifier):
 
     def _penalty_of(self, total: float) -> float:
         """Return α of the sum form, for points of this weight in all."""
-        alpha = checked_positive(self, "alpha", self.alpha)
+        alpha = check_positive(self, "alpha", self.alpha)
         if self.scaling not in ("sum", "mean"):
             raise ValueError(f"{type(self).__name__}: scaling must be 'sum' or 'mean', got {self.scaling!r}")
         return alpha * (total if self.scaling == "mean" else 1.0)

@@ -30,7 +30,7 @@ def fit_task(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Any]:
 
 
 @contextmanager
-def told(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[int, float], bool]]:
+def report_progress(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[int, float], bool]]:
     """Tell scikit-learn's callbacks that a fit begins and that it ends; steps in between go to what this yields."""
     with fit_task(estimator, X, y) as context:
         yield reporter(estimator, context)

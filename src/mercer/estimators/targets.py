@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 
-def checked_targets(owner: object, y: Any, n: int) -> np.ndarray:
+def check_targets(owner: object, y: Any, n: int) -> np.ndarray:
     """Return the targets as finite numbers of shape (n,) or (n, targets)."""
     if y is None:
         raise ValueError(f"{type(owner).__name__} requires y to be passed, but the target y is None.")
@@ -27,7 +27,7 @@ def checked_targets(owner: object, y: Any, n: int) -> np.ndarray:
     return np.asarray(values)
 
 
-def checked_weights(owner: object, sample_weight: Any, n: int) -> np.ndarray | None:
+def check_weights(owner: object, sample_weight: Any, n: int) -> np.ndarray | None:
     """Return the weights as n numbers of which none is negative and one is positive, or None if there are none."""
     if sample_weight is None:
         return None
@@ -44,7 +44,7 @@ def checked_weights(owner: object, sample_weight: Any, n: int) -> np.ndarray | N
     return weights
 
 
-def checked_alpha(owner: object, alpha: Any, targets: int) -> np.ndarray:
+def check_alpha(owner: object, alpha: Any, targets: int) -> np.ndarray:
     """Return the penalty of each target."""
     name = type(owner).__name__
     try:
@@ -60,7 +60,7 @@ def checked_alpha(owner: object, alpha: Any, targets: int) -> np.ndarray:
     return np.broadcast_to(values.ravel(), (targets,)).copy()
 
 
-def checked_alphas(owner: object, alphas: Any) -> np.ndarray:
+def check_alphas(owner: object, alphas: Any) -> np.ndarray:
     """Return the penalties of a path."""
     values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     if values.ndim != 1 or values.size == 0 or not (np.isfinite(values).all() and (values > 0).all()):
@@ -71,7 +71,7 @@ def checked_alphas(owner: object, alphas: Any) -> np.ndarray:
     return values
 
 
-def checked_labels(owner: object, y: Any, n: int) -> np.ndarray:
+def check_labels(owner: object, y: Any, n: int) -> np.ndarray:
     """Return n labels of classes, of any type."""
     name = type(owner).__name__
     if y is None:
@@ -84,12 +84,14 @@ def checked_labels(owner: object, y: Any, n: int) -> np.ndarray:
     return np.asarray(labels)
 
 
-def encoded(owner: object, labels: np.ndarray, classes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def encode_labels(
+    owner: object, labels: np.ndarray, classes: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes, in order, and the position of each label among them; those that occur if none are given.
 
     Examples
     --------
-    >>> encoded(None, np.array(["b", "a", "b"]))
+    >>> encode_labels(None, np.array(["b", "a", "b"]))
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
     name = type(owner).__name__
@@ -112,14 +114,14 @@ def encoded(owner: object, labels: np.ndarray, classes: np.ndarray | None = None
     return classes, codes
 
 
-def splits_among(cv: Any, n: int, kept: np.ndarray, targets: np.ndarray | None, classifier: bool) -> list[Any]:
+def split_kept(cv: Any, n: int, kept: np.ndarray, targets: np.ndarray | None, classifier: bool) -> list[Any]:
     """Return the folds of the points kept of n, as positions among them.
 
     Numbers and splitters split those points as if there were no others; splits that are given are of all n.
 
     Examples
     --------
-    >>> splits_among([([0, 1, 2], [3, 4])], 5, np.array([0, 2, 4]), None, False)
+    >>> split_kept([([0, 1, 2], [3, 4])], 5, np.array([0, 2, 4]), None, False)
     [(array([0, 1]), array([2]))]
     """
     if cv is None or isinstance(cv, numbers.Integral) or hasattr(cv, "split"):
@@ -131,7 +133,7 @@ def splits_among(cv: Any, n: int, kept: np.ndarray, targets: np.ndarray | None, 
     return [(fit[fit >= 0], held[held >= 0]) for fit, held in found]
 
 
-def checked_positive(owner: object, name: str, value: Any) -> float:
+def check_positive(owner: object, name: str, value: Any) -> float:
     """Return a parameter that must be a positive number."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not real or not 0 < float(value) < np.inf:
@@ -139,7 +141,7 @@ def checked_positive(owner: object, name: str, value: Any) -> float:
     return float(value)
 
 
-def checked_whole(owner: object, name: str, value: Any, least: int = 1, none: bool = False) -> Any:
+def check_whole(owner: object, name: str, value: Any, least: int = 1, none: bool = False) -> Any:
     """Return a parameter that must be a whole number of at least ``least``, or None where that has a meaning."""
     if value is None and none:
         return None

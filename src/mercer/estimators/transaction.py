@@ -79,7 +79,7 @@ def _calls_functions(kernel: Kernel) -> bool:
     return isinstance(kernel, After | Custom | FromFeatures) or any(map(_calls_functions, parts))
 
 
-def naming_the_place(error: ValueError, X: Rows) -> ValueError:
+def name_place(error: ValueError, X: Rows) -> ValueError:
     """Return scikit-learn's error about numbers that are not finite with the row and column of the first."""
     head, end, rest = str(error).partition("\n")
     place = _first_not_finite(X) if "contains NaN" in head or "contains infinity" in head else None

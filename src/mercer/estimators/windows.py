@@ -18,7 +18,7 @@ from mercer.solvers.windows.shapes import resolve_window
 from mercer.solvers.windows.sums import WindowSum, warn_unreached
 
 from .kernels import accepts_sparse, checked_rows, device_among
-from .targets import checked_weights
+from .targets import check_weights
 from .transaction import check_kept
 
 Loss = Callable[[LeaveOneOut, float], float]
@@ -41,7 +41,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
         kernel, search = resolve_window(self, self.kernel, self.length_scale)
         X = checked_rows(self, X, kernel, reset=True)
         n = length(X)
-        weights = checked_weights(self, sample_weight, n)
+        weights = check_weights(self, sample_weight, n)
         weights = np.ones(n) if weights is None else weights
         kept = np.flatnonzero(weights)
         check_kept(kernel, X)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays.tensors import host_array
-from mercer.estimators.targets import splits_among
+from mercer.estimators.targets import split_kept
 from mercer.expansion import Expansion
 from mercer.formula.data import pick
 from mercer.kernels import Kernel
@@ -249,7 +249,7 @@ def folds_among(cv: Any, n: int, kept: np.ndarray, labels: np.ndarray | None = N
     """
     if cv is None:
         return None
-    folds = splits_among(cv, n, kept, labels, labels is not None)
+    folds = split_kept(cv, n, kept, labels, labels is not None)
     return [(fit, held) for fit, held in folds if len(fit) and len(held)]
 
 

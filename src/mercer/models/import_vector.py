@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernels import all_or_nothing
 from mercer.estimators.probability import ProbabilityClassifier, loss_of
-from mercer.estimators.targets import checked_positive, checked_whole
+from mercer.estimators.targets import check_positive, check_whole
 from mercer.formula.data import Rows, pick
 from mercer.solvers.newton.import_vectors import ImportVectorSearch
 from mercer.solvers.newton.method import warn_if_stuck, whole_gap
@@ -178,12 +178,12 @@ class ImportVectorMachine(ProbabilityClassifier):
         if not 0 <= self.min_drop < 1:
             raise ValueError(f"{type(self).__name__}: min_drop must be from 0 to below 1, got {self.min_drop!r}")
         return ImportVectorSearch(
-            candidates=checked_whole(self, "candidates", self.candidates, none=True),
-            block_size=checked_whole(self, "block_size", self.block_size),
-            look_back=checked_whole(self, "look_back", self.look_back),
+            candidates=check_whole(self, "candidates", self.candidates, none=True),
+            block_size=check_whole(self, "block_size", self.block_size),
+            look_back=check_whole(self, "look_back", self.look_back),
             min_drop=float(self.min_drop),
-            max_vectors=checked_whole(self, "max_vectors", self.max_vectors, none=True),
+            max_vectors=check_whole(self, "max_vectors", self.max_vectors, none=True),
             deletion=bool(self.deletion),
-            tol=checked_positive(self, "tol", self.tol),
-            max_iter=checked_whole(self, "max_iter", self.max_iter),
+            tol=check_positive(self, "tol", self.tol),
+            max_iter=check_whole(self, "max_iter", self.max_iter),
         )

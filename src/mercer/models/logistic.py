@@ -9,8 +9,8 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernels import all_or_nothing
 from mercer.estimators.probability import ProbabilityClassifier, loss_of
-from mercer.estimators.progress import told
-from mercer.estimators.targets import checked_positive, checked_whole
+from mercer.estimators.progress import report_progress
+from mercer.estimators.targets import check_positive, check_whole
 from mercer.formula.data import Rows
 from mercer.solvers.newton.method import warn_if_stuck
 from mercer.solvers.newton.plan import PreparedLogistic, plan_logistic
@@ -147,14 +147,14 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
         """
-        with told(self, X, y), all_or_nothing(self):
+        with report_progress(self, X, y), all_or_nothing(self):
             self._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
-        tol = checked_positive(self, "tol", self.tol)
-        max_iter = checked_whole(self, "max_iter", self.max_iter)
-        n_centers = checked_whole(self, "n_centers", self.n_centers, none=True)
+        tol = check_positive(self, "tol", self.tol)
+        max_iter = check_whole(self, "max_iter", self.max_iter)
+        n_centers = check_whole(self, "n_centers", self.n_centers, none=True)
         data = self._labelled(X, y, sample_weight)
         alpha = self._penalty(data)
         kernel = self._resolved(self.kernel, data)

@@ -15,7 +15,7 @@ from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernels import all_or_nothing, is_precomputed
 from mercer.estimators.probability import ProbabilityClassifier, loss_of
 from mercer.estimators.progress import fit_task, reporter
-from mercer.estimators.targets import checked_alphas, checked_positive, checked_whole
+from mercer.estimators.targets import check_alphas, check_positive, check_whole
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
 from mercer.learning.choice import folds_among
@@ -162,8 +162,8 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
         return self
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
-        checked_positive(self, "tol", self.tol)
-        max_iter = checked_whole(self, "max_iter", self.max_iter)
+        check_positive(self, "tol", self.tol)
+        max_iter = check_whole(self, "max_iter", self.max_iter)
         everything = self._labelled(X, y, sample_weight)
         kernels = self._kernels(everything)
         rng = check_random_state(self.random_state)
@@ -226,7 +226,7 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
             points = host_array(data.points)
             level = float(np.mean([np.mean(kernel.diag(points)) for kernel in kernels]))
             return GRID * (level if level > 0 else 1.0)
-        return checked_alphas(self, self.alphas)
+        return check_alphas(self, self.alphas)
 
     def _folds(self, everything: Labelled, data: Labelled) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the folds as positions among the points that the path is computed from."""

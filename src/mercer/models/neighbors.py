@@ -22,7 +22,7 @@ from mercer.estimators.kernels import (
     is_precomputed,
     resolve_kernel,
 )
-from mercer.estimators.targets import checked_targets
+from mercer.estimators.targets import check_targets
 from mercer.estimators.transaction import check_kept
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length, pick
@@ -315,7 +315,7 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _KernelNeighbor
         return np.asarray(np.einsum("ij,ij...->i...", weights, self._targets[indices]))
 
     def _keep(self, y: Any, n: int) -> None:
-        self._targets = checked_targets(self, y, n)
+        self._targets = check_targets(self, y, n)
 
 
 def _checked_count(owner: object, count: Any, available: int | None) -> int:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernels import all_or_nothing
-from mercer.estimators.targets import checked_labels, checked_targets
+from mercer.estimators.targets import check_labels, check_targets
 from mercer.estimators.windows import ParzenEstimator
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, pick
@@ -103,7 +103,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         """
         with all_or_nothing(self):
             kernel, search, X, weights, kept, total = self._points(X, sample_weight)
-            labels = checked_labels(self, y, total)
+            labels = check_labels(self, y, total)
             self.classes_, self._codes = np.unique(labels[kept], return_inverse=True)
             self._members = weights[:, None] * (self._codes[:, None] == np.arange(len(self.classes_)))
             self.class_prior_ = self._priors(self._members.sum(axis=0))
@@ -290,7 +290,7 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
         """
         with all_or_nothing(self):
             kernel, search, X, weights, kept, total = self._points(X, sample_weight)
-            targets = checked_targets(self, y, total)
+            targets = check_targets(self, y, total)
             self._single = targets.ndim == 1
             self._targets, self._weights = targets.reshape(total, -1)[kept], weights
             self._settle(kernel, search, X, self._loss)

@@ -18,7 +18,7 @@ from mercer.arrays.budget import parse_memory
 from mercer.estimators.classifier import KernelClassifier
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernels import all_or_nothing, checked_rows, is_precomputed
-from mercer.estimators.targets import checked_whole
+from mercer.estimators.targets import check_whole
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows
 from mercer.gram import Gram
@@ -157,7 +157,7 @@ class KernelPerceptron(KernelClassifier):
             The step that a mistake makes at each point, 1 if not given; points of weight 0 are left out.
         """
         with all_or_nothing(self):
-            max_iter = checked_whole(self, "max_iter", self.max_iter)
+            max_iter = check_whole(self, "max_iter", self.max_iter)
             found = self._learn(X, y, sample_weight, max_iter=max_iter)
             self.margin_ = found.margin
             self.novikoff_bound_ = (self.radius_ / found.margin) ** 2 if found.margin > 0 else math.inf
@@ -272,7 +272,7 @@ class KernelPerceptron(KernelClassifier):
 
     def _check_parameters(self) -> None:
         name = type(self).__name__
-        checked_whole(self, "budget", self.budget, none=True)
+        check_whole(self, "budget", self.budget, none=True)
         for parameter, known in (("kind", ("averaged", "plain", "voted")), ("forget", ("oldest", "smallest"))):
             given = getattr(self, parameter)
             if given not in known:

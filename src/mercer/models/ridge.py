@@ -23,8 +23,8 @@ from mercer.estimators.kernels import (
     is_precomputed,
     training_kernel,
 )
-from mercer.estimators.progress import told
-from mercer.estimators.targets import checked_alpha, checked_targets, checked_weights
+from mercer.estimators.progress import report_progress
+from mercer.estimators.targets import check_alpha, check_targets, check_weights
 from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length, pick
@@ -166,7 +166,7 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
         """
-        with told(self, X, y), all_or_nothing(self):
+        with report_progress(self, X, y), all_or_nothing(self):
             self._fit(X, y, sample_weight)
         return self
 
@@ -253,11 +253,11 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
         if self.scaling not in ("sum", "mean"):
             raise ValueError(f"{type(self).__name__}: scaling must be 'sum' or 'mean', got {self.scaling!r}")
         X = checked_rows(self, X, self.kernel, reset=True)
-        targets = checked_targets(self, y, length(X))
-        weights = checked_weights(self, sample_weight, length(X))
+        targets = check_targets(self, y, length(X))
+        weights = check_weights(self, sample_weight, length(X))
         kernel, points = self._kernel_and_points(X)
         problem, kept = self._problem_of(kernel, points, targets, weights)
-        penalty = checked_alpha(self, self.alpha, problem.y.shape[1])
+        penalty = check_alpha(self, self.alpha, problem.y.shape[1])
         if self.scaling == "mean":
             penalty = penalty * (problem.n if problem.weights is None else problem.weights.sum())
         chosen, solution = self._solve(problem, penalty)

@@ -13,8 +13,8 @@ from mercer.arrays.tensors import host_array
 from mercer.estimators.classifier import KernelClassifier, Labelled, winners
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernels import all_or_nothing, checked_rows, is_precomputed, place_of
-from mercer.estimators.progress import told
-from mercer.estimators.targets import checked_alphas
+from mercer.estimators.progress import report_progress
+from mercer.estimators.targets import check_alphas
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
 from mercer.learning.choice import best_place, part
@@ -129,7 +129,7 @@ class KernelRidgeClassifier(CallbackSupportMixin, KernelClassifier):  # type: ig
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative.
         """
-        with told(self, X, y), all_or_nothing(self):
+        with report_progress(self, X, y), all_or_nothing(self):
             self._fit(X, y, sample_weight)
         return self
 
@@ -204,7 +204,7 @@ class KernelRidgeClassifier(CallbackSupportMixin, KernelClassifier):  # type: ig
             on_host = problem.device is None
             diagonal = problem.kernel.diag(problem.X) if on_host else host_array(problem.gram().diag())
             return relative_grid(float(np.abs(diagonal).mean()))
-        return checked_alphas(self, self.alphas)
+        return check_alphas(self, self.alphas)
 
 
 def targets_of(codes: np.ndarray, classes: int) -> np.ndarray:

@@ -26,7 +26,7 @@ from mercer.estimators.kernels import (
     resolve_kernel,
 )
 from mercer.estimators.progress import fit_task, reporter
-from mercer.estimators.targets import checked_alphas, checked_targets, checked_weights
+from mercer.estimators.targets import check_alphas, check_targets, check_weights
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length, pick, refuse_masked
 from mercer.kernels import Gaussian, Kernel, Matern, Precomputed
@@ -207,7 +207,7 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
         X = self._rows(X, reset=True)
         n = length(X)
-        targets, weights = checked_targets(self, y, n), checked_weights(self, sample_weight, n)
+        targets, weights = check_targets(self, y, n), check_weights(self, sample_weight, n)
         # Threads that wait for each other cost more than they gain on small matrices, above all on a busy machine.
         with threadpool_limits(1 if n <= SERIAL else None, user_api="blas"):
             self._choose(X, targets, weights, reporter(self, context))
@@ -309,7 +309,7 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         return kernels
 
     def _alphas(self) -> np.ndarray | None:
-        return None if self.alphas is None else checked_alphas(self, self.alphas)
+        return None if self.alphas is None else check_alphas(self, self.alphas)
 
     def _rows(self, X: Rows, *, reset: bool) -> Any:
         if self.kernel is None and not is_tensor(X):

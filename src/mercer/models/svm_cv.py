@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators.machines.classifier import labels_and_classes
 from mercer.estimators.machines.search import SupportVectorSearch
-from mercer.estimators.targets import checked_targets
+from mercer.estimators.targets import check_targets
 from mercer.formula.data import Rows
 
 from .svm import SVC
@@ -265,7 +265,7 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
         return KnownRegressor(epsilon=self.epsilon)
 
     def _checked(self, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        targets = np.asarray(column_or_1d(checked_targets(self, y, n), warn=True))
+        targets = np.asarray(column_or_1d(check_targets(self, y, n), warn=True))
         return targets, float(targets[weights > 0].std())
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.machines.base import Part, SupportVectorMachine
-from mercer.estimators.targets import checked_targets
+from mercer.estimators.targets import check_targets
 from mercer.formula.data import Rows
 from mercer.solvers.machines.dual import DualProblem, DualSolution
 from mercer.solvers.machines.problems import epsilon_svr, nu_svr
@@ -57,7 +57,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ign
         raise NotImplementedError
 
     def _prepare(self, y: Any, n: int, weights: np.ndarray) -> np.ndarray:
-        return np.asarray(column_or_1d(checked_targets(self, y, n), warn=True))
+        return np.asarray(column_or_1d(check_targets(self, y, n), warn=True))
 
     def _parts(self, y: np.ndarray, weights: np.ndarray, C: float) -> list[Part]:
         kept = np.flatnonzero(weights)

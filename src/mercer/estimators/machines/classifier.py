@@ -21,7 +21,7 @@ from mercer.solvers.machines.dual import DualProblem
 from mercer.solvers.machines.pairs import members, packed, pairs_of, winners
 
 from ..engine import where_the_data_lives
-from ..targets import checked_labels
+from ..targets import check_labels
 from .base import Part, SupportVectorMachine
 from .kernel import TrainingKernel
 from .probability import FOLDS, coupled, fit_sigmoid, folds_of, pair_probabilities
@@ -35,7 +35,7 @@ POINTER = (
 
 def labels_and_classes(owner: object, y: Any, n: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of n points as given, and the classes of those with a weight in order, two at least."""
-    labels = checked_labels(owner, y, n)
+    labels = check_labels(owner, y, n)
     classes, name = np.unique(labels[weights > 0]), type(owner).__name__
     if len(classes) < 2 and (weights > 0).all():
         raise ValueError(

@@ -28,7 +28,7 @@ from mercer.solvers.machines.smo import SMO
 from ..engine import where_the_data_lives
 from ..kernels import accepts_sparse, all_or_nothing, checked_rows, is_precomputed
 from ..progress import fit_task, reporter
-from ..targets import splits_among
+from ..targets import split_kept
 from .base import SupportVectorMachine
 from .grid import checked_penalties, checked_scales, grid_of, results_table
 from .kernel import TrainingKernel, gamma_of, is_function, rows_of, training_kernel, with_weight
@@ -169,7 +169,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         """Return the points to fit and to score of each fold, as scikit-learn chooses them."""
         classifier, few = self.__sklearn_tags__().estimator_type == "classifier", len(kept)
         try:
-            return splits_among(self.cv, n, kept, targets, classifier)
+            return split_kept(self.cv, n, kept, targets, classifier)
         except ValueError as error:
             raise ValueError(
                 f"{type(self).__name__}: cv={self.cv!r} cannot split these {few} points (n_samples={few}): {error} "
