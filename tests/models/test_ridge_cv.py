@@ -18,9 +18,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Custom, Gaussian, Linear, Matern, Sigmoid
+from mercer.learning import search
 from mercer.learning.length_scales import families
 from mercer.learning.scale_grid import scale_grid
-from mercer.models import ridge_cv
 from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_cv import KernelRidgeCV
 from mercer.solvers.base import Problem
@@ -265,8 +265,8 @@ def test_constant_targets_and_constant_columns_have_a_defined_answer():
 
 
 def test_more_points_than_the_path_takes_are_sampled(data, monkeypatch):
-    monkeypatch.setattr(ridge_cv, "PATH_LIMIT", 60)
-    monkeypatch.setattr(ridge_cv, "PATH_SAMPLE", 50)
+    monkeypatch.setattr(search, "PATH_LIMIT", 60)
+    monkeypatch.setattr(search, "PATH_SAMPLE", 50)
     model = KernelRidgeCV(kernel=Gaussian(3.0), random_state=0).fit(*data[:2])
     assert model.loo_predictions_.shape == (110,)
     assert len(model.dual_coef_) == 110

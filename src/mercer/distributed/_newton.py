@@ -17,7 +17,7 @@ from mercer.solvers.newton.features import JOINT, _factor
 from mercer.solvers.newton.gram import conjugate_gradients
 
 from ._features import FeaturesOf
-from ._graph import mapped, tree
+from ._graph import map_blocks, size_of, sum_tasks
 from ._newton_tasks import (
     curvature_sums,
     curved_of,
@@ -29,8 +29,7 @@ from ._newton_tasks import (
     share_at,
     values_of,
 )
-from ._survey import size_of
-from ._table import Table
+from .table import RowTable
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Lazy:
 class ReducedLoss(LogisticLoss):
     """The part that both losses share: every sum is one over blocks."""
 
-    table: Table
+    table: RowTable
 
     def residual_sums(self, values: Any, b: np.ndarray) -> np.ndarray:
         """Return the sum of residuals of each output at values + b, and the sum of their sizes."""
@@ -113,11 +112,11 @@ class ReducedLoss(LogisticLoss):
 
     def _tasks(self, name: str, function: Any, outputs: Spread, *shared: Any) -> list[Any]:
         given = [[block, *(term[i] for term in outputs.terms)] for i, block in enumerate(self.table.blocks)]
-        return mapped(name, function, given, outputs.factors, outputs.shift, self.classes, *shared)
+        return map_blocks(name, function, given, outputs.factors, outputs.shift, self.classes, *shared)
 
     def _reduced(self, name: str, function: Any, outputs: Spread, *shared: Any) -> Any:
         tasks = self._tasks(name, function, outputs, *shared)
-        (total,) = self.table.cluster.compute([tree(name, tasks)])
+        (total,) = self.table.cluster.compute([sum_tasks(name, tasks)])
         self.table.cluster.count("sums", len(tasks) * size_of(total))
         return total
 
@@ -133,7 +132,7 @@ class ReducedMultinomialLoss(ReducedLoss, MultinomialLoss):
     """More classes."""
 
 
-def reduced_loss(table: Table, mass: np.ndarray) -> ReducedLoss:
+def reduced_loss(table: RowTable, mass: np.ndarray) -> ReducedLoss:
     """Return the loss of all rows of a table, whose classes have these weights."""
     kind = ReducedBinaryLoss if len(mass) == 2 else ReducedMultinomialLoss
     loss = kind(np.empty(0, dtype=np.int64), len(mass), mass)
@@ -168,7 +167,7 @@ class ReducedSpace:
 
     Parameters
     ----------
-    table : Table
+    table : RowTable
         Blocks of classes.
     features : FeaturesOf
         φ.
@@ -176,13 +175,13 @@ class ReducedSpace:
         The loss.
     """
 
-    def __init__(self, table: Table, features: FeaturesOf, loss: ReducedLoss) -> None:
+    def __init__(self, table: RowTable, features: FeaturesOf, loss: ReducedLoss) -> None:
         self._table, self._loss, self._map = table, loss, features
         self.shape = len(features.triangle), loss.outputs
 
     def values(self, weights: np.ndarray) -> Spread:
         """Return Φw, which is computed now and stays where the rows are."""
-        tasks = mapped("values", values_of, self._table.blocks, self._map, weights)
+        tasks = map_blocks("values", values_of, self._table.blocks, self._map, weights)
         return Spread((self._table.cluster.keep(tasks),), (1.0,), np.zeros(weights.shape[1]))
 
     def nothing(self) -> Spread:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.losses.logistic import LogisticLoss, Share, make_loss, sums_of
 
-from ._block import Block
+from ._block import RowBlock
 from ._features import FeaturesOf
 
 Given = list[Any]  # a block, and the values of its rows
@@ -27,7 +27,7 @@ def outputs_at(
     return loss, outputs
 
 
-def values_of(block: Block, features: FeaturesOf, weights: np.ndarray) -> np.ndarray:
+def values_of(block: RowBlock, features: FeaturesOf, weights: np.ndarray) -> np.ndarray:
     out = np.empty((len(block), weights.shape[1]))
     for rows, phi in features(block):
         out[rows] = phi @ weights

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
+from mercer.solvers.ridge.fit import pick_points
 from mercer.solvers.ridge.loo_gradient import LeaveOneOut, leave_one_out
 from mercer.solvers.rounding import weighted_trace
 
@@ -33,49 +32,6 @@ GRID_ROWS = 1000  # points of the grid and of the race, where a step takes more
 CLEARLY = 0.9  # of the error of the grid
 NEGLIGIBLE = 1e-4  # of the variance of the targets: an error that need not be less
 OnStep = Callable[[int, float], bool]  # number of the step and error; True to stop tuning
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What is tuned to: points, targets of comparable size, and how they are fitted.
-
-    Parameters
-    ----------
-    X : collection of n objects
-        The points.
-    y : array of shape (n, q)
-        The targets.
-    weights : array of shape (n,), optional
-        Their weights.
-    fit_intercept : bool
-        Whether there is an intercept.
-    device : torch.device, optional
-        Where to compute; on the host if not given.
-    memory : int, optional
-        Budget in bytes there.
-    """
-
-    X: Rows
-    y: np.ndarray
-    weights: np.ndarray | None = None
-    fit_intercept: bool = True
-    device: Any = None
-    memory: int | None = None
-
-    def part(self, positions: np.ndarray, kernel: Kernel) -> Problem:
-        """Return the problem of some of the points."""
-        weights = None if self.weights is None else self.weights[positions]
-        memory = {} if self.memory is None else {"memory": self.memory}
-        X, y = pick(self.X, positions), self.y[positions]
-        return Problem(kernel, X, y, weights, self.fit_intercept, device=self.device, **memory)
-
-    def on(self, positions: np.ndarray, kernel: Kernel, alpha: float, *, gradient: bool) -> LeaveOneOut:
-        """Return the leave-one-out error of some of the points."""
-        weights = None if self.weights is None else self.weights[positions]
-        return leave_one_out(
-            kernel, pick(self.X, positions), self.y[positions], alpha, weights=weights,
-            fit_intercept=self.fit_intercept, gradient=gradient, device=self.device,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -141,7 +97,7 @@ class Tuned:
 
 def race(
     kernels: Sequence[Kernel],
-    objective: Objective,
+    problem: Problem,
     rng: np.random.RandomState,
     *,
     size: int,
@@ -157,8 +113,8 @@ def race(
     ----------
     kernels : sequence of Kernel
         The families, each with the length scales that the grid multiplies.
-    objective : Objective
-        Data and targets.
+    problem : Problem
+        Data and targets of comparable size; its kernel does not matter.
     rng : RandomState
         Draws the subsets.
     size : int
@@ -172,33 +128,34 @@ def race(
     --------
     >>> import numpy as np
     >>> from mercer.learning.length_scales import families
-    >>> from mercer.learning.tuning import Objective, race
+    >>> from mercer.learning.tuning import race
     >>> rng = np.random.RandomState(0)
     >>> X = rng.uniform(-2.0, 2.0, size=(100, 2))
-    >>> data = Objective(X, np.sin(3.0 * X[:, :1]))
-    >>> near, far = race(families(X), data, rng, size=100, steps=40).kernel.length_scale
+    >>> kernels = families(X)
+    >>> data = Problem(kernels[0], X, np.sin(3.0 * X[:, :1]), fit_intercept=True)
+    >>> near, far = race(kernels, data, rng, size=100, steps=40).kernel.length_scale
     >>> near < far / 5
     True
     """
     trace: list[float] = []
     stopped = False
 
-    def told(error: float) -> bool:
+    def tell(error: float) -> bool:
         nonlocal stopped
         trace.append(error)
         stopped = stopped or bool(on_step(len(trace), error))
         return stopped
 
     few = min(size, GRID_ROWS)
-    common = rng.permutation(length(objective.X))[:few]
+    common = pick_points(problem, rng.permutation(problem.n)[:few])
     grids = []
     for kernel in kernels:
-        grids.append(scale_grid(objective.part(common, kernel), told).minima())
+        grids.append(scale_grid(replace(common, kernel=kernel), tell).minima())
         if stopped:
             break
     found = [Tuned(point.kernel, point.alpha, point.error, start=point) for point in finalists(grids)]
     if not found:  # not one error is finite: there is nothing to go by
-        return Tuned(kernels[0], weighted_trace(objective.part(common, kernels[0])) or 1.0, trace=trace)
+        return Tuned(kernels[0], weighted_trace(replace(common, kernel=kernels[0])) or 1.0, trace=trace)
     winner, best = found[0], found[0].start
     short = max(1, round(RACE * steps)) if len(found) > 1 else 0
     rounds = [(one, few, short) for one in found if short]
@@ -206,8 +163,8 @@ def race(
         if stopped:
             break
         start = winner if one is None else one
-        tuned = descend(start, objective, rng, size=points, steps=count, on_error=told)
-        winner = min(winner, _better(tuned, start, objective, common), key=lambda tuned: tuned.error)
+        tuned = descend(start, problem, rng, size=points, steps=count, on_error=tell)
+        winner = min(winner, _keep_better(tuned, start, common), key=lambda tuned: tuned.error)
     return replace(winner, trace=trace, best=best)
 
 
@@ -226,7 +183,7 @@ def most_steps(kernels: int, steps: int) -> int:
 
 def descend(
     start: Tuned,
-    objective: Objective,
+    problem: Problem,
     rng: np.random.RandomState,
     *,
     size: int,
@@ -240,22 +197,22 @@ def descend(
     trace of WK.  A step from which the matrix cannot be inverted is taken back, and the penalty grows instead.
     ``on_error`` is told the error of each step, which is the last if it returns True.
     """
-    n = length(objective.X)
+    n = problem.n
     size = min(size, n)
     values = start.kernel.hyperparameters()
     names = [name for name in values if is_length_scale(name)]
     at = np.log([start.alpha, *(values[name] for name in names)])
-    trace = _mean_trace(start.kernel, objective) * size
+    trace = _mean_trace(replace(problem, kernel=start.kernel)) * size
     low = np.r_[np.log(PENALTIES[0] * trace), at[1:] + np.log(NARROW)]
     high = np.r_[np.log(PENALTIES[-1] * trace), at[1:] + np.log(WIDE)]
     at = np.clip(at, low, high)
     mean, square = np.zeros_like(at), np.zeros_like(at)
     last, errors = [], list(start.trace)
     for step in range(1, steps + 1):
-        subset = rng.permutation(n)[:size]
+        subset = pick_points(problem, rng.permutation(n)[:size])
         kernel = start.kernel.with_hyperparameters(dict(zip(names, np.exp(at[1:]), strict=True)))
         try:
-            found = objective.on(subset, kernel, float(np.exp(at[0])), gradient=True)
+            found = _leave_out(subset, kernel, float(np.exp(at[0])), gradient=True)
         except np.linalg.LinAlgError:
             at[0] = min(at[0] + np.log(10.0), high[0])
             continue
@@ -277,16 +234,23 @@ def descend(
     return replace(start, kernel=kernel, alpha=float(np.exp(at[0])), trace=errors)
 
 
-def _mean_trace(kernel: Kernel, objective: Objective) -> float:
+def _mean_trace(problem: Problem) -> float:
     """Return the mean of w k(x, x), which penalties are relative to."""
-    some = np.arange(min(length(objective.X), GRID_ROWS))
-    return max(weighted_trace(objective.part(some, kernel)) / len(some), np.finfo(float).tiny)
+    some = pick_points(problem, np.arange(min(problem.n, GRID_ROWS)))
+    return max(weighted_trace(some) / some.n, np.finfo(float).tiny)
 
 
-def _better(tuned: Tuned, before: Tuned, objective: Objective, positions: np.ndarray) -> Tuned:
+def _leave_out(problem: Problem, kernel: Kernel, alpha: float, *, gradient: bool) -> LeaveOneOut:
+    return leave_one_out(
+        kernel, problem.X, problem.y, alpha, weights=problem.weights, fit_intercept=problem.fit_intercept,
+        gradient=gradient, device=problem.device,
+    )  # fmt: skip
+
+
+def _keep_better(tuned: Tuned, before: Tuned, common: Problem) -> Tuned:
     """Return what was tuned, with its error on some points, or what was there before if it is better on them."""
     try:
-        error = objective.on(positions, tuned.kernel, tuned.alpha, gradient=False).error
+        error = _leave_out(common, tuned.kernel, tuned.alpha, gradient=False).error
     except np.linalg.LinAlgError:
         return before
     return replace(tuned, error=error) if error < before.error else before

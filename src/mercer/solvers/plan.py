@@ -160,7 +160,7 @@ def plan_problem(
     """
     if problem.device is not None:
         return _device_plan(problem, alpha, solver, loo, n_centers)
-    kernel, columns = problem.kernel, _columns(problem.kernel, problem.X)
+    kernel, columns = problem.kernel, count_columns(problem.kernel, problem.X)
     if solver not in ("auto", *SOLVERS):
         raise ValueError(f"solver must be 'auto' or one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
     shape: tuple[int, ...] = getattr(problem.X, "shape", ())
@@ -374,7 +374,7 @@ def _forced(solver: str, estimates: _Estimates, kernel: Kernel) -> Plan:
     return estimates.plan(solver, "it was asked for")
 
 
-def _columns(kernel: Kernel, X: Any) -> int | None:
+def count_columns(kernel: Kernel, X: Any) -> int | None:
     """Return the number of columns of data that explicit features can be computed of, and otherwise None."""
     if len(getattr(X, "shape", ())) != 2 or sparse.issparse(X) or not math.isfinite(_features(kernel, X.shape[1])):
         return None
