@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Custom, Gaussian, Linear, Matern, Sigmoid
 from mercer.learning import search
-from mercer.learning.length_scales import families
-from mercer.learning.scale_grid import scale_grid
+from mercer.learning.length_scales import make_families
+from mercer.learning.scale_grid import make_scale_grid
 from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_cv import KernelRidgeCV
 from mercer.solvers.base import Problem
@@ -223,7 +223,9 @@ def test_the_choice_is_never_worse_than_the_best_of_the_grid_it_starts_from(seed
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some are nothing but noise
         model = KernelRidgeCV(random_state=0).fit(X, y)
-    errors = [scale_grid(Problem(kernel, X, y[:, None], None, True)).minima()[0].error for kernel in families(X)]
+    errors = [
+        make_scale_grid(Problem(kernel, X, y[:, None], None, True)).minima()[0].error for kernel in make_families(X)
+    ]
     assert -model.best_score_ <= min(errors) * (1 + 1e-3) + 1e-10
 
 

@@ -21,30 +21,14 @@ Kind = Literal["targets", "labels", "raw"]  # what y is: numbers, classes, or wh
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Rows of one partition that have a weight.
+    """Rows of one partition that have a weight."""
 
-    Parameters
-    ----------
-    X : collection
-        The points.
-    y : array of shape (n, q) or (n,)
-        Targets, or the labels or classes of the points.
-    weights : array of shape (n,), optional
-        Positive weights; all 1 if not given.
-    index : int
-        Of the partition.
-    dropped : array
-        What y was in the rows that have no weight.
-    places : int array of shape (n,)
-        Which rows of the partition these are.
-    """
-
-    X: Rows
-    y: np.ndarray
-    weights: np.ndarray | None
-    index: int
-    dropped: np.ndarray
-    places: np.ndarray
+    X: Rows  # the points
+    y: np.ndarray  # targets, or the labels or classes of the points, (n, q) or (n,)
+    weights: np.ndarray | None  # positive weights; all 1 if not given, (n,)
+    index: int  # of the partition
+    dropped: np.ndarray  # what y was in the rows that have no weight
+    places: np.ndarray  # which rows of the partition these are, (n,)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -74,39 +58,18 @@ declare_sized(RowBlock)
 
 @dataclass
 class Survey:
-    """What one pass over all partitions finds.
+    """What one pass over all partitions finds."""
 
-    Parameters
-    ----------
-    sizes : list of (rows, rows with a weight, index)
-        Of each partition that has rows.
-    outputs : int
-        Columns of y.
-    flat : bool
-        Whether y has one dimension.
-    weight : float
-        Σw.
-    weighted : bool
-        Whether there are weights at all.
-    nbytes : int
-        Bytes of all points.
-    labels : dict
-        How often each label occurs with a weight, and how much weight it has, if y holds labels.
-    moments : Moments
-        Of all entries of X, where X holds numbers.
-    y_moments : Moments
-        Of each column of y, where y holds targets.
-    """
-
-    sizes: list[tuple[int, int, int]]
-    outputs: int
-    flat: bool
-    weight: float
-    weighted: bool
-    nbytes: int
+    sizes: list[tuple[int, int, int]]  # rows, rows with a weight, and index of each partition with rows
+    outputs: int  # columns of y
+    flat: bool  # whether y has one dimension
+    weight: float  # Σw
+    weighted: bool  # whether there are weights at all
+    nbytes: int  # bytes of all points
+    # how often each label occurs with a weight, and how much weight it has, if y holds labels
     labels: dict[Any, tuple[int, float]]
-    moments: Moments | None
-    y_moments: Moments | None
+    moments: Moments | None  # of all entries of X, where X holds numbers
+    y_moments: Moments | None  # of each column of y, where y holds targets
 
     def __iadd__(self, other: Survey) -> Survey:
         if (self.outputs, self.flat) != (other.outputs, other.flat):

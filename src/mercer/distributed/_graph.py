@@ -112,21 +112,11 @@ def add_up(parts: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True)
 class FusedTask:
-    """Several tasks as one.
+    """Several tasks as one."""
 
-    Parameters
-    ----------
-    tasks : dict
-        A graph.
-    result : key
-        What of it is wanted.
-    inputs : tuple of keys
-        What it takes from outside, in the order in which it is called.
-    """
-
-    tasks: dict[Any, Any]
-    result: Any
-    inputs: tuple[Any, ...]
+    tasks: dict[Any, Any]  # a graph
+    result: Any  # what of it is wanted
+    inputs: tuple[Any, ...]  # what it takes from outside, in the order in which it is called
 
     def __call__(self, *values: Any) -> Any:
         """Compute one after the other, forgetting what nobody needs any more."""
@@ -271,13 +261,6 @@ def find_worker() -> Any:
 
 def find_place(device: Any, memory: int) -> Place:
     """Return the device of this worker that was asked for, or the host, with what a task may use there.
-
-    Parameters
-    ----------
-    device : str, torch.device or None
-        What was asked for.
-    memory : int
-        What a task may use of the host.
 
     Examples
     --------

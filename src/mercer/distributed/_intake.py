@@ -23,21 +23,11 @@ from .cluster import lives_elsewhere
 
 @dataclass(frozen=True)
 class Intake:
-    """How partitions become blocks.
+    """How partitions become blocks."""
 
-    Parameters
-    ----------
-    argument : KernelArgument
-        Checks the points; its owner knows number and names of columns, and nothing else.
-    kind : {"targets", "labels", "raw"}
-        What y is: numbers, classes, or whatever the model itself will check.
-    keep_all : bool
-        Whether rows without weight stay, because the model counts them.
-    """
-
-    argument: KernelArgument
-    kind: Kind
-    keep_all: bool = False
+    argument: KernelArgument  # checks the points; its owner knows number and names of columns, and nothing else
+    kind: Kind  # what y is: numbers, classes, or whatever the model itself will check
+    keep_all: bool = False  # whether rows without weight stay, because the model counts them
 
     @property
     def owner(self) -> Any:
@@ -92,21 +82,11 @@ class Intake:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The partitions of one collection.
+    """The partitions of one collection."""
 
-    Parameters
-    ----------
-    tasks : list
-        One task for each.
-    counts : list of int, or None
-        Their numbers of rows, if they are known.
-    what : str
-        The name of the argument, for messages.
-    """
-
-    tasks: list[Any]
-    counts: list[int] | None
-    what: str
+    tasks: list[Any]  # one task for each
+    counts: list[int] | None  # their numbers of rows, if they are known
+    what: str  # the name of the argument, for messages
 
     @property
     def total(self) -> int | None:

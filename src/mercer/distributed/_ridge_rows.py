@@ -45,19 +45,7 @@ def make_problem(table: RowTable, kernel: Kernel, fit_intercept: bool, memory: i
 
 
 class TableRestrictedRows:
-    """:class:`~mercer.solvers.ridge.centers.RestrictedRows` over blocks: a task for each, and a tree of sums.
-
-    Parameters
-    ----------
-    table : RowTable
-        The blocks.
-    problem : Problem
-        Their problem.
-    centers : collection of m objects
-        The centres, which every task gets.
-    device : str or torch.device, optional
-        Where workers compute.
-    """
+    """:class:`~mercer.solvers.ridge.centers.RestrictedRows` over blocks: a task for each, and a tree of sums."""
 
     def __init__(self, table: RowTable, problem: Problem, centers: Rows, device: Any = None) -> None:
         self._table, self._problem = table, problem
@@ -92,19 +80,7 @@ class TableRestrictedRows:
 
 
 class TablePrimalRows:
-    """:class:`~mercer.solvers.ridge.rows.PrimalRows` over blocks.
-
-    Parameters
-    ----------
-    table : RowTable
-        The blocks.
-    problem : Problem
-        Their problem.
-    feature_map : FeatureMap
-        φ.
-    width : int
-        Its number of features.
-    """
+    """:class:`~mercer.solvers.ridge.rows.PrimalRows` over blocks."""
 
     def __init__(self, table: RowTable, problem: Problem, feature_map: Any, width: int) -> None:
         self._table, self.feature_map, self._width = table, feature_map, width
@@ -180,17 +156,7 @@ def _square_primal(block: RowBlock, shared: Any, rule: SecondPass) -> np.ndarray
 
 
 class PairGram:
-    """The Gram matrix of all rows, of which the diagonal and single rows are asked for.
-
-    Parameters
-    ----------
-    table : RowTable
-        The rows.
-    kernel : Kernel
-        The kernel.
-    memory : int
-        Budget of the client in bytes.
-    """
+    """The Gram matrix of all rows, of which the diagonal and single rows are asked for."""
 
     backend_name = "dask"
     dtype = np.dtype(np.float64)
@@ -210,19 +176,7 @@ class PairGram:
 
 
 class PairProducts:
-    """K·V in float64, as conjugate gradients use it.
-
-    Parameters
-    ----------
-    table : RowTable
-        The rows, whose blocks stay on the workers.
-    kernel : Kernel
-        The kernel.
-    memory : int
-        Budget of the client in bytes.
-    device : str or torch.device, optional
-        Where workers compute.
-    """
+    """K·V in float64, as conjugate gradients use it."""
 
     stored = single = False
     share, flops, first_rank = 0.25, 4e10, 5.0  # of a preconditioner, as on one machine

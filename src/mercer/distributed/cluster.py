@@ -79,15 +79,9 @@ class SharedSetting:
     Fits may run side by side in threads.  Each would restore what it found, which another may have changed already,
     and so leave its own change behind; here the first changes a setting and the last restores it.
 
-    Parameters
-    ----------
-    change : callable
-        Returns the context that changes it.
-
     Examples
     --------
-    >>> from contextlib import AbstractContextManager, contextmanager
-    from dataclasses import dataclass, field
+    >>> from contextlib import contextmanager
     >>> @contextmanager
     ... def loud():
     ...     print("on")
@@ -137,15 +131,7 @@ ANY_SIZE, SINGLE = SharedSetting(_any_size), SharedSetting(_one_thread)
 
 
 class Cluster:
-    """Computes tasks, and keeps account of what moved.
-
-    Parameters
-    ----------
-    client : distributed.Client or None
-        Whose workers do the work; Dask's own scheduler in this process if None.
-    on_step : callable, optional
-        Told the number of each step that is done.
-    """
+    """Computes tasks, and keeps account of what moved."""
 
     def __init__(self, client: Any = None, on_step: Callable[[int, float], bool] | None = None) -> None:
         self.client, self._on_step = client, on_step

@@ -20,21 +20,11 @@ from .table import RowTable
 
 @dataclass(frozen=True)
 class Classes:
-    """What the labels of all rows say.
+    """What the labels of all rows say."""
 
-    Parameters
-    ----------
-    names : array
-        The labels that occur with a weight, in order.
-    factors : array, optional
-        The factor of the weights of each class, if there are such factors.
-    mass : array
-        The weight of each class, factors included.
-    """
-
-    names: np.ndarray
-    factors: np.ndarray | None
-    mass: np.ndarray
+    names: np.ndarray  # the labels that occur with a weight, in order
+    factors: np.ndarray | None  # the factor of the weights of each class, if there are such factors
+    mass: np.ndarray  # the weight of each class, factors included
 
     @classmethod
     def of(cls, owner: Any, table: RowTable) -> Classes:

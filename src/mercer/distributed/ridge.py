@@ -52,50 +52,25 @@ EQUATIONS = "the equations of few unknowns"
 
 @dataclass(frozen=True)
 class TableSolution:
-    """A solution, what ran where, and how its rows would be predicted without themselves.
-
-    Parameters
-    ----------
-    solution : Solution
-        The solution.
-    workers, client : str
-        What ran on the workers, and on the client.
-    problem : Problem, optional
-        The problem with all its rows, if they had to come here.
-    squared_errors : callable, optional
-        Returns Σ we² of the leave-one-out residuals, for each output; None where only all pairs would tell.
-    """
+    """A solution, what ran where, and how its rows would be predicted without themselves."""
 
     solution: Solution
-    workers: str
-    client: str
-    problem: Problem | None = None
+    workers: str  # what ran there
+    client: str  # and what ran here
+    problem: Problem | None = None  # the problem with all its rows, if they had to come here
+    # returns Σ we² of the leave-one-out residuals, for each output; None where only all pairs would tell
     squared_errors: Callable[[], np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
 class TableRidge:
-    """How a table is fitted.
-
-    Parameters
-    ----------
-    solver : {"auto", "primal", "nystroem", "cg"}
-        The algorithm.
-    n_centers : int, optional
-        Centres of a Nyström model.
-    random_state : int, RandomState or None
-        The seed.
-    device : str or torch.device, optional
-        Where workers compute.
-    name : str
-        Whose fit it is.
-    """
+    """How a table is fitted."""
 
     solver: str = "auto"
-    n_centers: int | None = None
+    n_centers: int | None = None  # centres of a Nyström model
     random_state: Any = None
-    device: Any = None
-    name: str = "fit_table"
+    device: Any = None  # where workers compute
+    name: str = "fit_table"  # whose fit it is
 
     def choose(self, table: RowTable, problem: Problem, penalty: np.ndarray) -> Plan:
         """Return which solver and why; those that hold the n × n matrix on one machine are not among them."""
@@ -185,25 +160,7 @@ def fit_table(
     table: RowTable, kernel: Kernel, penalty: np.ndarray, *, fit_intercept: bool, memory: float | str | None = None,
     loo: bool = False, **options: Any,
 ) -> RidgeFit:  # fmt: skip
-    """Fit to targets in partitions.
-
-    Parameters
-    ----------
-    table : RowTable
-        The rows.
-    kernel : Kernel
-        The kernel.
-    penalty : array of shape (q,)
-        α of each output.
-    fit_intercept : bool
-        Whether there is an intercept.
-    memory : int or str, optional
-        Budget of the client.
-    loo : bool
-        Whether the R² of leave-one-out predictions is wanted, where sums over the rows give it.
-    **options
-        Those of :class:`TableRidge`.
-    """
+    """Fit to targets in partitions, α of each output, with the R² of leave-one-out predictions where sums give it."""
     how = TableRidge(**options)
     problem = make_problem(table, kernel, fit_intercept, parse_memory(memory))
     chosen = how.choose(table, problem, penalty)

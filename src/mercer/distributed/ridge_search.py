@@ -69,17 +69,7 @@ def _read_places(block: RowBlock) -> tuple[int, np.ndarray]:
 
 
 class ClusterCurves(Curves):
-    """Scores of kernels, each kernel and each fold of it a task.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        Where tasks run.
-    device : str or torch.device, optional
-        Where workers compute.
-    cases, score, folds
-        As for :class:`~mercer.learning.choice.Curves`.
-    """
+    """Scores of kernels, each kernel and each fold of it a task."""
 
     def __init__(
         self, cluster: Cluster, device: Any, cases: Sequence[Problem], score: Score, folds: Folds | None

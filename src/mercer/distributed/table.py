@@ -26,26 +26,13 @@ REMEMBERED = 3  # sets of rows that were picked
 
 @dataclass(frozen=True)
 class RowTable:
-    """Blocks with their sizes.
+    """Blocks with their sizes."""
 
-    Parameters
-    ----------
-    cluster : Cluster
-        Where they are.
-    blocks : list
-        One task for each partition that has rows.
-    survey : Survey
-        What one pass over them found.
-    head : collection
-        The first few rows, checked.
-    fetched : dict
-        Rows that were picked before, a few of the last sets of them, by field.
-    """
-
-    cluster: Cluster
-    blocks: list[Any]
-    survey: Survey
-    head: Any
+    cluster: Cluster  # where they are
+    blocks: list[Any]  # one task for each partition that has rows
+    survey: Survey  # what one pass over them found
+    head: Any  # the first few rows, checked
+    # rows that were picked before, a few of the last sets of them, by field
     fetched: dict[str, list[tuple[np.ndarray, Any]]] = field(default_factory=dict)
 
     @property
@@ -169,20 +156,8 @@ def read_table(
 ) -> RowTable:  # fmt: skip
     """Check the data of a fit where it lives, and count it; sets number and names of columns of the estimator.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        Where tasks run.
-    argument : KernelArgument
-        Of the estimator whose fit it is.
-    kind : {"targets", "labels", "raw"}
-        What y is.
-    X, y, sample_weight
-        What the fit was given.
-    keep_all : bool
-        Whether rows without weight stay, because the model counts them.
-    matrix : bool
-        Whether rows of a precomputed matrix are possible.
+    With ``keep_all`` rows without weight stay, because the model counts them; with ``matrix`` rows may be those of a
+    precomputed matrix.
     """
     owner = argument.owner
     name = type(owner).__name__

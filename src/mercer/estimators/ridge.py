@@ -20,13 +20,7 @@ from .kernel_argument import KernelArgument, kernel_argument
 
 
 class RidgeEstimator(KernelParams, CallbackSupportMixin):  # type: ignore[misc]
-    """An estimator whose function is a ridge fit.
-
-    Parameters
-    ----------
-    kernel, memory, device
-        The parameters that are used here.
-    """
+    """An estimator whose function is a ridge fit."""
 
     kernel: Any
     memory: float | str | None

@@ -29,27 +29,13 @@ MakeCurves = Callable[[Sequence[Problem], Score, "Folds | None"], "Curves"]
 
 @dataclass(frozen=True)
 class Choice:
-    """The best kernel and penalty, and all that they were compared with.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    alpha : float
-        The penalty.
-    score : float
-        Their score; larger is better.
-    alphas : array of shape (p,)
-        The penalties tried for every kernel.
-    scores : array of shape (m, p)
-        The score of each kernel at each of them.
-    """
+    """The best kernel and penalty, and all that they were compared with."""
 
     kernel: Kernel
     alpha: float
-    score: float
-    alphas: np.ndarray
-    scores: np.ndarray
+    score: float  # their score; larger is better
+    alphas: np.ndarray  # the penalties tried for every kernel, (p,)
+    scores: np.ndarray  # the score of each kernel at each of them, (m, p)
 
 
 def choose(
@@ -103,7 +89,7 @@ def choose(
     grid = np.union1d(GRID * unit, hints) if alphas is None else alphas
     found = (curves or Curves)(cases, score or minus_squared_error, folds)
     scores = found.scores(grid)
-    row, column = best_place(scores, grid)
+    row, column = find_best(scores, grid)
     alpha, best = float(grid[column]), float(scores[row, column])
     if alphas is None:
         alpha, best = _refine(lambda more: found.refine(row, more), grid, scores[row], BEYOND * unit)
@@ -116,21 +102,14 @@ def choose(
     return Choice(kernels[row], alpha, best, grid, scores)
 
 
-def best_place(scores: np.ndarray, alphas: np.ndarray) -> tuple[int, int]:
+def find_best(scores: np.ndarray, alphas: np.ndarray) -> tuple[int, int]:
     """Return row and column of the largest score; of equals the largest penalty, and then the first row.
-
-    Parameters
-    ----------
-    scores : array of shape (m, p)
-        NaN counts as the smallest.
-    alphas : array of shape (p,)
-        The penalty of each column.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.learning.choice import best_place
-    >>> best_place(np.array([[5.0, 1.0, np.nan], [1.0, 5.0, 2.0]]), np.array([0.1, 1.0, 10.0]))
+    >>> from mercer.learning.choice import find_best
+    >>> find_best(np.array([[5.0, 1.0, np.nan], [1.0, 5.0, 2.0]]), np.array([0.1, 1.0, 10.0]))
     (1, 1)
     """
     values = np.where(np.isnan(scores), -np.inf, scores)
@@ -141,29 +120,19 @@ def best_place(scores: np.ndarray, alphas: np.ndarray) -> tuple[int, int]:
 
 def _refine(curve: Curve, grid: np.ndarray, scores: np.ndarray, beyond: np.ndarray) -> tuple[float, float]:
     """Return the best penalty and its score after a look beyond the largest, and between the neighbours of the best."""
-    column = best_place(scores[None], grid)[1]
+    column = find_best(scores[None], grid)[1]
     if column == len(grid) - 1:
         grid, scores = np.concatenate([grid, beyond]), np.concatenate([scores, curve(beyond)])
-        column = best_place(scores[None], grid)[1]
+        column = find_best(scores[None], grid)[1]
     if 0 < column < len(grid) - 1:
         finer = np.geomspace(grid[column - 1], grid[column + 1], FINER)
         grid, scores = np.concatenate([grid, finer]), np.concatenate([scores, curve(finer)])
-        column = best_place(scores[None], grid)[1]
+        column = find_best(scores[None], grid)[1]
     return float(grid[column]), float(scores[column])
 
 
 class Curves:
-    """The scores of several kernels as functions of the penalty.
-
-    Parameters
-    ----------
-    cases : sequence of Problem
-        One for each kernel.
-    score : callable
-        Of targets, predictions and weights, larger is better.
-    folds : sequence of pairs of positions, optional
-        Points to fit and to predict; each point is left out once if not given.
-    """
+    """The scores of several kernels as functions of the penalty."""
 
     def __init__(self, cases: Sequence[Problem], score: Score, folds: Folds | None) -> None:
         self.cases, self.score, self.folds = cases, score, folds
@@ -190,7 +159,7 @@ class Curves:
 
 def make_curve(case: Problem, score: Score, folds: Folds | None) -> Curve:
     """Return the function from penalties to scores, by folds or by leaving out each point."""
-    return loo_curve(case, score) if folds is None else fold_curve(case, score, folds)
+    return make_loo_curve(case, score) if folds is None else make_fold_curve(case, score, folds)
 
 
 def minus_squared_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None) -> float:
@@ -205,7 +174,7 @@ def minus_squared_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndar
     return -float(np.average(np.mean((y - predictions) ** 2, axis=1), weights=weights))
 
 
-def loo_curve(problem: Problem, score: Score) -> Curve:
+def make_loo_curve(problem: Problem, score: Score) -> Curve:
     """Return the function from penalties to scores of leave-one-out predictions, −∞ where they may be rounding."""
     residuals = loo_path(problem)
 
@@ -217,7 +186,7 @@ def loo_curve(problem: Problem, score: Score) -> Curve:
     return curve
 
 
-def fold_curve(problem: Problem, score: Score, folds: Folds) -> Curve:
+def make_fold_curve(problem: Problem, score: Score, folds: Folds) -> Curve:
     """Return the function from penalties to the mean score over folds."""
     cases = [(Spectral().prepare(pick_points(problem, fit)), pick_points(problem, held)) for fit, held in folds]
 

@@ -14,34 +14,24 @@ from mercer.solvers.ridge.banded import loo_path
 from mercer.solvers.ridge.fit import pick_points
 from mercer.solvers.rounding import outweighs_rounding, read_diagonal
 
-from .choice import best_place
+from .choice import find_best
 
 GRID = np.logspace(-6, 3, 19)  # times the mean of k(x, x)
 
 
 @dataclass(frozen=True)
 class PenaltyChoice:
-    """The penalty of least error, and those it was compared with.
-
-    Parameters
-    ----------
-    alpha : float
-        The penalty.
-    alphas, errors : array of shape (p,), optional
-        Those tried, and their mean squared leave-one-out errors, infinite where rounding could have made them.
-    accuracy : float, optional
-        The share of points whose class is right when they are left out.
-    """
+    """The penalty of least error, and those it was compared with."""
 
     alpha: float
-    alphas: np.ndarray | None = None
-    errors: np.ndarray | None = None
-    accuracy: float | None = None
+    alphas: np.ndarray | None = None  # those tried, (p,)
+    errors: np.ndarray | None = None  # their mean squared errors, infinite where rounding could have made them, (p,)
+    accuracy: float | None = None  # the share of points whose class is right when they are left out
 
     @classmethod
     def of(cls, grid: np.ndarray, means: np.ndarray) -> PenaltyChoice:
         """Return the penalty of least error, the largest of equals; means are of errors and of right classes."""
-        best = best_place(-means[None, :, 0], grid)[1]
+        best = find_best(-means[None, :, 0], grid)[1]
         return cls(float(grid[best]), grid, means[:, 0], float(means[best, 1]))
 
 

@@ -15,7 +15,7 @@ from mercer.solvers.ridge.fit import pick_points
 
 from .choice import MakeCurves, choose
 from .folds import folds_among
-from .length_scales import families, length_scale_of, per_feature
+from .length_scales import length_scale_of, make_families, split_length_scales
 from .target_units import TargetUnits
 from .tuning import OnStep, race
 
@@ -30,27 +30,13 @@ PATH_BYTES, DEVICE_PATH_BYTES, STEP_BYTES = 40, 24, 64  # for each pair: of the 
 
 @dataclass(frozen=True)
 class RidgeChoice:
-    """What was chosen, and how.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    alpha : float
-        The penalty.
-    score : float
-        What they reached, larger is better.
-    path : dict
-        All that they were compared with, as ``KernelRidgeCV.path_`` has it.
-    edge : str
-        What to say if the best lies at the edge of what was searched; empty if it does not.
-    """
+    """What was chosen, and how."""
 
     kernel: Kernel
     alpha: float
-    score: float
-    path: dict[str, Any]
-    edge: str = ""
+    score: float  # what they reached, larger is better
+    path: dict[str, Any]  # all that they were compared with, as ``KernelRidgeCV.path_`` has it
+    edge: str = ""  # what to say if the best lies at the edge of what was searched; empty if it does not
 
 
 def search_ridge(
@@ -113,11 +99,15 @@ def search_ridge(
     rng = check_random_state(random_state)
     tuned, hints = None, list[float]()
     if kernels is None or tune:
-        starts = families(data.X) if kernels is None else [per_feature(kernel, data.X.shape[1]) for kernel in kernels]
+        starts = (
+            make_families(data.X)
+            if kernels is None
+            else [split_length_scales(kernel, data.X.shape[1]) for kernel in kernels]
+        )
         size = max(2, min(SUBSET if data.n < MANY else LARGE_SUBSET, int((data.memory / STEP_BYTES) ** 0.5)))
         tuned = race(starts, data, rng, size=size, steps=int(min(STEPS, 10 + data.n // 4)), on_step=on_step)
         kernels, hints = tuned.rivals()
-    limit, sample = path_sizes(data)
+    limit, sample = limit_path(data)
     if data.n > limit:
         chosen = rng.permutation(data.n)[:sample]
         data, kept = pick_points(data, chosen), kept[chosen]
@@ -134,14 +124,14 @@ def search_ridge(
     return RidgeChoice(found.kernel, found.alpha, unit * found.score, path, "" if tuned is None else tuned.edge)
 
 
-def path_sizes(data: Problem) -> tuple[int, int]:
+def limit_path(data: Problem) -> tuple[int, int]:
     """Return up to how many points the path is computed from all of them, and from how many otherwise.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
-    >>> path_sizes(Problem(Gaussian(), np.zeros((2, 1)), np.zeros((2, 1)), memory=10**9))
+    >>> limit_path(Problem(Gaussian(), np.zeros((2, 1)), np.zeros((2, 1)), memory=10**9))
     (5000, 3000)
     """
     if data.place.kind == "cuda":

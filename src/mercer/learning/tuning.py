@@ -20,7 +20,7 @@ from mercer.solvers.ridge.loo_gradient import LeaveOneOut, leave_one_out
 from mercer.solvers.rounding import weighted_trace
 
 from .length_scales import is_length_scale
-from .scale_grid import FLAT, MOST, PENALTIES, Point, scale_grid
+from .scale_grid import FLAT, MOST, PENALTIES, Point, make_scale_grid
 
 RATE = 0.2  # of the first step, in logarithms; it falls to 0 as a cosine
 MEMORY = (0.9, 0.99)  # of Adam, for the gradient and its square
@@ -36,30 +36,16 @@ OnStep = Callable[[int, float], bool]  # number of the step and error; True to s
 
 @dataclass(frozen=True)
 class Tuned:
-    """What was found.
+    """What was found."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel, its length scales tuned.
-    alpha : float
-        The penalty.
-    error : float
-        Leave-one-out mean squared error on the subset that all were compared on; NaN if there was none.
-    trace : list of float
-        The error of each step's subset, after the least error of each length scale of the grid.
-    start : Point, optional
-        The point of the grid that it was tuned from.
-    best : Point, optional
-        The best point of the grid.
-    """
-
-    kernel: Kernel
+    kernel: Kernel  # the kernel, its length scales tuned
     alpha: float
+    # leave-one-out mean squared error on the subset that all were compared on; NaN if there was none
     error: float = float("nan")
+    # the error of each step's subset, after the least error of each length scale of the grid
     trace: list[float] = field(default_factory=list)
-    start: Point | None = None
-    best: Point | None = None
+    start: Point | None = None  # the point of the grid that it was tuned from
+    best: Point | None = None  # the best point of the grid
 
     def rivals(self) -> tuple[list[Kernel], list[float]]:
         """Return the kernel and, unless it is clearly better than that, the best of the grid; and their penalties."""
@@ -127,11 +113,11 @@ def race(
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.learning.length_scales import families
+    >>> from mercer.learning.length_scales import make_families
     >>> from mercer.learning.tuning import race
     >>> rng = np.random.RandomState(0)
     >>> X = rng.uniform(-2.0, 2.0, size=(100, 2))
-    >>> kernels = families(X)
+    >>> kernels = make_families(X)
     >>> data = Problem(kernels[0], X, np.sin(3.0 * X[:, :1]), fit_intercept=True)
     >>> near, far = race(kernels, data, rng, size=100, steps=40).kernel.length_scale
     >>> near < far / 5
@@ -150,10 +136,10 @@ def race(
     common = pick_points(problem, rng.permutation(problem.n)[:few])
     grids = []
     for kernel in kernels:
-        grids.append(scale_grid(replace(common, kernel=kernel), tell).minima())
+        grids.append(make_scale_grid(replace(common, kernel=kernel), tell).minima())
         if stopped:
             break
-    found = [Tuned(point.kernel, point.alpha, point.error, start=point) for point in finalists(grids)]
+    found = [Tuned(point.kernel, point.alpha, point.error, start=point) for point in pick_finalists(grids)]
     if not found:  # not one error is finite: there is nothing to go by
         return Tuned(kernels[0], weighted_trace(replace(common, kernel=kernels[0])) or 1.0, trace=trace)
     winner, best = found[0], found[0].start
@@ -168,7 +154,7 @@ def race(
     return replace(winner, trace=trace, best=best)
 
 
-def finalists(grids: Sequence[Sequence[Point]]) -> list[Point]:
+def pick_finalists(grids: Sequence[Sequence[Point]]) -> list[Point]:
     """Return the best point of each grid and the next best of all, best first."""
     firsts = [points[0] for points in grids if points]
     others = sorted((point for points in grids for point in points[1:]), key=lambda point: point.error)

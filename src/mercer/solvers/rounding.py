@@ -45,19 +45,6 @@ def read_diagonal(problem: Problem) -> np.ndarray:
 def outweighs_rounding(problem: Problem, alphas: np.ndarray, residuals: np.ndarray) -> np.ndarray:
     """Whether the leave-one-out residuals of each penalty are larger than the bound of their own rounding error.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    alphas : array of shape (p,)
-        The penalties.
-    residuals : array of shape (p, n, q)
-        yᵢ − f₋ᵢ(xᵢ).
-
-    Returns
-    -------
-    bool array of shape (p,)
-
     Examples
     --------
     >>> import numpy as np
