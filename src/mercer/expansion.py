@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 
-from mercer.arrays.tensors import host_array, is_tensor, on_device
+from mercer.arrays import Array
+from mercer.arrays.namespace import namespace
+from mercer.arrays.place import Place
+from mercer.arrays.tensors import host_array, is_tensor, on_device, real_type
 from mercer.formula.data import Rows, concatenate, length, take
 from mercer.gram import Gram
+from mercer.gram.torch.points import is_matrix
+from mercer.gram.torch.stream import send_blocks
 from mercer.kernels import Kernel
 
+if TYPE_CHECKING:
+    from mercer.features.base import FeatureMap
+
 BLOCK_BYTES = 2**26  # of features at a time
+
+
+def evaluate_expansion(
+    kernel: Kernel,
+    X: Rows,
+    centers: Rows,
+    coef: np.ndarray,
+    intercept: np.ndarray | float = 0.0,
+    memory: float | str | None = None,
+    device: Any = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Return Σ cᵢ k(xᵢ, x) + b for all x, as a tensor if X is one, and as an array otherwise.
+
+    Kernel values are in ``dtype``, by default as precise as the points; points are sent to a device in blocks.
+    """
+    place = Place.find(device, memory, X, centers)
+    if is_matrix(centers) and not place.on_host:
+        centers = place.put(centers, real_type(centers))  # once for all blocks
+    weights, shift = place.put(coef), place.put(intercept)
+    parts = []
+    for block in send_blocks(X, place):
+        values = Gram(kernel, block, centers, memory=place.memory, dtype=dtype, device=place.device) @ weights + shift
+        parts.append(values if is_tensor(X) else host_array(values))
+    return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)
 
 
 class ExplicitFunction:
@@ -29,7 +63,7 @@ class ExplicitFunction:
         b.
     """
 
-    def __init__(self, feature_map: Any, w: np.ndarray, intercept: Any) -> None:
+    def __init__(self, feature_map: FeatureMap, w: np.ndarray, intercept: ArrayLike) -> None:
         self.feature_map = feature_map
         self.w = w
         self.intercept = intercept
@@ -89,7 +123,12 @@ class Expansion:
     __array_ufunc__ = None  # so that np.float64(2) * f comes here
 
     def __init__(
-        self, kernel: Kernel, centers: Rows, coef: Any, intercept: Any = 0.0, explicit: ExplicitFunction | None = None
+        self,
+        kernel: Kernel,
+        centers: Rows,
+        coef: ArrayLike,
+        intercept: ArrayLike = 0.0,
+        explicit: ExplicitFunction | None = None,
     ) -> None:
         if not isinstance(kernel, Kernel):
             raise TypeError(f"Expansion: kernel must be a mercer kernel, got {kernel!r}")
@@ -113,7 +152,7 @@ class Expansion:
         self.intercept = intercept
         self.explicit = explicit
 
-    def __call__(self, X: Rows, memory: float | str | None = None, device: Any = None) -> Any:
+    def __call__(self, X: Rows, memory: float | str | None = None, device: Any = None) -> Array:
         """Return f(x) for all x in X, of shape (len(X),) or (len(X), q), within a memory budget.
 
         Tensors give a tensor where they are.  With a device the values are computed there, and arrays give an array.
@@ -121,12 +160,7 @@ class Expansion:
         if self.explicit is not None:
             values = self.explicit(host_array(X))
             return on_device(values, X.device, values.dtype) if is_tensor(X) else values
-        if device is None and not is_tensor(X) and not is_tensor(self.centers):
-            values = Gram(self.kernel, X, self.centers, memory=memory) @ self.coef
-            return np.asarray(values + self.intercept)
-        from mercer.gram.torch.stream import evaluated
-
-        return evaluated(self.kernel, X, self.centers, self.coef, self.intercept, memory, device)
+        return evaluate_expansion(self.kernel, X, self.centers, self.coef, self.intercept, memory, device)
 
     def outputs(self) -> list[Expansion]:
         """Return each output as an expansion of its own; they share the centres.
@@ -148,10 +182,9 @@ class Expansion:
         parts = zip(self.coef.T, intercepts, forms, strict=True)
         return [Expansion(self.kernel, self.centers, c, b, form) for c, b, form in parts]
 
-    def inner(self, other: Expansion) -> Any:
+    def inner(self, other: Expansion) -> float | np.ndarray:
         """Return ⟨f, g⟩ = Σ cᵢ dⱼ k(xᵢ, zⱼ): a number, or one for each output."""
         self._check_same_space(other)
-        result: Any
         if self.explicit is not None:
             other_form, w = other.explicit, self.explicit.w
             if other_form is not None and self.explicit.shares_features(other_form, self.centers):
@@ -159,17 +192,15 @@ class Expansion:
             else:
                 values = ExplicitFunction(self.explicit.feature_map, w, 0.0)(host_array(other.centers))
                 result = np.einsum("i...,i...->...", values, other.coef)
-            return float(result) if result.ndim == 0 else result
+            return _as_number(result)
         if other.explicit is not None:
             return other.inner(self)
         cross = Gram(self.kernel, self.centers, None if other.centers is self.centers else other.centers) @ other.coef
-        result = np.einsum("i...,i...->...", self.coef, cross)
-        return float(result) if result.ndim == 0 else result
+        return _as_number(np.einsum("i...,i...->...", self.coef, cross))
 
-    def norm(self) -> Any:
+    def norm(self) -> float | np.ndarray:
         """Return ‖f‖ = √(cᵀKc): a number, or one for each output."""
-        result = np.sqrt(np.maximum(self.inner(self), 0.0))
-        return float(result) if result.ndim == 0 else result
+        return _as_number(np.sqrt(np.maximum(self.inner(self), 0.0)))
 
     def __add__(self, other: object) -> Expansion:
         if isinstance(other, numbers.Real):
@@ -216,7 +247,7 @@ class Expansion:
         outputs = "" if self.coef.ndim == 1 else f", {self.coef.shape[1]} outputs"
         return f"<Expansion of {self.kernel!r} at {length(self.centers)} centers{outputs}>"
 
-    def _explicit_form(self, factor: float, intercept: Any) -> ExplicitFunction | None:
+    def _explicit_form(self, factor: float, intercept: ArrayLike) -> ExplicitFunction | None:
         """Return the explicit form of a multiple of this function with another intercept."""
         if self.explicit is None:
             return None
@@ -231,3 +262,8 @@ class Expansion:
             )
         if other.coef.shape[1:] != self.coef.shape[1:]:
             raise ValueError(f"the expansions have different outputs: {self.coef.shape[1:]} and {other.coef.shape[1:]}")
+
+
+def _as_number(values: np.ndarray) -> float | np.ndarray:
+    """Return one value as a number, and several as they are."""
+    return float(values) if values.ndim == 0 else values

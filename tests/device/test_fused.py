@@ -33,7 +33,7 @@ DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
 pytestmark = pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs CUDA or TRITON_INTERPRET=1")
 
 from mercer.gram.torch.fused import FusedProduct, Shape, make_product  # noqa: E402
-from mercer.gram.torch.operands import rescaled  # noqa: E402
+from mercer.gram.torch.operands import choose_operands  # noqa: E402
 
 MODES = {"folded": 3e-6, "half": 3e-6, "mixed": 1e-4, "single": 3e-6, "plain": 3e-6}
 SMALL = Shape(32, 32, 4, 1)
@@ -163,5 +163,5 @@ def test_points_whose_digits_halves_would_lose_get_a_mode_that_keeps_them():
 
 def test_a_scale_carried_in_the_statistic_leaves_nothing_to_multiply():
     program = lower((2.0 * Gaussian(3.0)).traced())
-    (operand,) = rescaled(program, "folded", (4,))
+    (operand,) = choose_operands(program, "folded", (4,))
     assert operand.scale == pytest.approx(-0.5 / 9 * np.log2(np.e))

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from mercer import Gram, MemoryBudgetError
 from mercer.kernels import (
@@ -100,8 +101,8 @@ def test_products_in_many_tiles_are_those_in_one(points, monkeypatch):
     X = points[0].astype(np.float32)
     V = np.random.default_rng(2).normal(size=(57, 2))
     whole = (Gram(Gaussian(), X, device="cpu") @ V).numpy()
-    monkeypatch.setattr("mercer.gram.torch.operator.TILE_BYTES", 2**12)
-    monkeypatch.setattr("mercer.gram.torch.operator.PARTIAL", 7)
+    monkeypatch.setattr("mercer.gram.operator.TILE_BYTES", 2**12)
+    monkeypatch.setattr("mercer.gram.operator.PARTIAL", 7)
     np.testing.assert_allclose((Gram(Gaussian(), X, device="cpu") @ V).numpy(), whole, atol=1e-6)
 
 
@@ -136,7 +137,7 @@ def test_bad_input_is_named():
         Gram(Gaussian(), torch.zeros(3, 2), torch.zeros(3, 2, device="meta"))
     with pytest.raises(ValueError, match="X has 2 features but Z has 3"):
         Gram(Gaussian(), torch.zeros(3, 2), torch.zeros(3, 3))
-    with pytest.raises(ValueError, match=r"matrix with 3 rows; got shape \(4, 1\)"):
+    with pytest.raises(ValueError, match=r"matrix with 3 rows; got shape \(4,\)"):
         Gram(Gaussian(), torch.zeros(3, 2)) @ np.ones(4)
     with pytest.raises(ValueError, match="the right-hand side holds NaN"):
         Gram(Gaussian(), torch.zeros(3, 2)) @ np.array([1.0, np.nan, 0.0])
@@ -147,7 +148,7 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="need backend 'auto' or 'torch', got 'native'"):
         Gram(Gaussian(), torch.zeros(3, 2), backend="native")
     with pytest.raises(MemoryBudgetError, match="the dense 300 × 300 matrix on cpu needs 720"):
-        Gram(Gaussian(), torch.zeros(300, 2, dtype=torch.float64), memory=10_000).dense()
+        Gram(Gaussian(), torch.zeros(300, 2, dtype=torch.float64), memory=100_000).dense()
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
@@ -167,3 +168,47 @@ def test_kernels_that_python_evaluates_stay_on_the_host_and_say_so():
     gram = Gram(Custom(lambda x, z: float(min(x[0], z[0]))), X)
     assert "evaluated on the host" in gram.why
     np.testing.assert_array_equal(gram.dense().numpy(), [[1.0, 1.0], [1.0, 2.0]])
+    assert not gram.cheap
+
+
+def test_a_gram_matrix_says_what_it_can_do(points):
+    gram = Gram(Gaussian(), points[0], device="cpu")
+    assert (gram.cheap, gram.exact, gram.where) == (True, True, torch.device("cpu"))
+    assert not Gram(Gaussian(), torch.tensor(points[0]).float()).exact
+    assert gram.part([0, 1]).where == gram.T.where == torch.device("cpu")
+    assert Gram(Gaussian(), points[0], backend="torch").where == torch.device("cpu")
+
+
+def test_a_function_makes_a_backend_from_that_of_the_device(points):
+    seen = []
+
+    def keep(other):
+        seen.append(other)
+        return other
+
+    gram = Gram(Gaussian(), torch.tensor(points[0]), backend=keep)
+    assert seen[0].name == "torch"
+    np.testing.assert_allclose(gram.dense().numpy(), Gaussian()(points[0]), atol=1e-12)
+
+
+def test_sparse_points_are_evaluated_on_the_host_and_moved():
+    X = sparse.random_array((30, 10), density=0.3, rng=np.random.default_rng(0), format="csr")
+    gram = Gram(Gaussian(), X, device="cpu")
+    assert "the data is sparse" in gram.why
+    np.testing.assert_allclose((gram @ np.ones(30)).numpy(), Gaussian()(X).sum(axis=1), rtol=1e-12)
+
+
+def test_rows_are_written_to_a_tensor_that_is_given_and_picked_by_one(points):
+    gram = Gram(Gaussian(), torch.tensor(points[0]))
+    room = torch.zeros(2, 57, dtype=torch.float64)
+    assert gram.rows(torch.tensor([3, 5]), out=room) is room
+    np.testing.assert_allclose(room.numpy(), Gaussian()(points[0])[[3, 5]], atol=1e-12)
+    with pytest.raises(IndexError, match="does not pick rows of a Gram matrix with 57 rows"):
+        gram.rows(57)
+    with pytest.raises(ValueError, match="takes one weight for each row and a float64 vector of length 57"):
+        gram.add_rows([0, 1], [1.0], torch.zeros(57, dtype=torch.float64))
+
+
+def test_a_budget_below_one_row_is_refused_with_the_device():
+    with pytest.raises(MemoryBudgetError, match="one row of the 300 × 300 Gram matrix on cpu needs"):
+        Gram(Gaussian(), torch.zeros(300, 2, dtype=torch.float64), memory=12_000)

@@ -362,3 +362,53 @@ def test_the_numpy_backend_holds_few_matrices_of_a_long_sum_at_once():
         assert tracemalloc.get_traced_memory()[1] < 60 * 8 * 300**2
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("kernel", "cheap"), [(Gaussian(), True), (Sinc(), False), (Custom(lambda x, z: 1.0), False)])
+def test_a_gram_matrix_says_what_it_can_do(kernel, cheap):
+    gram = Gram(kernel, X)
+    assert (gram.cheap, gram.exact, gram.where) == (cheap, True, "host")
+    assert not Gram(kernel, X.astype(np.float32)).exact
+    assert not Gram(Gaussian(), X, backend="numpy").cheap
+    assert gram.part([1, 2]).cheap == gram.T.cheap == cheap
+
+
+class Plain:
+    """The least that a backend is, without inheriting from anything."""
+
+    name, why, shape, symmetric, dtype = "plain", "a test", (3, 3), True, np.dtype(np.float64)
+    held, entry_bytes = 0, 8
+
+    def tile(self, rows, columns):
+        return np.ones((3, 3))[rows, columns]
+
+    def product(self, V, budget):
+        return None
+
+    def add_rows(self, index, weights, out):
+        return False
+
+    def part(self, index, threads=None):
+        return None
+
+    def fill(self, out, rows=None):
+        return False
+
+
+def test_a_backend_that_says_nothing_of_itself_is_taken_to_be_slow_and_exact():
+    gram = Gram(Gaussian(), np.zeros((3, 1)), backend=lambda other: Plain())
+    assert (gram.cheap, gram.exact, gram.where) == (False, True, "host")
+    np.testing.assert_array_equal(gram @ np.ones(3), np.full(3, 3.0))
+    np.testing.assert_array_equal(gram.diag(), np.ones(3))
+
+
+def test_rows_beyond_one_tile_are_computed_in_parts():
+    points = np.random.default_rng(0).normal(size=(200, 2))
+    gram = Gram(Sinc(), points, memory=500_000)  # where a tile of all rows would take many times that
+    np.testing.assert_allclose(gram.rows(slice(None)), Sinc()(points), atol=1e-14)
+
+
+def test_infinities_on_the_right_hand_side_are_not_taken_for_overflow():
+    for backend in ("numpy", "native"):
+        with pytest.raises(ValueError, match="the right-hand side holds NaN or infinity"):
+            Gram(Gaussian(), X, Z, backend=backend) @ np.full(31, np.inf)

@@ -323,7 +323,7 @@ def test_permuting_trees_permutes_the_matrix(kernel):
 
 
 @each_kernel
-def test_some_rows_of_the_gram_matrix_are_those_of_all(kernel):
+def test_draw_rows_of_the_gram_matrix_are_those_of_all(kernel):
     K = kernel(SENTENCES)
     gram = Gram(kernel, SENTENCES)
     np.testing.assert_allclose(gram.rows([5, 0, 5]), K[[5, 0, 5]], rtol=1e-14)

@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
 from mercer import MemoryBudgetError
-from mercer.gram.operator import choose_backend
+from mercer.gram.choice import choose_backend
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, Overlap, Polynomial, RationalQuadratic
 from mercer.models.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 from mercer.solvers.neighbors import search as _neighbors_search

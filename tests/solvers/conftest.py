@@ -6,10 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mercer._solver_laws import certificate
 from mercer.formula.data import pick
 from mercer.kernels import Polynomial
 from mercer.solvers.base import Problem
+from mercer.testing.solvers import measure_gap
 
 
 def brute_force(problem, alpha):
@@ -43,7 +43,7 @@ def refit_without_each(problem, alpha):
 
 def true_residual(problem, solution):
     """Return the largest √(rᵀWr / S), from a dense K in extended precision."""
-    return certificate(problem, solution, solution.alpha)
+    return measure_gap(problem, solution, solution.alpha)
 
 
 def make_problem(n=30, d=3, q=2, *, fit_intercept=False, weighted=False, kernel=None, seed=0, dtype=np.float64):

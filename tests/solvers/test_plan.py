@@ -1,7 +1,6 @@
 """The plan: which solver, why, and at what cost."""
 
 from contextlib import suppress
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -10,9 +9,8 @@ from mercer import MemoryBudgetError
 from mercer.kernels import Custom, FromFeatures, Gaussian, Linear, Polynomial, Precomputed
 from mercer.models import KernelRidge
 from mercer.solvers.base import Problem
+from mercer.solvers.costs import HOST
 from mercer.solvers.plan import SOLVERS, SPECTRAL_LIMIT, make_solver, plan, plan_problem
-
-MODULE = import_module("mercer.solvers.plan")  # the package has a function of that name
 
 
 @pytest.mark.parametrize(
@@ -33,7 +31,7 @@ MODULE = import_module("mercer.solvers.plan")  # the package has a function of t
     ],
 )
 def test_the_ladder_goes_by_features_path_memory_and_time(monkeypatch, kernel, n, options, solver):
-    monkeypatch.setattr(MODULE, "default_threads", lambda: 8)
+    monkeypatch.setattr("mercer.solvers.costs.default_threads", lambda: 8)
     d = 20 if isinstance(kernel, Polynomial) else 10
     chosen = plan(kernel, n, d, **{"memory": "4GB", **options})
     assert chosen.solver == solver
@@ -156,7 +154,7 @@ def test_no_exact_solver_is_much_quicker_by_the_plans_own_estimate(memory, alpha
                 assert not others
                 continue
             if chosen.solver == "nystroem":  # only where nothing exact fits, or all of it would take too long
-                assert all(other.seconds > MODULE.PATIENCE for other in others.values())
+                assert all(other.seconds > HOST.patience for other in others.values())
             else:
                 assert chosen.seconds <= 2 * min(other.seconds for other in others.values())
                 assert chosen.solver in others

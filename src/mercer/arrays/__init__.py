@@ -3,5 +3,3 @@
 from typing import Any, TypeAlias
 
 Array: TypeAlias = Any  # a NumPy array, or a torch tensor on a device
-
-__all__ = ["Array"]

@@ -15,7 +15,8 @@ from mercer.formula.data import Rows, length
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
-from mercer.solvers.ridge.centers import RestrictedRows, RestrictedSums, restricted_rows
+from mercer.solvers.products import RATES
+from mercer.solvers.ridge.centers import RestrictedRows, RestrictedSums
 from mercer.solvers.ridge.fit import pick_points
 from mercer.solvers.ridge.restricted import LeftOut
 from mercer.solvers.ridge.rows import (
@@ -122,10 +123,10 @@ class TablePrimalRows:
         return np.asarray(self._table.reduce("leave-one-out", _square_primal, self.shared, rule))
 
 
-def read_restricted(block: RowBlock, shared: tuple[Kernel, Rows, bool, int, Any]) -> Any:
+def read_restricted(block: RowBlock, shared: tuple[Kernel, Rows, bool, int, Any]) -> RestrictedRows:
     """Return the rows of a block as seen from centres."""
     kernel, centers, fit_intercept, q, device = shared
-    return restricted_rows(block.problem(kernel, fit_intercept, q, device), centers)
+    return RestrictedRows(block.problem(kernel, fit_intercept, q, device), centers)
 
 
 def read_primal(block: RowBlock, shared: Any) -> PrimalRows:
@@ -174,12 +175,16 @@ class PairGram:
         points = self._table.pick("X", index)
         return np.concatenate(self._table.each("rows", _read_rows, self.kernel, points), axis=1)
 
+    def part(self, index: np.ndarray) -> Gram:
+        """Return the Gram matrix of some points, which move to the client."""
+        return Gram(self.kernel, self._table.pick("X", index), memory=self.memory, dtype=np.float64)
+
 
 class PairProducts:
     """K·V in float64, as conjugate gradients use it."""
 
     stored = single = False
-    share, flops, first_rank = 0.25, 4e10, 5.0  # of a preconditioner, as on one machine
+    rates = RATES["host"]  # of a preconditioner, as on one machine
 
     def __init__(self, table: RowTable, kernel: Kernel, memory: int, device: Any = None) -> None:
         self._table, self._kernel, self._device = table, kernel, device
@@ -190,7 +195,7 @@ class PairProducts:
         """A rough time of one product."""
         return 0.05 + float(self._table.n) ** 2 / RATE
 
-    def place(self, V: np.ndarray) -> np.ndarray:
+    def put(self, V: np.ndarray) -> np.ndarray:
         """Return a column of numbers where the products take it: on the client."""
         return np.asarray(V, dtype=np.float64)
 

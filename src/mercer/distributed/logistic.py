@@ -12,7 +12,7 @@ from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.formula.data import pick
 from mercer.solvers.base import Problem
-from mercer.solvers.newton.features import choose_centers
+from mercer.solvers.centers import choose_centers
 from mercer.solvers.newton.method import State, minimise, warn_if_stuck
 from mercer.solvers.newton.plan import DIRECT_LIMIT, centers_of, plan_logistic
 

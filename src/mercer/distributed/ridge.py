@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory, require
 from mercer.estimators.kernel_argument import kernel_argument
-from mercer.features.nystroem import independent
 from mercer.formula.data import Rows, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
+from mercer.linalg.cholesky import pick_independent
 from mercer.solvers.base import Problem, Solution
+from mercer.solvers.centers import draw_rows
 from mercer.solvers.evidence import RESIDUAL
 from mercer.solvers.plan import Plan, count_columns, plan
 from mercer.solvers.ridge.cg import ConjugateGradient, PreparedConjugateGradient
@@ -28,7 +29,6 @@ from mercer.solvers.ridge.nystroem import Nystroem, PreparedNystroem
 from mercer.solvers.ridge.primal import REMEDY, PrimalPrepared, PrimalSolution
 from mercer.solvers.ridge.restricted import RestrictedRidge
 from mercer.solvers.ridge.rows import PrimalWeights, features_of
-from mercer.solvers.sampling import some_rows
 
 from ._block import RowBlock
 from ._graph import map_blocks
@@ -183,7 +183,7 @@ def _span_features(
     """Return rows z and coefficients with Σ cⱼ φ(zⱼ) = w, so that f is an expansion without all rows."""
     rng, count = check_random_state(seed), SPANNING * D
     while True:
-        rows = table.pick("X", some_rows(rng, table.n, count))
+        rows = table.pick("X", draw_rows(rng, table.n, count))
         q, r, order = qr(features_of(feature_map, rows).T, mode="economic", pivoting=True)
         size = np.abs(np.diagonal(r))
         rank = int(np.sum(size > 1e-13 * max(float(size[0]), np.finfo(float).tiny)))
@@ -245,7 +245,7 @@ def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None, *, clie
             tasks = map_blocks("leave-one-out", _leave_out_primal, table.blocks, rows.shared, rule)
         else:
             gram = Gram(function.kernel, function.centers, memory=memory, dtype=np.float64)
-            kept, triangle = independent(gram.dense())
+            kept, triangle = pick_independent(gram.dense())
             centers = pick(function.centers, kept)
             problem = Problem(function.kernel, centers, np.empty((0, len(alpha))), None, intercept, memory)
             rows = partial(TableRestrictedRows, table, device=model.device)

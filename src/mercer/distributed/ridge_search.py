@@ -17,11 +17,11 @@ from mercer.learning.choice import Curves, MakeCurves, Score, make_curve
 from mercer.learning.class_penalty import PenaltyChoice, choose_on_path, make_grid, sum_errors
 from mercer.learning.folds import Folds
 from mercer.solvers.base import Problem
+from mercer.solvers.centers import PERMUTED, draw_rows
 from mercer.solvers.plan import SPECTRAL_LIMIT, count_columns, plan
 from mercer.solvers.ridge.fit import pick_points
 from mercer.solvers.ridge.primal import PrimalPrepared
 from mercer.solvers.ridge.rows import SecondPass
-from mercer.solvers.sampling import LIMIT, some_rows
 
 from ._block import RowBlock
 from ._graph import find_place, map_blocks
@@ -43,7 +43,7 @@ def pool_rows(
         if weighted:
             rows, targets, weights = _fill_gaps(table, rows, targets, table.gather("weights", "weights", budget))
     else:
-        chosen = np.sort(some_rows(check_random_state(random_state), table.n, POOL))
+        chosen = np.sort(draw_rows(check_random_state(random_state), table.n, POOL))
         rows, targets = table.pick("X", chosen), table.pick("y", chosen)
         weights = table.pick("weights", chosen) if weighted else None
     curves = partial(ClusterCurves, table.cluster, device)
@@ -118,7 +118,7 @@ def choose_penalty(
     few = np.arange(n)
     if n > SPECTRAL_LIMIT:
         rng = check_random_state(random_state)
-        few = rng.choice(n, SPECTRAL_LIMIT, replace=False) if n <= LIMIT else some_rows(rng, n, SPECTRAL_LIMIT)
+        few = rng.choice(n, SPECTRAL_LIMIT, replace=False) if n <= PERMUTED else draw_rows(rng, n, SPECTRAL_LIMIT)
     return choose_on_path(pick_points(problem, few), grid)
 
 

@@ -21,11 +21,11 @@ from mercer.estimators.machines.kernel import gamma_of, is_function, training_ke
 from mercer.formula.data import length, pick
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
+from mercer.solvers.centers import choose_centers
 from mercer.solvers.machines.dual import DualSolution
 from mercer.solvers.machines.pairs import pairs_of
 from mercer.solvers.machines.problems import check_options, finite_penalty, positive_weights
 from mercer.solvers.machines.smo import SMO
-from mercer.solvers.newton.features import choose_centers
 from mercer.solvers.newton.plan import centers_of
 
 from ._features import FeaturesOf

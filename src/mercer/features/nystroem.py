@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.formula.data import Rows, length, pick
 from mercer.formula.evaluation import Evaluation
 from mercer.kernels import Gaussian, Kernel
-from mercer.linalg.pivoting import randomly_pivoted_cholesky
+from mercer.linalg.cholesky import pick_independent
+from mercer.linalg.pivoting import PivotedCholesky
 
 from .base import FeatureMap, check_count, numbered
 from .params import KernelParams, check_kernel
@@ -107,23 +108,23 @@ class Nystroem(KernelParams, FeatureMap):
             self.__dict__.pop("residual_trace_", None)
         else:
             indices, self.residual_trace_ = self._pivots(X, min(wanted, n), rng)
-        kept, self.cholesky_ = independent(self.kernel_(pick(X, indices)))
+        kept, self.cholesky_ = pick_independent(self.kernel_(pick(X, indices)))
         self.component_indices_ = indices[kept]
         self.centers_ = pick(X, self.component_indices_)
 
     def _pivots(self, X: Rows, rank: int, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
         gram = Evaluation(self.kernel_.traced(), X, None, repr(self.kernel_))  # prepares the data once for all columns
         everything = slice(0, gram.shape[1])
-        pivots, _, residual = randomly_pivoted_cholesky(
-            lambda indices: gram.tile(indices, everything).T,
+        found = PivotedCholesky(
             gram.diag(),
-            rank,
+            lambda indices: gram.tile(indices, everything),
+            lambda indices: self.kernel_(pick(X, indices)),
             rng,
-            entries=lambda indices: self.kernel_(pick(X, indices)),
         )
-        if len(pivots) == 0:
+        found.grow(rank)
+        if len(found.pivots) == 0:
             raise ValueError(f"Nystroem: {self.kernel_!r} is 0 on all of the data, so it has no features to learn")
-        return pivots, residual
+        return found.pivots, found.residual_trace
 
     def _map(self, X: Any) -> Any:
         from scipy.linalg import solve_triangular
@@ -136,23 +137,3 @@ class Nystroem(KernelParams, FeatureMap):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel is None or takes_sparse(self.kernel)
         return tags
-
-
-def independent(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows that explain all others to rounding, and the lower Cholesky factor of K at them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> kept, L = independent(np.array([[4.0, 4.0, 2.0], [4.0, 4.0, 2.0], [2.0, 2.0, 5.0]]))
-    >>> kept.tolist(), L.tolist()
-    ([2, 1], [[2.23606797749979, 0.0], [0.8944271909999159, 1.7888543819998317]])
-    """
-    from scipy.linalg.lapack import dpstrf
-
-    precision = K.dtype if K.dtype == np.float32 else np.float64  # what is left below it is rounding
-    tolerance = 32 * float(np.finfo(precision).eps) * float(K.diagonal().max())
-    if tolerance <= 0:
-        raise ValueError("Nystroem: the kernel is 0 or negative at all centres, so there are no features to learn")
-    factor, order, rank, _ = dpstrf(K.astype(np.float64), lower=1, tol=tolerance)
-    return order[:rank] - 1, np.tril(factor[:rank, :rank])

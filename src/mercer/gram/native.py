@@ -3,66 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from copy import copy
+from functools import partial
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.evaluation import Evaluation, check_overflow
 from mercer.formula.expression import Expression
-from mercer.formula.program import UnsupportedError, anonymous, decline_outside, lower
-from mercer.formula.ranges import sizes
+from mercer.formula.program import UnsupportedError
+from mercer.formula.statistics import VectorStatistic
+
+from .backend import Backend
+from .prepared import Pair, PreparedProgram
 
 FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
 NARROW = 8  # features up to which a tile is computed sooner than turned over
 CALL_WORK = 2e8  # entries (weighted by features) of one native call and thread: about half a second
 
 
-_Arrays = tuple[list[tuple[str, np.ndarray, np.ndarray | None]], list[np.ndarray], list[np.ndarray]]
-
-
-class NativeBackend:
+class NativeBackend(Backend):
     """Programs on tiles in the compiled core."""
 
     name = "native"
+    cheap = True
 
-    def __init__(
-        self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str, dtype: Any = None
-    ) -> None:
-        from mercer import _native
-
-        program = lower(expression)
-        self.why = why
-        self._owner = owner
-        self._threads = default_threads()
-        # The reference evaluation knows shapes and types, and computes the vectors that depend on one point only.
-        reference = Evaluation(expression, X, Z, owner)
+    def __init__(self, expression: Expression, X: Rows, Z: Rows | None, owner: str, why: str, dtype: DTypeLike) -> None:
+        self.why, self.dtype = why, np.dtype(dtype)
+        self._owner, self._threads = owner, default_threads()
+        reference = Evaluation(expression, X, Z, owner)  # which knows shapes, and compares the columns of frames
         self.shape, self.symmetric = reference.shape, reference.symmetric
-        self.dtype: np.dtype[Any] = reference.dtype if dtype is None else np.dtype(dtype)
-        statistics = []
-        bounds = {}
-        for statistic in program.statistics:
+
+        def prepare(statistic: VectorStatistic) -> Pair:
             A, B = statistic.prepare(X, X if Z is None else Z, self.dtype)
             if sparse.issparse(A):
                 raise UnsupportedError("the data is sparse")
-            bounds[statistic] = sizes(statistic, A, B)
-            A = np.ascontiguousarray(A)
-            assert statistic.native is not None  # lower() has seen to it
-            statistics.append((statistic.native, A, None if self.symmetric else np.ascontiguousarray(B)))
-        decline_outside(anonymous(expression), bounds, self.dtype)
-        left = [np.ascontiguousarray(reference.one_sided(node, 0), dtype=self.dtype) for node in program.left]
-        right = [np.ascontiguousarray(reference.one_sided(node, 1), dtype=self.dtype) for node in program.right]
-        self._arrays: _Arrays = statistics, left, right
-        self._code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in program.code]
-        self.plan = _native.Plan(*self._arrays, self._code)
-        self._features = sum(A.shape[1] for _, A, _ in statistics)
-        self.held = sum(2 * A.nbytes if B is None else A.nbytes + 2 * B.nbytes for _, A, B in statistics)
-        self.scratch = 0
-        self.entry_bytes = self.dtype.itemsize
+            return np.ascontiguousarray(A), None if self.symmetric else np.ascontiguousarray(B)
 
-    def tile(self, rows: Any, columns: slice) -> np.ndarray:
+        put = partial(np.ascontiguousarray, dtype=self.dtype)
+        found = PreparedProgram(expression, X, Z, owner, self.dtype, prepare, put)
+        self._kinds = [str(statistic.native) for statistic in found.program.statistics]
+        self._code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in found.program.code]
+        self._features = sum(A.shape[1] for A, _ in found.pairs)
+        self.entry_bytes = self.dtype.itemsize
+        self._keep(found.pairs, found.left, found.right)
+
+    def _keep(self, pairs: list[Pair], left: list[np.ndarray], right: list[np.ndarray]) -> None:
+        from mercer import _native
+
+        self._arrays = pairs, left, right
+        statistics = [(kind, A, B) for kind, (A, B) in zip(self._kinds, pairs, strict=True)]
+        self.plan = _native.Plan(statistics, left, right, self._code)
+        self.held = sum(2 * A.nbytes if B is None else A.nbytes + 2 * B.nbytes for A, B in pairs)
+
+    def tile(self, rows: slice | np.ndarray, columns: slice) -> np.ndarray:
         """Compute one tile."""
         n, m = self.shape
         positions = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows, dtype=np.int64)
@@ -111,7 +108,7 @@ class NativeBackend:
     def add_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> bool:
         """Add weighted rows without ever storing them."""
         step = self._rows_per_call(self.shape[1])
-        weights = weights.astype(self.dtype, copy=False)
+        weights = np.ascontiguousarray(weights, dtype=self.dtype)
         for first in range(0, len(index), step):
             part = slice(first, first + step)
             self.plan.add_rows(index[part], weights[part], out, self._threads)
@@ -119,19 +116,10 @@ class NativeBackend:
 
     def part(self, index: np.ndarray, threads: int | None = None) -> NativeBackend:
         """Return the backend of some of the points, from what is prepared for all of them."""
-        from mercer import _native
-
-        statistics, left, right = self._arrays
-        few = object.__new__(NativeBackend)
-        few.__dict__.update(self.__dict__)
-        few._arrays = (
-            [(kind, A[index], None) for kind, A, _ in statistics],
-            [values[index] for values in left],
-            [values[index] for values in right],
-        )
-        few.plan = _native.Plan(*few._arrays, self._code)
+        pairs, *sides = self._arrays
+        few = copy(self)
+        few._keep([(A[index], None) for A, _ in pairs], *([values[index] for values in side] for side in sides))
         few.shape = len(index), len(index)
-        few.held = sum(2 * A.nbytes for _, A, _ in few._arrays[0])
         few._threads = self._threads if threads is None else threads
         return few
 

@@ -39,6 +39,8 @@ class SharedTriangles:
            [5.]])
     """
 
+    matrices = 1  # that it holds
+
     def __init__(self, matrix: np.ndarray) -> None:
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.flags.c_contiguous:
             raise ValueError(f"expected a square array in C order, got shape {matrix.shape}")
@@ -67,8 +69,8 @@ class SharedTriangles:
         """The trace of K."""
         return float(self._diagonal.sum(dtype=np.float64))
 
-    def factor(self, shift: np.ndarray) -> bool:
-        """Factor K + diag(shift), and say whether that worked."""
+    def factor(self, shift: np.ndarray, *, invert: bool = False) -> bool:
+        """Factor K + diag(shift), and say whether that worked; it is inverted in its place when that is asked for."""
         if not self._fresh:
             self._restore()
         self._fresh = False

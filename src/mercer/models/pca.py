@@ -25,12 +25,10 @@ from mercer.estimators.kernels import (
     place_of,
     resolve_kernel,
 )
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, evaluate_expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length
 from mercer.gram import Gram
-from mercer.gram.torch.points import in_double
-from mercer.gram.torch.stream import evaluated
 from mercer.kernels import Kernel, Precomputed
 from mercer.solvers.eigen import decompose, fits, from_features
 
@@ -216,12 +214,10 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if self._coef.shape[1] == 0:
             return np.empty((length(X), 0))
         device = device_among(self, X, self._centers)
-        if device is not None:
-            centers = in_double(self._centers)
-            values = evaluated(self.kernel_, X, centers, self._coef, self._offset, self.memory, device)
-            return self._typed(values, X)
-        values = Gram(self.kernel_, X, self._centers, memory=self.memory, dtype=np.float64) @ self._coef
-        return self._typed(values + self._offset, X)
+        values = evaluate_expansion(
+            self.kernel_, X, self._centers, self._coef, self._offset, self.memory, device, np.float64
+        )
+        return self._typed(values, X)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return points whose components are about those given, by kernel ridge regression.

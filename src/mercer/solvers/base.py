@@ -136,7 +136,11 @@ class Prepared(Protocol):
 
 
 class Solver(Protocol):
-    """One algorithm."""
+    """One algorithm.
+
+    Those that a plan may choose also have ``exact``, ``cost(sizes)`` and ``explain(sizes)``, the reason for them where
+    they are the quickest (see :mod:`mercer.solvers.costs`).
+    """
 
     name: str
 

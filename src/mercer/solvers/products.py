@@ -2,14 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from mercer.arrays import Array
+from mercer.arrays.namespace import namespace
 from mercer.gram import Gram
 
 from .base import Problem
 
 WIDE = 48  # features from which reading float32 entries from memory beats computing them again
 PARTIAL = 4096  # rows summed in float32 before they are added up in float64
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What work costs at a place, roughly, and what a preconditioner is worth there; only ratios matter.
+
+    Parameters
+    ----------
+    flops : float
+        Operations a second of matrix products in float64.
+    entry, feature : float
+        Seconds of a float32 kernel value, and more for each feature.
+    read : float
+        Bytes a second of a stored matrix.
+    python : float
+        Kernel values a second where they are computed in Python.
+    call : float
+        Seconds of any product.
+    first_rank : float
+        √n times this is the rank that a preconditioner starts with.
+    share : float
+        Of the budget, that a preconditioner may take.
+    """
+
+    flops: float
+    entry: float
+    feature: float
+    read: float
+    python: float = 5e7
+    call: float = 5e-4
+    first_rank: float = 5.0
+    share: float = 0.25
+
+
+RATES = {
+    "host": Rates(flops=4e10, entry=1e-10, feature=5e-12, read=12e9),
+    "cuda": Rates(flops=2e13, entry=5e-13, feature=0.0, read=3e12, call=1e-4, first_rank=20.0, share=0.5),
+    "cpu": Rates(flops=2e10, entry=1e-8, feature=0.0, read=12e9, call=1e-4, first_rank=20.0, share=0.5),
+}
 
 
 class Products:
@@ -30,17 +73,15 @@ class Products:
     (False, True, True)
     """
 
-    first_rank = 5.0  # √n times this is the rank that a preconditioner starts with
-    share = 0.25  # of the budget that a preconditioner may take
-    flops = 4e10  # of matrix products in float64 on two cores; only ratios of such rates matter here
-
     def __init__(self, problem: Problem) -> None:
         self.gram = problem.gram(dtype=np.float64)
+        self.rates = RATES.get(problem.place.kind, RATES["cpu"])
+        self.put = problem.place.put
         self._fast: Gram | None = None
-        self._dense: np.ndarray | None = None
+        self._dense: Array | None = None
         self._width = width(problem.X)
         entries, half = problem.n**2, problem.memory // 2
-        if self.gram.backend_name == "native":
+        if self.gram.cheap:
             self._fast = problem.gram(dtype=np.float32)
             if self._width >= WIDE and 4 * entries <= half:
                 self._keep(self._fast)
@@ -57,39 +98,35 @@ class Products:
     @property
     def single(self) -> bool:
         """Whether the fast product has float32 kernel values."""
-        return self._fast is not None if self._dense is None else self._dense.dtype == np.float32
+        return self._fast is not None if self._dense is None else self._dense.dtype.itemsize == 4
 
     @property
     def seconds(self) -> float:
-        """A rough time of one fast product on two cores, to be weighed against other work."""
-        entries, overhead = float(self.gram.shape[0]) ** 2, 5e-4
+        """A rough time of one fast product, to be weighed against other work."""
+        entries, rates = float(self.gram.shape[0]) ** 2, self.rates
         if self._dense is not None:
-            return overhead + entries * self._dense.itemsize / 12e9
-        if self.gram.backend_name != "native":
-            return overhead + entries / 5e7
-        return overhead + entries * (1.0 if self.single else 2.0) * (1e-10 + 5e-12 * self._width)
+            return rates.call + entries * self._dense.dtype.itemsize / rates.read
+        if not self.gram.cheap:
+            return rates.call + entries / rates.python
+        return rates.call + entries * (1.0 if self.single else 2.0) * (rates.entry + rates.feature * self._width)
 
-    def place(self, V: np.ndarray) -> np.ndarray:
-        """Return a column of numbers where the products take it: here."""
-        return np.asarray(V, dtype=np.float64)
-
-    def fast(self, V: np.ndarray) -> np.ndarray:
+    def fast(self, V: Array) -> Array:
         """K @ V to about six digits, or exactly where that costs the same."""
         if self._dense is not None:
-            return stored_product(self._dense, V)
+            return multiply_stored(self._dense, V)
         if self._fast is None:
             return self.exact(V)
         try:
-            return np.asarray(self._fast @ V)
+            return self._fast @ V
         except OverflowError:  # values beyond float32
             self.give_up_single()
             return self.exact(V)
 
-    def exact(self, V: np.ndarray) -> np.ndarray:
+    def exact(self, V: Array) -> Array:
         """K @ V in float64."""
-        if self._dense is not None and self._dense.dtype == np.float64:
-            return stored_product(self._dense, V)
-        return np.asarray(self.gram @ V)
+        if self._dense is not None and self._dense.dtype.itemsize == 8:
+            return multiply_stored(self._dense, V)
+        return self.gram @ V
 
     def give_up_single(self) -> None:
         """Make the fast product exact, because six digits turned out to be too few."""
@@ -104,20 +141,21 @@ class Products:
             self._fast = None
 
 
-def stored_product(K: np.ndarray, V: np.ndarray) -> np.ndarray:
+def multiply_stored(K: Array, V: Array) -> Array:
     """K @ V of a stored symmetric matrix; float32 entries are summed a few thousand at a time and then in float64.
 
     Examples
     --------
     >>> import numpy as np
-    >>> stored_product(np.array([[2.0, 1.0], [1.0, 3.0]], dtype=np.float32), np.eye(2))
+    >>> multiply_stored(np.array([[2.0, 1.0], [1.0, 3.0]], dtype=np.float32), np.eye(2))
     array([[2., 1.],
            [1., 3.]])
     """
-    total = np.zeros(V.shape)
-    step = PARTIAL if K.dtype == np.float32 else max(PARTIAL, len(K))
+    xp = namespace(K)
+    total = xp.zeros(V.shape, dtype=xp.float64, device=K.device)
+    step = PARTIAL if K.dtype.itemsize == 4 else max(PARTIAL, len(K))
     for start in range(0, len(K), step):
-        rows, part = K[start : start + step].T, V[start : start + step].astype(K.dtype)
+        rows, part = K[start : start + step].T, xp.astype(V[start : start + step], K.dtype, copy=False)
         if V.shape[1] <= 3:  # one column at a time is faster than a thin matrix product
             for j in range(V.shape[1]):
                 total[:, j] += rows @ part[:, j]

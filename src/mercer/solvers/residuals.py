@@ -79,7 +79,7 @@ def relative_residuals(
     unit = units(y)
     y, coef, intercept = y / unit, coef / unit, intercept / unit
     roots = np.sqrt(1.0 / problem.noise)[:, None]
-    image = gram @ coef
+    image = host_array(gram @ coef)
     errors = roots * (y - intercept - image)
     left = errors - alpha * coef / roots
     objective = np.sum(errors**2, axis=0) + alpha * np.abs(np.sum(coef * image, axis=0))
@@ -93,7 +93,7 @@ def relative_residuals(
     found = gap_ratios(hidden, objective, spread, ROUNDING * size)
     free = alpha == 0
     if free.any():
-        normal = norms(roots * (gram @ (roots * left[:, free])))
+        normal = norms(roots * host_array(gram @ (roots * left[:, free])))
         found[free] = ratios(normal, float((diagonal * roots**2).sum()) * size[free], ROUNDING * size[free])
     return found
 

@@ -1,16 +1,17 @@
 """Conjugate gradients, against dense solutions in float64."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._solver_laws import certificate
 from mercer.kernels import Custom, Gaussian, Laplacian, Polynomial, Sigmoid
 from mercer.solvers.base import Problem
-from mercer.solvers.products import Products, stored_product
+from mercer.solvers.products import RATES, Products, multiply_stored
 from mercer.solvers.ridge.cg import ConjugateGradient
+from mercer.testing.solvers import measure_gap
 
 N = 300
 
@@ -48,7 +49,7 @@ def assert_solves(K, problem, solution, tolerance=1e-6):
     assert solution.converged
     assert solution.residual <= tolerance
     # Rounding of the product itself is all that two residuals may differ by.
-    assert certificate(problem, solution, solution.alpha) == pytest.approx(solution.residual, rel=0.05, abs=1e-10)
+    assert measure_gap(problem, solution, solution.alpha) == pytest.approx(solution.residual, rel=0.05, abs=1e-10)
     coef, intercept = direct(K, problem, solution.alpha)
     noise = problem.noise[:, None]
     # The error of c is at most the residual times the condition number of W.
@@ -99,7 +100,7 @@ def test_where_float32_is_too_coarse_it_goes_on_in_float64(points, targets):
     solution = prepared.solve(np.full(3, 1e-7))
     assert not prepared.products.single
     assert solution.converged
-    assert certificate(problem, solution, solution.alpha) <= 2e-6
+    assert measure_gap(problem, solution, solution.alpha) <= 2e-6
 
 
 def test_values_beyond_float32_are_no_obstacle(targets):
@@ -146,8 +147,8 @@ def test_a_stored_product_is_the_product(columns):
     K = rng.normal(size=(5000, 50)).astype(np.float32)
     K = K @ K.T
     V = rng.normal(size=(5000, columns))
-    np.testing.assert_allclose(stored_product(K, V), K.astype(np.float64) @ V, rtol=0, atol=0.05)
-    np.testing.assert_allclose(stored_product(K.astype(np.float64), V), K.astype(np.float64) @ V, atol=1e-8)
+    np.testing.assert_allclose(multiply_stored(K, V), K.astype(np.float64) @ V, rtol=0, atol=0.05)
+    np.testing.assert_allclose(multiply_stored(K.astype(np.float64), V), K.astype(np.float64) @ V, atol=1e-8)
 
 
 def test_a_kernel_in_python_too_large_to_keep_is_multiplied_lazily():
@@ -171,7 +172,8 @@ def test_the_preconditioner_saves_most_of_the_iterations():
 def test_the_rank_grows_where_many_iterations_are_foreseen(monkeypatch):
     X = np.random.default_rng(7).normal(size=(800, 4))
     problem = Problem(Gaussian(), X, np.sin(X[:, :1]))
-    monkeypatch.setattr("mercer.solvers.ridge.cg.Products.flops", 1e14)  # as if factorising were free
+    free = replace(RATES["host"], flops=1e14)  # as if factorising were free
+    monkeypatch.setitem(RATES, "host", free)
     solver = ConjugateGradient(random_state=0)
     prepared = solver.prepare(problem)
     first = prepared.preconditioner.rank
@@ -192,7 +194,7 @@ def test_no_convergence_is_one_warning_with_residual_iterations_and_remedy(point
     assert len(seen) == 1
     assert not solution.converged
     assert solution.n_iter == 3
-    assert solution.residual == pytest.approx(certificate(problem, solution, solution.alpha), rel=1e-3)
+    assert solution.residual == pytest.approx(measure_gap(problem, solution, solution.alpha), rel=1e-3)
 
 
 def test_an_alpha_below_rounding_stops_with_a_warning_instead_of_running_for_ever(targets, points):

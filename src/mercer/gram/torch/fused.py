@@ -9,11 +9,13 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from mercer.arrays import Array
 from mercer.formula.program import Program
 
-from .operands import PAD, Arrays, arrays_of, fits_half, padded, rescaled
-from .source import FEW, Launch, Operand, source
-from .tiles import tile
+from ..prepared import Pair
+from .operands import PAD, Arrays, choose_operands, fits_half, make_arrays, pad_rows
+from .source import FEW, Launch, Operand, print_source
+from .tiles import evaluate_tile
 
 TOLERANCE = 1e-5  # of a product, relative to one without cancellation
 PROBE = 64  # points that modes are tried on
@@ -32,7 +34,7 @@ class Shape:
     sub: int = 1
 
 
-def shape_for(operands: tuple[Operand, ...], columns: int, symmetric: bool, double: bool) -> Shape:
+def choose_shape(operands: tuple[Operand, ...], columns: int, symmetric: bool, double: bool) -> Shape:
     """Return block sizes that ran fast on an H200 for operands of this depth."""
     if double or any(operand.mode == "plain" for operand in operands):
         return Shape(64, 32, 4, 1)
@@ -51,9 +53,9 @@ def shape_for(operands: tuple[Operand, ...], columns: int, symmetric: bool, doub
 
 
 @functools.lru_cache(maxsize=256)
-def compiled(launch: Launch) -> Any:
+def compile_product(launch: Launch) -> Any:
     """Return the Triton function of a launch; equal launches share one."""
-    text = source(launch)
+    text = print_source(launch)
     name = f"<mercer product {abs(hash(text)):x}>"
     # Triton reads the source of a function through linecache; an entry without a time is never looked for on disk.
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
@@ -76,9 +78,7 @@ def fusable(device: Any) -> bool:
     return _has_triton() and (device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1")
 
 
-def make_product(
-    program: Program, pairs: list[tuple[Any, Any | None]], left: list[Any], right: list[Any]
-) -> FusedProduct | None:
+def make_product(program: Program, pairs: list[Pair], left: list[Array], right: list[Array]) -> FusedProduct | None:
     """Return the fused product in the fastest mode that is accurate enough here, or None where tiles are better.
 
     Float64 values are summed coordinate by coordinate.  For float32 values each mode is tried on a sample of the points
@@ -97,7 +97,8 @@ def make_product(
     columns = columns if pairs[0][1] is not None else torch.cat([rows, columns])
     few = [(A[rows], (A if B is None else B)[columns]) for A, B in pairs]
     sides = [v[rows] for v in left], [v[columns] for v in right]
-    exact = tile(program, [(A.double(), B.double()) for A, B in few], *([v.double() for v in side] for side in sides))
+    precise = ([v.double() for v in side] for side in sides)
+    exact = evaluate_tile(program, [(A.double(), B.double()) for A, B in few], *precise)
     V = torch.cos(torch.arange(len(columns), device=rows.device, dtype=torch.float64))[:, None]
     truth = exact @ V
     size = torch.linalg.norm(exact) * torch.linalg.norm(V) / math.sqrt(len(columns))
@@ -115,22 +116,14 @@ def make_product(
 
 
 class FusedProduct:
-    """K @ V of one program on two collections of points, in one mode of precision.
+    """K @ V of one program on two collections of points, with dot products in one mode of precision.
 
-    Parameters
-    ----------
-    program : Program
-        What to compute for a pair.
-    statistics : list of (A, B)
-        For each statistic the transformed points of both sides, tensors of shape (n, d) and (m, d); B None is A again.
-    left, right : lists of tensors
-        The vectors that depend on one point.
-    mode : {"folded", "half", "single", "plain"}
-        The precision of dot products.
+    ``statistics`` are the transformed points of both sides for each statistic, of shape (n, d) and (m, d) or None for
+    the first again; ``left`` and ``right`` are the vectors that depend on one point.
     """
 
     def __init__(
-        self, program: Program, statistics: list[tuple[Any, Any | None]], left: list[Any], right: list[Any], mode: str
+        self, program: Program, statistics: list[Pair], left: list[Array], right: list[Array], mode: str
     ) -> None:
         import torch
 
@@ -139,33 +132,32 @@ class FusedProduct:
         self.symmetric = B is None
         self.shape = len(A), len(A if B is None else B)
         self.double = mode == "plain" and A.dtype == torch.float64
-        self.operands = rescaled(program, mode, tuple(a.shape[1] for a, _ in statistics))
+        self.operands = choose_operands(program, mode, tuple(a.shape[1] for a, _ in statistics))
         self.arrays: list[tuple[Arrays, Arrays]] = [
-            arrays_of(operand, a, b) for operand, (a, b) in zip(self.operands, statistics, strict=True)
+            make_arrays(operand, a, b) for operand, (a, b) in zip(self.operands, statistics, strict=True)
         ]
         self.in_range = all(fits_half(operand, *pair) for operand, pair in zip(self.operands, self.arrays, strict=True))
         self.real = torch.float64 if self.double else torch.float32
-        self.vectors = [padded(v.to(self.real)) for v in (*left, *right)]
+        self.vectors = [pad_rows(v.to(self.real)) for v in (*left, *right)]
 
-    def __call__(self, V: Any, shape: Shape | None = None) -> Any:
+    def __call__(self, V: Array, shape: Shape | None = None) -> Array:
         """Return K @ V in float64 for V of shape (m, q)."""
         import torch
 
         q = V.shape[1]
         both = self.symmetric and q <= FEW
-        shape = shape or shape_for(self.operands, q, both, self.double)
+        shape = shape or choose_shape(self.operands, q, both, self.double)
         size = max(side.points.numel() for pair in self.arrays for side in pair)
         launch = Launch(self.program, self.operands, self.program.code, q, both, self.double, shape.sub, size >= 2**31)
         n, m = self.shape
         right, factor = self._right_hand_side(V, launch)
         out = torch.zeros(n, launch.width(), dtype=torch.float64, device=V.device)
         blocks = math.ceil(n / (shape.rows * shape.sub))
-        spans = _spans(blocks, m)
-        span = math.ceil(m / spans / PAD) * PAD
-        points: list[Any] = []
+        span = math.ceil(m / _count_spans(blocks, m) / PAD) * PAD
+        points: list[Array] = []
         for one, other in self.arrays:
             points += [one.points, other.points, one.more, other.more]
-        compiled(launch)[(blocks, math.ceil(m / span))](
+        compile_product(launch)[(blocks, math.ceil(m / span))](
             *points, *self.vectors, right, out, n, m, span,
             BM=shape.rows, BN=shape.columns, STAGES=shape.stages, num_warps=shape.warps, num_stages=shape.stages,
         )  # fmt: skip
@@ -173,7 +165,7 @@ class FusedProduct:
             return (out[:, :q] + out[:, q : 2 * q]) * factor
         return out
 
-    def _right_hand_side(self, V: Any, launch: Launch) -> tuple[Any, Any]:
+    def _right_hand_side(self, V: Array, launch: Launch) -> tuple[Array, Array | None]:
         """Return V padded by zeros, as halves of numbers up to 1 where they are split."""
         import torch
 
@@ -191,6 +183,6 @@ class FusedProduct:
         return right, factor
 
 
-def _spans(blocks: int, columns: int) -> int:
+def _count_spans(blocks: int, columns: int) -> int:
     """Into how many spans to cut the columns, so that there are blocks for every multiprocessor and sums stay short."""
     return max(1, min(math.ceil(columns / 1024), math.ceil(2048 / blocks)), math.ceil(columns / 65536))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
+from mercer.arrays import Array
 from mercer.formula.program import Instruction, Program
 
 from .source import LOG2E, PIECE, TAIL, Operand
@@ -19,32 +19,26 @@ PIECES = 3  # float16 numbers that a norm is the sum of
 class Arrays:
     """What one side of one statistic is read from: the points, and their norms or the float8 tail of the product."""
 
-    points: Any
-    more: Any
+    points: Array
+    more: Array
 
 
-def operand_of(kind: str, mode: str, features: int, scale: float) -> Operand:
+def make_operand(kind: str, mode: str, features: int, scale: float) -> Operand:
     """Return the operand of a statistic in a mode; statistics other than dot products are always plain."""
     if mode == "plain" or kind not in ("dot", "sqdist"):
         return Operand(kind, "plain", features)
-    if mode == "single":
-        return _even(Operand(kind, "single", _multiple(features, 16), scale))
-    if mode == "folded" and kind == "sqdist":
-        return _even(Operand(kind, "folded", _multiple(3 * features + 2 * PIECES, 16), scale))
-    if mode == "mixed" and kind == "sqdist":
-        depth, tail = _multiple(features + 2 * PIECES, 16), _multiple(2 * features, 32)
-        return _even(Operand(kind, "mixed", depth, scale, tail))
-    return _even(Operand(kind, "half", _multiple(3 * features, 16), scale))
+    if kind == "dot" and mode in ("folded", "mixed"):
+        mode = "half"  # there are no norms to put among the columns
+    depth = 3 * features if mode in ("folded", "half") else features
+    depth += 2 * PIECES if mode in ("folded", "mixed") else 0
+    tail = 2 * features if mode == "mixed" else 0
+    operand = Operand(kind, mode, _round_up(depth, 16), scale, _round_up(tail, 32))
+    if operand.streamed:  # in pieces, which are whole then
+        operand = replace(operand, depth=_round_up(operand.depth, PIECE), tail=_round_up(operand.tail, PIECE))
+    return operand
 
 
-def _even(operand: Operand) -> Operand:
-    """Return the operand with depths of whole pieces, if it is walked in pieces."""
-    if not operand.streamed:
-        return operand
-    return replace(operand, depth=_multiple(operand.depth, PIECE), tail=_multiple(operand.tail, PIECE))
-
-
-def scale_of(register: int, kind: str, code: tuple[Instruction, ...]) -> float:
+def find_scale(register: int, kind: str, code: tuple[Instruction, ...]) -> float:
     """Return the factor to carry in a statistic, so that an exponential that reads it has nothing left to multiply."""
     if kind not in ("dot", "sqdist"):
         return 1.0
@@ -59,20 +53,20 @@ def scale_of(register: int, kind: str, code: tuple[Instruction, ...]) -> float:
     return 1.0
 
 
-def arrays_of(operand: Operand, A: Any, B: Any | None) -> tuple[Arrays, Arrays]:
+def make_arrays(operand: Operand, A: Array, B: Array | None) -> tuple[Arrays, Arrays]:
     """Return the arrays of both sides; B = None is A again, and then the points of the two sides still differ."""
     right = A if B is None else B
     if operand.mode == "plain":
-        left = Arrays(padded(A), A)
-        return left, left if B is None else Arrays(padded(right), right)
+        left = Arrays(pad_rows(A), A)
+        return left, left if B is None else Arrays(pad_rows(right), right)
     root, sign = math.sqrt(abs(operand.scale)), math.copysign(1.0, operand.scale)
-    return _side(operand, A, root, sign, left=True), _side(operand, right, root, sign, left=False)
+    return _make_side(operand, A, root, sign, left=True), _make_side(operand, right, root, sign, left=False)
 
 
-def _side(operand: Operand, A: Any, root: float, sign: float, *, left: bool) -> Arrays:
+def _make_side(operand: Operand, A: Array, root: float, sign: float, *, left: bool) -> Arrays:
     import torch
 
-    X = padded(A).to(torch.float32) if root == 1 else (padded(A).to(torch.float64) * root).to(torch.float32)
+    X = pad_rows(A).to(torch.float32) if root == 1 else (pad_rows(A).to(torch.float64) * root).to(torch.float32)
     wide = X.to(torch.float64)
     norms = sign * (wide * wide).sum(1) if operand.kind == "sqdist" else wide[:, 0]
     # The factor of the product is on the left: −2 for a squared distance, its sign, and 1 for a dot product.
@@ -109,7 +103,7 @@ def fits_half(operand: Operand, *sides: Arrays) -> bool:
     return all(bool((side.points.abs().amax() < LARGEST).item()) for side in sides)
 
 
-def padded(A: Any) -> Any:
+def pad_rows(A: Array) -> Array:
     """Return the rows padded by copies of the last one, so that a block of rows is always a whole one."""
     import torch
 
@@ -117,15 +111,14 @@ def padded(A: Any) -> Any:
     return A if not missing else torch.cat([A, A[-1:].expand(missing, *A.shape[1:])])
 
 
-def rescaled(program: Program, mode: str, features: tuple[int, ...]) -> tuple[Operand, ...]:
+def choose_operands(program: Program, mode: str, features: tuple[int, ...]) -> tuple[Operand, ...]:
     """Return the operands of a program's statistics in a mode."""
-    found = []
-    for register, (statistic, d) in enumerate(zip(program.statistics, features, strict=True)):
-        kind = str(statistic.native)
-        operand = operand_of(kind, mode, d, scale_of(register, kind, program.code))
-        found.append(operand if operand.mode != "plain" else replace(operand, scale=1.0))
-    return tuple(found)
+    kinds = [str(statistic.native) for statistic in program.statistics]
+    return tuple(
+        make_operand(kind, mode, d, find_scale(register, kind, program.code))
+        for register, (kind, d) in enumerate(zip(kinds, features, strict=True))
+    )
 
 
-def _multiple(count: int, of: int) -> int:
+def _round_up(count: int, of: int) -> int:
     return -(-count // of) * of

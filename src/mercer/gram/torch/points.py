@@ -5,53 +5,54 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
+from scipy import sparse
 
+from mercer.arrays import Array
 from mercer.arrays.tensors import check_finite, host_array, is_tensor, on_device
-from mercer.formula.data import Columns, Rows, View
+from mercer.formula.data import Columns, Rows
+from mercer.formula.program import UnsupportedError
 from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance, VectorStatistic, middle
 
 THERE = (Dot, SquaredDistance, AbsoluteDistance)  # statistics whose points are transformed on the device itself
 
 
-def device_points(
-    statistic: VectorStatistic, X: Rows, Z: Rows | None, dtype: Any, device: Any
-) -> tuple[Any, Any | None]:
+def prepare_points(
+    statistic: VectorStatistic, X: Rows, Z: Rows | None, dtype: DTypeLike, device: Any
+) -> tuple[Array, Array | None]:
     """Return the transformed points of both sides as tensors; the second is None if Z is.
 
     Matrices of numbers are centred and scaled on the device; anything that needs Python objects is prepared on the
     host first.
     """
-    if type(statistic) in THERE and _by_position(statistic.view) and all(is_matrix(D) for D in (X, Z) if D is not None):
-        A = _chosen(X, statistic.view, device, statistic.owner)
-        B = None if Z is None else _chosen(Z, statistic.view, device, statistic.owner)
-        if B is not None and A.shape[1] != B.shape[1]:
+    sides = [X] if Z is None else [X, Z]
+    if all(_is_read_there(statistic, side) for side in sides):
+        found = [_choose_columns(side, statistic, device) for side in sides]
+        widths = [A.shape[1] for A in found]
+        if widths[0] != widths[-1]:
             raise ValueError(
-                f"{statistic.owner}: X has {A.shape[1]} features but Z has {B.shape[1]}; both need the same columns"
+                f"{statistic.owner}: X has {widths[0]} features but Z has {widths[1]}; both need the same columns"
             )
-        statistic.check(A)
+        statistic.check(found[0])
         if statistic.centred:
-            some = A[:: max(1, len(A) // 1000)].cpu().numpy()
+            some = found[0][:: max(1, len(found[0]) // 1000)].cpu().numpy()
             shift = on_device(middle(some), device, np.float64)
-            A, B = A - shift, None if B is None else B - shift
-        left = on_device(statistic.transform(A), device, dtype)
-        return left, None if B is None else on_device(statistic.transform(B), device, dtype)
-    left, right = (host_array(D) for D in (X, X if Z is None else Z))
-    A, B = statistic.prepare(left, left if Z is None else right, np.dtype(dtype))
-    return on_device(A, device, dtype), None if Z is None else on_device(B, device, dtype)
+            found = [A - shift for A in found]
+        found = [statistic.transform(A) for A in found]
+    else:
+        left = host_array(X)
+        found = list(statistic.prepare(left, left if Z is None else host_array(Z), np.dtype(dtype)))[: len(sides)]
+        if sparse.issparse(found[0]):
+            raise UnsupportedError("the data is sparse")
+    A, *rest = (on_device(side, device, dtype) for side in found)
+    return A, rest[0] if rest else None
 
 
-def coordinates(statistic: VectorStatistic, X: Rows, device: Any) -> Any:
+def read_coordinates(statistic: VectorStatistic, X: Rows, device: Any) -> Array | None:
     """Return the points as a statistic compares them, in float64 and not centred; None if that needs the host."""
-    if type(statistic) not in THERE or not _by_position(statistic.view) or not is_matrix(X):
+    if not _is_read_there(statistic, X):
         return None
-    return statistic.transform(_chosen(X, statistic.view, device, statistic.owner))
-
-
-def in_double(X: Rows) -> Rows:
-    """Return a matrix of numbers in float64, so that kernel values with it are, and other collections as they are."""
-    if not is_matrix(X):
-        return X
-    return X.double() if is_tensor(X) else X.astype(np.float64, copy=False)
+    return statistic.transform(_choose_columns(X, statistic, device))
 
 
 def is_matrix(X: Rows) -> bool:
@@ -59,19 +60,20 @@ def is_matrix(X: Rows) -> bool:
     return (is_tensor(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf")) and X.ndim == 2
 
 
-def _by_position(view: View) -> bool:
-    return all(isinstance(step, Columns) and all(isinstance(c, int) for c in step.columns) for step in view.steps)
+def _is_read_there(statistic: VectorStatistic, X: Rows) -> bool:
+    """Whether a device can do all that a statistic does to points: it keeps columns by their position at most."""
+    steps = statistic.view.steps
+    by_position = all(isinstance(s, Columns) and all(isinstance(c, int) for c in s.columns) for s in steps)
+    return type(statistic) in THERE and by_position and is_matrix(X)
 
 
-def _chosen(X: Any, view: View, device: Any, owner: str) -> Any:
-    """The columns a view keeps, in float64 on the device, so that centring loses no digits."""
-    width = X.shape[1]
+def _choose_columns(X: Array, statistic: VectorStatistic, device: Any) -> Array:
+    """Return the columns a statistic looks at, in float64 on the device, so that centring loses no digits."""
     A = on_device(X, device, np.float64)
     if min(A.shape) == 0:
-        raise ValueError(f"{owner} needs at least one point and one feature, got shape {tuple(A.shape)}")
-    check_finite(A, owner)
-    for step in view.steps:
+        raise ValueError(f"{statistic.owner} needs at least one point and one feature, got shape {tuple(A.shape)}")
+    check_finite(A, statistic.owner)
+    for step in statistic.view.steps:
         assert isinstance(step, Columns)
-        A = A[:, list(step.positions(width))]
-        width = A.shape[1]
+        A = A[:, list(step.positions(A.shape[1]))]
     return A

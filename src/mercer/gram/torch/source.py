@@ -19,6 +19,22 @@ LONGEST = 640  # bytes of a row of operands that stays in fast memory
 PIECE = 64  # columns that longer rows are walked in at a time
 FEW = 2  # right-hand sides up to which multiplying in registers beats another product on tensor cores
 
+TERMS = {  # the share of one coordinate in each statistic
+    "dot": "a * b",
+    "sqdist": "(a - b) * (a - b)",
+    "absdist": "tl.abs(a - b)",
+    "chi2": "tl.where(a + b == 0, 0.0, (a - b) * (a - b) / tl.where(a + b == 0, 1.0, a + b))",
+    "min": "tl.minimum(a, b)",
+    "match": "tl.where(a == b, 1.0, 0.0)",
+}
+FUNCTIONS = {
+    "sqrt": "tl.sqrt(tl.maximum({a}, 0.0))",
+    "recip": "tl.where({a} == 0, 0.0, 1.0 / tl.where({a} == 0, 1.0, {a}))",
+    "log": "tl.log({a})",
+    "log1p": "tl.where(tl.abs({a}) < 1e-4, {a} * (1.0 - 0.5 * {a}), tl.log(1.0 + {a}))",
+    "tanh": f"1.0 - 2.0 / (tl.exp2({2 * LOG2E!r} * {{a}}) + 1.0)",
+}
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -92,7 +108,7 @@ class Launch:
         return max(16, 2 ** math.ceil(math.log2(2 * self.columns))) if self.split else self.columns
 
 
-def source(launch: Launch) -> str:
+def print_source(launch: Launch) -> str:
     """Return the Triton source of ``product`` for a launch."""
     return "\n".join(_Printer(launch).lines())
 
@@ -106,9 +122,8 @@ class _Printer:
     def lines(self) -> list[str]:
         launch = self.launch
         names = [f"X{i}, Z{i}, x{i}, z{i}" for i in range(len(launch.operands))]
-        names += [f"L{i}" for i in range(len(launch.program.left))] + [
-            f"R{i}" for i in range(len(launch.program.right))
-        ]
+        names += [f"L{i}" for i in range(len(launch.program.left))]
+        names += [f"R{i}" for i in range(len(launch.program.right))]
         head = [
             "import triton",
             "import triton.language as tl",
@@ -119,87 +134,84 @@ class _Printer:
             "            BM: tl.constexpr, BN: tl.constexpr, STAGES: tl.constexpr):",
         ]
         body = self.symmetric() if launch.symmetric else self.cross()
-        return head + ["    " + line for line in body] + [""]
+        return head + _indent(body) + [""]
 
     # -- loops ------------------------------------------------------------------------------------------------------
 
     def cross(self) -> list[str]:
         """One block of rows against one span of columns."""
-        body = [
+        return [
             "first = tl.program_id(0) * BM",
             "start = tl.program_id(1) * span",
             "stop = tl.minimum(start + span, m)",
+            *self.rows("", "first"),
+            *self.zero_sums(""),
+            "for j in tl.range(start, stop, BN, num_stages=STAGES):",
+            *_indent(self.columns_of("j") + self.tile("") + self.row_sums("")),
+            *self.store_rows(""),
         ]
-        body += self.rows("", "first") + self.zero_sums("")
-        body += ["for j in tl.range(start, stop, BN, num_stages=STAGES):"]
-        inside = self.columns_of("j") + self.tile("") + self.row_sums("")
-        body += ["    " + line for line in inside]
-        return body + self.store_rows("")
 
     def symmetric(self) -> list[str]:
         """A few blocks of rows against one span of columns, from the diagonal on; beyond it each tile is used twice."""
-        subs = [str(s) for s in range(self.launch.sub)]
-        body = [
+        subs, q = [str(s) for s in range(self.launch.sub)], range(self.launch.columns)
+        before, square, both, after = [], self.columns_of("j"), self.columns_of("j"), []
+        both += [f"down{r} = tl.zeros([BM, BN], {self.real})" for r in q]
+        for s in subs:
+            before += self.rows(s, f"first + BM * {s}") + self.zero_sums(s) + self.row_values(s)
+            values = self.tile(s) + self.row_sums(s)
+            square += values
+            both += values + [f"down{r} += k * u{s}_{r}[:, None]" for r in q]
+            after += self.store_rows(s)
+        for r in q:
+            total = f"tl.sum(down{r}, 0).to(tl.float64)"
+            both.append(f"tl.atomic_add(out + columns * {len(q)} + {r}, {total}, mask=columns < m, sem='relaxed')")
+        inner = [
+            *before,
+            "for j in tl.range(tl.maximum(start, first), tl.minimum(stop, beyond), BN, num_stages=STAGES):",
+            *_indent(square),
+            "for j in tl.range(tl.maximum(start, beyond), stop, BN, num_stages=STAGES):",
+            *_indent(both),
+            *after,
+        ]
+        return [
             f"first = tl.program_id(0) * BM * {len(subs)}",
             f"beyond = first + BM * {len(subs)}",
             "start = tl.program_id(1) * span",
             "stop = tl.minimum(start + span, m)",
             "if stop > first:",
+            *_indent(inner),
         ]
-        inner = []
-        for s in subs:
-            inner += self.rows(s, f"first + BM * {s}") + self.zero_sums(s) + self.row_values(s)
-        inner += ["for j in tl.range(tl.maximum(start, first), tl.minimum(stop, beyond), BN, num_stages=STAGES):"]
-        square = self.columns_of("j")
-        for s in subs:
-            square += self.tile(s) + self.row_sums(s)
-        inner += ["    " + line for line in square]
-        inner += ["for j in tl.range(tl.maximum(start, beyond), stop, BN, num_stages=STAGES):"]
-        both = self.columns_of("j")
-        for r in range(self.launch.columns):
-            both += [f"down{r} = tl.zeros([BM, BN], {self.real})"]
-        for s in subs:
-            both += self.tile(s) + self.row_sums(s)
-            both += [f"down{r} += k * u{s}_{r}[:, None]" for r in range(self.launch.columns)]
-        for r in range(self.launch.columns):
-            total = f"tl.sum(down{r}, 0).to(tl.float64)"
-            both += [
-                f"tl.atomic_add(out + columns * {self.launch.columns} + {r}, {total}, mask=columns < m, sem='relaxed')"
-            ]
-        inner += ["    " + line for line in both]
-        for s in subs:
-            inner += self.store_rows(s)
-        return body + ["    " + line for line in inner]
 
     # -- operands ---------------------------------------------------------------------------------------------------
 
     def rows(self, s: str, first: str) -> list[str]:
-        lines = [f"rows{s} = ({first} + tl.arange(0, BM)){self.position}"]
-        for i, operand in enumerate(self.launch.operands):
-            for name, array, depth in [] if operand.streamed else self.factors(i, operand):
-                for c, (start, width) in enumerate(_chunks(depth)):
-                    place = f"rows{s}[:, None] * {depth} + ({start} + tl.arange(0, {width}))[None, :]"
-                    lines.append(f"a{s}_{name}_{c} = tl.load({array[0]} + {place})")
-            if operand.has_norms:
-                lines.append(f"p{s}_{i} = tl.load(x{i} + rows{s})")
-        return lines + [f"l{s}_{i} = tl.load(L{i} + rows{s})" for i in range(len(self.launch.program.left))]
+        return [f"rows{s} = ({first} + tl.arange(0, BM)){self.position}", *self.load_side(0, s, f"rows{s}")]
 
     def columns_of(self, j: str) -> list[str]:
-        lines = [f"columns = ({j} + tl.arange(0, BN)){self.position}"]
-        for i, operand in enumerate(self.launch.operands):
-            for name, array, depth in [] if operand.streamed else self.factors(i, operand):
-                for c, (start, width) in enumerate(_chunks(depth)):
-                    place = f"columns[None, :] * {depth} + ({start} + tl.arange(0, {width}))[:, None]"
-                    lines.append(f"b_{name}_{c} = tl.load({array[1]} + {place})")
-            if operand.has_norms:
-                lines.append(f"q{i} = tl.load(z{i} + columns)")
-        lines += [f"r{i} = tl.load(R{i} + columns)" for i in range(len(self.launch.program.right))]
+        lines = [f"columns = ({j} + tl.arange(0, BN)){self.position}", *self.load_side(1, "", "columns")]
         if self.launch.split:
             width = self.launch.width()
             return [*lines, f"v = tl.load(V + columns[:, None] * {width} + tl.arange(0, {width})[None, :])"]
-        return lines + [
-            f"v{r} = tl.load(V + columns * {self.launch.columns} + {r})" for r in range(self.launch.columns)
-        ]
+        q = self.launch.columns
+        return lines + [f"v{r} = tl.load(V + columns * {q} + {r})" for r in range(q)]
+
+    def load_side(self, side: int, s: str, index: str) -> list[str]:
+        """What a tile needs of its rows (side 0) or its columns (side 1): operands, norms, and vectors of one point."""
+        down, across = ("[:, None]", "[None, :]") if side == 0 else ("[None, :]", "[:, None]")
+        operand_name, norm, vector, count = (
+            (f"a{s}", f"p{s}_", f"l{s}_", len(self.launch.program.left))
+            if side == 0
+            else ("b", "q", "r", len(self.launch.program.right))
+        )
+        lines = []
+        for i, operand in enumerate(self.launch.operands):
+            for name, array, depth in [] if operand.streamed else self.factors(i, operand):
+                for c, (start, width) in enumerate(_chunks(depth)):
+                    place = f"{index}{down} * {depth} + ({start} + tl.arange(0, {width})){across}"
+                    lines.append(f"{operand_name}_{name}_{c} = tl.load({array[side]} + {place})")
+            if operand.has_norms:
+                lines.append(f"{norm}{i} = tl.load({'xz'[side]}{i} + {index})")
+        return lines + [f"{vector}{i} = tl.load({'LR'[side]}{i} + {index})" for i in range(count)]
 
     def factors(self, i: int, operand: Operand) -> list[tuple[str, tuple[str, str], int]]:
         """Name, arrays of both sides and depth of every product on tensor cores that a statistic is the sum of."""
@@ -258,20 +270,12 @@ class _Printer:
         ]
 
     def coordinates(self, i: int, operand: Operand, s: str) -> list[str]:
-        term = {
-            "dot": "a * b",
-            "sqdist": "(a - b) * (a - b)",
-            "absdist": "tl.abs(a - b)",
-            "chi2": "tl.where(a + b == 0, 0.0, (a - b) * (a - b) / tl.where(a + b == 0, 1.0, a + b))",
-            "min": "tl.minimum(a, b)",
-            "match": "tl.where(a == b, 1.0, 0.0)",
-        }[operand.kind]
         return [
             f"s{i} = tl.zeros([BM, BN], {self.real})",
             f"for d in range({operand.depth}):",
             f"    a = tl.load(X{i} + rows{s} * {operand.depth} + d)[:, None]",
             f"    b = tl.load(Z{i} + columns * {operand.depth} + d)[None, :]",
-            f"    s{i} += {term}",
+            f"    s{i} += {TERMS[operand.kind]}",
         ]
 
     def instruction(self, step: Instruction, names: dict[int, str], factors: dict[int, float], s: str) -> str:
@@ -281,36 +285,13 @@ class _Printer:
         if step.op == "affine":
             return _scaled(a, step.c0 * f, step.c1)
         if step.op == "exp":
-            return self.exponential(_scaled(a, step.c0 * f * LOG2E, step.c1 * LOG2E))
+            return f"tl.exp2({_scaled(a, step.c0 * f * LOG2E, step.c1 * LOG2E)})"
         if step.op == "add":
             return f"{_scaled(a, step.c0 * f)} + {_scaled(names[step.b], step.c1 * factors[step.b])}"
         value = _scaled(a, f)
         if step.op == "mul":
             return f"({value}) * ({_scaled(names[step.b], factors[step.b])})"
-        return self.function(step.op, f"({value})", step.c0)
-
-    def exponential(self, exponent: str) -> str:
-        return f"tl.exp2({exponent})"
-
-    def function(self, op: str, a: str, exponent: float) -> str:
-        match op:
-            case "sqrt":
-                return f"tl.sqrt(tl.maximum({a}, 0.0))"
-            case "recip":
-                return f"tl.where({a} == 0, 0.0, 1.0 / tl.where({a} == 0, 1.0, {a}))"
-            case "log":
-                return f"tl.log({a})"
-            case "log1p":
-                return f"tl.where(tl.abs({a}) < 1e-4, {a} * (1.0 - 0.5 * {a}), tl.log(1.0 + {a}))"
-            case "tanh":
-                return f"1.0 - 2.0 / (tl.exp2({2 * LOG2E!r} * {a}) + 1.0)"
-            case "powi" if exponent <= SQUARED:
-                return _integer_power(a, int(exponent))
-            case "powi":
-                size = f"tl.exp2({exponent!r} * tl.log2(tl.maximum(tl.abs({a}), 1e-37)))"
-                return f"tl.where({a} < 0, -{size}, {size})" if exponent % 2 else size
-        floor = f"tl.maximum({a}, 1e-37)"
-        return f"tl.where({a} <= 0, 0.0, tl.exp2({exponent!r} * tl.log2({floor})))"
+        return _print_function(step.op, f"({value})", step.c0)
 
     # -- sums -------------------------------------------------------------------------------------------------------
 
@@ -341,6 +322,21 @@ class _Printer:
 def _scaled(name: str, factor: float, shift: float = 0.0) -> str:
     text = name if factor == 1 else f"-{name}" if factor == -1 else f"{name} * {factor!r}"
     return text if shift == 0 else f"{text} + {shift!r}"
+
+
+def _indent(lines: list[str]) -> list[str]:
+    return ["    " + line for line in lines]
+
+
+def _print_function(op: str, a: str, exponent: float) -> str:
+    if op in FUNCTIONS:
+        return FUNCTIONS[op].format(a=a)
+    if op == "powi" and exponent <= SQUARED:
+        return _integer_power(a, int(exponent))
+    if op == "powi":
+        size = f"tl.exp2({exponent!r} * tl.log2(tl.maximum(tl.abs({a}), 1e-37)))"
+        return f"tl.where({a} < 0, -{size}, {size})" if exponent % 2 else size
+    return f"tl.where({a} <= 0, 0.0, tl.exp2({exponent!r} * tl.log2(tl.maximum({a}, 1e-37))))"
 
 
 def _integer_power(a: str, exponent: int) -> str:

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from mercer.arrays import Array
 from mercer.arrays.tensors import load_torch
 from mercer.formula.program import Instruction, Program
 
 NARROW = 64  # features up to which dot products in float64 cost next to nothing
-SLICE = 2**24  # entries of a block of coordinate sums formed at a time
 
 
-def tile(program: Program, pairs: list[tuple[Any, Any]], left: list[Any], right: list[Any]) -> Any:
-    """Return k(x, z) for all rows of both sides.
-
-    Parameters
-    ----------
-    program : Program
-        What to compute.
-    pairs : list of (A, B)
-        For each statistic the points of both sides.
-    left, right : lists of tensors
-        Vectors that depend on one point only, cut to the tile.
-    """
-    registers: dict[int, Any] = {}
+def evaluate_tile(program: Program, pairs: list[tuple[Array, Array]], left: list[Array], right: list[Array]) -> Array:
+    """Return k(x, z) for all rows of both sides of each statistic, with the vectors of one point cut to the tile."""
+    registers: dict[int, Array] = {}
     for register, (statistic, (A, B)) in enumerate(zip(program.statistics, pairs, strict=True)):
         registers[register] = STATISTICS[str(statistic.native)](A, B)
     result = registers[0]
@@ -38,14 +27,14 @@ def tile(program: Program, pairs: list[tuple[Any, Any]], left: list[Any], right:
     return result.expand(count, width)
 
 
-def _dot(A: Any, B: Any) -> Any:
+def _dot(A: Array, B: Array) -> Array:
     torch = load_torch()
     if A.dtype == torch.float32 and A.shape[1] <= NARROW:
         return (A.double() @ B.double().T).float()
     return A @ B.T
 
 
-def _squared_distance(A: Any, B: Any) -> Any:
+def _squared_distance(A: Array, B: Array) -> Array:
     """‖a‖² + ‖b‖² − 2aᵀb, in float64 where features are few, so that near neighbours keep their digits."""
     torch = load_torch()
     kind = A.dtype
@@ -55,8 +44,8 @@ def _squared_distance(A: Any, B: Any) -> Any:
     return values.clamp_(min=0.0).to(kind)
 
 
-def _coordinate_sum(term: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def total(A: Any, B: Any) -> Any:
+def _coordinate_sum(term: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    def total(A: Array, B: Array) -> Array:
         result = A.new_zeros(len(A), len(B))
         for d in range(A.shape[1]):
             result += term(A[:, d, None], B[None, :, d])
@@ -65,12 +54,12 @@ def _coordinate_sum(term: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
     return total
 
 
-def _chi_square(a: Any, b: Any) -> Any:
+def _chi_square(a: Array, b: Array) -> Array:
     sums = a + b
     return load_torch().where(sums == 0, sums * 0, (a - b) ** 2 / sums.masked_fill(sums == 0, 1.0))
 
 
-STATISTICS: dict[str, Callable[[Any, Any], Any]] = {
+STATISTICS: dict[str, Callable[[Array, Array], Array]] = {
     "dot": _dot,
     "sqdist": _squared_distance,
     "absdist": _coordinate_sum(lambda a, b: (a - b).abs()),
@@ -80,11 +69,11 @@ STATISTICS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _unary(function: Callable[[Any, float], Any]) -> Callable[[dict[int, Any], Instruction], Any]:
+def _unary(function: Callable[[Array, float], Array]) -> Callable[[dict[int, Array], Instruction], Array]:
     return lambda registers, step: function(registers[step.a], step.c0)
 
 
-OPERATIONS: dict[str, Callable[[dict[int, Any], Instruction], Any]] = {
+OPERATIONS: dict[str, Callable[[dict[int, Array], Instruction], Array]] = {
     "affine": lambda r, s: r[s.a] * s.c0 + s.c1,
     "add": lambda r, s: r[s.a] * s.c0 + r[s.b] * s.c1,
     "mul": lambda r, s: r[s.a] * r[s.b],

@@ -12,8 +12,8 @@ from mercer.arrays.tensors import host_array, load_torch
 from mercer.formula.data import Rows
 from mercer.formula.program import UnsupportedError
 from mercer.formula.statistics import FURTHEST, SquaredDistance
-from mercer.gram.torch.expression import ExpressionTiles
-from mercer.gram.torch.points import coordinates
+from mercer.gram.torch.backend import TorchBackend
+from mercer.gram.torch.points import read_coordinates
 from mercer.kernels import Kernel
 
 from .distance import ByDistance, Ranking
@@ -58,7 +58,7 @@ def device_nearest(
         If the search has no form on a device.
     """
     torch = load_torch()
-    tiles = ExpressionTiles(order.expression, X, Z, repr(kernel), device)
+    tiles = TorchBackend(order.expression, X, Z, repr(kernel), device)
     exact = _exact(order, X, Z, device) if isinstance(order, ByDistance) else None
     m, n = tiles.shape
     kept = min(n, 2 * k + spare)
@@ -81,7 +81,7 @@ def device_nearest(
     return np.asarray(host_array(torch.cat(values))), host_array(torch.cat(indices)).astype(np.intp, copy=False)
 
 
-def _best_of_tiles(tiles: ExpressionTiles, rows: Any, points: int, kept: int, exclude: bool) -> list[Any]:
+def _best_of_tiles(tiles: TorchBackend, rows: Any, points: int, kept: int, exclude: bool) -> list[Any]:
     """Return values and indices of the smallest entries of some rows, going from tile to tile."""
     torch = load_torch()
     best: list[Any] = []
@@ -98,7 +98,7 @@ def _best_of_tiles(tiles: ExpressionTiles, rows: Any, points: int, kept: int, ex
     return best
 
 
-def _settle(found: list[Any], tiles: ExpressionTiles, rows: Any, k: int, slack: float, exclude: bool) -> None:
+def _settle(found: list[Any], tiles: TorchBackend, rows: Any, k: int, slack: float, exclude: bool) -> None:
     """Look at whole rows again where more entries are as small as the k-th than were kept, in the order of indices."""
     torch = load_torch()
     value, index = found
@@ -124,8 +124,8 @@ def _without_self(values: Any, rows: Any, columns: slice, exclude: bool) -> Any:
 def _exact(order: ByDistance, X: Rows, Z: Rows, device: Any) -> Exact:
     """Return the distance added up from differences of coordinates."""
     torch = load_torch()
-    A = coordinates(order.statistic, X, device)
-    B = A if Z is X else coordinates(order.statistic, Z, device)
+    A = read_coordinates(order.statistic, X, device)
+    B = A if Z is X else read_coordinates(order.statistic, Z, device)
     if A is None or B is None:
         raise UnsupportedError("the coordinates are prepared on the host")
     squared = isinstance(order.statistic, SquaredDistance)

@@ -14,7 +14,7 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.program import UnsupportedError
 from mercer.gram.backend import Backend
-from mercer.gram.operator import choose_backend
+from mercer.gram.choice import choose_backend
 from mercer.kernels import Kernel
 
 from .distance import Ranking, ranking

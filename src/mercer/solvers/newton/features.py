@@ -8,20 +8,16 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mercer.arrays.budget import require
 from mercer.arrays.namespace import add_to_diagonal, cast, empty, factorised, solved, stack, vdot
-from mercer.features.nystroem import independent
 from mercer.formula.data import Rows, pick, take
 from mercer.gram import Gram
 from mercer.losses.logistic import Curvature
 
 from ..base import Problem
-from ..growing import GrowingFactor
-from ..sampling import some_rows
+from ..centers import choose_centers
 from .gram import conjugate_gradients
 
 BLOCK = 2**24  # entries of features in work at a time
-POINTS_PER_CENTRE = 8  # among which pivoting looks for centres
 JOINT = 3000  # unknowns up to which the classes' equations are solved together
 
 
@@ -194,30 +190,9 @@ def _factor(H: Any, alpha: float, size: float | None = None) -> Any:
 
 def choose_features(problem: Problem, n_centers: int, rng: np.random.RandomState) -> Any:
     """Return Nyström features of centres found by randomly pivoted Cholesky among 8 random points for each."""
-    if problem.device is not None:
+    indices, triangle = choose_centers(problem, n_centers, rng)
+    if not problem.place.on_host:
         from .device import DeviceFeatures
 
-        return DeviceFeatures(problem, n_centers, POINTS_PER_CENTRE, rng)
-    return Features(problem, *choose_centers(problem, n_centers, rng))
-
-
-def choose_centers(problem: Problem, n_centers: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    """Return which points are centres, found by randomly pivoted Cholesky, and the factor L of their K_zz = LLᵀ."""
-    count = min(n_centers, problem.n)
-    require(
-        40.0 * count**2,
-        problem.memory // 2,
-        f"a model of {count} centres",
-        f"ask for at most {int((problem.memory / 80) ** 0.5)} centres, or give more memory",
-    )
-    affordable = int(problem.memory / 4 / (8 * count))
-    some = some_rows(rng, problem.n, max(count, min(max(POINTS_PER_CENTRE * count, 1000), affordable)))
-    points = pick(problem.X, some)
-    factor = GrowingFactor(Gram(problem.kernel, points, memory=problem.memory, dtype=np.float64), points, rng)
-    factor.grow(count)
-    indices = some[factor.pivots]
-    if len(indices) == 0:
-        raise ValueError(f"{problem.kernel!r} is 0 on all of the data, so that no centre explains anything")
-    K: Any = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
-    kept, triangle = independent(K)
-    return indices[kept], triangle
+        return DeviceFeatures(problem, indices, triangle)
+    return Features(problem, indices, triangle)

@@ -12,10 +12,10 @@ from mercer.arrays.budget import require
 from mercer.arrays.columns import zeros
 from mercer.arrays.namespace import add_to_diagonal, cast, einsum, factorised, inverted, solved, stack, vdot
 from mercer.gram import Gram
+from mercer.linalg.pivoting import PivotedCholesky
 from mercer.losses.logistic import Curvature
 
 from ..base import Problem
-from ..growing import GrowingFactor
 from ..products import Products
 
 RANK, DEVICE_RANK = 400, 1500  # of the low-rank preconditioner, at most: on the host, and on a device
@@ -62,7 +62,7 @@ class GramSpace:
             exact: Any = K if K.dtype.itemsize == 8 else problem.gram(dtype=np.float64)
             self._fast, self._exact = partial(_product, K), exact.__matmul__
         else:
-            products = _products(problem)
+            products = Products(problem)
             self._fast, self._exact = products.fast, products.exact
             self.preconditioner = LowRankPreconditioner(problem, rng)
         self.cg_steps = 0
@@ -213,29 +213,17 @@ def _product(K: Any, V: Any) -> Any:
     return cast(K @ cast(V, K), V)
 
 
-def _products(problem: Problem) -> Any:
-    """Return the fast and the exact product with K, where the problem is to be solved."""
-    if problem.device is None:
-        return Products(problem)
-    from ..ridge.device.cg import DeviceProducts
-
-    return DeviceProducts(problem)
-
-
 def _low_rank(problem: Problem, rng: np.random.RandomState) -> Any:
     """Return F with FFᵀ ≈ K: in float32, or in float64 on a device, which has room and time for more columns."""
-    rank = low_rank_of(problem)
-    if problem.device is None:
-        factor = GrowingFactor(problem.gram(dtype=np.float64), problem.X, rng)
-        return np.ascontiguousarray(factor.grow(rank).astype(np.float32))
-    from .device import low_rank
-
-    return low_rank(problem, rank, rng)
+    found = PivotedCholesky.of(problem.gram(dtype=np.float64), rng)
+    found.grow(low_rank_of(problem))
+    factor = found.factor if len(found.pivots) else 0.0 * found.residual[:, None]
+    return np.ascontiguousarray(factor.astype(np.float32)) if problem.place.on_host else factor
 
 
 def low_rank_of(problem: Problem) -> int:
     """Return how many columns the low-rank preconditioner of a problem may have."""
-    most = RANK if problem.device is None else DEVICE_RANK
+    most = RANK if problem.place.on_host else DEVICE_RANK
     return max(1, min(most, problem.n // POINTS_PER_RANK, problem.memory // (64 * problem.n)))
 
 

@@ -15,7 +15,8 @@ from mercer.formula.data import Rows
 from mercer.losses.logistic import LogisticLoss
 
 from ..base import Problem
-from ..plan import DOUBLE, PATIENCE, SINGLE, Plan
+from ..costs import HOST
+from ..plan import Plan
 from ..products import width
 from .features import FeatureSpace, choose_features
 from .gram import RANK, GramSpace, low_rank_of
@@ -66,7 +67,7 @@ def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None 
         "newton-cg": PRODUCTS * product_cost(problem),
         "nystroem": n * centers * (centers + entry) + STEPS * q * q * n * float(centers) ** 2,
     }
-    rates = {"newton": DOUBLE, "newton-cg": SINGLE, "nystroem": DOUBLE}
+    rates = {"newton": HOST.double, "newton-cg": HOST.single, "nystroem": HOST.double}
     speed, where, cheap = float(default_threads()), "", n * q <= DIRECT_LIMIT
     if problem.device is not None:
         where = f", on {problem.device}"
@@ -93,14 +94,14 @@ def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None 
     if cheap and 2 * memory["newton"] <= problem.memory:
         return plan("newton", f"a factor of the {n} × {n} matrix is cheap")
     slow = plan("newton-cg", "").seconds
-    if fits("newton-cg") and slow <= PATIENCE:
+    if fits("newton-cg") and slow <= HOST.patience:
         return plan("newton-cg", f"conjugate gradients need only products with the {n} × {n} matrix")
     if not fits("nystroem"):
         raise MemoryBudgetError(
             f"a logistic fit of {n} points needs at least {show_bytes(min(memory.values()))}, but the memory budget is "
             f"{show_bytes(problem.memory)}; give more memory or fewer points"
         )
-    why = f"products with all pairs of {n} points would take long" if slow > PATIENCE else "more does not fit"
+    why = f"products with all pairs of {n} points would take long" if slow > HOST.patience else "more does not fit"
     return plan("nystroem", f"{why}, so {centers} centres stand for all points")
 
 

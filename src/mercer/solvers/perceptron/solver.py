@@ -23,7 +23,8 @@ from mercer.formula.data import Rows, concatenate, length, pick, take
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from ..plan import SINGLE, Plan
+from ..costs import HOST
+from ..plan import Plan
 from ..products import width
 from .walks import PoolWalk, Slate, Sweep, Walk, margins
 
@@ -210,7 +211,7 @@ class Perceptron:
         flops = entries[way] * (2.0 * width(X) + 20.0)
         block = self._block(most, m)
         needed = {"dense": dense, "pool": 8.0 * (most + block) * block, "sweep": 12.0 * block * block + 16.0 * m}[way]
-        return Plan(way, reason, int(needed), flops, flops / (SINGLE * default_threads()))
+        return Plan(way, reason, int(needed), flops, flops / (HOST.single * default_threads()))
 
     def learn(
         self,

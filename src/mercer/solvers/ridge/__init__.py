@@ -1,1 +1,12 @@
-"""Solvers of kernel ridge regression."""
+"""Solvers of kernel ridge regression.  A new one is a file of its own and a line in ``SOLVERS``."""
+
+from ..costs import PlannedSolver
+from .cg import ConjugateGradient
+from .cholesky import Cholesky
+from .nystroem import Nystroem
+from .primal import Primal
+from .spectral import Spectral
+
+SOLVERS: dict[str, type[PlannedSolver]] = {
+    solver.name: solver for solver in (Primal, Spectral, Cholesky, ConjugateGradient, Nystroem)
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from mercer.linalg.band import band_form
 
 from ..base import Problem
 from ..residuals import Product
+from .cholesky import Cholesky
 from .path import LOST, PreparedPath, scaled_matrix
-from .spectral import Spectral
+from .spectral import Spectral, SpectralPrepared
 
 MATRICES = 2  # n × n in float64: the matrix, which becomes the rotation, and its reflections, half of one
 NARROW, WIDE, MANY = 32, 96, 3000  # widths of the band up to and beyond so many points: a wider one is quicker to
@@ -148,18 +150,21 @@ def loo_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     >>> bool(np.abs(residuals(np.array([0.0]))).max() < 1e-12)  # by eigenvalues
     True
     """
-    if problem.device is not None:
-        from .device.path import DeviceLooPath
-
-        return DeviceLooPath(problem)
-    prepared: PreparedPath = Banded().prepare(problem)
+    # A factor and its inverse take about n³ operations for each α; on a device at nearly the speed of matrix products,
+    # so that a hundred of them are there before a band or eigenvectors would be.
+    solver: Any = Banded() if problem.place.on_host else Cholesky("double")
+    prepared: Any = solver.prepare(problem)
 
     def residuals(alphas: np.ndarray) -> np.ndarray:
         nonlocal prepared
-        try:
-            return prepared.loo(alphas)
-        except np.linalg.LinAlgError:  # an α of 0, or one that only eigenvalues can tell from it
+        if (np.asarray(alphas) > 0).all():
+            try:
+                return np.asarray(prepared.loo(alphas))
+            except np.linalg.LinAlgError:  # a penalty that only eigenvalues can tell from 0
+                pass
+        if not isinstance(prepared, SpectralPrepared):
+            prepared = None  # before memory is needed again
             prepared = Spectral().prepare(problem)
-            return prepared.loo(alphas)
+        return np.asarray(prepared.loo(alphas))
 
     return residuals

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from mercer.arrays import Array
+from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows
 from mercer.formula.evaluation import check_overflow
 from mercer.gram import Gram
+from mercer.linalg.cholesky import solve_triangle
+from mercer.linalg.sums import add_product, add_square, zeros
 
 from ..base import Problem
 
 BLOCK_BYTES = 2**24  # of kernel values at a time, which the caches nearly hold
+DEVICE_BYTES = 2**29
 
 
 @dataclass
@@ -35,6 +39,8 @@ class RestrictedSums:
 class RestrictedRows:
     """The rows of a problem seen from m centres: k = (k(z₁, x), …, k(z_m, x)), a block of rows at a time.
 
+    Values and sums are computed where the problem is; sums come back as arrays.
+
     Parameters
     ----------
     problem : Problem
@@ -44,8 +50,10 @@ class RestrictedRows:
     """
 
     def __init__(self, problem: Problem, centers: Rows) -> None:
-        self._problem = problem
-        self._gram = Gram(problem.kernel, problem.X, centers, memory=problem.memory, dtype=np.float64)
+        self._problem, self._place = problem, problem.place
+        self._gram = Gram(
+            problem.kernel, problem.X, centers, memory=problem.memory, dtype=np.float64, device=problem.device
+        )
         self._y = np.asarray(problem.y, dtype=np.float64)
         self._weights = np.ones(problem.n) if problem.weights is None else np.asarray(problem.weights, dtype=np.float64)
         self._reverse = self._gram.T if self.quick else None
@@ -53,7 +61,7 @@ class RestrictedRows:
     @property
     def quick(self) -> bool:
         """Whether kernel values are as quick to compute again as to keep."""
-        return self._gram.backend_name == "native"
+        return self._gram.cheap
 
     def moments(self) -> tuple[float, np.ndarray]:
         """Return Σw and Σwy."""
@@ -61,48 +69,44 @@ class RestrictedRows:
 
     def sums(self, triangle: np.ndarray | None, target_mean: np.ndarray) -> RestrictedSums:
         """Sum up the features φ = L⁻¹k, or k itself if there is no L."""
-        from scipy.linalg import blas, solve_triangular
-
-        m, q = self._gram.shape[1], self._y.shape[1]
-        inner, others = np.zeros((m, m), order="F"), np.zeros((m, q + 1), order="F")
-        for _, values, y, weights in self.pieces():
-            features = values
-            if triangle is not None:
-                features = solve_triangular(triangle, values, lower=True, overwrite_b=True, check_finite=False)
-            # All by one library: the threads of NumPy's would still be spinning when those of SciPy's begin.
+        m, q, put = self._gram.shape[1], self._y.shape[1], self._place.put
+        L = None if triangle is None else put(triangle)
+        inner, others = zeros(self._place, (m, m)), zeros(self._place, (m, q + 1))
+        for _, features, y, weights in self._blocks():
+            if L is not None:
+                features = solve_triangle(L, features, overwrite=True)
             right = weights[:, None] * np.column_stack([y - target_mean, np.ones(len(y))])
-            others = blas.dgemm(1.0, features, right, beta=1.0, c=others, overwrite_c=1)
+            others = add_product(others, features, put(right))
             if self._problem.weights is not None:
-                features *= np.sqrt(weights)
-            inner = blas.dsyrk(1.0, features, beta=1.0, c=inner, lower=1, overwrite_c=1)
+                features *= put(np.sqrt(weights))
+            inner = add_square(inner, features)
+        others = host_array(others)
         check_overflow(others, repr(self._problem.kernel))
-        return RestrictedSums(inner, others[:, :q], others[:, q])
+        return RestrictedSums(host_array(inner), others[:, :q], others[:, q])
 
     def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return Σ k e and Σ e for the weighted errors e = w(y − kᵀc − b), from the rows themselves."""
         assert self._reverse is not None
-        errors = self._weights[:, None] * (self._y - (self._gram @ coef + intercept))
-        return np.asarray(self._reverse @ errors), errors.sum(axis=0)
+        errors = self._weights[:, None] * (self._y - (host_array(self._gram @ coef) + intercept))
+        return np.asarray(host_array(self._reverse @ errors)), errors.sum(axis=0)
 
     def pieces(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield places among ``rows``, k of these (one column each, in Fortran order), their targets and weights.
+        """Yield places among ``rows``, k of these (one column each) on the host, their targets and weights."""
+        for part, values, y, weights in self._blocks(rows):
+            yield part, host_array(values), y, weights
 
-        All k are written to the same array, one after the other: fresh memory would cost as much as they do.
+    def _blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, Array, np.ndarray, np.ndarray]]:
+        """Yield the same with k where the problem is.
+
+        On the host all k are written to one array, one after the other: fresh memory would cost as much as they do.
         """
         n, m = self._gram.shape
         count = n if rows is None else len(rows)
-        step = max(1, min(BLOCK_BYTES, self._problem.memory // 12) // (8 * m))  # there are two copies beside them
-        values = np.empty((min(step, count), m))
+        room = BLOCK_BYTES if self._place.on_host else DEVICE_BYTES
+        step = max(1, min(room, self._problem.memory // 12) // (8 * m))  # there are two copies beside them
+        values = np.empty((min(step, count), m)) if self._place.on_host else None
         for start in range(0, count, step):
             part = slice(start, min(start + step, count))
             chosen = np.arange(part.start, part.stop) if rows is None else rows[part]
-            yield part, self._gram.rows(chosen, values[: len(chosen)]).T, self._y[chosen], self._weights[chosen]
-
-
-def restricted_rows(problem: Problem, centers: Rows) -> Any:
-    """Return the rows of a problem as seen from centres, on its device if it has one."""
-    if problem.device is None:
-        return RestrictedRows(problem, centers)
-    from .device.restricted import DeviceRestrictedRows
-
-    return DeviceRestrictedRows(problem, centers)
+            out = None if values is None else values[: len(chosen)]
+            yield part, self._gram.rows(chosen, out).T, self._y[chosen], self._weights[chosen]

@@ -10,9 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer.arrays.budget import show_bytes
 from mercer.arrays.tensors import host_array
 
 from ..base import PreparedRidge, Problem, Solution
+from ..costs import Cost, PlannedSolver, Sizes
 from ..products import Products
 from .iteration import Iteration
 from .preconditioner import Preconditioner
@@ -22,7 +24,7 @@ CHECK = 10  # iterations between two looks at whether a larger preconditioner wo
 
 
 @dataclass(frozen=True)
-class ConjugateGradient:
+class ConjugateGradient(PlannedSolver):
     """Preconditioned conjugate gradients for (K + αW⁻¹)c = y − b, all outputs at once, never storing more than fits.
 
     Iterations multiply by float32 kernel values where that is faster; the residual is recomputed in float64 now and
@@ -65,6 +67,31 @@ class ConjugateGradient:
 
     name = "cg"
 
+    def takes(self, sizes: Sizes) -> bool:
+        """Whether no leave-one-out residuals are wanted, for which there is no diagonal of the inverse."""
+        return not sizes.loo
+
+    def cost(self, sizes: Sizes) -> Cost:
+        """Return what a fit would take."""
+        n, q, speed, steps = float(sizes.n), sizes.columns, sizes.speed, sizes.steps
+        kept = not sizes.native and 8 * n * n <= sizes.budget / 2
+        entries = sizes.entry * n * n * (0.5 if kept else steps)
+        rest = n * sizes.rank**2 + steps * 2 * n * n * q
+        multiplying = speed.double if sizes.on_host else speed.single
+        work = [(entries, speed.entries if kept or not sizes.native else speed.single), (rest, multiplying)]
+        if kept:
+            work.append((steps * n * n, speed.stream))
+        return Cost(8.0 * n * sizes.rank + 3 * sizes.vectors + 16.0 * n, tuple(work), speed)
+
+    def explain(self, sizes: Sizes) -> str:
+        """Return why this is the quickest."""
+        n, limit = sizes.n, show_bytes(sizes.budget)
+        if sizes.easy:
+            return "with so large a penalty conjugate gradients take few iterations, and no factor is needed"
+        fits = 4.0 * n * n <= sizes.budget
+        size = "would take long to factorise" if fits else f"does not fit into the budget of {limit}"
+        return f"the {n} × {n} matrix {size}, so only products with it are used"
+
     def __post_init__(self) -> None:
         if not 0 < self.tolerance < 1:
             raise ValueError(f"ConjugateGradient: tolerance must be between 0 and 1, got {self.tolerance!r}")
@@ -86,25 +113,18 @@ class PreparedConjugateGradient(PreparedRidge):
 
     def __init__(self, solver: ConjugateGradient, problem: Problem, products: Products | None = None) -> None:
         self.solver, self.problem = solver, problem
-        self.products: Any = _products(problem) if products is None else products
+        self.products = Products(problem) if products is None else products
         n = problem.n
         # A share of the budget for the factor, its Gram matrix and the Cholesky factors of a few α.
-        affordable = int(self.products.share * problem.memory / (8 * n + 64 * math.sqrt(n)))
+        affordable = int(self.products.rates.share * problem.memory / (8 * n + 64 * math.sqrt(n)))
         self.max_rank = max(1, min(max(n // 4, min(n, SMALL)), affordable))
         rank = (
-            min(int(self.products.first_rank * math.sqrt(n)), self.max_rank)
+            min(int(self.products.rates.first_rank * math.sqrt(n)), self.max_rank)
             if solver.rank == "auto"
             else min(int(solver.rank), n)
         )
-        self.preconditioner = self._precondition(rank, check_random_state(solver.random_state))
-
-    def _precondition(self, rank: int, rng: np.random.RandomState) -> Any:
-        problem, gram = self.problem, self.products.gram
-        if problem.device is None:
-            return Preconditioner(gram, problem.X, problem.noise, rank, rng)
-        from .device.cg import DevicePreconditioner
-
-        return DevicePreconditioner(gram, self.products.place(problem.noise), rank, rng)
+        rng = check_random_state(solver.random_state)
+        self.preconditioner = Preconditioner(self.products.gram, self.products.put(problem.noise), rank, rng)
 
     def attempt(self, alpha: np.ndarray, *, loo: bool = False) -> Solution:
         """Solve for one α per output; leave-one-out residuals need the diagonal of A⁻¹, which this does not have."""
@@ -121,9 +141,9 @@ class PreparedConjugateGradient(PreparedRidge):
                 f"ConjugateGradient needs one positive alpha for each of the {y.shape[1]} outputs, got {alpha}; "
                 "for alpha = 0 use the spectral solver"
             )
-        place = self.products.place
+        put = self.products.put
         state = Iteration(
-            self.products, self.preconditioner, place(y), place(problem.noise), alpha, problem.fit_intercept,
+            self.products, self.preconditioner, put(y), put(problem.noise), alpha, problem.fit_intercept,
             solver.tolerance,
         )  # fmt: skip
         while not state.finished and state.n_iter < solver.max_iter:
@@ -155,7 +175,7 @@ class PreparedConjugateGradient(PreparedRidge):
         remaining = min(state.remaining(), bound, self.solver.max_iter - state.n_iter)
         # Twice the rank was seen to save a third to a half of the iterations, on real and on random data.
         saved = 0.4 * remaining * self.products.seconds
-        cost = (4 * n * rank**2 + rank**3) / self.products.flops
+        cost = (4 * n * rank**2 + rank**3) / self.products.rates.flops
         if saved > cost:
             P.grow(rank)
             state.restart()
@@ -171,12 +191,3 @@ def _remedy(state: Iteration) -> str:
             "use the Cholesky solver"
         )
     return f"{stopped}: raise max_iter, the rank of the preconditioner or alpha"
-
-
-def _products(problem: Problem) -> Any:
-    """Return K as the device of a problem, or the host, multiplies by it."""
-    if problem.device is None:
-        return Products(problem)
-    from .device.cg import DeviceProducts
-
-    return DeviceProducts(problem)

@@ -9,11 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arrays import Array
 from mercer.arrays.budget import require, show_bytes
+from mercer.arrays.namespace import namespace
+from mercer.arrays.tensors import host_array
 from mercer.gram import Gram
+from mercer.linalg.device import TensorTriangles
 from mercer.linalg.triangles import SharedTriangles
 
 from ..base import Prepared, PreparedRidge, Problem, Solution
+from ..costs import Cost, PlannedSolver, Sizes
 from ..evidence import RESIDUAL, is_converged
 from ..residuals import penalties
 from .refinement import Refined, System, refine
@@ -28,7 +33,7 @@ COLUMNS = 8  # arrays of the size of y that refinement holds
 
 
 @dataclass(frozen=True)
-class Cholesky:
+class Cholesky(PlannedSolver):
     """Solve by the Cholesky factor of A = K + αW⁻¹, in the memory of one matrix.
 
     The factor is computed in float32 (n³/3 operations at twice the speed and half the memory of float64) and serves as
@@ -73,16 +78,31 @@ class Cholesky:
 
     name = "cholesky"
 
+    def cost(self, sizes: Sizes) -> Cost:
+        """Return what a fit would take."""
+        n, speed = float(sizes.n), sizes.speed
+        if sizes.on_host:
+            double = sizes.loo or not sizes.native or n <= SMALL
+            memory = 4.0 * n * n + min(8.0 * n * n, sizes.tile) + 4 * sizes.vectors
+        else:
+            double = 8 * TensorTriangles.matrices * n * n <= sizes.budget
+            memory = (8.0 if double else 4.0) * TensorTriangles.matrices * n * n + 4 * sizes.vectors
+        cubes = sizes.alphas * n**3 / 3 * (3 if sizes.loo else 1)
+        solving = cubes + 4 * n * n * sizes.columns, speed.double if double else speed.factor
+        return Cost(memory, ((sizes.entry * n * n / 2, speed.entries), solving), speed)
+
+    def explain(self, sizes: Sizes) -> str:
+        """Return why this is the quickest."""
+        n, limit = sizes.n, show_bytes(sizes.budget)
+        kind = "float64" if n <= SMALL or not (sizes.on_host and sizes.native) else "float32"
+        return f"the {n} × {n} matrix in {kind} fits into the budget of {limit}, and nothing is quicker"
+
     def prepare(self, problem: Problem) -> Prepared:
         """Evaluate the matrix."""
         if self.precision not in ("auto", "single", "double"):
             raise ValueError(f"precision must be 'auto', 'single' or 'double', got {self.precision!r}")
         if not self.tolerance > 0:
             raise ValueError(f"tolerance must be positive, got {self.tolerance!r}")
-        if problem.device is not None:
-            from .device.dense import DeviceCholesky
-
-            return DeviceCholesky(problem)
         return CholeskyPrepared(problem, self)
 
 
@@ -102,18 +122,19 @@ class CholeskyPrepared(PreparedRidge):
     def __init__(self, problem: Problem, options: Cholesky) -> None:
         self.problem = problem
         self.options = options
-        self._y = np.asarray(problem.y, dtype=np.float64)
-        self._noise = problem.noise[:, None]
+        place = problem.place
+        self._y, self._noise = place.put(problem.y), place.put(problem.noise)[:, None]
+        self._store: type[SharedTriangles | TensorTriangles] = SharedTriangles if place.on_host else TensorTriangles
         require(
             self._bytes(np.float32 if options.precision != "double" else np.float64),
             problem.memory,
-            f"the Cholesky factor of a {problem.n} × {problem.n} matrix",
+            f"the Cholesky factor of a {problem.n} × {problem.n} matrix{'' if place.on_host else f' on {place}'}",
             "give more memory, or use the conjugate gradient or the Nyström solver",
         )
         self._gram = problem.gram(dtype=np.float64)
         double = options.precision == "double" or (
             options.precision == "auto"
-            and (problem.n <= SMALL or self._gram.backend_name != "native")
+            and (problem.n <= SMALL or not self._gram.cheap or not place.on_host)
             and self._fits_double
         )
         try:
@@ -122,7 +143,7 @@ class CholeskyPrepared(PreparedRidge):
             if double or options.precision == "single" or not self._fits_double:
                 raise
             self._matrix = self._evaluate(np.float64)  # values beyond 3e38
-        self._factored: float | None = None  # the α whose factor is there
+        self._factored: tuple[float, bool] | None = None  # the α whose factor is there, and whether it is inverted
 
     def attempt(self, alpha: Any, *, loo: bool = False) -> Solution:
         """Solve for one α per output, with leave-one-out residuals if asked; equal penalties share a factor."""
@@ -134,12 +155,13 @@ class CholeskyPrepared(PreparedRidge):
             )
         if loo and self.options.precision == "auto" and self._fits_double:
             self._to_double()
-        coef, intercept = np.empty_like(self._y), np.empty(len(alpha))
-        left_out = np.empty_like(self._y) if loo else None
+        xp = namespace(self._y)
+        coef, intercept = xp.empty_like(self._y), np.empty(len(alpha))
+        left_out = xp.empty_like(self._y) if loo else None
         residual, n_iter = 0.0, 0
         for value in np.unique(alpha):
-            columns = alpha == value
-            found = self._solve_one(float(value), self._y[:, columns])
+            columns = np.flatnonzero(alpha == value)
+            found = self._solve_one(float(value), self._y[:, columns], invert=loo)
             coef[:, columns], intercept[columns] = found.coef, found.intercept
             residual, n_iter = np.maximum(residual, found.residuals.max()), max(n_iter, found.n_iter)
             if left_out is not None:
@@ -147,16 +169,24 @@ class CholeskyPrepared(PreparedRidge):
         # A factor in float64 is a direct solution: what follows it is one check.
         n_iter = 0 if self._matrix.dtype == np.float64 and n_iter == 1 else n_iter
         tolerance = max(self.options.tolerance, RESIDUAL)
-        return Solution(
-            self.problem.X, coef, intercept, alpha, float(residual), tolerance, n_iter, left_out, self._remedy()
+        found_coef, errors = (
+            np.asarray(host_array(coef)),
+            None if left_out is None else np.asarray(host_array(left_out)),
         )
+        return Solution(
+            self.problem.X, found_coef, intercept, alpha, float(residual), tolerance, n_iter, errors, self._remedy()
+        )
+
+    def loo(self, alphas: Any) -> np.ndarray:
+        """Return the leave-one-out residuals of many penalties, one for all outputs or one for each: (p, n, q)."""
+        return np.array([self.attempt(alpha, loo=True).loo for alpha in alphas])
 
     # -- one penalty ----------------------------------------------------------------------------------------------
 
-    def _solve_one(self, alpha: float, y: np.ndarray, constant: bool | None = None) -> Refined:
+    def _solve_one(self, alpha: float, y: Array, constant: bool | None = None, invert: bool = False) -> Refined:
         constant = self.problem.fit_intercept if constant is None else constant
-        self._factor(alpha)
-        double = self._matrix.dtype == np.float64
+        self._factor(alpha, invert)
+        double = self.double
         system = System(self._matrix if double else self._gram, alpha * self._noise, constant, self._matrix.diagonal)
         last = double or not self._fits_double or self.options.precision == "single"
         limits = PATIENT if last and not double else QUICK
@@ -164,14 +194,14 @@ class CholeskyPrepared(PreparedRidge):
         if last or is_converged(found.residuals.max(), self.options.tolerance):
             return found
         self._to_double()
-        return self._solve_one(alpha, y, constant)
+        return self._solve_one(alpha, y, constant, invert)
 
-    def _factor(self, alpha: float) -> None:
-        if self._factored == alpha:
+    def _factor(self, alpha: float, invert: bool = False) -> None:
+        if self._factored == (alpha, invert):
             return
         self._factored = None
         diagonal = alpha * self._noise[:, 0]
-        works = self._matrix.factor(diagonal)
+        works = self._matrix.factor(diagonal, invert=invert)
         if not works and self._matrix.dtype == np.float64:
             raise np.linalg.LinAlgError(
                 f"K + αW⁻¹ is not positive definite in float64 for alpha = {alpha:g}: the kernel matrix is singular or "
@@ -181,30 +211,31 @@ class CholeskyPrepared(PreparedRidge):
         for _ in range(SHIFTS):
             if works:
                 break
-            works = self._matrix.factor(diagonal + shift)
+            works = self._matrix.factor(diagonal + shift, invert=invert)
             shift *= 2
         if not works:
             raise np.linalg.LinAlgError(
                 f"no factor of the kernel matrix exists for alpha = {alpha:g}: {self.problem.kernel!r} is far from "
                 "positive semi-definite on this data. See k.certificate(), or use the spectral solver"
             )
-        self._factored = alpha
+        self._factored = alpha, invert
 
-    def _leave_one_out(self, alpha: float, coef: np.ndarray) -> np.ndarray:
-        eta = None
+    def _leave_one_out(self, alpha: float, coef: Array) -> Array:
+        eta, xp = None, namespace(coef)
         if self.problem.fit_intercept:
-            eta = self._solve_one(alpha, np.ones((len(coef), 1)), constant=False).coef
+            eta = self._solve_one(alpha, xp.ones_like(coef[:, :1]), constant=False, invert=True).coef
         probes = np.unique(np.linspace(0, len(coef) - 1, PROBES).astype(int))
         checked = None
         if self._matrix.dtype == np.float32:
-            units = np.zeros((len(coef), len(probes)))
+            units = xp.zeros((len(coef), len(probes)), dtype=xp.float64, device=coef.device)
             units[probes, np.arange(len(probes))] = 1.0
-            checked = self._solve_one(alpha, units, constant=False).coef[probes, np.arange(len(probes))]
-        self._factor(alpha)
+            solved = self._solve_one(alpha, units, constant=False, invert=True).coef
+            checked = host_array(solved[probes, np.arange(len(probes))])
+        self._factor(alpha, invert=True)
         diagonal = self._matrix.inverse_diagonal()[:, None]
         self._factored = None
         if checked is not None:
-            worst = float(np.abs(diagonal[probes, 0] / checked - 1.0).max())
+            worst = float(np.abs(host_array(diagonal[probes, 0]) / checked - 1.0).max())
             if worst > LOO_ACCURACY:
                 memory = show_bytes(self._bytes(np.float64))
                 warnings.warn(
@@ -217,22 +248,28 @@ class CholeskyPrepared(PreparedRidge):
             diagonal = diagonal - eta**2 / eta.sum()
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = coef / diagonal
-        return np.where(np.isfinite(ratio), ratio, np.nan)
+        ratio[~xp.isfinite(ratio)] = np.nan
+        return ratio
 
     # -- precision and memory -------------------------------------------------------------------------------------
 
     def _bytes(self, dtype: Any) -> int:
         n, q = self._y.shape
         data = 4 * getattr(self.problem.X, "nbytes", 0)  # copies that Gram matrices hold, in float64
-        return n * n * np.dtype(dtype).itemsize + COLUMNS * n * (q + 1) * 8 + int(data)
+        return self._store.matrices * n * n * np.dtype(dtype).itemsize + COLUMNS * n * (q + 1) * 8 + int(data)
+
+    @property
+    def double(self) -> bool:
+        """Whether the factor is in float64."""
+        return self._matrix.dtype == np.float64
 
     @property
     def _fits_double(self) -> bool:
         return self._bytes(np.float64) <= self.problem.memory
 
-    def _evaluate(self, dtype: Any) -> SharedTriangles:
+    def _evaluate(self, dtype: Any) -> SharedTriangles | TensorTriangles:
         gram: Gram = self._gram if dtype == np.float64 else self.problem.gram(dtype=dtype)
-        return SharedTriangles(gram.dense())
+        return self._store(gram.dense())
 
     def _to_double(self) -> None:
         if self._matrix.dtype == np.float64:

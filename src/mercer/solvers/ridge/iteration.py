@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays.columns import dots, like, norms, ones, sums, units, zeros
-from mercer.linalg.directions import Directions
+from mercer.arrays import Array
+from mercer.arrays.columns import dots, like, norms, sums, units
+from mercer.arrays.namespace import namespace
+from mercer.linalg.iteration import ConjugateGradients
 
 from ..evidence import is_converged
 from ..products import Products
@@ -34,8 +36,8 @@ class Iteration:
         self,
         products: Products,
         preconditioner: Preconditioner,
-        y: Any,
-        noise: Any,
+        y: Array,
+        noise: Array,
         alpha: np.ndarray,
         fit_intercept: bool,
         tolerance: float,
@@ -45,41 +47,41 @@ class Iteration:
         self._K, self._P, self._y, self._noise = products, preconditioner, y, noise[:, None]
         self._weights = noise.min() / self._noise
         self._roots = self._noise**-0.5
-        self._diagonal = abs(products.place(products.gram.diag()))[:, None]
+        self._diagonal = abs(products.put(products.gram.diag()))[:, None]
         self.alpha, self._centred, self._tolerance = alpha, fit_intercept, tolerance
-        self._coef = zeros(y)
         self._intercept = self._level(y)
         self.n_iter = self.since_start = 0
         self.indefinite = self.stalled = False
-        self._R = self._centre(y + 0.0)
+        self._cg = ConjugateGradients(self._multiply, self._precondition, self._centre(y + 0.0), project=self._centre)
         # A residual that is only rounding of y, as that of constant targets, is as good as none.
         self._floor = 8 * np.finfo(np.float64).eps * self._norms(y)
-        self._true = self._norms(self._R)
+        self._true = self._norms(self._cg.residual)
         self._updated = self._true.copy()
-        self._spread = target_spread(self._R, 1.0 / self._noise)
+        self._spread = target_spread(self._cg.residual, 1.0 / self._noise)
         self._drop = np.full(len(alpha), DROP if products.single else 0.0)
         self._best, self._failures = math.inf, 0
         self._done = self._true <= self._floor
         self._certificate = np.where(self._done, 0.0, math.inf)
         self._size = np.zeros(len(alpha))
         self._resting = self._done.copy()
-        self._directions = Directions(y)
         self.restart()
 
     def restart(self) -> None:
         """Forget the search directions, because the preconditioner has changed."""
-        self._directions.restart()
+        self._cg.restart()
         self.since_start = 0
         self._norm_at_start = self._updated.copy()
         self._ones = None
         if self._centred:
             columns, index = np.unique(self.alpha, return_inverse=True)
-            self._ones = self._P.solve(ones(self._y, len(columns)), columns)[:, index]
+            xp = namespace(self._y)
+            ones = xp.ones((len(self._y), len(columns)), dtype=xp.float64, device=self._y.device)
+            self._ones = self._P.solve(ones, columns)[:, index]
 
     @property
-    def coef(self) -> Any:
+    def coef(self) -> Array:
         """The coefficients, in the unit of y."""
-        return self._coef * like(self._coef, self._unit)
+        return self._cg.x * like(self._cg.x, self._unit)
 
     @property
     def intercept(self) -> np.ndarray:
@@ -118,25 +120,16 @@ class Iteration:
     def step(self) -> float:
         """Do one iteration of all columns that are not at rest; return their largest relative residual, as updated."""
         live: Any = np.flatnonzero(~self._resting) if self._resting.any() else slice(None)
-        alpha, R = self.alpha[live], self._R[:, live]
-        P = self._directions.next(self._precondition(R, live), R, live)
-        unit = like(P, units(P))  # a tiny α makes directions that leave the range of float32
-        product = self._K.fast(P / unit)
-        product *= unit
-        product += like(P, alpha) * self._noise * P
-        curvature = dots(P, product)
-        bad = ~(curvature > 0)
+        self._cg.turn(live)
+        bad = self._cg.advance(live)
         if bad.any():
             if self._K.single:  # float32 values may be indefinite where float64 ones are not
                 self._exact_from_now()
                 return float("inf")
             self.indefinite = True
-        lengths = np.where(bad, 0.0, dots(P, R) / np.where(bad, 1.0, curvature))
-        self._coef[:, live] += like(P, lengths) * P
-        R = self._centre(R - like(R, lengths) * product)
-        self._R[:, live] = R
+        R = self._cg.residual[:, live]
         self._updated[live] = self._norms(R)
-        self._size[live] = self._norms(like(R, alpha) * self._noise * self._coef[:, live])
+        self._size[live] = self._norms(like(R, self.alpha[live]) * self._noise * self._cg.x[:, live])
         goal = np.maximum(0.5 * self._tolerance * self._size[live], self._drop[live] * self._true[live])
         self._resting[live] = (self._updated[live] <= np.maximum(goal, self._floor[live])) | bad
         self.n_iter += 1
@@ -147,7 +140,7 @@ class Iteration:
     def certify(self) -> None:
         """Recompute the residuals of all columns that are not done in float64, and go on from them."""
         live = np.flatnonzero(~self._done)
-        coef = self._coef[:, live]
+        coef = self._cg.x[:, live]
         size = like(coef, self.alpha[live]) * self._noise * coef
         image = self._K.exact(coef)
         errors = self._y[:, live] - image
@@ -155,9 +148,9 @@ class Iteration:
         self._intercept[live] = level
         errors = errors - like(errors, level)
         R = errors - size
-        drift = self._norms(R - self._R[:, live])
+        drift = self._norms(R - self._cg.residual[:, live])
         start = self._true[live]
-        self._R[:, live] = R
+        self._cg.residual[:, live] = R
         self._true[live] = self._updated[live] = self._norms(R)
         self._size[live] = self._norms(size)
         objective = self._norms(errors) ** 2 + self.alpha[live] * np.abs(dots(coef, image))
@@ -183,22 +176,30 @@ class Iteration:
         self._drop[:] = 0.0
         self.restart()
 
-    def _centre(self, R: Any) -> Any:
+    def _multiply(self, P: Array, live: Any) -> Array:
+        """Return (K + αW⁻¹)P."""
+        unit = like(P, units(P))  # a tiny α makes directions that leave the range of float32
+        product = self._K.fast(P / unit)
+        product *= unit
+        product += like(P, self.alpha[live]) * self._noise * P
+        return product
+
+    def _centre(self, R: Array) -> Array:
         if self._centred:
             R -= like(R, self._level(R))
         return R
 
-    def _level(self, R: Any) -> np.ndarray:
+    def _level(self, R: Array) -> np.ndarray:
         """Return the b that leaves the least of R by the weights, 0 if there is none."""
         if not self._centred:
             return np.zeros(R.shape[1])
         return sums(self._weights * R) / float(self._weights.sum())
 
-    def _norms(self, V: Any) -> np.ndarray:
+    def _norms(self, V: Array) -> np.ndarray:
         """Return the length of each column in the norm of W."""
         return norms(self._roots * V)
 
-    def _precondition(self, R: Any, live: np.ndarray) -> Any:
+    def _precondition(self, R: Array, live: Any) -> Array:
         Z = self._P.solve(R, self.alpha[live])
         if self._ones is not None:
             level = self._ones[:, live]

@@ -23,17 +23,16 @@ from scipy import sparse
 from scipy.linalg import lapack
 
 from mercer.arrays.namespace import add_to_diagonal, einsum, vdot
+from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.formula.data import Rows
-from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Call, Const, Expression, Param, Stat, log_derivative, nodes, parameters
-from mercer.formula.program import UnsupportedError
 from mercer.formula.statistics import SquaredDistance, Statistic
-from mercer.gram.operator import choose_backend
-from mercer.gram.torch.expression import ExpressionTiles
-from mercer.gram.torch.points import device_points, is_matrix
+from mercer.gram.backend import write_matrix
+from mercer.gram.choice import choose_backend
+from mercer.gram.torch.points import is_matrix, prepare_points
 from mercer.kernels import Kernel
-from mercer.linalg.inverse import inverse_factor
+from mercer.linalg.device import invert_factor
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,7 @@ def inner_gradient(kernel: Kernel, X: Rows, M: Any) -> dict[str, float]:
     found = dict.fromkeys(parameters(expression), np.nan)
     for statistic in _free_distances(expression):
         A: Any = (
-            device_points(statistic, X, None, np.float64, X.device)[0]
+            prepare_points(statistic, X, None, np.float64, X.device)[0]
             if is_tensor(X)
             else statistic.prepare(X, X, np.float64)[0]
         )
@@ -230,16 +229,9 @@ def _free_distances(expression: Expression) -> list[SquaredDistance]:
 
 def _matrix(expression: Expression, X: Rows, name: str) -> Any:
     """Values of an expression for all pairs of points, in float64, by the fastest backend; a tensor if X is one."""
-    if is_tensor(X):
-        try:
-            return ExpressionTiles(expression, X, None, name, X.device).dense()
-        except UnsupportedError:
-            return on_device(_matrix(expression, host_array(X), name), X.device, np.float64)
-    backend = choose_backend(expression, X, None, name, dtype=np.float64)
-    out = np.empty(backend.shape)
-    if backend.fill(out):
-        return out
-    return Evaluation(expression, X, None, name).dense().astype(np.float64, copy=False)
+    place = Place.find(None, None, X)
+    backend, xp = choose_backend(expression, X, None, name, "auto", np.float64, place), place.namespace
+    return write_matrix(backend, xp.empty(backend.shape, dtype=xp.float64, device=place.device))
 
 
 def _inverse(A: Any, alpha: float, kernel: Kernel) -> Any:
@@ -248,7 +240,7 @@ def _inverse(A: Any, alpha: float, kernel: Kernel) -> Any:
         f"K + αI of {kernel!r} is not positive definite to rounding with alpha={alpha:.3g}; take a larger alpha"
     )
     if is_tensor(A):
-        half = inverse_factor(A)
+        half = invert_factor(A)
         if half is None:
             raise refusal
         return half.T @ half

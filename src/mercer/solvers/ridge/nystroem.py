@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,24 +12,24 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require
 from mercer.arrays.columns import units
-from mercer.features.nystroem import independent
-from mercer.formula.data import Rows, pick
-from mercer.gram import Gram
+from mercer.formula.data import Rows
 
 from ..base import Prepared, PreparedRidge, Problem, Solution
-from ..growing import GrowingFactor
-from ..sampling import some_rows
+from ..centers import Candidates, draw_rows
+from ..costs import Cost, PlannedSolver, Sizes
 from .centers import RestrictedRows
+from .falkon import STEPS as FALKON_STEPS
+from .falkon import PreparedFalkon
 from .restricted import RestrictedRidge
 
+CUBES = 20  # times m³: choosing m centres, factors of their matrix and of the sums
 FIRST = 256  # centres to begin with
-POINTS_PER_CENTRE = 4  # among which pivoting looks for centres, so that it costs less than the fit
 JUDGES = 5000  # rows whose leave-one-out errors decide whether more centres pay
 IMPROVEMENT = 0.01
 
 
 @dataclass(frozen=True)
-class Nystroem:
+class Nystroem(PlannedSolver):
     """f = Σⱼ cⱼ k(zⱼ, ·) + b over m centres: min Σ wᵢ(yᵢ − f(xᵢ) − b)² + α cᵀK_mm c, in O(n m²) time and O(m²) memory.
 
     With K_mm = LLᵀ this is ordinary ridge on the features L⁻¹(k(z₁, x), …, k(z_m, x)), which are computed a block of
@@ -66,6 +67,30 @@ class Nystroem:
     random_state: Any = None
 
     name = "nystroem"
+    exact = False  # fewer centres than points change the problem
+
+    def count(self, sizes: Sizes) -> int:
+        """Return how many centres a model of so many points would have at most."""
+        if self.n_centers is not None:
+            return min(self.n_centers, sizes.n)
+        return int(max(1, min(self.max_centers, sizes.n, math.sqrt(sizes.budget / 96.0))))
+
+    def cost(self, sizes: Sizes) -> Cost:
+        """Return what a fit would take."""
+        n, m, speed = float(sizes.n), float(self.count(sizes)), sizes.speed
+        # A number that was not given doubles until it is enough, which costs a third more than the last time alone.
+        growing = 1.0 if self.n_centers is not None else 4 / 3
+        memory = 24.0 * m**2 + min(8.0 * n * m, sizes.tile) + sizes.vectors
+        entries = growing * n * m * sizes.entry
+        if sizes.on_host:
+            work = (entries, speed.entries), (growing * (n * m * m + CUBES * m**3), speed.double)
+        else:  # products with the n × m matrix that are never stored, twice an iteration
+            work = (2 * FALKON_STEPS * n * m * sizes.entry, speed.single), (CUBES * m**3, speed.double)
+        return Cost(memory, work, speed)
+
+    def explain(self, sizes: Sizes) -> str:
+        """Return what stands for what."""
+        return f"up to {self.count(sizes)} centres stand for all points"
 
     def __post_init__(self) -> None:
         for name in ("n_centers", "max_centers"):
@@ -78,11 +103,7 @@ class Nystroem:
 
     def prepare(self, problem: Problem) -> Prepared:
         """Choose centres; if their number is given, sum up the rows too."""
-        if problem.device is not None:
-            from .device.nystroem import DeviceNystroem
-
-            return DeviceNystroem(self, problem)
-        return PreparedNystroem(self, problem)
+        return PreparedNystroem(self, problem) if problem.place.on_host else PreparedFalkon(self, problem)
 
 
 class PreparedNystroem(PreparedRidge):
@@ -110,10 +131,10 @@ class PreparedNystroem(PreparedRidge):
             f"a Nyström model of {self._limit} centres",
             f"ask for at most {affordable} centres, or give more memory",
         )
-        self._candidates, self._factor = self._choose_candidates()
+        self._candidates = Candidates(problem, self._limit, self._rng, solver.selection)
         first = self._limit if solver.n_centers is not None else min(FIRST, self._limit)
         self._ridge = self._with_centers(first)
-        self._judges = np.sort(some_rows(self._rng, problem.n, JUDGES))
+        self._judges = np.sort(draw_rows(self._rng, problem.n, JUDGES))
         self.history: list[tuple[int, float]] = []  # centres, and the leave-one-out error that they gave
 
     @property
@@ -164,28 +185,6 @@ class PreparedNystroem(PreparedRidge):
         self.history.append((self._ridge.rank, largest * float(np.sqrt(np.mean((errors / largest) ** 2)))))
         return errors
 
-    def _choose_candidates(self) -> tuple[np.ndarray, GrowingFactor | None]:
-        problem = self.problem
-        if self.solver.selection == "uniform":
-            return some_rows(self._rng, problem.n, self._limit), None
-        # The factor that finds the pivots may take a quarter of the budget.
-        affordable = int(problem.memory / 4 / (8 * self._limit))
-        count = min(problem.n, max(POINTS_PER_CENTRE * self._limit, 1000), max(affordable, self._limit))
-        candidates = some_rows(self._rng, problem.n, count)
-        points = pick(problem.X, candidates)
-        gram = Gram(problem.kernel, points, memory=problem.memory, dtype=np.float64)
-        return candidates, GrowingFactor(gram, points, self._rng)
-
     def _with_centers(self, count: int) -> RestrictedRidge:
-        self._count = count = min(count, self._limit)
-        problem = self.problem
-        if self._factor is None:
-            indices = self._candidates[:count]
-            K = Gram(problem.kernel, pick(problem.X, indices), memory=problem.memory, dtype=np.float64).dense()
-            kept, triangle = independent(K)
-            return RestrictedRidge(problem, indices[kept], triangle, self._rows)
-        self._factor.grow(count)
-        indices = self._candidates[self._factor.pivots]
-        if len(indices) == 0:
-            raise ValueError(f"Nystroem: {problem.kernel!r} is 0 on all of the data; no centre explains any")
-        return RestrictedRidge(problem, indices, self._factor.triangle, self._rows)
+        self._count = min(count, self._limit)
+        return RestrictedRidge(self.problem, *self._candidates.take(self._count), self._rows)

@@ -34,7 +34,7 @@ def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarra
     gram = problem.gram(dtype=np.float64)
     K = np.asarray(host_array(gram.dense()))
     # Residuals are computed from K itself, which the decomposition destroys: keep it only if it is slow to compute.
-    keep = gram.backend_name != "native" and (matrices + 1) * n * n * 8 <= problem.memory
+    keep = not gram.cheap and (matrices + 1) * n * n * 8 <= problem.memory
     product: Product = K.copy() if keep else gram
     roots = np.ones(n) if problem.weights is None else np.sqrt(np.asarray(problem.weights, dtype=np.float64))
     if problem.weights is not None:
@@ -130,7 +130,7 @@ class PreparedPath(PreparedRidge):
             bad = np.flatnonzero((residuals > RESIDUAL) & (alpha > 0))
             if len(bad) == 0:
                 break
-            left = y[:, bad] - b[bad] - self._gram @ coef[:, bad] - alpha[bad] * coef[:, bad] / roots**2
+            left = y[:, bad] - b[bad] - host_array(self._gram @ coef[:, bad]) - alpha[bad] * coef[:, bad] / roots**2
             inner, shift = self._inner(alpha[bad], self._Q.T @ (roots * left))
             better, moved = coef[:, bad] + roots * (self._Q @ inner), b[bad] + shift
             found = relative_residuals(self.problem, self._gram, y[:, bad], better, moved, alpha[bad])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,18 +15,21 @@ from mercer.features.explicit import ExplicitMap
 from mercer.formula.data import Rows, take
 
 from ..base import PreparedRidge, Problem, Solution
+from ..costs import HOST, Cost, PlannedSolver, Sizes
 from ..evidence import RESIDUAL, is_converged
 from ..residuals import ROUNDING, gap_ratios, ordinary_weight, penalties, ratios
 from .reduction import Eigen, Triangular
 from .rows import COLUMNS, COPIES, MATRICES, ErrorRule, PrimalErrors, PrimalRows, PrimalWeights, SecondPass, features_of
 
+PASSES = 3  # over the features of all rows: sums, errors, coefficients
+FEATURE = 200.0  # operations of one feature of one row, as kernel values are counted
 CORRECTIONS = 2  # of a solution by its true gradient
 SAME = 1e-5  # of f: up to which two forms of it count as the same function
 REMEDY = "the features differ too much in size for float64: scale the columns of the data, or raise alpha"
 
 
 @dataclass(frozen=True)
-class Primal:
+class Primal(PlannedSolver):
     """Solve (ΦᵀWΦ + αI)w = ΦᵀW(y − b) for the D weights w of the kernel's explicit features, f(x) = φ(x)ᵀw.
 
     One pass over blocks of rows sums ΦᵀWΦ and ΦᵀWy (nD² operations) about the weighted means if there is an intercept;
@@ -54,6 +58,28 @@ class Primal:
     """
 
     name = "primal"
+
+    def takes(self, sizes: Sizes) -> bool:
+        """Whether there are finitely many features."""
+        return math.isfinite(sizes.features)
+
+    def cost(self, sizes: Sizes) -> Cost:
+        """Return what a fit would take; features are computed on the host."""
+        n, D, q = float(sizes.n), sizes.features, sizes.columns
+        memory = 32.0 * D * D + min(24.0 * n * D, sizes.tile) + 24.0 * D + 48.0 * n * q
+        solving = n * D * (D + 2 * q * (PASSES - 1) + (D * sizes.alphas if sizes.loo else 0))
+        work = (
+            (PASSES * FEATURE * n * D, HOST.entries),
+            (solving, HOST.double),
+            (9 * D**3 + q * 4 * D * D, HOST.eigen),
+        )
+        return Cost(memory, work, HOST)
+
+    def explain(self, sizes: Sizes) -> str:
+        """Return why this is the quickest."""
+        few = "fewer than" if sizes.features < sizes.n else "not many more than"
+        where = "" if sizes.on_host else "; it runs on the host"
+        return f"the kernel has {int(sizes.features)} explicit features, {few} the {sizes.n} points{where}"
 
     def prepare(self, problem: Problem) -> PrimalPrepared:
         """Sum over all rows."""

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.arrays.columns import dots, units
-from mercer.linalg.directions import Directions
+from mercer.arrays import Array
+from mercer.arrays.columns import dots, like, norms, sums, units
+from mercer.arrays.namespace import namespace
+from mercer.linalg.iteration import ConjugateGradients
 
 from ..residuals import ROUNDING, Product, gap_ratios, product_rounding, ratios, target_spread
 
@@ -17,7 +19,7 @@ from ..residuals import ROUNDING, Product, gap_ratios, product_rounding, ratios,
 class Refined:
     """What refinement has reached: c, b, the certificate √(rᵀWr/S) of each column, and the products used."""
 
-    coef: np.ndarray
+    coef: Array
     intercept: np.ndarray
     residuals: np.ndarray
     n_iter: int
@@ -40,49 +42,48 @@ class System:
     """
 
     gram: Product
-    shift: np.ndarray
+    shift: Array
     constant: bool
-    diagonal: np.ndarray
+    diagonal: Array
 
-    def apply(self, V: np.ndarray) -> np.ndarray:
+    def apply(self, V: Array) -> Array:
         """Return (K + diag(shift))V."""
         return self.gram @ V + self.shift * V
 
-    def level(self, r: np.ndarray) -> np.ndarray:
+    def level(self, r: Array) -> np.ndarray:
         """Return the b that leaves the least of r by the weights, which are one over the shift; 0 if there is none."""
         if not self.constant:
             return np.zeros(r.shape[1])
         weights = self.shift.min() / self.shift
-        return np.asarray((weights * r).sum(axis=0) / weights.sum())
+        return sums(weights * r) / float(weights.sum())
 
-    def centred(self, r: np.ndarray) -> np.ndarray:
+    def centre(self, r: Array) -> Array:
         """Return r without what b can take up."""
-        return r - self.level(r)
+        return r - like(r, self.level(r)) if self.constant else r
 
-    def relative(self, r: np.ndarray, coef: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def relative(self, r: Array, coef: Array, y: Array) -> np.ndarray:
         """Return ‖r‖/‖αW⁻¹c‖ of each column in the norm of W, 0 where both are nothing but the rounding of y."""
-        norm, size = self._norms(r), self._norms(y)
-        return ratios(norm, self._norms(self.shift * coef), ROUNDING * size)
+        return ratios(self._norms(r), self._norms(self.shift * coef), ROUNDING * self._norms(y))
 
-    def certify(self, r: np.ndarray, coef: np.ndarray, y: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+    def certify(self, r: Array, coef: Array, y: Array, intercept: np.ndarray) -> np.ndarray:
         """Return √(rᵀWr/S) of each column, with what rounding may hide of r; 0 where all is the rounding of y."""
         errors = r + self.shift * coef
-        image = y - intercept - errors
+        image = y - like(y, intercept) - errors
         # Divided by α: W is the inverse of the shift then.
-        objective = self._norms(errors) ** 2 + np.abs(np.sum(coef * image, axis=0))
-        blind = product_rounding(self.shift**-0.5, np.abs(self.diagonal), coef)
-        spread = target_spread(self.centred(y), 1.0 / self.shift)
+        objective = self._norms(errors) ** 2 + np.abs(dots(coef, image))
+        blind = product_rounding(self.shift**-0.5, abs(self.diagonal), coef)
+        spread = target_spread(self.centre(y), 1.0 / self.shift)
         return gap_ratios(np.hypot(self._norms(r), blind), objective, spread, ROUNDING * self._norms(y))
 
-    def _norms(self, V: np.ndarray) -> np.ndarray:
+    def _norms(self, V: Array) -> np.ndarray:
         """Return √(VᵀWV/α) of each column."""
-        return np.asarray(np.sqrt(np.sum(V**2 / self.shift, axis=0)))
+        return norms(V / self.shift**0.5)
 
 
 def refine(
     system: System,
-    y: np.ndarray,
-    solve: Callable[[np.ndarray], np.ndarray],
+    y: Array,
+    solve: Callable[[Array], Array],
     tolerance: float = 1e-8,
     patience: int = 8,
     max_iter: int = 60,
@@ -120,43 +121,38 @@ def refine(
     >>> bool(found.residuals.max() <= 1e-8), found.coef.round(6).ravel().tolist()
     (True, [1.0, 1.5])
     """
-    unit = units(y)
-    y = y / unit
-    eta = solve(np.ones((len(y), 1))) if system.constant else None
+    unit, xp = units(y), namespace(y)
+    y = y / like(y, unit)
+    eta = solve(xp.ones((len(y), 1), dtype=xp.float64, device=y.device)) if system.constant else None
 
-    def precondition(r: np.ndarray) -> np.ndarray:
+    def precondition(r: Array, _: object = None) -> Array:
         z = solve(r)
-        return z if eta is None else z - eta * (z.sum(axis=0) / eta.sum())
+        return z if eta is None else z - eta * (z.sum(0) / eta.sum())
 
-    coef = precondition(system.centred(y))
+    coef = precondition(system.centre(y))
     left = y - system.apply(coef)  # the true residual, before b: this one is reported
-    residual = system.centred(left)
-    relative = system.relative(residual, coef, y)
+    state = ConjugateGradients(
+        lambda P, _: system.apply(P), precondition, system.centre(left) + 0.0, coef, project=system.centre
+    )
+    relative = system.relative(state.residual, coef, y)
     small = relative <= tolerance
-    best, best_coef, mark = relative.copy(), coef.copy(), relative.copy()
+    best, best_coef, mark = relative.copy(), coef + 0.0, relative.copy()
     n_iter, waiting, exact = 1, 0, True
-    directions = Directions(coef)
     while not small.all() and n_iter < max_iter and waiting < patience:
         open_ = np.flatnonzero(~small)
-        r = residual[:, open_]
-        p = directions.next(precondition(r), r, open_)
-        image = system.apply(p)
-        curvature = dots(p, image)
-        if not (curvature > 0).all():
+        state.turn(open_)
+        if state.advance(open_).any():
             break
-        step = dots(p, r) / curvature
-        coef[:, open_] += step * p
-        residual[:, open_] = system.centred(r - step * image)
         n_iter, exact = n_iter + 1, False
-        relative = system.relative(residual, coef, y)
+        relative = system.relative(state.residual, coef, y)
         small = relative <= tolerance
         if small.all():
             # So far the residual was updated; what counts is the one of the coefficients themselves.
             left, exact = y - system.apply(coef), True
-            residual = system.centred(left)
-            relative = system.relative(residual, coef, y)
+            state.residual = system.centre(left) + 0.0
+            relative = system.relative(state.residual, coef, y)
             small = relative <= tolerance
-            directions.restart()
+            state.restart()
         better = relative < best
         best[better], best_coef[:, better] = relative[better], coef[:, better]
         waiting += 1
@@ -166,5 +162,5 @@ def refine(
         coef = best_coef
         left = y - system.apply(coef)
     intercept = system.level(left)
-    residuals = system.certify(left - intercept, coef, y, intercept)
-    return Refined(coef * unit, intercept * unit, residuals, n_iter)
+    residuals = system.certify(left - like(left, intercept), coef, y, intercept)
+    return Refined(coef * like(coef, unit), intercept * unit, residuals, n_iter)

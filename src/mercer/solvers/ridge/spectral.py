@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from mercer.arrays.tensors import host_array, load_torch, on_device
+from mercer.arrays.tensors import host_array, load_torch
 
 from ..base import Problem
+from ..costs import Cost, PlannedSolver, Sizes
 from ..residuals import Product, penalties
 from .path import LOST, PreparedPath, scaled_matrix
 
@@ -21,7 +21,7 @@ NULL_SHARE = 1e-10  # a point with less of its unit vector than this in the null
 
 
 @dataclass(frozen=True)
-class Spectral:
+class Spectral(PlannedSolver):
     """Solve by the eigendecomposition W^½KW^½ = QΛQᵀ.
 
     c = W^½ Q (Λ + α)⁻¹ Qᵀ W^½ (y − b) for every α after one decomposition of about 9n³ operations, in float64.
@@ -49,24 +49,28 @@ class Spectral:
 
     name = "spectral"
 
+    def cost(self, sizes: Sizes) -> Cost:
+        """Return what a fit would take."""
+        n, q, speed = float(sizes.n), sizes.columns, sizes.speed
+        work = (sizes.entry * n * n / 2, speed.entries), (9 * n**3 + q * (4 + 2 * sizes.loo) * n * n, speed.eigen)
+        return Cost(8.0 * MATRICES * n * n + sizes.vectors, work, speed)
+
+    def explain(self, sizes: Sizes) -> str:
+        """Return why this is the quickest."""
+        wish = f"{sizes.alphas} penalties" if sizes.alphas > 1 else "leave-one-out residuals"
+        return f"{wish} of {sizes.n} points come from one eigendecomposition"
+
     def prepare(self, problem: Problem) -> SpectralPrepared:
         """Decompose the matrix."""
         K, roots, product = scaled_matrix(problem, MATRICES, "eigendecomposition")
         trace = float(np.abs(np.diagonal(K)).sum())
-        if problem.device is not None:
-            values, Q = device_eigh(K, problem.device)
+        if not problem.place.on_host:
+            values, Q = map(host_array, load_torch().linalg.eigh(problem.place.put(K)))
         else:
             # The transposed view of a symmetric matrix is in LAPACK's order, so that nothing is copied.
             values, Q = linalg.eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
         values[np.abs(values) <= LOST * trace] = 0.0
         return SpectralPrepared(problem, values, Q, roots, product)
-
-
-def device_eigh(K: np.ndarray, device: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and eigenvectors, computed on a device."""
-    torch = load_torch()
-    values, Q = torch.linalg.eigh(on_device(K, device, np.float64))
-    return host_array(values), host_array(Q)
 
 
 class SpectralPrepared(PreparedPath):

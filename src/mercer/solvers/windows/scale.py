@@ -14,7 +14,7 @@ from mercer.formula.data import Rows, length, pick
 from mercer.formula.expression import Stat, evaluate
 from mercer.formula.program import anonymous
 from mercer.formula.statistics import Scaled
-from mercer.gram.operator import choose_backend
+from mercer.gram.choice import choose_backend
 from mercer.kernels import Kernel
 
 from ..neighbors.distance import only_statistic

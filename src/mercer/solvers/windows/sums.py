@@ -11,15 +11,14 @@ import numpy as np
 
 from mercer.arrays.budget import parse_memory, require
 from mercer.arrays.tensors import device_memory, host_array, is_tensor, on_device
+from mercer.expansion import evaluate_expansion
 from mercer.formula.data import Rows, length, pick
 from mercer.formula.expression import Call, Const, Expression, Param, Stat
 from mercer.formula.program import UnsupportedError, anonymous
 from mercer.formula.statistics import AbsoluteDistance, SquaredDistance
-from mercer.gram import Gram
-from mercer.gram.operator import TILE_BYTES, choose_backend
-from mercer.gram.torch.expression import ExpressionTiles
-from mercer.gram.torch.points import in_double
-from mercer.gram.torch.stream import evaluated
+from mercer.gram.backend import TILE_BYTES
+from mercer.gram.choice import choose_backend
+from mercer.gram.torch.backend import TorchBackend
 from mercer.kernels import Kernel
 
 from ..neighbors.distance import ByDistance, only_statistic
@@ -83,12 +82,8 @@ class WindowSum:
 
     def _sums(self, X: Rows, V: np.ndarray) -> np.ndarray:
         if self._proved:
-            if self.device is not None:
-                nothing = np.zeros(V.shape[1])
-                return np.asarray(
-                    host_array(evaluated(self.kernel, X, in_double(self.centers), V, nothing, self.memory, self.device))
-                )
-            return Gram(self.kernel, X, self.centers, memory=self.memory, dtype=np.float64) @ V
+            sums = evaluate_expansion(self.kernel, X, self.centers, V, 0.0, self.memory, self.device, np.float64)
+            return np.asarray(host_array(sums))
         out = np.zeros((length(X), V.shape[1]))
         for rows, values in self._strips(self._formula, X):
             check_window(self.kernel, values)
@@ -118,7 +113,7 @@ class WindowSum:
         """Return what gives tiles of an expression, and the memory there is for them."""
         if self.device is not None:
             try:
-                tiles = ExpressionTiles(expression, X, self.centers, repr(self.kernel), self.device)
+                tiles = TorchBackend(expression, X, self.centers, repr(self.kernel), self.device)
                 return tiles, device_memory(self.device, self.memory)
             except UnsupportedError:
                 pass

@@ -1,4 +1,4 @@
-"""What every ridge solver must satisfy: the part of the conformance suites that :mod:`mercer.testing` shows."""
+"""What every ridge solver must satisfy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem, Solution, Solver
+
+from .laws import expect
 
 
 def check_solver(solver: Solver, kernel: Kernel, X: Rows, *, alpha: float = 0.1, rtol: float = 1e-5) -> None:
@@ -64,30 +66,34 @@ def _check_solution(case: str, solver: Solver, problem: Problem, alpha: np.ndarr
     found = prepared.solve(alpha)
     coef, b = np.asarray(found.coef), np.asarray(found.intercept)
     m = length(found.centers)
-    _law(coef.shape == (m, 2) and b.shape == (2,), case, f"coef and intercept have shapes {coef.shape} and {b.shape}")
+    expect(coef.shape == (m, 2) and b.shape == (2,), case, f"coef and intercept have shapes {coef.shape} and {b.shape}")
     K, inner = problem.kernel(problem.X, found.centers), problem.kernel(found.centers)
     w = np.ones(problem.n) if problem.weights is None else problem.weights
     errors = w[:, None] * (problem.y - b - K @ coef)
     gradient, size = K.T @ errors - alpha * (inner @ coef), np.abs(K.T @ (w[:, None] * problem.y)).max()
     worst = float(np.abs(gradient).max() / size)
-    _law(worst <= rtol, case, f"the gradient at its solution is {worst:.1e} of that at 0, above {rtol:.1e}")
+    expect(worst <= rtol, case, f"the gradient at its solution is {worst:.1e} of that at 0, above {rtol:.1e}")
     total = np.abs(errors.sum(axis=0) if problem.fit_intercept else b).max()
-    _law(total <= rtol * np.abs(w @ problem.y).max(), case, f"the intercept {b} leaves weighted errors of {total:.1e}")
-    reached = certificate(problem, found, alpha)
+    expect(
+        total <= rtol * np.abs(w @ problem.y).max(), case, f"the intercept {b} leaves weighted errors of {total:.1e}"
+    )
+    reached = measure_gap(problem, found, alpha)
     honest = reached is None or reached <= 10 * found.residual + rtol
-    _law(honest, case, f"it claims a residual of {found.residual:.1e}, but has {reached}")
-    _law(bool(found.converged), case, "it says that it did not converge")
-    _same(case, "solving twice", prepared.solve(alpha), found, 1.0, rtol)
+    expect(honest, case, f"it claims a residual of {found.residual:.1e}, but has {reached}")
+    expect(bool(found.converged), case, "it says that it did not converge")
+    _expect_same(case, "solving twice", prepared.solve(alpha), found, 1.0, rtol)
     doubled = solver.prepare(replace(problem, y=2.0 * problem.y)).solve(alpha)
-    _same(case, "twice the targets", doubled, found, 2.0, rtol)
+    _expect_same(case, "twice the targets", doubled, found, 2.0, rtol)
 
 
-def _same(case: str, what: str, other: Solution, found: Solution, factor: float, rtol: float) -> None:
+def _expect_same(case: str, what: str, other: Solution, found: Solution, factor: float, rtol: float) -> None:
     if length(other.centers) != length(found.centers):
         return  # centres were drawn anew
     scale = factor * float(np.abs(found.coef).max())
     gap = float(np.abs(np.asarray(other.coef) - factor * np.asarray(found.coef)).max())
-    _law(gap <= 100 * rtol * scale, case, f"{what} changes the coefficients by {gap:.1e} where they reach {scale:.1e}")
+    expect(
+        gap <= 100 * rtol * scale, case, f"{what} changes the coefficients by {gap:.1e} where they reach {scale:.1e}"
+    )
 
 
 def _check_left_out(case: str, solver: Solver, problem: Problem, alpha: np.ndarray, rtol: float) -> None:
@@ -107,7 +113,7 @@ def _check_left_out(case: str, solver: Solver, problem: Problem, alpha: np.ndarr
         value = problem.kernel(pick(problem.X, [i]), fit.centers) @ fit.coef + fit.intercept
         gap = float(np.abs(problem.y[i] - value[0] - residuals[i]).max())
         allowed = 100 * rtol * float(np.abs(problem.y).max())
-        _law(gap <= allowed, case, f"the leave-one-out residual of point {i} is off by {gap:.1e} from refitting")
+        expect(gap <= allowed, case, f"the leave-one-out residual of point {i} is off by {gap:.1e} from refitting")
 
 
 def _check_scales(case: str, solver: Solver, problem: Problem, alpha: np.ndarray, rtol: float) -> None:
@@ -117,20 +123,20 @@ def _check_scales(case: str, solver: Solver, problem: Problem, alpha: np.ndarray
     for power in (-990, 990):
         other = solver.prepare(replace(problem, y=np.ldexp(problem.y, power))).solve(alpha)
         unit = replace(other, coef=np.ldexp(other.coef, -power))
-        _same_steps(case, f"targets times 2**{power}", unit, found, 1.0, rtol)
+        _expect_same_steps(case, f"targets times 2**{power}", unit, found, 1.0, rtol)
     for power in (-40, 40):
         scale = 2.0**power
         other = solver.prepare(replace(problem, kernel=scale * problem.kernel)).solve(scale * alpha)
-        _same_steps(case, f"kernel and penalty times 2**{power}", other, found, 1.0 / scale, rtol)
+        _expect_same_steps(case, f"kernel and penalty times 2**{power}", other, found, 1.0 / scale, rtol)
         other = solver.prepare(replace(problem, weights=scale * weights)).solve(scale * alpha)
-        _same_steps(case, f"weights and penalty times 2**{power}", other, found, 1.0, rtol)
+        _expect_same_steps(case, f"weights and penalty times 2**{power}", other, found, 1.0, rtol)
 
 
-def _same_steps(case: str, what: str, other: Solution, found: Solution, factor: float, rtol: float) -> None:
-    _same(case, what, other, found, factor, rtol)
+def _expect_same_steps(case: str, what: str, other: Solution, found: Solution, factor: float, rtol: float) -> None:
+    _expect_same(case, what, other, found, factor, rtol)
     if length(other.centers) == length(found.centers):
         equal = other.n_iter == found.n_iter and other.converged == found.converged
-        _law(equal, case, f"{what}: {other.n_iter} iterations instead of {found.n_iter}")
+        expect(equal, case, f"{what}: {other.n_iter} iterations instead of {found.n_iter}")
 
 
 def _check_extremes(solver: Solver, kernel: Kernel, X: Rows, y: np.ndarray) -> None:
@@ -148,12 +154,12 @@ def _check_extremes(solver: Solver, kernel: Kernel, X: Rows, y: np.ndarray) -> N
                     found = getattr(prepared, "attempt", prepared.solve)(np.full(2, alpha))
                 except (np.linalg.LinAlgError, ValueError, OverflowError):
                     continue
-                gap = certificate(problem, found, np.full(2, alpha))
+                gap = measure_gap(problem, found, np.full(2, alpha))
                 honest = not found.converged or gap is None or gap <= 10 * getattr(found, "tolerance", 1e-5)
-                _law(honest, case, f"it says that it converged, but the root of its relative duality gap is {gap}")
+                expect(honest, case, f"it says that it converged, but the root of its relative duality gap is {gap}")
 
 
-def certificate(problem: Problem, found: Solution, alpha: np.ndarray) -> float | None:
+def measure_gap(problem: Problem, found: Solution, alpha: np.ndarray) -> float | None:
     """Return √(rᵀWr / S) with r = y − b − (K + αW⁻¹)c; None where c is not what stands for f, or has other centres."""
     if found.centers is not problem.X or found.explicit() is not None:
         return None
@@ -167,8 +173,3 @@ def certificate(problem: Problem, found: Solution, alpha: np.ndarray) -> float |
     ordinary = np.minimum(w, np.sort(w, axis=0)[(len(w) - 1) // 2])
     scale = objective + 1e-6 * (ordinary * (problem.y - centre) ** 2).sum(axis=0)
     return float(np.sqrt((w * left**2).sum(axis=0) / scale).max())
-
-
-def _law(holds: bool, case: str, message: str) -> None:
-    if not holds:
-        raise AssertionError(f"{case}: {message}")

@@ -1,0 +1,88 @@
+"""Conjugate gradients: the recurrence alone.  When to stop, and what to trust, is said by those who step it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays import Array
+from mercer.arrays.columns import dots, like
+from mercer.arrays.namespace import namespace
+
+Columns = Any  # a slice, or positions of columns
+Map = Callable[[Array, Columns], Array]
+
+
+class ConjugateGradients:
+    """Ax = b for several columns at once, each a system of its own; A may differ from column to column.
+
+    Directions are p = z + βp with β by Polak and Ribière, zᵀ(r − r₋)/z₋ᵀr₋, never below 0, which forgives a
+    preconditioner that is only nearly the same map at every step, and residuals that are replaced by recomputed ones.
+
+    Parameters
+    ----------
+    apply : callable
+        ``apply(P, columns)`` returns A times the directions of some columns.
+    precondition : callable
+        ``precondition(R, columns)`` returns about A⁻¹ times their residuals.
+    residual : array of shape (n, columns)
+        b − Ax at the start; it is taken over.
+    x : array of shape (n, columns), optional
+        The start, 0 if not given; it is taken over.
+    project : callable, optional
+        Applied to new residuals, where the iteration is to stay in a subspace.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[2.0, 1.0], [1.0, 3.0]])
+    >>> state = ConjugateGradients(lambda P, _: A @ P, lambda R, _: R, np.array([[3.0], [4.0]]))
+    >>> for _ in range(2):
+    ...     _ = state.turn(), state.advance()
+    >>> state.x.round(6).tolist()
+    [[1.0], [1.0]]
+    """
+
+    def __init__(
+        self,
+        apply: Map,
+        precondition: Map,
+        residual: Array,
+        x: Array | None = None,
+        project: Callable[[Array], Array] | None = None,
+    ) -> None:
+        xp = namespace(residual)
+        self.residual, self.x = residual, xp.zeros_like(residual) if x is None else x
+        self._apply, self._precondition, self._project = apply, precondition, project
+        self._direction, self._before = xp.zeros_like(residual), xp.zeros_like(residual)
+        self._energy = np.full(residual.shape[1], math.inf)
+
+    def restart(self) -> None:
+        """Let the next direction be the preconditioned residual itself."""
+        self._energy[:] = math.inf
+
+    def turn(self, columns: Columns = slice(None)) -> np.ndarray:
+        """Find the next directions of some columns, and return rᵀz, their residuals in the preconditioner's norm."""
+        R = self.residual[:, columns]
+        Z = self._precondition(R, columns)
+        energy = dots(Z, R)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            beta = np.maximum((energy - dots(Z, self._before[:, columns])) / self._energy[columns], 0.0)
+        self._direction[:, columns] = Z + like(Z, beta) * self._direction[:, columns]
+        self._before[:, columns], self._energy[columns] = R, energy
+        return energy
+
+    def advance(self, columns: Columns = slice(None)) -> np.ndarray:
+        """Go along the directions, and return which columns have no minimum along them; these stay where they are."""
+        P, R = self._direction[:, columns], self.residual[:, columns]
+        image = self._apply(P, columns)
+        curvature = dots(P, image)
+        wrong = ~(curvature > 0)
+        lengths = np.where(wrong, 0.0, dots(P, R) / np.where(wrong, 1.0, curvature))
+        self.x[:, columns] += like(P, lengths) * P
+        R = R - like(R, lengths) * image
+        self.residual[:, columns] = R if self._project is None else self._project(R)
+        return wrong

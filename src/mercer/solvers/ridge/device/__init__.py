@@ -1,1 +1,0 @@
-"""Ridge on a torch device."""
