@@ -271,7 +271,7 @@ def test_leave_one_out_predictions_of_rows_where_they_live(data):
 
 
 def test_more_rows_than_a_permutation_holds_give_distinct_centres(data, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.sampling.LIMIT", 100)
+    monkeypatch.setattr("mercer.solvers.centers.PERMUTED", 100)
     here = KernelRidge(0.1, kernel=Gaussian(), n_centers=2, random_state=0).fit(data.X, data.y)
     there = KernelRidge(0.1, kernel=Gaussian(), n_centers=2, random_state=0).fit(cut(data.X), cut(data.y))
     assert_same(here.predict(data.X), there.predict(data.X))

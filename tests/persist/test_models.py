@@ -264,7 +264,7 @@ def test_every_estimator_has_a_case_and_a_place_in_the_table():
 
 def test_what_parts_of_a_model_share_is_shared_again(roundtrip):
     again = roundtrip(fitted("ridge")[0])
-    assert again.expansion_.centers is again.X_fit_ is again._problem.X
+    assert again.expansion_.centers is again.X_fit_ is again._record.problem.X
     assert again.kernel_ is again.expansion_.kernel is again.kernel
     strings = roundtrip(fitted("ridge of strings")[0])
     assert strings.expansion_.centers is strings.X_fit_

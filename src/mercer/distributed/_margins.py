@@ -16,10 +16,10 @@ import numpy as np
 
 from mercer.solvers.evidence import is_converged
 
-from ._block import Block
+from ._block import RowBlock
 from ._features import FeaturesOf
-from ._graph import mapped, tree
-from ._table import Table
+from ._graph import map_blocks, sum_tasks
+from .table import RowTable
 
 FALL = 0.1  # of the width, from one solution to the next
 SHARPEST = 1e-4  # of the tolerance: a width beyond which a gap that is still large stays so
@@ -50,7 +50,7 @@ class MarginRule:
     pair: tuple[int, int] | None
     sign: float
 
-    def rows(self, block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def rows(self, block: RowBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return t, l and u of all rows of a block, with bounds of 0 for those that do not count."""
         C = self.C * (np.ones(len(block)) if block.weights is None else block.weights)
         if self.pair is None:
@@ -97,7 +97,7 @@ class Margin:
         return is_converged(self.relative_gap, self.tol)
 
 
-def fit_margin(table: Table, features: FeaturesOf, rule: MarginRule, tol: float, max_iter: int) -> Margin:
+def fit_margin(table: RowTable, features: FeaturesOf, rule: MarginRule, tol: float, max_iter: int) -> Margin:
     """Solve one machine; ``max_iter`` counts Newton steps, −1 for as many as could be of use."""
     m = len(features.triangle)
     w, b, width, steps = np.zeros(m), 0.0, 1.0, 0
@@ -141,7 +141,7 @@ def _newton(sums: dict[str, Any], gradient: np.ndarray, slope: float) -> tuple[n
 
 
 def _along(
-    table: Table, features: FeaturesOf, rule: MarginRule, at: tuple[np.ndarray, float],
+    table: RowTable, features: FeaturesOf, rule: MarginRule, at: tuple[np.ndarray, float],
     direction: tuple[np.ndarray, float], width: float,
 ) -> tuple[np.ndarray, float]:  # fmt: skip
     """Return the minimum along a direction: the root of a slope that only grows, between ever closer points.
@@ -149,13 +149,13 @@ def _along(
     Anything short of the minimum makes Newton's method crawl once the corners are sharp.
     """
     (w, b), (step, move) = at, direction
-    lines = table.cluster.keep(mapped("line", _line, table.blocks, features, rule, at, direction))
+    lines = table.cluster.keep(map_blocks("line", _line, table.blocks, features, rule, at, direction))
     low, high = 0.0, LONGEST
     slope_low = slope_high = 0.0
     for _ in range(ROUNDS):
         lengths = np.linspace(low, high, POINTS)
-        tasks = mapped("slope", _slopes, lines, lengths, rule.epsilon, width)
-        (found,) = table.cluster.compute([tree("slope", tasks)])
+        tasks = map_blocks("slope", _slopes, lines, lengths, rule.epsilon, width)
+        (found,) = table.cluster.compute([sum_tasks("slope", tasks)])
         slopes = np.array([float((w + t * step) @ step) for t in lengths]) - found
         place = int(np.argmax(slopes > 0)) if (slopes > 0).any() else POINTS
         if place in (0, POINTS):  # rounding, or still falling at the end
@@ -176,7 +176,7 @@ def _rounded(z: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, np.nd
     return value, slope, inside / (2 * width)
 
 
-def _sums(block: Block, features: FeaturesOf, rule: MarginRule, w: np.ndarray, b: float, width: float) -> Any:
+def _sums(block: RowBlock, features: FeaturesOf, rule: MarginRule, w: np.ndarray, b: float, width: float) -> Any:
     """Return all sums that a Newton step and the certificate need."""
     t, lower, upper = rule.rows(block)
     m = len(features.triangle)
@@ -202,7 +202,7 @@ def _sums(block: Block, features: FeaturesOf, rule: MarginRule, w: np.ndarray, b
 
 
 def _line(
-    block: Block, features: FeaturesOf, rule: MarginRule, at: tuple[np.ndarray, float],
+    block: RowBlock, features: FeaturesOf, rule: MarginRule, at: tuple[np.ndarray, float],
     direction: tuple[np.ndarray, float],
 ) -> tuple[np.ndarray, ...]:  # fmt: skip
     """Return r and its change along a direction, with the bounds, of the rows that count."""

@@ -19,10 +19,9 @@ from mercer.solvers.newton.features import NystroemFeatures
 from mercer.solvers.newton.labels import LabelledLoss, make_loss
 from mercer.solvers.newton.rows import Equations, FeatureRows
 
-from ._block import Block
-from ._graph import mapped, tree
-from ._survey import size_of
-from ._table import Table
+from ._block import RowBlock
+from ._graph import map_blocks, size_of, sum_tasks
+from .table import RowTable
 
 
 @dataclass(frozen=True)
@@ -51,10 +50,9 @@ class BlockLoss:
 
     classes: int
 
-    def __call__(self, block: Block) -> tuple[LabelledLoss, Place]:
+    def __call__(self, block: RowBlock) -> tuple[LabelledLoss, Place]:
         """Return the loss of a block, and where it is."""
-        weights = np.ones(len(block)) if block.weights is None else block.weights
-        return make_loss(block.y, self.classes, weights), Place(None, block.memory)
+        return make_loss(block.y, self.classes, block.known_weights), block.place(None)
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class BlockRows(BlockLoss):
     triangle: np.ndarray
     device: Any
 
-    def __call__(self, block: Block) -> tuple[FeatureRows, Place]:  # type: ignore[override]
+    def __call__(self, block: RowBlock) -> tuple[FeatureRows, Place]:  # type: ignore[override]
         """Return the rows of a block, whose features are computed when they are asked for, and where they are."""
         problem = block.problem(self.kernel, True, 1, self.device)
         loss = super().__call__(block)[0].put(problem.place)
@@ -76,19 +74,19 @@ class BlockRows(BlockLoss):
 class PartitionSums:
     """Sums over all blocks of what their rows say, each seen in one way."""
 
-    def __init__(self, table: Table, view: BlockLoss) -> None:
+    def __init__(self, table: RowTable, view: BlockLoss) -> None:
         self._table, self._view = table, view
 
     def _sum(self, name: str, outputs: SpreadValues, *shared: Any) -> Any:
         """Return the sum over all blocks of what a method of their rows returns for outputs."""
         tasks = self._map(name, outputs, *shared)
-        (total,) = self._table.cluster.compute([tree(name, tasks)])
+        (total,) = self._table.cluster.compute([sum_tasks(name, tasks)])
         self._table.cluster.count("sums", len(tasks) * size_of(total))
         return total
 
     def _map(self, name: str, outputs: SpreadValues, *shared: Any) -> list[Any]:
         given = [[block, *(term[i] for term in outputs.terms)] for i, block in enumerate(self._table.blocks)]
-        return mapped(name, _ask, given, self._view, name, outputs.factors, outputs.shift, *shared)
+        return map_blocks(name, _ask, given, self._view, name, outputs.factors, outputs.shift, *shared)
 
     def _keep(self, tasks: list[Any], columns: int) -> SpreadValues:
         """Return values that are computed now and stay where the rows are."""
@@ -98,7 +96,7 @@ class PartitionSums:
 class PartitionedLoss(PartitionSums):
     """:class:`~mercer.solvers.newton.labels.LabelledLoss` over partitions, of classes whose weights are known."""
 
-    def __init__(self, table: Table, weights: np.ndarray) -> None:
+    def __init__(self, table: RowTable, weights: np.ndarray) -> None:
         super().__init__(table, BlockLoss(len(weights)))
         self.classes, self._weights = len(weights), weights
         self.outputs = 1 if self.classes == 2 else self.classes
@@ -136,7 +134,7 @@ class PartitionedLoss(PartitionSums):
 class PartitionedRows(PartitionSums):
     """:class:`~mercer.solvers.newton.rows.FeatureRows` over partitions."""
 
-    def __init__(self, table: Table, view: BlockRows, weights: np.ndarray) -> None:
+    def __init__(self, table: RowTable, view: BlockRows, weights: np.ndarray) -> None:
         super().__init__(table, view)
         self.loss = PartitionedLoss(table, weights)
         self.shape = len(view.triangle), self.loss.outputs
@@ -147,7 +145,7 @@ class PartitionedRows(PartitionSums):
 
     def values(self, weights: np.ndarray) -> SpreadValues:
         """Return Φw, which stays where the rows are."""
-        return self._keep(mapped("values", _compute_values, self._table.blocks, self._view, weights), self.shape[1])
+        return self._keep(map_blocks("values", _compute_values, self._table.blocks, self._view, weights), self.shape[1])
 
     def gradient(self, outputs: SpreadValues) -> np.ndarray:
         """Return ΦᵀR for the residuals R."""
@@ -163,7 +161,7 @@ class PartitionedRows(PartitionSums):
         return np.asarray(self._sum("curve", outputs, V))
 
 
-def _compute_values(block: Block, view: BlockRows, weights: np.ndarray) -> np.ndarray:
+def _compute_values(block: RowBlock, view: BlockRows, weights: np.ndarray) -> np.ndarray:
     rows, place = view(block)
     return np.asarray(host_array(rows.values(place.put(weights))))
 

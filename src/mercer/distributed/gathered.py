@@ -10,19 +10,20 @@ import inspect
 from typing import Any
 
 from mercer.arrays.budget import parse_memory, show_bytes
+from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.windows import ParzenEstimator
 from mercer.solvers.plan import Plan
 from mercer.solvers.windows.shapes import resolve_window
 
-from ._block import Intake
-from ._cluster import Cluster
-from ._table import Table, make_table
-from .ridge import cluster_plan
+from .cluster import Cluster
+from .table import RowTable, read_table
 
 
 def fit_gathered(model: Any, cluster: Cluster, X: Any, y: Any = None, sample_weight: Any = None) -> None:
     """Fetch all rows, in their order, and fit to them here."""
-    table = make_table(model, cluster, Intake(model, _argument(model), "raw", keep_all=True), X, y, sample_weight)
+    table = read_table(
+        cluster, kernel_argument(model, _argument(model)), "raw", X, y, sample_weight, keep_all=True, matrix=True
+    )
     names = vars(model).get("feature_names_in_")
     memory = parse_memory(model.memory)
     rows = table.gather("X", type(model).__name__, memory)
@@ -37,7 +38,7 @@ def fit_gathered(model: Any, cluster: Cluster, X: Any, y: Any = None, sample_wei
     tell(model, table, "nothing but reading the rows", "the whole fit, because the model keeps all rows by definition")
 
 
-def tell(model: Any, table: Table, workers: str, client: str) -> None:
+def tell(model: Any, table: RowTable, workers: str, client: str) -> None:
     """Set ``plan_``, or add to it what ran where."""
     cluster = table.cluster
     moved = ", ".join(f"{show_bytes(size)} of {what}" for what, size in cluster.moved.items())
@@ -47,7 +48,7 @@ def tell(model: Any, table: Table, workers: str, client: str) -> None:
     )
     before = getattr(model, "plan_", None)
     if isinstance(before, Plan):
-        model.plan_ = cluster_plan(before, table, workers, client)
+        model.plan_ = cluster.plan(before, len(table.blocks), workers, client)
         return
     model.plan_ = text if before is None else f"{before}. {text}"
 

@@ -17,12 +17,10 @@ from mercer.solvers.newton.fit import LogisticFit
 from mercer.solvers.newton.method import minimise, warn_if_stuck
 from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_logistic
 
-from ._block import Intake
-from ._cluster import Cluster
-from ._labels import Classes, resolved_kernel
 from ._newton import BlockRows, PartitionedRows
-from ._table import make_table
-from .ridge import cluster_plan, refuse_precomputed
+from .cluster import Cluster
+from .labels import Classes, resolve_kernel
+from .table import read_table
 
 EXACT = ("newton", "newton-cg")
 
@@ -41,18 +39,17 @@ def fit_partitions(
     name: str,
 ) -> tuple[np.ndarray, LogisticFit] | None:
     """Fit to labelled rows in partitions: return the classes and the fit, or None if all rows are to be gathered."""
-    refuse_precomputed(owner)
     if solver in EXACT:
         return None
-    labelled = make_table(owner, cluster, Intake(owner, owner._argument(), "labels"), *data)
+    labelled = read_table(cluster, owner._kernel_argument(), "labels", *data)
     classes = Classes.of(owner, labelled)
     outputs = 1 if len(classes.names) == 2 else len(classes.names)
     if solver == "auto" and n_centers is None and labelled.n * outputs <= DIRECT_LIMIT:
         return None
-    table = classes.coded(labelled)
+    table = classes.encode(labelled)
     nothing = np.broadcast_to(0.0, (table.n, outputs))
     problem = Problem(
-        resolved_kernel(owner, table), table.column("X"), nothing, None, bool(owner.fit_intercept),
+        resolve_kernel(owner, table), table.column("X"), nothing, None, bool(owner.fit_intercept),
         parse_memory(owner.memory),
     )  # fmt: skip
     plan = plan_logistic(problem, "nystroem" if solver == "auto" else solver, n_centers)
@@ -67,7 +64,8 @@ def fit_partitions(
     workers = f"values of {m} Nyström features, and the sums of gradients and Hessians"
     client = f"the choice of centres among the rows picked for it, and Newton's equations ({m * outputs} unknowns)"
     gap = float("nan")  # it takes the kernel of all pairs of rows, whose blocks never meet
+    plan = cluster.plan(plan, len(table.blocks), workers, client)
     return classes.names, LogisticFit(
         problem.kernel, centers, None, np.linalg.solve(triangle.T, found.state.coef), found.state.intercept,
-        found.objective, gap, found.gap, found.converged, found.n_iter, cluster_plan(plan, table, workers, client),
+        found.objective, gap, found.gap, found.converged, found.n_iter, plan,
     )  # fmt: skip

@@ -14,12 +14,12 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
+from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.machines.base import DualityGap, SupportVectorMachine
 from mercer.estimators.machines.classifier import SupportVectorClassifier
 from mercer.estimators.machines.kernel import gamma_of, is_function, training_kernel
 from mercer.formula.data import length, pick
 from mercer.kernels import Kernel
-from mercer.models import SVC, SVR
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
 from mercer.solvers.machines.dual import DualSolution
@@ -28,16 +28,13 @@ from mercer.solvers.machines.problems import check_options, finite_penalty, posi
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.newton.plan import count_centers
 
-from ._block import Intake
-from ._cluster import Cluster
 from ._features import FeaturesOf
-from ._graph import mapped, worker_memory
-from ._labels import Classes
+from ._graph import find_memory, find_place, map_blocks
 from ._margins import Margin, MarginRule, fit_margin
-from ._place import place_here
-from ._table import Table, make_table
+from .cluster import Cluster
 from .gathered import tell
-from .ridge import refuse_precomputed
+from .labels import Classes
+from .table import RowTable, read_table
 
 EXACT_ROWS = 100_000  # of one problem; SMO on more takes longer than anyone waits
 SHARE = 0.3  # of a worker's memory for the rows of one problem
@@ -45,7 +42,6 @@ SHARE = 0.3  # of a worker's memory for the rows of one problem
 
 def fit_svm(model: SupportVectorMachine, cluster: Cluster, X: Any, y: Any = None, sample_weight: Any = None) -> None:
     """Fit to rows in partitions."""
-    refuse_precomputed(model)
     check_options(model)
     if is_function(model.kernel):
         raise ValueError(
@@ -57,12 +53,12 @@ def fit_svm(model: SupportVectorMachine, cluster: Cluster, X: Any, y: Any = None
             f"{type(model).__name__}: probability=True is not possible for rows in partitions; use "
             "KernelLogisticRegression, whose probabilities are the model itself"
         )
-    table = make_table(model, cluster, Intake(model, model.kernel, "raw", keep_all=True), X, y, sample_weight)
+    table = read_table(cluster, kernel_argument(model), "raw", X, y, sample_weight, keep_all=True)
     kernel = _kernel(model, table)
     room = _room(model, cluster)
     if table.n <= EXACT_ROWS and 2 * table.survey.nbytes <= room:
         _fit_exactly(model, table, kernel, y is not None, sample_weight is not None)
-    elif isinstance(model, SVC | SVR):
+    elif hasattr(model, "C") and type(model).__name__ in ("SVC", "SVR"):
         _fit_features(model, cluster, kernel, X, y, sample_weight, room)
     else:
         raise MemoryBudgetError(
@@ -71,7 +67,7 @@ def fit_svm(model: SupportVectorMachine, cluster: Cluster, X: Any, y: Any = None
         )
 
 
-def _kernel(model: Any, table: Table) -> Kernel:
+def _kernel(model: Any, table: RowTable) -> Kernel:
     """Return the kernel that an argument stands for; γ = "scale" from the variance of all entries."""
     model._gamma = gamma_of(model, table.head)
     if isinstance(model.kernel, str) and isinstance(model.gamma, str) and model.gamma == "scale":
@@ -93,7 +89,7 @@ def _room(model: Any, cluster: Cluster) -> float:
 # -- exactly --------------------------------------------------------------------------------------------------------
 
 
-def _fit_exactly(model: Any, table: Table, kernel: Kernel, labelled: bool, weighted: bool) -> None:
+def _fit_exactly(model: Any, table: RowTable, kernel: Kernel, labelled: bool, weighted: bool) -> None:
     n, memory = table.n, parse_memory(model.memory)
     sample_weight = table.gather("weights", "the weights", memory) if weighted else None
     weights = positive_weights(model, sample_weight, n)
@@ -105,8 +101,8 @@ def _fit_exactly(model: Any, table: Table, kernel: Kernel, labelled: bool, weigh
     blocks = table.cluster.keep(table.blocks)
     held = replace(table, blocks=blocks)
     solver = SMO(model.tol, model.max_iter, model.max_time, None, bool(model.shrinking))
-    given = [[held.picked("X", indices), problem] for indices, problem in parts]
-    solutions = table.cluster.compute(mapped("smo", _solved, given, solver, kernel, len(parts) > 1, model.device))
+    given = [[held.pick_later("X", indices), problem] for indices, problem in parts]
+    solutions = table.cluster.compute(map_blocks("smo", _solved, given, solver, kernel, len(parts) > 1, model.device))
     table.cluster.count("rows of problems", 2 * sum(len(indices) for indices, _ in parts) / n * table.survey.nbytes)
     training: Any = _Training(kernel)
     found = [model._read(solution) for solution in solutions]
@@ -120,12 +116,12 @@ def _fit_exactly(model: Any, table: Table, kernel: Kernel, labelled: bool, weigh
 def _solved(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device: Any) -> DualSolution:
     """Solve one machine as the fit on one machine does it, which treats several problems otherwise than one."""
     rows, problem = given
-    place, memory = place_here(None if sparse.issparse(rows) else device, worker_memory())
-    limited, parts = replace(solver, memory=memory), [(np.arange(length(rows)), problem)]
-    if place is not None:
+    place = find_place(None if sparse.issparse(rows) else device, find_memory())
+    limited, parts = replace(solver, memory=place.memory), [(np.arange(length(rows)), problem)]
+    if not place.on_host:
         from mercer.solvers.machines.device.smo import DeviceSMO
 
-        return DeviceSMO(limited, place, memory).solve_many(kernel, rows, parts)[0]
+        return DeviceSMO(limited, place.device, place.memory).solve_many(kernel, rows, parts)[0]
     return limited.solve_many(kernel, rows, parts)[0] if several else limited.solve(kernel, rows, problem)
 
 
@@ -143,10 +139,8 @@ def _fit_features(
     model: Any, cluster: Cluster, kernel: Kernel, X: Any, y: Any, sample_weight: Any, room: float
 ) -> None:
     """Solve every machine in the features of common centres, one after the other."""
-    classify = isinstance(model, SVC)
-    table = make_table(
-        model, cluster, Intake(model, model.kernel, "labels" if classify else "targets"), X, y, sample_weight
-    )
+    classify = isinstance(model, SupportVectorClassifier)
+    table = read_table(cluster, kernel_argument(model), "labels" if classify else "targets", X, y, sample_weight)
     nothing: Any = np.empty((0, 1))
     problem = Problem(kernel, table.column("X"), nothing, None, True, parse_memory(model.memory))
     rng = check_random_state(getattr(model, "random_state", 0))  # SVR has none: the same rows give the same machine
@@ -157,7 +151,7 @@ def _fit_features(
         raise ValueError(f"{type(model).__name__}: a hard margin is not possible in Nyström features; give a finite C")
     if classify:
         classes = Classes.of(model, table)
-        table = classes.coded(table)
+        table = classes.encode(table)
         count = len(classes.names)
         rules = [MarginRule(model.C, 0.0, pair, -1.0 if count == 2 else 1.0) for pair in pairs_of(count)]
         model.classes_ = classes.names
@@ -176,7 +170,7 @@ def _fit_features(
 
 
 def _keep(
-    model: Any, table: Table, kernel: Kernel, centers: Any, indices: np.ndarray, triangle: np.ndarray,
+    model: Any, table: RowTable, kernel: Kernel, centers: Any, indices: np.ndarray, triangle: np.ndarray,
     found: list[Margin], classify: bool,
 ) -> None:  # fmt: skip
     coef = np.linalg.solve(triangle.T, np.column_stack([margin.w for margin in found]))

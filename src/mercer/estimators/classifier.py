@@ -71,7 +71,7 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         array of shape (m,)
         """
         values = self.decision_function(X)
-        return np.asarray(self.classes_[winners(values)])
+        return np.asarray(self.classes_[choose_classes(values)])
 
     @property
     def expansions_(self) -> list[Expansion]:
@@ -117,12 +117,12 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         return kernel_argument(self).describe(super().__sklearn_tags__())
 
 
-def winners(values: np.ndarray) -> np.ndarray:
+def choose_classes(values: np.ndarray) -> np.ndarray:
     """Return the class of each row: of two by the sign of the only value, of more the first with the largest.
 
     Examples
     --------
-    >>> winners(np.array([-1.0, 2.0])).tolist(), winners(np.array([[1.0, 3.0, 3.0]])).tolist()
+    >>> choose_classes(np.array([-1.0, 2.0])).tolist(), choose_classes(np.array([[1.0, 3.0, 3.0]])).tolist()
     ([0, 1], [1])
     """
     values = host_array(values)

@@ -7,27 +7,21 @@ Estimators know nothing of clusters.  A method that is given a Dask collection h
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
 
 from mercer.arrays.tensors import host_array, is_tensor, load_torch
+from mercer.distributed.cluster import lives_elsewhere
 
-ENGINES = frozenset({"dask", "dask_expr", "distributed"})  # packages whose collections live elsewhere
+from .progress import report_progress
+from .transaction import all_or_nothing
+
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def lives_elsewhere(data: object) -> bool:
-    """Whether data is a Dask collection, told from its type alone, so that Dask need not be there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> lives_elsewhere(np.zeros(3)), lives_elsewhere(None)
-    (False, False)
-    """
-    return type(data).__module__.partition(".")[0] in ENGINES
 
 
 def where_the_data_lives(method: Method) -> Method:
@@ -52,9 +46,7 @@ def where_the_data_lives(method: Method) -> Method:
     @functools.wraps(method)
     def placed(self: Any, *args: Any, **kwargs: Any) -> Any:
         if any(map(lives_elsewhere, args)) or any(map(lives_elsewhere, kwargs.values())):
-            from mercer import distributed
-
-            return distributed.run(self, method, args, kwargs)
+            return _run_elsewhere(self, method, args, kwargs)
         if any(map(is_tensor, args)) or any(map(is_tensor, kwargs.values())):
             return _with_tensors(self, method, args, kwargs)
         if "client" in kwargs:
@@ -67,6 +59,37 @@ def where_the_data_lives(method: Method) -> Method:
         return method(self, *args, **kwargs)
 
     return placed  # type: ignore[return-value]
+
+
+def _run_elsewhere(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a method of an estimator on Dask collections: ``fit`` at once, all others lazily."""
+    try:
+        import dask  # noqa: F401
+    except ImportError as error:
+        raise ImportError("Dask collections need Dask itself: pip install mercer[dask]") from error
+    from mercer.distributed.adapter import find_fit
+    from mercer.distributed.cluster import connect
+    from mercer.distributed.predict import apply
+
+    options = dict(kwargs)
+    client = options.pop("client", None)
+    given = inspect.signature(method).bind(model, *args, **options).arguments
+    given.pop("self", None)
+    if method.__name__ != "fit":
+        X = given.pop("X")
+        return apply(model, method.__name__, X, **given)
+    fit = getattr(model, "_fit_cluster", None) or find_fit(model)
+    if fit is None:
+        models = sys.modules["mercer.models"]
+        able = [name for name in models.__all__ if hasattr(getattr(models, name), "_fit_cluster")]
+        raise TypeError(
+            f"{type(model).__name__} cannot be fitted to Dask collections; those that can are {', '.join(able)}. Give "
+            "it X.compute() if that fits into memory"
+        )
+    tell = report_progress(model) if hasattr(model, "_init_callback_context") else nullcontext()
+    with tell as on_step, all_or_nothing(model), connect(client, on_step) as cluster:
+        fit(cluster, **given)
+    return model
 
 
 def _with_tensors(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from mercer.estimators.progress import fit_task, reporter
 from mercer.estimators.targets import check_alphas, check_positive, check_whole
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
-from mercer.learning.choice import folds_among
+from mercer.learning.folds import folds_among
 from mercer.learning.length_scales import length_scale_of, with_length_scale
 from mercer.solvers.newton.scores import sample_path, score_path
 from mercer.solvers.plan import Plan

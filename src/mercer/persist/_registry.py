@@ -34,6 +34,7 @@ from mercer.solvers.base import Problem
 from mercer.solvers.perceptron.solver import Kept, Mistakes
 from mercer.solvers.plan import Plan
 from mercer.solvers.ridge.diagnosis import Diagnosis
+from mercer.solvers.ridge.fit import RidgeFit
 from mercer.solvers.windows import shapes as _parzen_windows
 
 from ._entries import Entry, Fitted, Kinds, Record, Values, from_dataclass
@@ -77,12 +78,12 @@ FITTED: dict[str, Kinds] = {
     "_function": FUNCTION, "offset_": NUMBERS, "_offset": ARRAY,
     "support_": ARRAY, "n_support_": ARRAY, "epsilon_": NUMBER, "import_indices_": ARRAY, "n_import_vectors_": WHOLE,
     "n_vectors_": WHOLE,
-    "_problem": (Problem, NOTHING), "_penalty": ARRAY, "_kept": (np.ndarray, Kept, NOTHING),
+    "_record": (RidgeFit,), "_kept": (np.ndarray, Kept, NOTHING),
     "eigenvalues_": ARRAY, "eigenvectors_": ARRAY, "X_transformed_fit_": ARRAY, "eigen_solver_": TEXT,
     # what was chosen
     "alpha_": NUMBERS, "alphas_": ARRAY, "C_": NUMBER, "gamma_": ANY, "_gamma": NUMBER, "length_scale_": ANY,
     "path_": (dict,), "cv_results_": (dict,), "best_index_": WHOLE, "best_params_": (dict,), "best_score_": NUMBER,
-    "loo_errors_": ARRAY, "loo_accuracy_": NUMBER, "_loo": (np.ndarray, NOTHING), "_loo_score": NUMBER,
+    "loo_errors_": ARRAY, "loo_accuracy_": NUMBER, "_loo": ARRAY,
     "loo_length_scales_": ARRAY, "loo_losses_": ARRAY, "n_loo_points_": WHOLE,
     "ridge_": (models.KernelRidge,), "regressor_": (models.KernelRidge,), "inverse_": (models.KernelRidge,),
     "logistic_": (models.KernelLogisticRegression,), "best_estimator_": (models.SVC, models.SVR),
@@ -100,8 +101,7 @@ FITTED: dict[str, Kinds] = {
 }  # fmt: skip
 
 MACHINE = ("kernel_", "support_", "support_vectors_", "intercept_", "_coef", "_X_fit", "_function", "dual_coef_")
-RIDGE = ("kernel_", "X_fit_", "expansion_", "dual_coef_", "intercept_", "plan_", "_problem", "_penalty", "_kept",
-         "_targets")  # fmt: skip
+RIDGE = ("kernel_", "X_fit_", "expansion_", "dual_coef_", "intercept_", "plan_", "_record")  # fmt: skip
 LOGISTIC = ("classes_", "kernel_", "X_fit_", "expansion_", "dual_coef_", "intercept_")
 NEAR = ("kernel_", "X_fit_", "n_samples_fit_")
 
@@ -115,7 +115,7 @@ ESTIMATORS: dict[Any, tuple[str, ...]] = {
     models.SVCCV: ("classes_", "kernel_", "cv_results_"),
     models.SVRCV: ("kernel_", "cv_results_"),
     models.KernelRidge: RIDGE,
-    models.KernelRidgeCV: ("kernel_", "alpha_", "ridge_", "expansion_", "_targets", "_weights"),
+    models.KernelRidgeCV: ("kernel_", "alpha_", "ridge_", "expansion_"),
     models.KernelRidgeClassifier: ("classes_", "kernel_", "regressor_", "expansion_"),
     models.KernelLogisticRegression: LOGISTIC,
     models.KernelLogisticRegressionCV: ("logistic_", *LOGISTIC),
@@ -176,6 +176,11 @@ RECORDS: tuple[Entry, ...] = (
     from_dataclass(ClusterPlan, solver=TEXT, reason=TEXT, memory=NUMBER, partitions=WHOLE, passes=WHOLE, moved=(dict,)),
     from_dataclass(DualityGap, absolute=NUMBER, relative=NUMBER),
     from_dataclass(Diagnosis),
+    from_dataclass(
+        RidgeFit, plan=(Plan,), expansion=FUNCTION, penalty=ARRAY, residual=NUMBER, tolerance=NUMBER, n_iter=WHOLE,
+        problem=(Problem, NOTHING), targets=(np.ndarray, NOTHING), kept=(np.ndarray, NOTHING),
+        loo_score=(*NUMBER, NOTHING),
+    ),
     from_dataclass(Kept, outputs=WHOLE, coef=ARRAY, moment=ARRAY, entered=ARRAY, seen=WHOLE, log=(Mistakes,)),
     from_dataclass(Mistakes, vector=ARRAY, label=ARRAY, wrong=ARRAY, step=ARRAY, time=ARRAY),
     Record("ExplicitFunction", ExplicitFunction, {"feature_map": tuple(MAPS), "w": ARRAY, "intercept": NUMBERS}),

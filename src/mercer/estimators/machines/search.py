@@ -20,6 +20,7 @@ from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Gaussian, Kernel
+from mercer.learning.folds import split_kept
 from mercer.learning.length_scales import length_scale_of, with_length_scale
 from mercer.solvers.machines.path import Cell, Lane, solve_paths
 from mercer.solvers.machines.problems import check_options, positive_weights
@@ -28,7 +29,6 @@ from mercer.solvers.machines.smo import SMO
 from ..engine import where_the_data_lives
 from ..kernels import accepts_sparse, all_or_nothing, checked_rows, is_precomputed
 from ..progress import fit_task, reporter
-from ..targets import split_kept
 from .base import SupportVectorMachine
 from .grid import checked_penalties, checked_scales, grid_of, results_table
 from .kernel import TrainingKernel, gamma_of, is_function, rows_of, training_kernel, with_weight
