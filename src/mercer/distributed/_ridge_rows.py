@@ -6,6 +6,7 @@ Sums over rows are those of blocks; products with the kernel matrix are those of
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,12 +46,42 @@ def make_problem(table: RowTable, kernel: Kernel, fit_intercept: bool, memory: i
     return Problem(kernel, table.column("X"), y, weights, fit_intercept, memory)
 
 
+@dataclass(frozen=True)
+class RestrictedView:
+    """How the rows of a block are seen from centres."""
+
+    kernel: Kernel
+    centers: Rows
+    fit_intercept: bool
+    outputs: int
+    device: Any = None
+
+    def __call__(self, block: RowBlock) -> RestrictedRows:
+        """Return the rows of a block."""
+        return RestrictedRows(block.problem(self.kernel, self.fit_intercept, self.outputs, self.device), self.centers)
+
+
+@dataclass(frozen=True)
+class PrimalView:
+    """How the rows of a block are seen in explicit features."""
+
+    kernel: Kernel
+    feature_map: Any
+    width: int
+    fit_intercept: bool
+    outputs: int
+
+    def __call__(self, block: RowBlock) -> PrimalRows:
+        """Return the rows of a block."""
+        return PrimalRows(block.problem(self.kernel, self.fit_intercept, self.outputs), self.feature_map, self.width)
+
+
 class TableRestrictedRows:
     """:class:`~mercer.solvers.ridge.centers.RestrictedRows` over blocks: a task for each, and a tree of sums."""
 
     def __init__(self, table: RowTable, problem: Problem, centers: Rows, device: Any = None) -> None:
         self._table, self._problem = table, problem
-        self._shared = problem.kernel, centers, problem.fit_intercept, table.survey.outputs, device
+        self.view = RestrictedView(problem.kernel, centers, problem.fit_intercept, table.survey.outputs, device)
         head = Problem(problem.kernel, table.head, np.zeros((length(table.head), 1)))
         self.quick = RestrictedRows(head, centers).quick
 
@@ -62,22 +93,22 @@ class TableRestrictedRows:
 
     def sums(self, triangle: np.ndarray | None, target_mean: np.ndarray) -> RestrictedSums:
         """Sum up features or kernel values over all blocks."""
-        found: RestrictedSums = self._table.reduce("gram", _ask_restricted, self._shared, "sums", triangle, target_mean)
+        found: RestrictedSums = self._table.reduce("gram", _ask, self.view, "sums", triangle, target_mean)
         return found
 
     def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return Σ k e and Σ e over all blocks."""
-        values, total = self._table.reduce("residual", _ask_restricted, self._shared, "image", coef, intercept)
+        values, total = self._table.reduce("residual", _ask, self.view, "image", coef, intercept)
         return values, total
 
     def pieces(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield kernel values, targets and weights of some rows, which are fetched."""
         assert rows is not None  # all of them never are
-        return RestrictedRows(pick_points(self._problem, rows), self._shared[1]).pieces()
+        return RestrictedRows(pick_points(self._problem, rows), self.view.centers).pieces()
 
     def squared_errors(self, left_out: LeftOut) -> np.ndarray:
         """Return Σ we² of the leave-one-out residuals e of all rows, for each output."""
-        return np.asarray(self._table.reduce("leave-one-out", _square_restricted, self._shared, left_out))
+        return np.asarray(self._table.reduce("leave-one-out", _square_restricted, self.view, left_out))
 
 
 class TablePrimalRows:
@@ -85,7 +116,7 @@ class TablePrimalRows:
 
     def __init__(self, table: RowTable, problem: Problem, feature_map: Any, width: int) -> None:
         self._table, self.feature_map, self._width = table, feature_map, width
-        self.shared = problem.kernel, feature_map, width, problem.fit_intercept, table.survey.outputs
+        self.view = PrimalView(problem.kernel, feature_map, width, problem.fit_intercept, table.survey.outputs)
 
     def nothing(self) -> tuple[np.ndarray, np.ndarray]:
         """Return zeros of the shapes of the means."""
@@ -101,17 +132,17 @@ class TablePrimalRows:
 
     def sums(self, mean: np.ndarray, y_mean: np.ndarray) -> PrimalSums:
         """Sum over all blocks."""
-        found: PrimalSums = self._table.reduce("normal", _ask_primal, self.shared, "sums", mean, y_mean)
+        found: PrimalSums = self._table.reduce("normal", _ask, self.view, "sums", mean, y_mean)
         return found
 
     def triangle(self, mean: np.ndarray, y_mean: np.ndarray) -> PrimalTriangle:
         """Reduce all blocks to one triangle."""
-        found: PrimalTriangle = self._table.reduce("triangle", _ask_primal, self.shared, "triangle", mean, y_mean)
+        found: PrimalTriangle = self._table.reduce("triangle", _ask, self.view, "triangle", mean, y_mean)
         return found
 
     def errors(self, rule: ErrorRule) -> PrimalErrors:
         """Sum up the errors of all blocks."""
-        found: PrimalErrors = self._table.reduce("errors", _ask_primal, self.shared, "errors", rule)
+        found: PrimalErrors = self._table.reduce("errors", _ask, self.view, "errors", rule)
         return found
 
     def second_pass(self, rule: SecondPass) -> Any:
@@ -120,38 +151,22 @@ class TablePrimalRows:
 
     def squared_errors(self, rule: SecondPass) -> np.ndarray:
         """Return Σ we² of the leave-one-out residuals e of all rows, for each column of a solution."""
-        return np.asarray(self._table.reduce("leave-one-out", _square_primal, self.shared, rule))
+        return np.asarray(self._table.reduce("leave-one-out", _square_primal, self.view, rule))
 
 
-def read_restricted(block: RowBlock, shared: tuple[Kernel, Rows, bool, int, Any]) -> RestrictedRows:
-    """Return the rows of a block as seen from centres."""
-    kernel, centers, fit_intercept, q, device = shared
-    return RestrictedRows(block.problem(kernel, fit_intercept, q, device), centers)
+def _ask(block: RowBlock, view: RestrictedView | PrimalView, question: str, *args: Any) -> Any:
+    return getattr(view(block), question)(*args)
 
 
-def read_primal(block: RowBlock, shared: Any) -> PrimalRows:
-    """Return the rows of a block in explicit features."""
-    kernel, feature_map, width, fit_intercept, q = shared
-    return PrimalRows(block.problem(kernel, fit_intercept, q), feature_map, width)
-
-
-def _ask_restricted(block: RowBlock, shared: Any, question: str, *args: Any) -> Any:
-    return getattr(read_restricted(block, shared), question)(*args)
-
-
-def _ask_primal(block: RowBlock, shared: Any, question: str, *args: Any) -> Any:
-    return getattr(read_primal(block, shared), question)(*args)
-
-
-def _square_restricted(block: RowBlock, shared: Any, left_out: LeftOut) -> np.ndarray:
+def _square_restricted(block: RowBlock, view: RestrictedView, left_out: LeftOut) -> np.ndarray:
     squares = np.zeros(len(left_out.alpha))
-    for _, values, y, weights in read_restricted(block, shared).pieces():
+    for _, values, y, weights in view(block).pieces():
         squares += weights @ left_out(values, y, weights) ** 2
     return squares
 
 
-def _square_primal(block: RowBlock, shared: Any, rule: SecondPass) -> np.ndarray:
-    _, residuals = read_primal(block, shared).second_pass(rule)
+def _square_primal(block: RowBlock, view: PrimalView, rule: SecondPass) -> np.ndarray:
+    _, residuals = view(block).second_pass(rule)
     assert residuals is not None
     return np.asarray(block.known_weights @ residuals**2)
 
@@ -159,7 +174,6 @@ def _square_primal(block: RowBlock, shared: Any, rule: SecondPass) -> np.ndarray
 class PairGram:
     """The Gram matrix of all rows, of which the diagonal and single rows are asked for."""
 
-    backend_name = "dask"
     dtype = np.dtype(np.float64)
 
     def __init__(self, table: RowTable, kernel: Kernel, memory: int) -> None:

@@ -21,21 +21,6 @@ def apply(model: Any, method: str, X: Any, *args: Any, **kwargs: Any) -> Any:
     """Return what a method gives for all rows of a Dask collection, as dask arrays with a chunk for each partition.
 
     Nothing is computed, but what a single row gives, for the shape and type of the result.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        The model, which every task gets.
-    method : str
-        The name of the method.
-    X : dask array, dataframe or bag
-        The rows.
-    *args, **kwargs
-        What else the method takes.
-
-    Returns
-    -------
-    dask array, or a tuple or list of them if the method returns several
     """
     from sklearn.utils.validation import check_is_fitted
 

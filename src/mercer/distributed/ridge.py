@@ -27,18 +27,18 @@ from mercer.solvers.ridge.cg import ConjugateGradient, PreparedConjugateGradient
 from mercer.solvers.ridge.fit import RidgeFit, record_fit
 from mercer.solvers.ridge.nystroem import Nystroem, PreparedNystroem
 from mercer.solvers.ridge.primal import REMEDY, PrimalPrepared, PrimalSolution
-from mercer.solvers.ridge.restricted import RestrictedRidge
-from mercer.solvers.ridge.rows import PrimalWeights, features_of
+from mercer.solvers.ridge.restricted import LeftOut, RestrictedRidge
+from mercer.solvers.ridge.rows import PrimalWeights, SecondPass, features_of
 
 from ._block import RowBlock
 from ._graph import map_blocks
 from ._ridge_rows import (
     PairProducts,
+    PrimalView,
+    RestrictedView,
     TablePrimalRows,
     TableRestrictedRows,
     make_problem,
-    read_primal,
-    read_restricted,
 )
 from .cluster import connect
 from .predict import assemble
@@ -242,7 +242,7 @@ def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None, *, clie
             rows: Any = TablePrimalRows(table, problem, function.explicit.feature_map, len(function.explicit.w))
             prepared = PrimalPrepared(problem, rows)
             rule: Any = prepared.second_pass(prepared.weights([alpha]), True)
-            tasks = map_blocks("leave-one-out", _leave_out_primal, table.blocks, rows.shared, rule)
+            tasks = map_blocks("leave-one-out", _leave_out_primal, table.blocks, rows.view, rule)
         else:
             gram = Gram(function.kernel, function.centers, memory=memory, dtype=np.float64)
             kept, triangle = pick_independent(gram.dense())
@@ -251,19 +251,19 @@ def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None, *, clie
             rows = partial(TableRestrictedRows, table, device=model.device)
             ridge = RestrictedRidge(problem, np.arange(len(kept)), triangle, rows)
             rule = ridge.left_out(alpha, ridge.solve(alpha).beta)
-            shared = problem.kernel, centers, intercept, table.survey.outputs, model.device
-            tasks = map_blocks("leave-one-out", _leave_out_restricted, table.blocks, shared, rule)
+            view = RestrictedView(problem.kernel, centers, intercept, table.survey.outputs, model.device)
+            tasks = map_blocks("leave-one-out", _leave_out_restricted, table.blocks, view, rule)
     example = np.empty((0,) if table.survey.flat else (0, table.survey.outputs))
     return assemble(tasks, table.counts.tolist(), example)
 
 
-def _leave_out_primal(block: RowBlock, shared: Any, rule: Any) -> np.ndarray:
-    _, residuals = read_primal(block, shared).second_pass(rule)
+def _leave_out_primal(block: RowBlock, view: PrimalView, rule: SecondPass) -> np.ndarray:
+    _, residuals = view(block).second_pass(rule)
     return block.y - np.asarray(residuals).reshape(block.y.shape)
 
 
-def _leave_out_restricted(block: RowBlock, shared: Any, rule: Any) -> np.ndarray:
+def _leave_out_restricted(block: RowBlock, view: RestrictedView, rule: LeftOut) -> np.ndarray:
     out = np.empty((len(block), len(rule.alpha)))
-    for part, values, y, weights in read_restricted(block, shared).pieces():
+    for part, values, y, weights in view(block).pieces():
         out[part] = y - rule(values, y, weights)
     return out.reshape(block.y.shape)

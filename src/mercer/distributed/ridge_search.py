@@ -25,7 +25,7 @@ from mercer.solvers.ridge.rows import SecondPass
 
 from ._block import RowBlock
 from ._graph import find_place, map_blocks
-from ._ridge_rows import TablePrimalRows, make_problem, read_primal
+from ._ridge_rows import PrimalView, TablePrimalRows, make_problem
 from .cluster import Cluster
 from .table import RowTable
 
@@ -113,7 +113,7 @@ def choose_penalty(
         rows: Any = TablePrimalRows(table, problem, kernel.feature_map(d), int(kernel.feature_dim(d)))
         prepared = PrimalPrepared(problem, rows)
         rule = prepared.second_pass(prepared.weights(grid), True)
-        sums = table.reduce("leave-one-out", _sum_block_errors, rows.shared, rule)
+        sums = table.reduce("leave-one-out", _sum_block_errors, rows.view, rule)
         return PenaltyChoice.of(grid, sums / table.survey.weight)
     few = np.arange(n)
     if n > SPECTRAL_LIMIT:
@@ -126,9 +126,9 @@ def _sum_diagonal(block: RowBlock, kernel: Kernel) -> np.ndarray:
     return np.asarray(np.abs(kernel.diag(block.X)).sum(), dtype=np.float64)
 
 
-def _sum_block_errors(block: RowBlock, shared: Any, rule: SecondPass) -> np.ndarray:
+def _sum_block_errors(block: RowBlock, view: PrimalView, rule: SecondPass) -> np.ndarray:
     """Return the sums of squared errors and of right classes of a block, a row for each penalty."""
-    _, residuals = read_primal(block, shared).second_pass(rule)
+    _, residuals = view(block).second_pass(rule)
     assert residuals is not None
     y = block.y.reshape(len(block), -1)
     parts = residuals.reshape(len(y), -1, y.shape[1]).swapaxes(0, 1)

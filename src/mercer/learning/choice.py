@@ -54,24 +54,6 @@ def choose(
     function, and then the first kernel.  A score that is not a number, or that the rounding of the matrix could have
     made, never wins; where there is no other, it is the largest penalty.
 
-    Parameters
-    ----------
-    problem : Problem
-        Data and targets; its kernel does not matter.
-    kernels : sequence of Kernel
-        The kernels.
-    alphas : array, optional
-        The penalties; by default twelve decades up to ten times the trace of WK, with two more if the largest is the
-        best, and the best refined between its neighbours.
-    score : callable, optional
-        Of targets, predictions and weights, larger is better; minus the mean squared error by default.
-    folds : sequence of pairs of positions, optional
-        Points to fit and to predict; by default each point is left out once.
-    curves : callable, optional
-        Makes the :class:`Curves`; by default those that are computed one after the other in this process.
-    hints : sequence of floats, optional
-        Penalties to try as well, if ``alphas`` are not given.
-
     Examples
     --------
     >>> import numpy as np

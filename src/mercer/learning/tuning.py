@@ -95,21 +95,6 @@ def race(
     All errors are compared on the subset that the grid was computed from, and nothing replaces what is better there:
     the result is never worse than the best of the grid.
 
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        The families, each with the length scales that the grid multiplies.
-    problem : Problem
-        Data and targets of comparable size; its kernel does not matter.
-    rng : RandomState
-        Draws the subsets.
-    size : int
-        Points of a subset.
-    steps : int
-        Steps of the finalist that wins; the others take a quarter of them, on subsets of at most 1,000 points.
-    on_step : callable
-        Told the number of each step, of the grid too, and its error; tuning ends if it returns True.
-
     Examples
     --------
     >>> import numpy as np
