@@ -13,6 +13,7 @@ from mercer.solvers.newton.labels import make_loss
 from mercer.solvers.newton.rows import FeatureRows
 
 N, CUT = 40, 15
+HOST = Place(None, 10**9)
 PLACES = ["host", "tensor"]
 
 
@@ -64,10 +65,17 @@ def test_equations_are_the_derivatives_of_the_gradient(classes, place):
     np.testing.assert_allclose(H @ host_array(step).ravel(), curved.ravel(), rtol=1e-8, atol=1e-8)
 
 
-def test_features_in_single_precision_are_summed_in_double():
-    rows, where = _rows(2, "host", memory=4_000)
-    assert rows.features.stored is not None
-    assert rows.features.stored.dtype == np.float32
-    assert where == Place(None, 4_000)
-    assert rows.gradient(np.zeros((N, 1))).dtype == np.float64
-    assert rows.hessian(np.zeros((N, 1)), True)[0].dtype == np.float64
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_features_in_single_precision_are_summed_in_double(classes, place):
+    rows, where = _rows(classes, place, memory=4_000)
+    exact, _ = _rows(classes, "host")
+    assert rows.features.stored.dtype.itemsize == 4
+    outputs = np.random.default_rng(0).normal(size=(N, rows.loss.outputs))
+    for name, given in (("gradient", ()), ("hessian", (True,)), ("hessian", (False,))):
+        found, expected = (
+            getattr(r, name)(p.put(outputs), *given) for r, p in ((rows, where), (exact, Place(None, 1)))
+        )
+        for ours, theirs in zip(found, expected, strict=True):
+            assert ours.dtype.itemsize == 8
+            np.testing.assert_allclose(host_array(ours), theirs, rtol=1e-4, atol=1e-5)
