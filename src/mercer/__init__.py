@@ -1,87 +1,46 @@
 """Kernel methods: kernels as an algebra with proofs, lazy Gram matrices, expansions, and estimators built on them."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import kernels
-from .certify.search import certify
-from .expansion import Expansion
-from .gram import Gram, MemoryBudgetError
+from . import kernels as kernels
+from .arrays.budget import MemoryBudgetError as MemoryBudgetError
+from .certify.search import certify as certify
+from .expansion import Expansion as Expansion
+from .gram import Gram as Gram
 
 if TYPE_CHECKING:
-    from .auto import AutoClassifier, AutoRegressor
-    from .models import (
-        SVC,
-        SVCCV,
-        SVR,
-        SVRCV,
-        ImportVectorMachine,
-        KernelLogisticRegression,
-        KernelLogisticRegressionCV,
-        KernelNeighborsClassifier,
-        KernelNeighborsRegressor,
-        KernelPCA,
-        KernelPerceptron,
-        KernelRidge,
-        KernelRidgeClassifier,
-        KernelRidgeCV,
-        NuSVC,
-        NuSVR,
-        OneClassSVM,
-        ParzenClassifier,
-        ParzenDensity,
-        ParzenRegressor,
-    )
-    from .persist import ModelFileError, load, save
-    from .solvers.plan import plan
+    from .auto import AutoClassifier as AutoClassifier
+    from .auto import AutoRegressor as AutoRegressor
+    from .models import *  # noqa: F403
+    from .persist import ModelFileError as ModelFileError
+    from .persist import load as load
+    from .persist import save as save
+    from .solvers.plan import plan as plan
 
 __version__ = "0.1.0"
-__all__ = [
-    "SVC",
-    "SVCCV",
-    "SVR",
-    "SVRCV",
-    "AutoClassifier",
-    "AutoRegressor",
-    "Expansion",
-    "Gram",
-    "ImportVectorMachine",
-    "KernelLogisticRegression",
-    "KernelLogisticRegressionCV",
-    "KernelNeighborsClassifier",
-    "KernelNeighborsRegressor",
-    "KernelPCA",
-    "KernelPerceptron",
-    "KernelRidge",
-    "KernelRidgeCV",
-    "KernelRidgeClassifier",
-    "MemoryBudgetError",
-    "ModelFileError",
-    "NuSVC",
-    "NuSVR",
-    "OneClassSVM",
-    "ParzenClassifier",
-    "ParzenDensity",
-    "ParzenRegressor",
-    "certify",
-    "kernels",
-    "load",
-    "plan",
-    "save",
-]
-_HOMES = {
-    "AutoClassifier": "mercer.auto",
-    "AutoRegressor": "mercer.auto",
-    "ModelFileError": "mercer.persist",
-    "load": "mercer.persist",
-    "plan": "mercer.solvers",
-    "save": "mercer.persist",
+HERE = ["Expansion", "Gram", "MemoryBudgetError", "certify", "kernels"]
+# Estimators need scikit-learn, whose import takes longer than that of everything above together.
+LATER = {
+    "mercer.auto": ["AutoClassifier", "AutoRegressor"],
+    "mercer.persist": ["ModelFileError", "load", "save"],
+    "mercer.solvers": ["plan"],
 }
 
 
-# Estimators need scikit-learn, whose import takes longer than that of everything above together.
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name.startswith("_") and name != "__all__":  # asked by tools, for which nothing is loaded
         raise AttributeError(f"module 'mercer' has no attribute {name!r}")
-    from importlib import import_module
+    for module, names in LATER.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    models = import_module("mercer.models")
+    if name == "__all__":  # every estimator there is, without a second list of them
+        return sorted([*HERE, *models.__all__, *(known for names in LATER.values() for known in names)])
+    if name in models.__all__:
+        return getattr(models, name)
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
 
-    return getattr(import_module(_HOMES.get(name, "mercer.models")), name)
+
+def __dir__() -> list[str]:
+    return [*globals(), *__getattr__("__all__")]

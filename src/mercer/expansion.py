@@ -70,7 +70,7 @@ class ExplicitFunction:
 
     def features(self, X: Rows) -> np.ndarray:
         """Return φ(x) for all x."""
-        phi = self.feature_map.transform(X)
+        phi: Any = self.feature_map.transform(X)
         return np.asarray(phi.toarray() if sparse.issparse(phi) else phi, dtype=np.float64)
 
     def __call__(self, X: Rows) -> np.ndarray:

@@ -7,28 +7,31 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mercer.auto import Column, Score, TableEncoder
-from mercer.auto._advice import Findings, advice, irrelevant
+from mercer.auto import Column, Report, Score, TableEncoder
+from mercer.auto._advice import Findings, find_irrelevant, write_advice
 from mercer.kernels import Gaussian
 
 
 @pytest.fixture
 def found():
     X = np.random.default_rng(0).normal(size=(300, 2))
-    scores = [Score(name, {"RMSE": value}, 0.0) for name, value in (("ours", 1.0), ("mean", 3.0), ("boosting", 1.2))]
-    columns = [Column("x0", "numeric", "", 0, 300), Column("x1", "numeric", "", 0, 300)]
-    encoder = TableEncoder().fit(X)
-    return Findings(
-        "regression", "RMSE", 240, scores, 1.0, columns, encoder, Gaussian([1.0, 2.0]), [], 5.0, np.empty(0), []
-    )
+    return Findings(1.0, TableEncoder().fit(X), Gaussian([1.0, 2.0]), [], 5.0, np.empty(0), [])
 
 
 def values(*errors):
-    return [Score(name, {"RMSE": e}, 0.0) for name, e in zip(("ours", "mean", "boosting"), errors, strict=True)]
+    names = ("ours", "mean", "boosting")
+    return tuple(Score(name, {"RMSE": e}, 0.0) for name, e in zip(names, errors, strict=True))
 
 
-def test_there_is_always_something_to_say(found):
-    assert advice(found) == (
+@pytest.fixture
+def report():
+    columns = (Column("x0", "numeric", "", 0, 300), Column("x1", "numeric", "", 0, 300))
+    scores = values(1.0, 3.0, 1.2)
+    return Report("regression", "y", 300, 240, 60, columns, (), "RMSE", scores, "", "", "", "", (), 5.0, None)
+
+
+def test_there_is_always_something_to_say(report, found):
+    assert write_advice(report, found) == (
         "Nothing stands out. More rows, or columns that say more about the target, are what would help most.",
     )
 
@@ -48,9 +51,12 @@ def test_there_is_always_something_to_say(found):
         ({"notes": ["Nyström centres"]}, "Nyström"),
     ],
 )
-def test_what_stands_out_is_said(found, changes, words):
-    assert any(words in sentence for sentence in advice(replace(found, **changes)))
+def test_what_stands_out_is_said(report, found, changes, words):
+    beside = {name: changes[name] for name in changes if hasattr(found, name)}
+    others = {name: changes[name] for name in changes if name not in beside}
+    sentences = write_advice(replace(report, **others), replace(found, **beside))
+    assert any(words in sentence for sentence in sentences)
 
 
 def test_nothing_is_said_about_kernels_with_other_length_scales(found):
-    assert irrelevant(found.encoder, Gaussian(1e6)) == []
+    assert find_irrelevant(found.encoder, Gaussian(1e6)) == []

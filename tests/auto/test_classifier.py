@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import AutoClassifier
-from mercer.auto._classification import calibrated, calibration, chosen
+from mercer.auto._classification import calibrate, choose_trial, fit_calibration
 from mercer.auto._search import Trial
 from mercer.kernels import Gaussian
 
@@ -117,9 +117,9 @@ def test_calibration_recovers_the_odds():
     rng = np.random.default_rng(0)
     values = rng.normal(size=4000)
     chances = 1 / (1 + np.exp(-(2.0 * values - 1.0)))
-    found = calibration(values, (rng.random(4000) < chances).astype(int))
+    found = fit_calibration(values, (rng.random(4000) < chances).astype(int))
     assert found["slopes"][0][0] == pytest.approx(2.0, rel=0.1)
-    np.testing.assert_allclose(calibrated(values, found)[:, 1], chances, atol=0.05)
+    np.testing.assert_allclose(calibrate(values, found)[:, 1], chances, atol=0.05)
 
 
 def test_among_equally_accurate_candidates_the_surer_one_wins():
@@ -127,5 +127,5 @@ def test_among_equally_accurate_candidates_the_surer_one_wins():
         return Trial(name, None, None, Gaussian(), np.empty(0), score=score, tie=tie)
 
     trials = [trial("a", 0.900, 0.4), trial("b", 0.899, 0.3), trial("c", 0.7, 0.1)]
-    assert chosen(trials, 100).name == "b"
-    assert chosen(trials, 10**7).name == "a"
+    assert choose_trial(trials, 100).name == "b"
+    assert choose_trial(trials, 10**7).name == "a"

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.auto._values import label, read
-from mercer.auto.columns import MISSING, categories_of, learn, reshape_numbers, standardised, texts_of
+from mercer.auto._values import read_column, write_label
+from mercer.auto.columns import MISSING, learn_column, read_categories, read_texts, reshape_numbers, standardize_numbers
 
 WORDS = ["a small brown dog", "two tall green trees", "a cat asleep", "rain in the morning", "nothing at all today"]
 
 
 def kind_of(name, values):
-    column, _ = learn(name, read(name, values))
+    column, _ = learn_column(name, read_column(name, values))
     return column.kind
 
 
@@ -54,57 +54,57 @@ def test_kinds(name, values, kind):
 
 
 def test_every_column_says_what_was_done_and_counts():
-    column, _ = learn("size", read("size", [1.0, np.nan, 2.0, 2.0]))
+    column, _ = learn_column("size", read_column("size", [1.0, np.nan, 2.0, 2.0]))
     assert (column.missing, column.distinct) == (1, 2)
     assert "median" in column.treatment
-    column, _ = learn("id", read("id", np.arange(30)))
+    column, _ = learn_column("id", read_column("id", np.arange(30)))
     assert "id" in column.treatment
 
 
 def test_missing_numbers_are_at_the_median_and_new_gaps_too():
-    _, step = learn("size", read("size", [1.0, np.nan, 2.0, 9.0]))
+    _, step = learn_column("size", read_column("size", [1.0, np.nan, 2.0, 9.0]))
     assert step["flagged"]
-    np.testing.assert_array_equal(standardised(step, read("size", [2.0, None])), [0.0, 0.0])
+    np.testing.assert_array_equal(standardize_numbers(step, read_column("size", [2.0, None])), [0.0, 0.0])
 
 
 def test_standardised_numbers_have_unit_spread():
     values = 50.0 + 7.0 * np.random.default_rng(0).normal(size=2000)
-    _, step = learn("x", read("x", values))
-    found = standardised(step, read("x", values))
+    _, step = learn_column("x", read_column("x", values))
+    found = standardize_numbers(step, read_column("x", values))
     assert abs(np.median(found)) < 1e-12
     assert found.std() == pytest.approx(1.0, abs=0.05)
 
 
 def test_a_long_tail_is_bent_by_the_logarithm():
     values = np.exp(1.5 * np.random.default_rng(0).normal(size=500))
-    column, step = learn("income", read("income", values))
+    column, step = learn_column("income", read_column("income", values))
     assert "logarithm" in column.treatment
-    found = standardised(step, read("income", values))
+    found = standardize_numbers(step, read_column("income", values))
     assert abs(np.mean(found**3)) < 0.5
-    assert np.isfinite(standardised(step, read("income", [0.0, -5.0, 1e12]))).all()
+    assert np.isfinite(standardize_numbers(step, read_column("income", [0.0, -5.0, 1e12]))).all()
 
 
 def test_a_long_tail_that_reaches_zero_is_bent_too():
     values = np.r_[np.zeros(20), np.exp(1.5 * np.random.default_rng(0).normal(size=500))]
-    column, step = learn("income", read("income", values))
+    column, step = learn_column("income", read_column("income", values))
     assert "logarithm" in column.treatment
-    assert np.isfinite(standardised(step, read("income", values))).all()
+    assert np.isfinite(standardize_numbers(step, read_column("income", values))).all()
 
 
 def test_extreme_values_leave_only_ranks():
     values = np.r_[np.random.default_rng(0).normal(size=300), -1e9, 1e9]
-    column, step = learn("x", read("x", values))
+    column, step = learn_column("x", read_column("x", values))
     assert "ranks" in column.treatment
-    assert np.abs(standardised(step, read("x", values))).max() < 10
+    assert np.abs(standardize_numbers(step, read_column("x", values))).max() < 10
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=60))
 def test_bending_and_scaling_keep_the_order(values):
     array = np.array(values)
-    column, step = learn("x", read("x", array))
+    column, step = learn_column("x", read_column("x", array))
     if column.kind == "numeric":
         order = np.argsort(array, kind="stable")
-        found = standardised(step, read("x", array))[order]
+        found = standardize_numbers(step, read_column("x", array))[order]
         assert (np.diff(found) >= 0).all()
         assert np.isfinite(found).all()
 
@@ -115,41 +115,41 @@ def test_ties_take_the_middle_of_their_ranks():
 
 
 def test_missing_is_a_category_of_its_own():
-    column, step = learn("colour", read("colour", ["red", None, "blue", "red"]))
+    column, step = learn_column("colour", read_column("colour", ["red", None, "blue", "red"]))
     assert step["categories"] == ["red", MISSING, "blue"]
-    assert categories_of(step, read("colour", ["red", None, "green"])).tolist() == ["red", MISSING, "green"]
+    assert read_categories(step, read_column("colour", ["red", None, "green"])).tolist() == ["red", MISSING, "green"]
     assert "1 missing" in column.treatment
 
 
 def test_a_category_is_the_same_whether_it_is_a_number_or_a_text():
-    assert {label("x", value) for value in (2, 2.0, "2", np.int64(2))} == {"2"}
+    assert {write_label("x", value) for value in (2, 2.0, "2", np.int64(2))} == {"2"}
 
 
 def test_texts_have_blanks_around_so_that_short_ones_have_words_too():
-    found = texts_of(read("said", ["Hello  World", None]), "said")
+    found = read_texts({"name": "said"}, read_column("said", ["Hello  World", None]))
     assert found.tolist() == ["  hello world  ", "    "]
 
 
 def test_infinite_numbers_are_refused_with_row_and_column():
     with pytest.raises(ValueError, match="column 'size': row 1 is infinite"):
-        learn("size", read("size", [1.0, np.inf]))
-    _, step = learn("size", read("size", [1.0, 2.0]))
+        learn_column("size", read_column("size", [1.0, np.inf]))
+    _, step = learn_column("size", read_column("size", [1.0, 2.0]))
     with pytest.raises(ValueError, match="column 'size': row 0 is infinite"):
-        standardised(step, read("size", [-np.inf]))
+        standardize_numbers(step, read_column("size", [-np.inf]))
 
 
 def test_texts_where_numbers_were_are_refused_with_row_and_column():
-    _, step = learn("size", read("size", [1.0, 2.0]))
+    _, step = learn_column("size", read_column("size", [1.0, 2.0]))
     with pytest.raises(ValueError, match=r"column 'size' held numbers .* row 1 is 'large'"):
-        standardised(step, read("size", ["1.0", "large"]))
+        standardize_numbers(step, read_column("size", ["1.0", "large"]))
 
 
 @pytest.mark.parametrize("value", [{"a": 1}, [1, 2]])
 def test_other_objects_are_refused(value):
     with pytest.raises(TypeError, match="column 'x'"):
-        read("x", np.array([value, "a"], dtype=object) if isinstance(value, dict) else pd.Series([value, "a"]))
+        read_column("x", np.array([value, "a"], dtype=object) if isinstance(value, dict) else pd.Series([value, "a"]))
 
 
 def test_complex_numbers_are_refused():
     with pytest.raises(TypeError, match="complex"):
-        read("x", np.array([1j]))
+        read_column("x", np.array([1j]))

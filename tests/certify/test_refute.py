@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mercer.certify.evidence import confirm, confirm_asymmetry, granted_error, quadratic_form
-from mercer.certify.exact import exact_gram
-from mercer.certify.refute import Examiner, least_eigenvector, readable, reduced
+from mercer.certify.evidence import compute_form, compute_granted_error, confirm, confirm_asymmetry, shake
+from mercer.certify.exact import compute_exact_gram
+from mercer.certify.refute import Examiner, drop_points, find_least_eigenvector, round_coefficients
 from mercer.certify.search import refute_kernel
-from mercer.certify.values import FunctionValues, KernelValues, MatrixValues, OutOfRangeError, shaken
+from mercer.certify.values import FunctionValues, KernelValues, MatrixValues, OutOfRangeError
 from mercer.formula.data import pick
 from mercer.kernels import (
     Cosine,
@@ -35,8 +35,8 @@ def test_a_negative_sum_within_rounding_is_no_evidence():
 
 def test_the_granted_error_grows_with_every_term():
     K = np.array([[1.0, 0.0], [0.0, 1.0]])
-    assert granted_error(K, np.array([1.0, 1.0]), 2.0**-52) == pytest.approx(4 * 4096 * 2.0**-52)
-    assert quadratic_form(K, np.array([1.0, -2.0])) == 5.0
+    assert compute_granted_error(K, np.array([1.0, 1.0]), 2.0**-52) == pytest.approx(4 * 4096 * 2.0**-52)
+    assert compute_form(K, np.array([1.0, -2.0])) == 5.0
 
 
 def test_values_that_jump_when_points_are_shaken_are_no_evidence():
@@ -68,15 +68,15 @@ def test_evidence_needs_only_the_points_that_matter():
     K[4, 9] = K[9, 4] = 1.5
     found = Examiner(MatrixValues(K, "K")).examine(np.arange(20))
     assert found.points.tolist() == [4, 9]
-    kept, a = reduced(K, 0.5)
+    kept, a = drop_points(K, 0.5)
     assert sorted(kept.tolist()) == [4, 9]
     assert a @ K[np.ix_(kept, kept)] @ a < 0
 
 
 def test_coefficients_are_as_round_as_the_violation_allows():
     K = np.array([[1.0, 0.9, 0.2], [0.9, 1.0, 0.9], [0.2, 0.9, 1.0]])
-    _, a = least_eigenvector(K)
-    first = next(readable(K, a))
+    _, a = find_least_eigenvector(K)
+    first = next(round_coefficients(K, a))
     assert first @ K @ first < 0
     assert set(np.abs(first)) <= {0.0, 0.5, 1.0}
 
@@ -89,12 +89,12 @@ def test_a_kernel_with_values_of_all_sizes_is_not_suspected():
 
 def test_values_in_fractions_are_exact():
     points = np.array([[0.1], [0.5]])
-    K = exact_gram(((Linear() - 1) ** 2).traced(), points)
+    K = compute_exact_gram(((Linear() - 1) ** 2).traced(), points)
     assert K[1][1] == Fraction(9, 16)
     assert K[0][0] == (Fraction(0.1) ** 2 - 1) ** 2
-    assert exact_gram(Gaussian().traced(), points) is None
-    assert exact_gram(Laplacian().traced(), points) is None
-    assert exact_gram(Linear().on([0]).traced(), points)[0][1] == Fraction(0.1) / 2
+    assert compute_exact_gram(Gaussian().traced(), points) is None
+    assert compute_exact_gram(Laplacian().traced(), points) is None
+    assert compute_exact_gram(Linear().on([0]).traced(), points)[0][1] == Fraction(0.1) / 2
 
 
 def test_a_function_is_trusted_in_better_arithmetic_only_if_it_returns_it():
@@ -124,13 +124,13 @@ def test_overflow_far_out_is_no_error_of_the_function():
 
 def test_shaking_keeps_zeros_signs_and_equalities():
     points = np.array([[0.0, 1.0], [1.0, -2.0]])
-    there, back = shaken(points, np.random.default_rng(0), 1e-3)
+    there, back = shake(points, np.random.default_rng(0), 1e-3)
     assert there[0, 0] == back[0, 0] == 0
     assert there[0, 1] == there[1, 0] != 1.0
     np.testing.assert_allclose(there + back, 2 * points)
-    assert shaken(np.array([[1, 2]]), np.random.default_rng(0), 1e-3) is None
-    assert shaken(["a", "b"], np.random.default_rng(0), 1e-3) is None
-    moved = shaken([0.5, np.array([1.0, 2.0])], np.random.default_rng(0), 1e-3)[0]
+    assert shake(np.array([[1, 2]]), np.random.default_rng(0), 1e-3) is None
+    assert shake(["a", "b"], np.random.default_rng(0), 1e-3) is None
+    moved = shake([0.5, np.array([1.0, 2.0])], np.random.default_rng(0), 1e-3)[0]
     assert isinstance(moved[0], float)
     assert moved[1].shape == (2,)
 
@@ -160,4 +160,4 @@ def test_large_numbers_that_cancel_are_no_evidence(kernel, dim):
 
 def test_values_too_large_for_coefficients_are_no_evidence():
     with np.errstate(over="ignore"):
-        assert least_eigenvector(np.array([[1e-160, 1e300], [1e300, 1e-160]]))[0] == 0
+        assert find_least_eigenvector(np.array([[1e-160, 1e300], [1e300, 1e-160]]))[0] == 0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mercer.certify import Proved
-from mercer.certify.expand import expand, monomial_text
-from mercer.certify.rules import prove, telling_spacings, tidy
+from mercer.certify.expand import Expansions, format_monomial
+from mercer.certify.rules import prove, suggest_telling_spacings
 from mercer.kernels import Constant, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid, exp
 from mercer.kernels.algebra import Scaled
 
@@ -70,7 +70,7 @@ def test_a_matrix_serves_inside_a_composition():
 
 
 def test_nested_sums_and_multiples_become_one_step():
-    parts = tidy((Linear() + 2.0 * Gaussian() + (Laplacian() + 1.0)).theorem()).parts
+    parts = prove(Linear() + 2.0 * Gaussian() + (Laplacian() + 1.0)).proof.parts
     assert [part.claim for part in parts] == [
         "Linear()", "Gaussian(length_scale=1.0)", "Laplacian(length_scale=1.0)", "Constant(value=1.0)",
     ]  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_kernel_multiplied_out_has_the_same_values(seed):
         return [a + b, a - b, a * b, a**2, -2.0 * a][rng.integers(5)]
 
     kernel, X = tree(3), rng.normal(size=(5, 2))
-    terms = expand(kernel)
+    terms = Expansions().multiply_out(kernel)
     if terms is None:
         return
     total = np.zeros((5, 5))
@@ -99,14 +99,14 @@ def test_a_kernel_multiplied_out_has_the_same_values(seed):
 
 def test_a_polynomial_too_long_to_read_is_not_multiplied_out():
     many = sum((Gaussian(float(i)) for i in range(1, 9)), Linear())
-    assert expand(many**6) is None
-    assert monomial_text(()) == ""
+    assert Expansions().multiply_out(many**6) is None
+    assert format_monomial(()) == ""
 
 
 def test_spacings_are_suggested_where_the_spectrum_is_negative():
-    assert telling_spacings(3.0 * Gaussian(1.0) - Gaussian(2.0), 2)
-    assert telling_spacings(3.0 * Gaussian(1.0) - Gaussian(2.0), 1) == ()
-    assert telling_spacings(Linear(), 2) == ()
+    assert suggest_telling_spacings(3.0 * Gaussian(1.0) - Gaussian(2.0), 2)
+    assert suggest_telling_spacings(3.0 * Gaussian(1.0) - Gaussian(2.0), 1) == ()
+    assert suggest_telling_spacings(Linear(), 2) == ()
 
 
 def nested(times, kernel, wrap):
@@ -153,7 +153,7 @@ def test_a_proof_that_takes_too_long_is_not_given(monkeypatch):
     kernel = 3.0 * Gaussian(1.0) - Gaussian(2.0)
     monkeypatch.setattr(import_module("mercer.certify.rules"), "PROOF_SECONDS", -1.0)
     assert prove(kernel, dim=1) is None
-    assert telling_spacings(kernel, 2) == ()
+    assert suggest_telling_spacings(kernel, 2) == ()
 
 
 def test_multiples_of_multiples_keep_their_sign_however_small():
@@ -167,3 +167,12 @@ def test_what_is_shown_of_a_weight_is_not_limited_to_floats():
     text = ((1e200 * Linear()) ** 2 + (1e-200 * Gaussian()) ** 2 - Linear() ** 2).certificate().explain()
     assert "1e+400·Linear()²" in text
     assert "1e−400·Gaussian" in text
+
+
+def test_a_kernel_derived_from_another_is_not_multiplied_out_as_that_one():
+    class Shifted(Polynomial):
+        def formula(self, pair):
+            return super().formula(pair) - 5.0
+
+    assert len(Expansions().multiply_out(Polynomial(2, 1.0))) == 3
+    assert list(Expansions().multiply_out(Shifted(2, 1.0))) == [((Shifted(2, 1.0), 1),)]

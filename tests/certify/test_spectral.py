@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.certify import Proved, Refuted
-from mercer.certify.spectral import Mixture, nonnegative_spectrum, telling_frequency
+from mercer.certify.spectral import Mixture, enclose_spectrum, find_telling_frequency
 from mercer.kernels import Gaussian
 
 
@@ -31,10 +31,10 @@ def test_the_proof_agrees_with_the_spectrum_on_a_grid(seed):
     slowest = min(s for _, s in terms)
     values = sum(w * s**dim * np.exp(-(s**2 - slowest**2) * u / 2) for w, s in terms)
     size = sum(abs(w) * s**dim for w, s in terms)
-    proved = nonnegative_spectrum(mixture(dim, *terms)) is not None
+    proved = enclose_spectrum(mixture(dim, *terms)) is not None
     if values.min() < -1e-9 * size:
         assert not proved
-        assert telling_frequency(mixture(dim, *terms)) is not None or values[0] >= 0
+        assert find_telling_frequency(mixture(dim, *terms)) is not None or values[0] >= 0
     elif values.min() > 1e-3 * size:
         assert proved
 

@@ -1,8 +1,11 @@
 """Verdicts read well, and say no more than is known."""
 
+from fractions import Fraction
+
 import numpy as np
 
 from mercer.certify import Proved, Refuted, Unknown, Verdict, certify
+from mercer.certify.layout import format_number
 from mercer.kernels import Gaussian, Linear, Polynomial, Sigmoid, exp
 from mercer.kernels.theorem import Theorem
 
@@ -76,3 +79,9 @@ def test_long_claims_and_objects_are_wrapped_or_shortened():
     assert max(map(len, kernel.certificate().explain().splitlines())) <= 130
     verdict = certify(lambda a, b: -1.0, sample=["x" * 1000])
     assert max(map(len, verdict.explain().splitlines())) <= 130
+
+
+def test_numbers_are_shown_in_few_digits_however_large_they_are():
+    assert format_number(-0.1234567) == "−0.12346"
+    assert format_number(Fraction(10) ** 400 / 3) == "3.3333e+399"
+    assert format_number(-0.0) == "0"

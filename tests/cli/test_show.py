@@ -4,27 +4,8 @@ import json
 import math
 
 import numpy as np
-import pytest
 
 from mercer.cli import _show
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (-3.0, "-3"), (12345.678, "12,346"), (1234.5678, "1,234.6"), (1e20, "1e+20"), (math.nan, "–"),
-     (math.inf, "∞"), (-math.inf, "−∞"), (0.99951, "0.9995")],
-)  # fmt: skip
-def test_numbers(value, text):
-    assert _show.number(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0 µs"), (2e-5, "20 µs"), (0.9994, "999 ms"), (0.9996, "1.0 s"), (99.9, "99.9 s"), (99.96, "1 min 40 s"),
-     (3599.6, "1 h 0 min"), (48 * 3600, "2 days")],
-)  # fmt: skip
-def test_times(value, text):
-    assert _show.seconds(value) == text
 
 
 def test_json_has_no_numbers_that_json_has_not(capsys):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mercer.cli._errors import CommandError
-from mercer.cli._tables import column_of, naming_lines, read_table
+from mercer.cli._tables import get_column, name_lines, read_table
 
 TABLE = pd.DataFrame({"a": [1.5, 2.25, None], "name": ["x", "y, z", "ü"], "n": [1, 2, 3]})
 
@@ -82,11 +82,11 @@ def test_a_missing_file_and_a_folder(tmp_path):
 
 
 def test_columns_are_found_by_name_or_with_a_hint():
-    assert column_of(TABLE, "n", "t.csv").tolist() == [1, 2, 3]
+    assert get_column(TABLE, "n", "t.csv").tolist() == [1, 2, 3]
     with pytest.raises(CommandError, match=r"t.csv has no column 'nam'; did you mean 'name'\?"):
-        column_of(TABLE, "nam", "t.csv")
+        get_column(TABLE, "nam", "t.csv")
     with pytest.raises(CommandError, match="it has 'a', 'name', 'n'"):
-        column_of(TABLE, "zzzz", "t.csv")
+        get_column(TABLE, "zzzz", "t.csv")
 
 
 def test_columns_with_one_name_are_refused(tmp_path):
@@ -114,9 +114,9 @@ def test_lines_are_counted_as_editors_count_them(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(LINES)
     for row, line in enumerate([2, 4, 6, 7, 8]):
-        with pytest.raises(CommandError, match=rf"line {line} of .*t\.csv is odd"), naming_lines(str(path)):
+        with pytest.raises(CommandError, match=rf"line {line} of .*t\.csv is odd"), name_lines(str(path)):
             raise ValueError(f"row {row} is odd")
-    with pytest.raises(CommandError, match="line 8 of"), naming_lines(str(path), [1, 4]):
+    with pytest.raises(CommandError, match="line 8 of"), name_lines(str(path), [1, 4]):
         raise ValueError("row 1 is odd")
-    with pytest.raises(ValueError, match="row 1 is odd"), naming_lines("t.parquet"):
+    with pytest.raises(ValueError, match="row 1 is odd"), name_lines("t.parquet"):
         raise ValueError("row 1 is odd")

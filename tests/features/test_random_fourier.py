@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from mercer.features import RandomFourier
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern, RationalQuadratic
+from mercer.kernels import Gaussian, Laplacian, Linear, Matern, RationalQuadratic, Spectrum
 
 X = np.random.default_rng(0).normal(size=(30, 4))
 KERNELS = [
@@ -90,3 +90,5 @@ def test_wrong_arguments_are_refused_with_what_to_do():
         RandomFourier(Gaussian([1.0, 2.0])).fit(X)
     with pytest.raises(TypeError, match="must be a mercer kernel"):
         RandomFourier("rbf").fit(X)
+    with pytest.raises(ValueError, match="is not a kernel whose random frequencies are known"):
+        RandomFourier(Spectrum(2)).fit(["abc", "de"])

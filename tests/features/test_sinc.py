@@ -3,7 +3,7 @@ import pytest
 
 from mercer import kernels
 from mercer.features import Sinc
-from mercer.features.sinc import ROOM, gauss_legendre, nodes_needed, reach
+from mercer.features.sinc import ROOM, count_nodes, find_gauss_legendre, find_reach
 
 
 def exact(X, Z=None):
@@ -18,7 +18,7 @@ def rounding(X):
 
 @pytest.mark.parametrize("n", [1, 2, 5, 32, 300])
 def test_quadrature_is_exact_for_polynomials_of_twice_the_degree(n):
-    nodes, weights = gauss_legendre(n)
+    nodes, weights = find_gauss_legendre(n)
     for degree in {0, 1, n, 2 * n - 2, 2 * n - 1}:
         assert weights @ nodes**degree == pytest.approx(0 if degree % 2 else 2 / (degree + 1), abs=1e-14)
 
@@ -36,18 +36,18 @@ def test_32_nodes_reach_the_limit_to_1e_13_where_harmonics_do_not():
 
 @pytest.mark.parametrize("n_nodes", [8, 13, 32, 64, 200, 500])
 def test_as_many_nodes_as_the_rule_asks_for_are_exact_as_far_as_they_reach(n_nodes):
-    far = reach(n_nodes)
+    far = find_reach(n_nodes)
     X = np.linspace(-far / 2, far / 2, 81).reshape(-1, 1)
     phi = Sinc(n_nodes).fit(X)
     features = phi.transform(X)
     assert np.abs(features @ features.T - exact(X)).max() < rounding(X)
-    assert nodes_needed(far) == n_nodes
+    assert count_nodes(far) == n_nodes
     assert phi.reach_ == far
 
 
 def test_the_rule_is_not_wasteful():
     # Half as far again as the rule allows, digits are lost: the refusal is there for a reason.
-    far = 1.5 * reach(32)
+    far = 1.5 * find_reach(32)
     X = np.array([[-far / 2], [far / 2]])
     phi = Sinc(n_nodes=32).fit([[-1.0], [1.0]])
     features = phi.waves_(X)
@@ -61,7 +61,7 @@ def test_nodes_are_chosen_from_the_range_of_the_data_and_centred_on_it(spread, o
     X = offset + spread * np.append(rng.uniform(size=(50, 1)), [[0.0], [1.0]], axis=0)
     phi = Sinc().fit(X)
     features = phi.transform(X)
-    assert phi.n_nodes_ == max(32, nodes_needed(ROOM * (X.max() - X.min())))
+    assert phi.n_nodes_ == max(32, count_nodes(ROOM * (X.max() - X.min())))
     assert np.abs(features @ features.T - exact(X)).max() < rounding(X)
     beyond = offset + spread * np.array([[-0.24], [1.24]])
     assert np.abs(phi.transform(beyond) @ features.T - exact(beyond, X)).max() < rounding(beyond)

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, Gram
 from mercer.inspection import GramDisplay
-from mercer.inspection.gram import clusters
+from mercer.inspection.gram import order_by_similarity
 from mercer.kernels import Gaussian, Linear, Spectrum
 
 
@@ -49,7 +49,7 @@ def test_clusters_come_out_as_blocks():
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1))
 def test_an_order_by_similarity_is_a_permutation(n, seed):
     A = np.random.default_rng(seed).normal(size=(n, 2))
-    assert sorted(clusters(A @ A.T).tolist()) == list(range(n))
+    assert sorted(order_by_similarity(A @ A.T).tolist()) == list(range(n))
 
 
 def test_the_given_order_can_be_kept(blobs):

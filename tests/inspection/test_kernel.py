@@ -5,7 +5,7 @@ import pytest
 
 from mercer import SVC, KernelRidge
 from mercer.inspection import KernelDisplay
-from mercer.inspection.kernel import _functions
+from mercer.inspection.kernel import _draw_functions
 from mercer.kernels import Gaussian, Linear, Matern, Periodic, Sigmoid
 
 
@@ -22,7 +22,7 @@ def test_the_profile_is_the_kernel_at_a_point(is_legible):
 
 def test_random_functions_have_the_kernel_as_covariance():
     x = np.linspace(-5, 5, 8)[:, None]
-    samples = _functions("test", Matern(1.5), x, 20000, 0)
+    samples = _draw_functions("test", Matern(1.5), x, 20000, 0)
     np.testing.assert_allclose(samples.T @ samples / 20000, Matern(1.5)(x), atol=0.05)
 
 

@@ -8,7 +8,7 @@ from matplotlib import pyplot as plt
 
 from mercer import SVC, Gram, KernelLogisticRegression, KernelRidge, KernelRidgeClassifier, KernelRidgeCV
 from mercer.inspection import SpectrumDisplay
-from mercer.inspection._eigen import degrees_of_freedom
+from mercer.inspection.eigen import count_degrees
 from mercer.kernels import Gaussian, Matern, Sigmoid
 
 
@@ -44,7 +44,7 @@ def test_the_penalty_of_the_model_is_marked_on_both_sides(wave):
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=20), st.floats(1e-6, 1e6), st.floats(1.01, 100))
 def test_degrees_of_freedom_fall_with_the_penalty_and_stay_below_the_rank(values, alpha, factor):
-    small, large = degrees_of_freedom(np.array(values), np.array([alpha, factor * alpha]))
+    small, large = count_degrees(np.array(values), np.array([alpha, factor * alpha]))
     assert 0 <= large <= small <= np.count_nonzero(values) + 1e-9
 
 

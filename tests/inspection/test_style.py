@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.inspection import DecisionDisplay, KernelDisplay
-from mercer.inspection._style import PALETTE, colour_of, columns_for, marker_of, two_panels
+from mercer.inspection import KernelDisplay
+from mercer.inspection._style import PALETTE, count_columns, pick_colour, pick_marker
 from mercer.kernels import Gaussian
 
 # Machado, Oliveira and Fernandes (2009): what people without one kind of cone see, in linear RGB.
@@ -40,13 +40,13 @@ def test_colours_stay_apart_for_everyone(kind):
 
 
 def test_56_classes_have_different_pairs_of_colour_and_marker():
-    assert len({(colour_of(i), marker_of(i)) for i in range(56)}) == 56
+    assert len({(pick_colour(i), pick_marker(i)) for i in range(56)}) == 56
 
 
 def test_legend_entries_that_do_not_fit_in_a_row_are_stacked():
-    assert columns_for([4] * 5, 100) == 5
-    assert columns_for([60, 60], 100) == 1
-    assert columns_for([10] * 12, 100) == 6
+    assert count_columns([4] * 5, 100) == 5
+    assert count_columns([60, 60], 100) == 1
+    assert count_columns([10] * 12, 100) == 6
 
 
 def test_importing_the_displays_does_not_import_matplotlib():
@@ -63,4 +63,4 @@ def test_without_matplotlib_one_line_says_what_to_install(monkeypatch):
 
 def test_two_panels_need_a_pair_of_axes():
     with pytest.raises(ValueError, match="a pair of axes"):
-        two_panels(DecisionDisplay, object())
+        KernelDisplay.from_kernel(Gaussian(), ax=object())

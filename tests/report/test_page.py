@@ -12,7 +12,7 @@ import pytest
 import mercer
 from mercer import SVC, KernelRidge
 from mercer.auto.report import HeldOut
-from mercer.inspection._eigen import degrees_of_freedom
+from mercer.inspection.eigen import count_degrees
 from mercer.kernels import Gaussian
 from mercer.report import render_report
 
@@ -168,7 +168,7 @@ def test_reliability_of_a_model_that_is_always_sure_and_right(classification):
 def test_degrees_of_freedom_are_those_of_the_model(regression):
     ridge = regression.model_.ridge_
     values = np.linalg.eigvalsh(ridge.kernel_(ridge.X_fit_))
-    (expected,) = degrees_of_freedom(values, np.array([ridge.alpha]))
+    (expected,) = count_degrees(values, np.array([ridge.alpha]))
     shown = re.search(r"The penalty leaves (\S+) effective degrees of freedom", render_report(regression))[1]
     assert float(shown) == pytest.approx(expected, rel=0.02)
 

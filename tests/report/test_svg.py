@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.report._svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, Scale, bars, round_values
+from mercer.report._svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, Scale, draw_bars, round_values
 
 finite = st.floats(-1e9, 1e9)
 
@@ -48,9 +48,9 @@ def test_an_axis_of_one_value_still_has_a_width():
 
 def test_lines_and_dots_stand_at_their_values():
     chart = Chart("corners", (0.0, 10.0), (0.0, 1.0), "x", "y")
-    chart.line([0.0, 10.0], [0.0, 1.0])
-    chart.points([0.0, np.nan, 10.0], [1.0, 0.5, 0.0])
-    root = ET.fromstring(chart.svg())
+    chart.draw_line([0.0, 10.0], [0.0, 1.0])
+    chart.draw_points([0.0, np.nan, 10.0], [1.0, 0.5, 0.0])
+    root = ET.fromstring(chart.render())
     line = next(e for e in root if e.tag.endswith("polyline")).get("points")
     assert line == f"{LEFT},{HEIGHT - BOTTOM} {WIDTH - RIGHT},{TOP}"
     dots = next(e for e in root if "dots" in e.get("class", "")).get("d")
@@ -61,21 +61,21 @@ def test_lines_and_dots_stand_at_their_values():
 
 def test_texts_are_escaped_and_the_picture_is_described():
     chart = Chart("a <b> & 'c'", (0.0, 1.0), (0.0, 1.0), "<x>", "y & z")
-    root = ET.fromstring(chart.svg())
+    root = ET.fromstring(chart.render())
     assert root.get("aria-label") == "a <b> & 'c'"
     assert root.get("role") == "img"
     assert {"<x>", "y & z"} <= {e.text for e in root.iter()}
 
 
 def test_bars_are_as_long_as_their_values():
-    picture = bars("scores", ["a", "b", "c"], [1.0, 2.0, float("nan")], ["1", "2", "–"], 0)
+    picture = draw_bars("scores", ["a", "b", "c"], [1.0, 2.0, float("nan")], ["1", "2", "–"], 0)
     one, two, none = [float(e.get("width")) for e in ET.fromstring(picture) if e.tag.endswith("rect")]
     assert two == pytest.approx(2 * one, abs=0.2)
     assert none == 1.0
 
 
 def test_bars_below_zero_go_the_other_way():
-    picture = bars("R²", ["a", "b"], [-1.0, 1.0], ["-1", "1"], 0)
+    picture = draw_bars("R²", ["a", "b"], [-1.0, 1.0], ["-1", "1"], 0)
     below, above = [e for e in ET.fromstring(picture) if e.tag.endswith("rect")]
     end = float(below.get("x")) + float(below.get("width"))
     assert end == pytest.approx(float(above.get("x")), abs=0.2)

@@ -9,11 +9,11 @@ import numpy as np
 
 from mercer.kernels import Kernel
 from mercer.learning.length_scales import is_length_scale
+from mercer.words import show_budget
 
 from ._baselines import BOOSTING
-from ._clock import show_seconds
 from .encoder import TableEncoder
-from .report import Column, Score
+from .report import Report
 
 FEW_ROWS = 100
 IRRELEVANT = 30.0  # times the spread of a column: with such a length scale it hardly matters
@@ -21,110 +21,43 @@ IRRELEVANT = 30.0  # times the spread of a column: with such a length scale it h
 
 @dataclass(frozen=True)
 class Findings:
-    """What advice is made of.
+    """What advice is made of, beside the report."""
 
-    Parameters
-    ----------
-    task, metric : str
-        As in the report.
-    n_train : int
-        Rows that models were compared on and fitted to.
-    scores : sequence of Score
-        On rows held out: the model, the constant and boosting.
-    validation : float
-        What the model scored on training rows left out.
-    columns : sequence of Column
-        As in the report.
-    encoder : TableEncoder
-        Of the chosen model.
-    kernel : Kernel
-        Its kernel.
-    skipped : sequence of str
-        Candidates that were not tried for want of time.
-    spent : float
-        Seconds that the others took.
-    shares : array
-        Shares of the classes; empty for regression.
-    notes : sequence of str
-        About the last fit.
-    """
-
-    task: str
-    metric: str
-    n_train: int
-    scores: list[Score]
-    validation: float
-    columns: list[Column]
+    validation: float  # what the model scored on training rows left out
     encoder: TableEncoder
     kernel: Kernel
-    skipped: list[str]
-    spent: float
-    shares: np.ndarray
-    notes: list[str]
+    skipped: list[str]  # candidates that were not tried for want of time
+    spent: float  # seconds that the others took
+    shares: np.ndarray  # of the classes; empty for regression
+    notes: list[str]  # about the last fit
 
 
-def advice(found: Findings) -> tuple[str, ...]:
+def write_advice(report: Report, found: Findings) -> tuple[str, ...]:
     """Return what to try next, most important first."""
-    rules = (_scores, _time, _rows, _columns, _classes)
-    sentences = [sentence for rule in rules for sentence in rule(found)] + [*found.notes]
-    if not sentences:
-        sentences = [
-            "Nothing stands out. More rows, or columns that say more about the target, are what would help most."
-        ]
-    return tuple(sentences)
+    sentences = [*_judge(report, found), *found.notes]
+    return tuple(
+        sentences
+        or ["Nothing stands out. More rows, or columns that say more about the target, are what would help most."]
+    )
 
 
-def _error(found: Findings, score: Score) -> float:
-    value = score.values[found.metric]
-    return value if found.task == "regression" else 1.0 - value
-
-
-def _scores(found: Findings) -> Iterator[str]:
-    if not found.scores:
-        yield "No rows were held out, so the validation score, which models were chosen by, is slightly optimistic."
-        return
-    ours, constant, boosting = (_error(found, score) for score in found.scores)
-    if ours >= 0.98 * constant:
-        what = found.scores[1].name
-        yield f"The model is hardly better than the {what} of the target: these columns say little about it."
-    if boosting < 0.95 * ours:
-        yield (
-            f"{BOOSTING} is better here: the target may jump at thresholds, which smooth kernels follow slowly. Try "
-            "other columns (differences, ratios, logarithms), more rows, or use it instead."
-        )
-    left_out = found.validation if found.task == "regression" else 1.0 - found.validation
-    if ours > 1.5 * left_out + 0.02 * (found.task == "classification") and found.n_train >= FEW_ROWS:
-        yield (
-            "Rows held out are predicted clearly worse than training rows left out one at a time or in folds: is there "
-            "a time, a place or a group that rows share? Then split by it."
-        )
-
-
-def _time(found: Findings) -> Iterator[str]:
+def _judge(report: Report, found: Findings) -> Iterator[str]:
+    yield from _judge_scores(report, found)
     if found.skipped:
         names = ", ".join(found.skipped)
         yield (
-            f"Not tried for want of time: {names}. A budget of about {show_seconds(3 * found.spent + 1)} would "
+            f"Not tried for want of time: {names}. A budget of about {show_budget(3 * found.spent + 1)} would "
             "allow them."
         )
-
-
-def _rows(found: Findings) -> Iterator[str]:
-    if found.n_train < FEW_ROWS:
-        yield f"Only {found.n_train} rows to learn from: scores are rough, and more rows would help most."
-
-
-def _columns(found: Findings) -> Iterator[str]:
-    weak = irrelevant(found.encoder, found.kernel)
+    if report.n_train < FEW_ROWS:
+        yield f"Only {report.n_train} rows to learn from: scores are rough, and more rows would help most."
+    weak = find_irrelevant(found.encoder, found.kernel)
     if weak:
         yield f"These columns hardly matter and could be left out: {', '.join(weak)}."
-    total = max(1, found.n_train)
-    gaps = [column.name for column in found.columns if column.kind != "ignored" and column.missing > 0.5 * total]
+    total = max(1, report.n_train)
+    gaps = [column.name for column in report.columns if column.kind != "ignored" and column.missing > 0.5 * total]
     if gaps:
         yield f"More than half of the values are missing in: {', '.join(gaps)}. Is there a better source?"
-
-
-def _classes(found: Findings) -> Iterator[str]:
     if len(found.shares) and found.shares.min() < 0.05:
         yield (
             f"The rarest class has {found.shares.min():.1%} of the rows: accuracy says little about it. Look at "
@@ -132,7 +65,29 @@ def _classes(found: Findings) -> Iterator[str]:
         )
 
 
-def irrelevant(encoder: TableEncoder, kernel: Kernel) -> list[str]:
+def _judge_scores(report: Report, found: Findings) -> Iterator[str]:
+    if not report.scores:
+        yield "No rows were held out, so the validation score, which models were chosen by, is slightly optimistic."
+        return
+    sign, best = (1.0, 0.0) if report.task == "regression" else (-1.0, 1.0)  # errors are values, or what lacks to 1
+    ours, constant, boosting = (best + sign * score.values[report.metric] for score in report.scores)
+    if ours >= 0.98 * constant:
+        what = report.scores[1].name
+        yield f"The model is hardly better than the {what} of the target: these columns say little about it."
+    if boosting < 0.95 * ours:
+        yield (
+            f"{BOOSTING} is better here: the target may jump at thresholds, which smooth kernels follow slowly. Try "
+            "other columns (differences, ratios, logarithms), more rows, or use it instead."
+        )
+    left_out = best + sign * found.validation
+    if ours > 1.5 * left_out + 0.02 * (report.task == "classification") and report.n_train >= FEW_ROWS:
+        yield (
+            "Rows held out are predicted clearly worse than training rows left out one at a time or in folds: is there "
+            "a time, a place or a group that rows share? Then split by it."
+        )
+
+
+def find_irrelevant(encoder: TableEncoder, kernel: Kernel) -> list[str]:
     """Return the columns whose length scale is so long that the kernel hardly depends on them."""
     names = encoder.names("numeric")
     scales = [value for name, value in kernel.hyperparameters().items() if is_length_scale(name)]

@@ -1,16 +1,16 @@
-"""Candidates for classification: how each is tuned, and what it scores on rows left out."""
+"""The search for a classifier: how each candidate is tuned, and what it scores on rows left out."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from mercer.formula.data import pick
+from mercer.formula.data import Rows, pick
 from mercer.kernels import Gaussian, Kernel, Linear
 from mercer.models.import_vector import ImportVectorMachine
 from mercer.models.logistic import KernelLogisticRegression
@@ -21,229 +21,195 @@ from mercer.models.ridge_classifier import KernelRidgeClassifier
 from mercer.models.svm import SVC
 from mercer.models.svm_cv import SVCCV
 
-from ._search import FOLDS, PLENTY, SCARCE, SEARCH_ROWS, Recipe, Search, Trial
-from ._tables import View, left_out, shuffled_folds
-from ._tuning import rounded, scales_of, stretched
+from ._encodings import EncodedRows, Folds, shuffle_folds
+from ._search import FOLDS, PLENTY, SCARCE, SEARCH_ROWS, STRETCHES, CandidateRecipe, TableSearch, Trial, name_candidate
+from ._tuning import propose_scales, round_scales, stretch
+from .report import HeldOut
 
-MODELS = ("auto", "ridge", "svm", "logistic", "import_vector", "neighbors", "parzen")
-STRETCHES = (0.5, 1.0, 2.0)  # of the kernel tuned for least squares
 ALPHAS = np.logspace(-3.0, 1.0, 7)  # of logistic regression
 SEARCH_FOLDS = 3  # of the rows that the penalty of logistic regression is chosen on
-NEIGHBORS = (1, 3, 7, 15, 31)
 TIES = 0.5  # standard errors of an accuracy within which the log-loss decides
 
 
-class ClassificationCandidates:
-    """Recipes for the tuning rows of a search.
+class ClassificationSearch(TableSearch):
+    """Logistic regression and support vectors, with one length scale for each column or for all; accuracy decides."""
 
-    Parameters
-    ----------
-    search : Search
-        Rows, kernels and time.
-    codes : int array of shape (n,)
-        Classes of the tuning rows, as numbers from 0.
-    classes : int
-        How many there are.
-    options : dict
-        ``memory`` and ``random_state`` of the estimators.
-    """
+    task = "classification"
+    metric, tie_metric = "accuracy", "log-loss"
+    models = ("auto", "ridge", "svm", "logistic", "import_vector", "neighbors", "parzen")
+    neighbor_counts = (1, 3, 7, 15, 31)
+    neighbor_model = KernelNeighborsClassifier
+    parzen_model = ParzenClassifier
 
-    def __init__(self, search: Search, codes: np.ndarray, classes: int, options: dict[str, Any]) -> None:
-        self.search, self.codes, self.classes, self.options = search, codes, classes, options
-        counts = np.bincount(codes)
-        self.folds = shuffled_folds(
-            len(codes), int(max(2, min(FOLDS, counts[counts > 1].min(initial=2)))), search.rng, codes
-        )
+    def scale_targets(self) -> np.ndarray:
+        columns = np.arange(1, 2) if len(self.classes) == 2 else np.arange(len(self.classes))
+        signs = 2.0 * (self.y[:, None] == columns) - 1.0
+        return np.asarray(signs - signs.mean(axis=0))
 
-    def recipes(self, model: str) -> list[Recipe]:
+    def split_folds(self) -> Folds:
+        counts = np.bincount(self.y)
+        k = int(max(2, min(FOLDS, counts[counts > 1].min(initial=2))))
+        return shuffle_folds(len(self.y), k, self.rng, self.y)
+
+    def propose(self, model: str) -> list[CandidateRecipe]:
         """Return what is to be tried, in order of promise: the fewer rows for each length scale, the later."""
-        single = {
-            "ridge": ("ridge", self.ridge), "import_vector": ("import vectors", self.import_vectors),
-            "neighbors": ("nearest neighbours", self.neighbors), "parzen": ("Parzen windows", self.parzen),
-        }  # fmt: skip
-        if model in single:
-            name, make = single[model]
-            return [Recipe(name, make, 1.0, "" if model == "parzen" else "indicators")]
+        if model == "ridge":
+            return [CandidateRecipe("ridge", self.try_ridge, 1.0, "indicators")]
+        if model == "import_vector":
+            return [CandidateRecipe("import vectors", self.try_import_vectors, 1.0, "indicators")]
         logistic, machines = model in ("auto", "logistic"), model in ("auto", "svm")
-        ways = ["indicators"] + ["overlap"] * (self.search.tables.mixed and self.search.given is None)
-        tuned = {way: self._tuned(way, logistic, machines) for way in ways}
-        encoder = self.search.view("indicators").encoder
-        if self.search.given is not None or not encoder.is_numeric:
+        ways = ["indicators"] + ["overlap"] * (self.encodings.has_categories and self.given is None)
+        tuned = {way: self._propose_tuned(way, logistic, machines) for way in ways}
+        encoder = self.encode().encoder
+        if self.given is not None or not encoder.is_numeric:
             return [recipe for way in ways for recipe in tuned[way]]
         plain = []
         if logistic:
-            plain.append(Recipe("logistic regression, one length scale", self.isotropic_logistic, 0.5))
+            plain.append(CandidateRecipe("logistic regression, one length scale", self.try_isotropic_logistic, 0.5))
         if machines:
-            plain.append(Recipe("support vectors, one length scale", self.isotropic, 0.5))
+            plain.append(CandidateRecipe("support vectors, one length scale", self.try_isotropic, 0.5))
         if logistic:
-            plain.append(Recipe("logistic regression, linear", self.linear, 0.3))
-        share = len(self.codes) / len(encoder.names("numeric"))  # rows for each length scale
+            plain.append(CandidateRecipe("logistic regression, linear", self.try_linear, 0.3))
+        share = len(self.y) / len(encoder.names("numeric"))  # rows for each length scale
         order = [plain, tuned.get("overlap", []), tuned["indicators"] if share >= SCARCE else []]
         return [recipe for part in (order if share < PLENTY else order[::-1]) for recipe in part]
 
-    def _tuned(self, way: str, logistic: bool, machines: bool) -> list[Recipe]:
-        found = []
-        if logistic:
-            found.append(Recipe(_named("logistic regression", way), lambda: self.logistic(way), 1.0, way))
-        if machines:
-            found.append(Recipe(_named("support vectors", way), lambda: self.support_vectors(way), 0.5, way))
-        return found
+    def _propose_tuned(self, way: str, logistic: bool, machines: bool) -> list[CandidateRecipe]:
+        made = [("logistic regression", self.try_logistic, 1.0)] * logistic
+        made += [("support vectors", self.try_support_vectors, 0.5)] * machines
+        return [CandidateRecipe(name_candidate(name, way), partial(make, way), cost, way) for name, make, cost in made]
 
-    def logistic(self, categories: str) -> Trial:
-        """Logistic regression, with penalty and stretch of least log-loss."""
-        view, kernel = self.search.view(categories), self.search.kernel(categories)
-        return self._logistic(_named("logistic regression", categories), view, self._stretched(kernel), categories)
+    # -- candidates ---------------------------------------------------------------------------------------------------
 
-    def isotropic_logistic(self) -> Trial:
-        """Logistic regression with one length scale for all columns."""
-        view = self.search.view("indicators")
-        kernels: list[Kernel] = [Gaussian(scale) for scale in scales_of(view.rows)]
-        return self._logistic("logistic regression, one length scale", view, kernels)
+    def try_logistic(self, categories: str) -> Trial:
+        """Try logistic regression, with penalty and stretch of least log-loss."""
+        view, kernels = self.encode(categories), self._stretch_kernel(categories)
+        return self._judge_logistic(name_candidate("logistic regression", categories), view, kernels, categories)
 
-    def linear(self) -> Trial:
-        """Logistic regression with a linear kernel."""
-        return self._logistic("logistic regression, linear", self.search.view("indicators"), [Linear()])
+    def try_isotropic_logistic(self) -> Trial:
+        """Try logistic regression with one length scale for all columns."""
+        kernels: list[Kernel] = [Gaussian(scale) for scale in propose_scales(self.encode().rows)]
+        return self._judge_logistic("logistic regression, one length scale", self.encode(), kernels)
 
-    def support_vectors(self, categories: str) -> Trial:
-        """A support vector machine, with C and stretch of best accuracy."""
-        view, kernel = self.search.view(categories), self.search.kernel(categories)
-        found = max((self._svm(view, stretch) for stretch in self._stretched(kernel)), key=lambda svm: svm.best_score_)
-        return self._machine(_named("support vectors", categories), view, found, categories)
+    def try_linear(self) -> Trial:
+        """Try logistic regression with a linear kernel."""
+        return self._judge_logistic("logistic regression, linear", self.encode(), [Linear()])
 
-    def isotropic(self) -> Trial:
-        """A support vector machine with one length scale for all columns."""
-        view = self.search.view("indicators")
-        return self._machine("support vectors, one length scale", view, self._svm(view, None))
+    def try_support_vectors(self, categories: str) -> Trial:
+        """Try a support vector machine, with C and stretch of best accuracy."""
+        view = self.encode(categories)
+        searches = (self._find_machine(view, kernel) for kernel in self._stretch_kernel(categories))
+        found = max(searches, key=lambda svm: float(svm.best_score_))
+        return self._judge_machine(name_candidate("support vectors", categories), view, found, categories)
 
-    def ridge(self) -> Trial:
-        """Least squares on the labels."""
-        view, kernel = self.search.view("indicators"), self.search.kernel("indicators")
-        found = KernelRidgeClassifier(kernel=kernel, **self.options).fit(view.rows, self.codes)
+    def try_isotropic(self) -> Trial:
+        """Try a support vector machine with one length scale for all columns."""
+        found = self._find_machine(self.encode(), None)
+        return self._judge_machine("support vectors, one length scale", self.encode(), found)
+
+    def try_ridge(self) -> Trial:
+        """Try least squares on the labels."""
+        view, kernel = self.encode(), self.find_kernel()
+        found = KernelRidgeClassifier(kernel=kernel, **self.options).fit(view.rows, self.y)
         model = KernelRidgeClassifier(found.alpha_, kernel=kernel, **self.options)
-        return self._calibrated("ridge", model, view, kernel, "indicators")
+        return self._judge_decisions("ridge", model, view, kernel, "indicators")
 
-    def import_vectors(self) -> Trial:
-        """Logistic regression on few points, with the penalty of the one on all."""
-        dense = self.logistic("indicators")
+    def try_import_vectors(self) -> Trial:
+        """Try logistic regression on few points, with the penalty of the one on all."""
+        dense = self.try_logistic("indicators")
         model = ImportVectorMachine(dense.estimator.alpha, kernel=dense.kernel, **self.options)
-        return self._with_probabilities(
-            "import vectors", model, self.search.view("indicators"), dense.kernel, "indicators"
-        )
-
-    def neighbors(self) -> Trial:
-        """A vote of the nearest rows, as many as are best."""
-        view, kernel = self.search.view("indicators"), self.search.kernel("indicators")
-        trials = []
-        for k in [k for k in NEIGHBORS if k < 0.8 * len(self.codes)] or [1]:
-            model = KernelNeighborsClassifier(k, kernel=kernel, weights="distance", memory=self.options["memory"])
-            trials.append(self._with_probabilities(f"{k} nearest neighbours", model, view, kernel, "indicators"))
-        return max(trials, key=lambda trial: (trial.score, -trial.tie))
-
-    def parzen(self) -> Trial:
-        """The densities of the classes, by windows."""
-        view = self.search.view("indicators")
-        model = ParzenClassifier(**self.options)
-        kernel = model.fit(view.rows, self.codes).kernel_
-        return self._with_probabilities("Parzen windows", model, view, kernel)
+        return self.judge("import vectors", model, self.encode(), dense.kernel, "indicators")
 
     # -- pieces -------------------------------------------------------------------------------------------------------
 
-    def _stretched(self, kernel: Kernel) -> list[Kernel]:
-        if self.search.given is not None:
+    def _stretch_kernel(self, categories: str) -> list[Kernel]:
+        kernel = self.find_kernel(categories)
+        if self.given is not None:
             return [kernel]
-        kernels = [stretched(kernel, factor) for factor in STRETCHES]
+        kernels = [stretch(kernel, factor) for factor in STRETCHES]
         return [k for i, k in enumerate(kernels) if k not in kernels[:i]]
 
-    def _logistic(self, name: str, view: View, kernels: list[Kernel], tuned: str = "") -> Trial:
+    def _judge_logistic(self, name: str, view: EncodedRows, kernels: list[Kernel], tuned: str = "") -> Trial:
         level = float(np.mean(kernels[0].diag(view.rows))) or 1.0
-        some = self._some()
+        some = self._sample_rows()
         found = KernelLogisticRegressionCV(ALPHAS * level, kernels, cv=SEARCH_FOLDS, tol=1e-4, **self.options)
-        found.fit(pick(view.rows, some), self.codes[some])
+        found.fit(pick(view.rows, some), self.y[some])
         model = KernelLogisticRegression(found.alpha_, kernel=found.kernel_, tol=1e-6, **self.options)
-        return self._with_probabilities(name, model, view, found.kernel_, tuned)
+        return self.judge(name, model, view, found.kernel_, tuned)
 
-    def _some(self) -> np.ndarray:
+    def _sample_rows(self) -> np.ndarray:
         """Return rows enough to choose a penalty on: some at random, and of every class as many as folds need."""
-        order = self.search.rng.permutation(len(self.codes))
-        first = [order[np.flatnonzero(self.codes[order] == code)[:SEARCH_FOLDS]] for code in range(self.classes)]
+        order = self.rng.permutation(len(self.y))
+        first = [order[np.flatnonzero(self.y[order] == code)[:SEARCH_FOLDS]] for code in range(len(self.classes))]
         enough = [rows for rows in first if len(rows) == SEARCH_FOLDS]  # rarer classes have no say in it
         some = np.unique(np.concatenate([*enough, order[:SEARCH_ROWS]]))
-        common = np.isin(self.codes[some], [self.codes[rows[0]] for rows in enough])
+        common = np.isin(self.y[some], [self.y[rows[0]] for rows in enough])
         return np.asarray(some[common] if len(enough) > 1 else some)
 
-    def _svm(self, view: View, kernel: Kernel | None) -> SVCCV:
+    def _find_machine(self, view: EncodedRows, kernel: Kernel | None) -> SVCCV:
         found = SVCCV(kernel=kernel, cv=self.folds, refit=False, memory=self.options["memory"])
-        return found.fit(view.rows, self.codes)
+        return found.fit(view.rows, self.y)
 
-    def _machine(self, name: str, view: View, found: SVCCV, tuned: str = "") -> Trial:
-        kernel = rounded(found.kernel_)
+    def _judge_machine(self, name: str, view: EncodedRows, found: SVCCV, tuned: str = "") -> Trial:
+        kernel = round_scales(found.kernel_)
         machine = SVC(C=float(f"{found.C_:.4g}"), kernel=kernel, memory=self.options["memory"])
-        return self._calibrated(name, machine, view, kernel, tuned)
+        return self._judge_decisions(name, machine, view, kernel, tuned)
 
-    def _with_probabilities(self, name: str, model: Any, view: View, kernel: Kernel, tuned: str = "") -> Trial:
-        start = np.full((len(self.codes), self.classes), 1.0 / self.classes)
-        models = self._of_folds(model, kernel, tuned)
-        outputs = left_out(models, view.rows, self.codes, self.folds, "predict_proba", start)
-        return self._trial(name, model, view, kernel, outputs, {})
+    def _judge_decisions(self, name: str, model: Any, view: EncodedRows, kernel: Kernel, tuned: str = "") -> Trial:
+        """Score a model without probabilities, by those that its decision values on rows left out are worth."""
+        out = np.zeros((len(self.y),) if len(self.classes) == 2 else (len(self.y), len(self.classes)))
+        values = self.leave_out(model, view, kernel, tuned, "decision_function", out)
+        extra = fit_calibration(values, self.y)
+        return self.make_trial(name, model, view, kernel, calibrate(values, extra), extra)
 
-    def _calibrated(self, name: str, model: Any, view: View, kernel: Kernel, tuned: str = "") -> Trial:
-        shape = (len(self.codes),) if self.classes == 2 else (len(self.codes), self.classes)
-        models = self._of_folds(model, kernel, tuned)
-        values = left_out(models, view.rows, self.codes, self.folds, "decision_function", np.zeros(shape))
-        extra = calibration(values, self.codes)
-        return self._trial(name, model, view, kernel, calibrated(values, extra), extra)
+    # -- outputs ------------------------------------------------------------------------------------------------------
 
-    def _of_folds(self, model: Any, kernel: Kernel, tuned: str) -> list[Any]:
-        """Return the model for each fold, with a kernel that has not seen it where that makes a difference."""
-        if not tuned or self.search.given is not None:
-            return [model] * len(self.folds)
-        own = self.search.kernel(tuned)
-        kernels = self.search.fold_kernels(tuned, own, self.folds)
-        if kernels[0] is own:
-            return [model] * len(self.folds)
-        factor = next(factor for factor in STRETCHES if stretched(own, factor) == kernel)
-        return [clone(model).set_params(kernel=stretched(k, factor)) for k in kernels]
+    def judge(self, name: str, model: Any, view: EncodedRows, kernel: Kernel, tuned: str = "") -> Trial:
+        out = np.full((len(self.y), len(self.classes)), 1.0 / len(self.classes))
+        outputs = self.leave_out(model, view, kernel, tuned, "predict_proba", out)
+        return self.make_trial(name, model, view, kernel, outputs, {})
 
-    def _trial(self, name: str, model: Any, view: View, kernel: Kernel, outputs: np.ndarray, extra: Any) -> Trial:
-        accuracy = float(np.mean(outputs.argmax(axis=1) == self.codes))
-        loss = float(log_loss(self.codes, safe(outputs), labels=np.arange(self.classes)))
-        note = f"log-loss {loss:.3f}"
-        return Trial(name, model, view.encoder, kernel, outputs, score=accuracy, tie=loss, extra=extra, note=note)
+    def choose(self, trials: list[Trial]) -> Trial:
+        return choose_trial(trials, len(self.y))
+
+    def score(self, y: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
+        clipped = np.clip(outputs, 1e-6, 1.0)  # the log-loss wants none that are 0
+        chances = clipped / clipped.sum(axis=1, keepdims=True)
+        loss = float(log_loss(y, chances, labels=np.arange(len(self.classes))))
+        return {"accuracy": float(np.mean(outputs.argmax(axis=1) == y)), "log-loss": loss}
+
+    def read_baseline(self, model: Any, rows: np.ndarray) -> np.ndarray:
+        outputs = np.zeros((len(rows), len(self.classes)))
+        outputs[:, model.classes_] = model.predict_proba(rows)
+        return outputs
+
+    def show_targets(self, y: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
+        return np.asarray(self.classes[y])
+
+    def hold_out(self, y: np.ndarray, outputs: np.ndarray) -> HeldOut:
+        return HeldOut(self.classes[y], self.classes[outputs.argmax(axis=1)], outputs)
+
+    @staticmethod
+    def predict(model: Any, extra: dict[str, Any], rows: Rows) -> np.ndarray:
+        if extra:
+            return calibrate(np.asarray(model.decision_function(rows)), extra)
+        return np.asarray(model.predict_proba(rows))
 
 
-def chosen(trials: list[Trial], n: int) -> Trial:
+def choose_trial(trials: list[Trial], n: int) -> Trial:
     """Return the trial of best accuracy; among those that chance could make as good, the one of least log-loss."""
     best = max(trial.score for trial in trials)
     error = np.sqrt(max(best * (1 - best), 1e-12) / n)
     return min((trial for trial in trials if trial.score >= best - TIES * error), key=lambda trial: trial.tie)
 
 
-def calibration(values: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
-    """Return the logistic regression from decision values of rows left out to classes, as plain numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = calibration(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([0, 0, 1, 1]))
-    >>> calibrated(np.array([0.0, 3.0]), found).round(1)
-    array([[0.5, 0.5],
-           [0. , 1. ]])
-    """
+def fit_calibration(values: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
+    """Return the logistic regression from decision values of rows left out to classes, as plain numbers."""
     found = LogisticRegression(C=10.0, max_iter=1000).fit(values.reshape(len(values), -1), codes)
     return {"slopes": found.coef_.tolist(), "offsets": found.intercept_.tolist()}
 
 
-def calibrated(values: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
+def calibrate(values: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
     """Return probabilities from decision values."""
     odds = values.reshape(len(values), -1) @ np.array(extra["slopes"]).T + np.array(extra["offsets"])
     return np.column_stack([expit(-odds), expit(odds)]) if odds.shape[1] == 1 else np.asarray(softmax(odds, axis=1))
-
-
-def safe(probabilities: np.ndarray) -> np.ndarray:
-    """Return probabilities that are never 0, as the log-loss wants them."""
-    clipped = np.clip(probabilities, 1e-6, 1.0)
-    return np.asarray(clipped / clipped.sum(axis=1, keepdims=True))
-
-
-def _named(name: str, categories: str) -> str:
-    return name if categories == "indicators" else f"{name}, a sum of kernels for numbers and categories"

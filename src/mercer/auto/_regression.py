@@ -1,156 +1,156 @@
-"""Candidates for regression: how each is tuned, and what it scores on rows left out."""
+"""The search for a regression: how each candidate is tuned, and what it scores on rows left out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
+from mercer.formula.data import Rows
 from mercer.kernels import Gaussian, Kernel, Linear, Matern
 from mercer.models.neighbors import KernelNeighborsRegressor
 from mercer.models.parzen import ParzenRegressor
 from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_cv import KernelRidgeCV
 from mercer.models.svm_cv import SVRCV
+from mercer.models.svr import SVR
 
-from ._search import FOLDS, PLENTY, SCARCE, SEARCH_ROWS, Recipe, Search, Trial
-from ._tables import View, left_out, shuffled_folds
-from ._tuning import scales_of
+from ._encodings import EncodedRows, Folds, shuffle_folds
+from ._search import FOLDS, PLENTY, SCARCE, SEARCH_ROWS, CandidateRecipe, TableSearch, Trial, name_candidate
+from ._tuning import propose_scales
+from .report import HeldOut
 
 SKEW = 1.0  # skewness from which the logarithm of a positive target is tried
-NEIGHBORS = (2, 4, 8, 16, 32)
-MODELS = ("auto", "ridge", "svm", "neighbors", "parzen")
+IDENTITY = {"transform": "identity"}
 
 
-class RegressionCandidates:
-    """Recipes for the tuning rows of a search.
+class RegressionSearch(TableSearch):
+    """Ridge with one length scale for each column or for all, on logarithms, and support vectors; least RMSE wins."""
 
-    Parameters
-    ----------
-    search : Search
-        Rows, kernels and time.
-    y : array of shape (n,)
-        Targets of the tuning rows.
-    options : dict
-        ``memory`` and ``random_state`` of the estimators.
-    """
+    task = "regression"
+    metric = tie_metric = "RMSE"
+    models = ("auto", "ridge", "svm", "neighbors", "parzen")
+    neighbor_counts = (2, 4, 8, 16, 32)
+    neighbor_model = KernelNeighborsRegressor
+    parzen_model = ParzenRegressor
 
-    def __init__(self, search: Search, y: np.ndarray, options: dict[str, Any]) -> None:
-        self.search, self.y, self.options = search, y, options
-        self.folds = shuffled_folds(len(y), min(FOLDS, len(y)), search.rng)
+    def scale_targets(self) -> np.ndarray:
+        return standardize(self.y)[:, None]
 
-    def recipes(self, model: str) -> list[Recipe]:
-        """Return what is to be tried, in order of promise."""
-        if model == "neighbors":
-            return [Recipe("nearest neighbours", self.neighbors, 1.0, "indicators")]
-        if model == "parzen":
-            return [Recipe("Parzen windows", self.parzen)]
-        free, ridge, encoder = self.search.given is None, model != "svm", self.search.view("indicators").encoder
+    def split_folds(self) -> Folds:
+        return shuffle_folds(len(self.y), min(FOLDS, len(self.y)), self.rng)
+
+    def propose(self, model: str) -> list[CandidateRecipe]:
+        free, ridge, encoder = self.given is None, model != "svm", self.encode().encoder
         share = len(self.y) / max(1, len(encoder.names("numeric")))  # rows for each length scale
         scarce = free and encoder.is_numeric and share < SCARCE
         found = []
         if ridge:
-            ways = ["indicators"] * (not scarce) + ["overlap"] * (self.search.tables.mixed and free)
-            found = [Recipe(_named("ridge", way), partial(self.ridge, way), 1.0, way) for way in ways]
+            ways = ["indicators"] * (not scarce) + ["overlap"] * (self.encodings.has_categories and free)
+            found = [
+                CandidateRecipe(name_candidate("ridge", way), partial(self.try_ridge, way), 1.0, way) for way in ways
+            ]
         if ridge and free and encoder.is_numeric:
-            simple = Recipe("ridge, linear or one length scale", self.simple, 0.5)
+            simple = CandidateRecipe("ridge, linear or one length scale", self.try_simple, 0.5)
             found.insert(0 if share < PLENTY else 1, simple)
-        if ridge and not scarce and looks_logarithmic(self.y):
-            found.append(Recipe("ridge on the logarithm of the target", self.logarithmic, 1.0))
+        if ridge and not scarce and is_long_tailed(self.y):
+            found.append(CandidateRecipe("ridge on the logarithm of the target", self.try_logarithmic, 1.0))
         if model == "svm" or (model == "auto" and not scarce):
-            found.append(Recipe("support vectors", self.support_vectors, 0.6, "indicators"))
+            found.append(CandidateRecipe("support vectors", self.try_support_vectors, 0.6, "indicators"))
         return found
 
-    def ridge(self, categories: str) -> Trial:
-        """Ridge, with the penalty of the least leave-one-out error."""
-        view, kernel = self.search.view(categories), self.search.kernel(categories)
-        found = KernelRidgeCV(kernel=kernel, **self.options).fit(view.rows, self.y)
-        model, kernels = self._ridge(found), self.search.fold_kernels(categories, kernel, self.folds)
-        outputs = found.loo_predictions_ if kernels[0] is kernel else self._left_out(model, view, kernels)
-        return self._trial(_named("ridge", categories), model, view, kernel, outputs)
+    # -- candidates ---------------------------------------------------------------------------------------------------
 
-    def simple(self) -> Trial:
-        """Ridge with one length scale for all columns, or a linear kernel."""
-        view = self.search.view("indicators")
-        kernels = [Linear(), *(family(scale) for scale in scales_of(view.rows) for family in (Gaussian, _matern))]
-        some = self.search.rng.permutation(len(self.y))[:SEARCH_ROWS]
-        best = KernelRidgeCV(kernel=kernels, **self.options).fit(view.rows[some], self.y[some]).kernel_
-        found = KernelRidgeCV(kernel=best, **self.options).fit(view.rows, self.y)
-        return self._trial(
-            "ridge, linear or one length scale", self._ridge(found), view, found.kernel_, found.loo_predictions_
-        )
+    def try_ridge(self, categories: str) -> Trial:
+        """Try ridge, with the penalty of the least leave-one-out error."""
+        view, kernel, name = self.encode(categories), self.find_kernel(categories), name_candidate("ridge", categories)
+        found = self._find_penalty(kernel, view.rows, self.y)
+        if self.find_fold_kernels(categories)[0] is not kernel:
+            return self.judge(name, self._make_ridge(found), view, kernel, categories)
+        return self.make_trial(name, self._make_ridge(found), view, kernel, found.loo_predictions_, IDENTITY)
 
-    def logarithmic(self) -> Trial:
-        """Ridge on log y; predictions are the exponentials, times a factor that makes their mean right."""
-        logs = np.log(self.y)
-        view = self.search.view("indicators")
-        kernel = self.search.kernel("indicators", standardise(logs)[:, None])
-        found = KernelRidgeCV(kernel=kernel, **self.options).fit(view.rows, logs)
-        values = np.exp(np.minimum(found.loo_predictions_, logs.max() + 1.0))
+    def try_simple(self) -> Trial:
+        """Try ridge with one length scale for all columns, or a linear kernel."""
+        view = self.encode()
+        scales = propose_scales(view.rows)
+        kernels = [Linear(), *(kernel for scale in scales for kernel in (Gaussian(scale), Matern(1.5, scale)))]
+        some = self.rng.permutation(len(self.y))[:SEARCH_ROWS]
+        best = self._find_penalty(kernels, view.rows[some], self.y[some]).kernel_
+        found = self._find_penalty(best, view.rows, self.y)
+        name = "ridge, linear or one length scale"
+        return self.make_trial(name, self._make_ridge(found), view, found.kernel_, found.loo_predictions_, IDENTITY)
+
+    def try_logarithmic(self) -> Trial:
+        """Try ridge on log y; predictions are the exponentials, times a factor that makes their mean right."""
+        logs, view = np.log(self.y), self.encode()
+        kernel = self.find_kernel("indicators", standardize(logs)[:, None])
+        found = self._find_penalty(kernel, view.rows, logs)
+        largest = float(logs.max() + 1.0)
+        values = np.exp(np.minimum(found.loo_predictions_, largest))
         factor = float(self.y.sum() / values.sum())
-        extra = {
-            "transform": "log",
-            "factor": factor,
-            "smallest": float(self.y.min()),
-            "largest": float(logs.max() + 1.0),
-        }
+        extra = {"transform": "log", "factor": factor, "smallest": float(self.y.min()), "largest": largest}
         name = "ridge on the logarithm of the target"
-        return self._trial(name, self._ridge(found), view, kernel, factor * values, extra)
+        return self.make_trial(name, self._make_ridge(found), view, kernel, factor * values, extra)
 
-    def support_vectors(self) -> Trial:
-        """Support vector regression, which large errors pull less; its zone is half of the typical error of ridge."""
-        view, kernel = self.search.view("indicators"), self.search.kernel("indicators")
-        ridge = KernelRidgeCV(kernel=kernel, **self.options).fit(view.rows, self.y)
+    def try_support_vectors(self) -> Trial:
+        """Try support vectors, which large errors pull less; their zone is half of the typical error of ridge."""
+        view, kernel, memory = self.encode(), self.find_kernel(), self.options["memory"]
+        ridge = self._find_penalty(kernel, view.rows, self.y)
         epsilon = float(0.5 * np.median(np.abs(self.y - ridge.loo_predictions_)))
         found = SVRCV(
-            kernel=kernel, epsilon=epsilon, cv=self.folds, scoring="neg_mean_squared_error", refit=False,
-            memory=self.options["memory"],
-        ).fit(view.rows, self.y)  # fmt: skip
-        machine = found._machine(kernel, found.C_)
-        outputs = self._left_out(machine, view, self.search.fold_kernels("indicators", kernel, self.folds))
-        return self._trial("support vectors", machine, view, kernel, outputs)
+            kernel=kernel, epsilon=epsilon, cv=self.folds, scoring="neg_mean_squared_error", refit=False, memory=memory
+        ).fit(view.rows, self.y)
+        machine = SVR(C=found.C_, kernel=kernel, epsilon=epsilon, memory=memory)
+        return self.judge("support vectors", machine, view, kernel, "indicators")
 
-    def neighbors(self) -> Trial:
-        """The mean of the nearest rows, as many as are best."""
-        view, kernel = self.search.view("indicators"), self.search.kernel("indicators")
-        trials = []
-        for k in [k for k in NEIGHBORS if k < len(self.y) * (1 - 1 / FOLDS)] or [1]:
-            model = KernelNeighborsRegressor(k, kernel=kernel, weights="distance", memory=self.options["memory"])
-            outputs = self._left_out(model, view, self.search.fold_kernels("indicators", kernel, self.folds))
-            trials.append(self._trial(f"{k} nearest neighbours", model, view, kernel, outputs))
-        return min(trials, key=lambda trial: trial.score)
+    def _find_penalty(self, kernel: Kernel | Sequence[Kernel], rows: Rows, y: np.ndarray) -> KernelRidgeCV:
+        return KernelRidgeCV(kernel=kernel, **self.options).fit(rows, y)
 
-    def parzen(self) -> Trial:
-        """A mean weighted by windows, whose width the model finds."""
-        view = self.search.view("indicators")
-        model = ParzenRegressor(**self.options)
-        outputs = left_out([model] * len(self.folds), view.rows, self.y, self.folds, "predict", np.empty(len(self.y)))
-        return self._trial("Parzen windows", model, view, model.fit(view.rows, self.y).kernel_, outputs)
-
-    def _left_out(self, model: Any, view: View, kernels: list[Kernel]) -> np.ndarray:
-        models = [clone(model).set_params(kernel=kernel) for kernel in kernels]
-        return left_out(models, view.rows, self.y, self.folds, "predict", np.empty(len(self.y)))
-
-    def _ridge(self, found: KernelRidgeCV) -> KernelRidge:
+    def _make_ridge(self, found: KernelRidgeCV) -> KernelRidge:
         return KernelRidge(found.alpha_, kernel=found.kernel_, fit_intercept=True, **self.options)
 
-    def _trial(
-        self, name: str, estimator: Any, view: Any, kernel: Any, outputs: np.ndarray, extra: Any = None
-    ) -> Trial:
-        error = float(np.sqrt(np.mean((self.y - outputs) ** 2)))
-        extra = {"transform": "identity"} if extra is None else extra
-        return Trial(name, estimator, view.encoder, kernel, outputs, score=error, tie=error, extra=extra)
+    # -- outputs ------------------------------------------------------------------------------------------------------
+
+    def judge(self, name: str, model: Any, view: EncodedRows, kernel: Kernel, tuned: str = "") -> Trial:
+        outputs = self.leave_out(model, view, kernel, tuned, "predict", np.empty(len(self.y)))
+        return self.make_trial(name, model, view, kernel, outputs, IDENTITY)
+
+    def choose(self, trials: list[Trial]) -> Trial:
+        return min(trials, key=lambda trial: trial.score)
+
+    def score(self, y: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
+        errors = y - outputs
+        spread = float(np.sum((y - y.mean()) ** 2))
+        return {
+            "RMSE": float(np.sqrt(np.mean(errors**2))),
+            "MAE": float(np.mean(np.abs(errors))),
+            "R²": 1.0 - float(np.sum(errors**2)) / spread if spread > 0 else float("nan"),
+        }
+
+    def read_baseline(self, model: Any, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(model.predict(rows))
+
+    def show_targets(self, y: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
+        # Rows that were not compared may have a target of 0 or less.
+        return np.log(np.maximum(y, extra["smallest"])) if extra["transform"] == "log" else y
+
+    def hold_out(self, y: np.ndarray, outputs: np.ndarray) -> HeldOut:
+        return HeldOut(y, outputs)
+
+    @staticmethod
+    def predict(model: Any, extra: dict[str, Any], rows: Rows) -> np.ndarray:
+        return restore_units(np.asarray(model.predict(rows)), extra)
 
 
-def restored(values: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
+def restore_units(values: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
     """Return predictions in the units of the target.
 
     Examples
     --------
     >>> import numpy as np
-    >>> restored(np.array([0.0, 9.0]), {"transform": "log", "factor": 2.0, "largest": 0.0})
+    >>> restore_units(np.array([0.0, 9.0]), {"transform": "log", "factor": 2.0, "largest": 0.0})
     array([2., 2.])
     """
     if extra["transform"] == "log":
@@ -158,30 +158,22 @@ def restored(values: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
     return values
 
 
-def looks_logarithmic(y: np.ndarray) -> bool:
+def is_long_tailed(y: np.ndarray) -> bool:
     """Whether a target is positive with a long tail that the logarithm takes away.
 
     Examples
     --------
     >>> import numpy as np
-    >>> looks_logarithmic(np.exp(np.linspace(0, 5, 50))), looks_logarithmic(np.linspace(1, 5, 50))
+    >>> is_long_tailed(np.exp(np.linspace(0, 5, 50))), is_long_tailed(np.linspace(1, 5, 50))
     (True, False)
     """
     if not y.min() > 0:
         return False
-    plain, logarithm = (float(np.mean(standardise(values) ** 3)) for values in (y, np.log(y)))
+    plain, logarithm = (float(np.mean(standardize(values) ** 3)) for values in (y, np.log(y)))
     return plain > SKEW and abs(logarithm) < 0.5 * plain
 
 
-def standardise(y: np.ndarray) -> np.ndarray:
+def standardize(y: np.ndarray) -> np.ndarray:
     """Return targets with mean 0 and deviation 1."""
     spread = float(y.std())
     return np.asarray((y - y.mean()) / (spread if spread > 0 else 1.0))
-
-
-def _matern(scale: float) -> Matern:
-    return Matern(1.5, scale)
-
-
-def _named(name: str, categories: str) -> str:
-    return name if categories == "indicators" else f"{name}, a sum of kernels for numbers and categories"

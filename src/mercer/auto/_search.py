@@ -1,27 +1,30 @@
-"""What regression and classification share: recipes, trials, and the order and time in which they are made."""
+"""What regression and classification share: candidates, the order and the time in which they are tried, and fits."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from mercer.arrays.budget import parse_memory
 from mercer.features.validate import takes_vectors
-from mercer.formula.data import pick
+from mercer.formula.data import Rows, pick
 from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
 from mercer.learning.length_scales import is_length_scale
 from mercer.solvers.plan import plan
 
-from ._clock import Clock
-from ._progress import Progress
-from ._tables import Folds, Tables, View
-from ._tuning import alike, starts, steps_of, tuned, weighted
+from ._encodings import EncodedRows, Encodings, Folds, leave_out
+from ._time import FitTasks, TimeBudget
+from ._tuning import count_steps, is_alike, propose_kernels, stretch, tune_kernel, weigh_parts
 from .encoder import TableEncoder
+from .report import HeldOut, Task
 
 TUNING_ROWS = 3000  # rows that candidates are compared on, at most
 SEARCH_ROWS = 1000  # rows that a kernel or penalty is chosen on where there are many to try
@@ -30,6 +33,7 @@ FIRST_SHARE = 0.5  # of the budget that the tuning of one kernel may take
 SCARCE = 20  # rows for each length scale below which there is no point in tuning them
 PLENTY = 50  # rows for each length scale from which tuning does not show in validation
 FOLD_STEPS = 40  # of tuning without a fold
+STRETCHES = (0.5, 1.0, 2.0)  # of the kernel tuned for least squares
 PATIENCE = 300.0  # seconds of a last fit from which centres stand for all rows, if no budget is given
 LAST_SHARE = 0.25  # of the time left that one of the last fits may take
 EXACT_ROWS = 2000  # rows up to which a fit takes no time worth saving
@@ -38,135 +42,196 @@ SLOW_ROWS = 8000  # rows from which they do for kernels that the native core doe
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate that was tuned and scored on rows left out.
-
-    Parameters
-    ----------
-    name : str
-        What it is.
-    estimator : estimator
-        With its parameters, not fitted.
-    encoder : TableEncoder
-        How its rows are encoded.
-    kernel : Kernel
-        Its kernel.
-    outputs : array
-        What it made of rows that were left out: values, or probabilities.
-    score : float
-        Of these, in the main metric.
-    tie : float
-        What decides between candidates of about the same score; smaller is better.
-    extra : dict
-        What predictions need beside the estimator, as plain values.
-    note : str
-        Anything worth knowing.
-    seconds : float
-        How long it took.
-    """
+    """A candidate that was tuned, what it made of rows left out, and what that scored; ``tie`` decides among equals."""
 
     name: str
-    estimator: Any
+    estimator: BaseEstimator
     encoder: TableEncoder
     kernel: Kernel
     outputs: np.ndarray
     score: float = math.nan
-    tie: float = math.nan
-    extra: dict[str, Any] = field(default_factory=dict)
+    tie: float = math.nan  # smaller is better
+    extra: dict[str, Any] = field(default_factory=dict)  # what predictions need beside the estimator, as plain values
     note: str = ""
     seconds: float = 0.0
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """A candidate that may be tried.
-
-    Parameters
-    ----------
-    name : str
-        What it is.
-    make : callable
-        Tunes it and returns a trial.
-    cost : float
-        How long that takes, relative to the first recipe.
-    tunes : str
-        The encoding whose kernel it tunes, or uses if that was tuned before; "" for none.
-    """
+class CandidateRecipe:
+    """A candidate that may be tried, and how."""
 
     name: str
     make: Callable[[], Trial]
-    cost: float = 1.0
-    tunes: str = ""
+    cost: float = 1.0  # how long it takes, relative to the first recipe
+    tunes: str = ""  # the encoding whose kernel it tunes, or uses if that was tuned before
 
 
-class Search:
-    """Tuning rows, time and memory, and the kernels tuned so far.
+class TableSearch(ABC):
+    """The search for a model of a table; subclasses say what is tried for a task, and how outputs are scored.
 
-    Parameters
-    ----------
-    tables : Tables
-        The rows that candidates are compared on.
-    targets : array of shape (n, q)
-        Targets of about unit size that kernels are tuned to.
-    kernel : Kernel, optional
-        The only kernel to use, as it is.
-    clock, progress, rng, memory
-        Time, progress, random numbers and bytes.
+    ``y`` are values, or positions among the ``classes``; a ``kernel`` that is given is the only one, as it is; and
+    ``options`` are ``memory`` and ``random_state`` of the estimators.
     """
 
+    task: ClassVar[Task]
+    metric: ClassVar[str]
+    tie_metric: ClassVar[str]
+    models: ClassVar[tuple[str, ...]]
+    neighbor_counts: ClassVar[tuple[int, ...]]
+    neighbor_model: ClassVar[type[Any]]
+    parzen_model: ClassVar[type[Any]]
+
     def __init__(
-        self, tables: Tables, targets: np.ndarray, kernel: Kernel | None, *, clock: Clock, progress: Progress, rng: Any,
-        memory: int,
+        self, encodings: Encodings, y: np.ndarray, classes: np.ndarray, kernel: Kernel | None, *, clock: TimeBudget,
+        tasks: FitTasks, rng: np.random.RandomState, options: dict[str, Any],
     ) -> None:  # fmt: skip
-        self.tables, self.targets, self.given = tables, targets, kernel
-        self.clock, self.progress, self.rng, self.memory = clock, progress, rng, memory
+        self.encodings, self.y, self.classes, self.given = encodings, y, classes, kernel
+        self.clock, self.tasks, self.rng, self.options = clock, tasks, rng, options
+        self.memory = parse_memory(options["memory"])
+        self.goals = self.scale_targets()
+        self.folds = self.split_folds()
         self._kernels: dict[str, Kernel] = {}
         self._starts: dict[str, list[Kernel]] = {}
         self._fold_kernels: dict[str, list[Kernel]] = {}
 
-    def view(self, categories: str) -> View:
+    # -- what a task decides ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def scale_targets(self) -> np.ndarray:
+        """Return what kernels are tuned to, of shape (n, q) and about unit size."""
+
+    @abstractmethod
+    def split_folds(self) -> Folds:
+        """Return folds of the rows."""
+
+    @abstractmethod
+    def propose(self, model: str) -> list[CandidateRecipe]:
+        """Return what is to be tried, in order of promise."""
+
+    @abstractmethod
+    def judge(self, name: str, model: Any, view: EncodedRows, kernel: Kernel, tuned: str = "") -> Trial:
+        """Score a model by what its fits without each fold make of it; ``tuned`` is the encoding of a tuned kernel."""
+
+    @abstractmethod
+    def choose(self, trials: list[Trial]) -> Trial:
+        """Return the best."""
+
+    @abstractmethod
+    def score(self, y: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
+        """Return scores by metric."""
+
+    @abstractmethod
+    def read_baseline(self, model: Any, rows: np.ndarray) -> np.ndarray:
+        """Return the outputs of a fitted baseline."""
+
+    @abstractmethod
+    def show_targets(self, y: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
+        """Return targets as the last model is to see them."""
+
+    @abstractmethod
+    def hold_out(self, y: np.ndarray, outputs: np.ndarray) -> HeldOut:
+        """Return rows held out for plots."""
+
+    @staticmethod
+    @abstractmethod
+    def predict(model: Any, extra: dict[str, Any], rows: Rows) -> np.ndarray:
+        """Return values or probabilities of a fitted model at encoded rows."""
+
+    # -- kernels ------------------------------------------------------------------------------------------------------
+
+    def encode(self, categories: str = "indicators") -> EncodedRows:
         """Return the rows in the encoding of a recipe, or in the only one that a given kernel takes."""
         if self.given is None:
-            return self.tables.view(categories)
-        return self.tables.view() if takes_vectors(self.given) else self.tables.view("overlap", "frame")
+            return self.encodings.encode(categories)
+        return self.encodings.encode() if takes_vectors(self.given) else self.encodings.encode("overlap", "frame")
 
-    def kernel(self, categories: str, targets: np.ndarray | None = None) -> Kernel:
+    def find_kernel(self, categories: str = "indicators", goals: np.ndarray | None = None) -> Kernel:
         """Return the kernel for an encoding: the one given, or one that is tuned the first time it is asked for."""
         if self.given is not None:
             return self.given
-        key = categories if targets is None else f"{categories}, other targets"
+        key = categories if goals is None else f"{categories}, other targets"
         if key not in self._kernels:
-            view, goals = self.tables.view(categories), self.targets if targets is None else targets
-            kernels = weighted(starts(view.encoder, view.rows), view.rows, goals, self.rng, self.memory)
+            view, goals = self.encodings.encode(categories), self.goals if goals is None else goals
+            kernels = weigh_parts(propose_kernels(view.encoder, view.rows), view.rows, goals, self.rng, self.memory)
             self._starts[key] = kernels
             deadline = self.clock.elapsed + FIRST_SHARE * self.clock.left
 
             def on_step() -> bool:
-                return self.progress.step() or self.clock.elapsed > deadline
+                return self.tasks.step() or self.clock.elapsed > deadline
 
-            self._kernels[key] = tuned(kernels, view.rows, goals, self.rng, self.memory, on_step)
+            self._kernels[key] = tune_kernel(kernels, view.rows, goals, self.rng, self.memory, on_step)
         return self._kernels[key]
 
-    def fold_kernels(self, categories: str, kernel: Kernel, folds: Folds) -> list[Kernel]:
-        """Return a kernel for each fold: the kernel itself, or where rows are few, one tuned without the fold.
+    def find_fold_kernels(self, categories: str) -> list[Kernel]:
+        """Return a kernel for each fold: that of the encoding, or where rows are few, one tuned without the fold.
 
         With few rows for each length scale the tuning learns the targets of single rows by heart, and only a kernel
         that has not seen a fold shows what it is worth there.
         """
-        view = self.view(categories)
+        view, kernel = self.encode(categories), self.find_kernel(categories)
         free = [name for name in kernel.hyperparameters() if is_length_scale(name)]
-        if self.given is not None or len(self.targets) >= PLENTY * len(free):
-            return [kernel] * len(folds)
+        if self.given is not None or len(self.y) >= PLENTY * len(free):
+            return [kernel] * len(self.folds)
         if categories not in self._fold_kernels:
-            family = next(start for start in self._starts[categories] if alike(start, self._kernels[categories]))
+            family = [next(start for start in self._starts[categories] if is_alike(start, kernel))]
             self._fold_kernels[categories] = [
-                tuned(
-                    [family], pick(view.rows, fit), self.targets[fit], self.rng, self.memory, lambda: False, FOLD_STEPS
+                tune_kernel(
+                    family, pick(view.rows, fit), self.goals[fit], self.rng, self.memory, lambda: False, FOLD_STEPS
                 )
-                for fit, _ in folds
+                for fit, _ in self.folds
             ]
         return self._fold_kernels[categories]
 
-    def run(self, recipes: list[Recipe]) -> tuple[list[Trial], list[str]]:
+    # -- candidates ---------------------------------------------------------------------------------------------------
+
+    def try_neighbors(self) -> Trial:
+        """Try the nearest rows, as many as are best."""
+        view, kernel, memory = self.encode(), self.find_kernel(), self.options["memory"]
+        trials = []
+        for k in [k for k in self.neighbor_counts if k < len(self.y) * (1 - 1 / FOLDS)] or [1]:
+            model = self.neighbor_model(k, kernel=kernel, weights="distance", memory=memory)
+            trials.append(self.judge(f"{k} nearest neighbours", model, view, kernel, "indicators"))
+        sign = 1.0 if self.task == "regression" else -1.0
+        return min(trials, key=lambda trial: (sign * trial.score, trial.tie))
+
+    def try_parzen(self) -> Trial:
+        """Try windows around rows, whose width the model finds."""
+        view, model = self.encode(), self.parzen_model(**self.options)
+        return self.judge("Parzen windows", model, view, model.fit(view.rows, self.y).kernel_)
+
+    def make_trial(
+        self, name: str, model: BaseEstimator, view: EncodedRows, kernel: Kernel, outputs: np.ndarray,
+        extra: dict[str, Any],
+    ) -> Trial:  # fmt: skip
+        """Return what a candidate scored."""
+        scores = self.score(self.y, outputs)
+        score, tie = scores[self.metric], scores[self.tie_metric]
+        note = "" if self.tie_metric == self.metric else f"{self.tie_metric} {tie:.3f}"
+        return Trial(name, model, view.encoder, kernel, outputs, score, tie, dict(extra), note)
+
+    def leave_out(
+        self, model: Any, view: EncodedRows, kernel: Kernel, tuned: str, method: str, out: np.ndarray
+    ) -> np.ndarray:
+        """Fill ``out`` with what fits without each fold make of it, with kernels that have not seen it either."""
+        models = [model] * len(self.folds)
+        if (
+            tuned
+            and self.given is None
+            and (kernels := self.find_fold_kernels(tuned))[0] is not self.find_kernel(tuned)
+        ):
+            factor = next(factor for factor in STRETCHES if stretch(self.find_kernel(tuned), factor) == kernel)
+            models = [clone(model).set_params(kernel=stretch(k, factor)) for k in kernels]
+        return leave_out(models, view.rows, self.y, self.folds, method, out)
+
+    # -- the search ---------------------------------------------------------------------------------------------------
+
+    def list_recipes(self, model: str) -> list[CandidateRecipe]:
+        """Return what is to be tried for a kind of model."""
+        if model == "neighbors":
+            return [CandidateRecipe("nearest neighbours", self.try_neighbors, 1.0, "indicators")]
+        return [CandidateRecipe("Parzen windows", self.try_parzen)] if model == "parzen" else self.propose(model)
+
+    def run(self, recipes: list[CandidateRecipe]) -> tuple[list[Trial], list[str]]:
         """Try candidates while the budget lasts, at least the first; return the trials and the names of the others."""
         trials: list[Trial] = []
         skipped: list[str] = []
@@ -178,40 +243,35 @@ class Search:
                 continue
             begin = self.clock.elapsed
             # Matrices this small are done before several threads have met, above all on a busy machine.
-            with self.progress.task(recipe.name, self._steps(recipe)), threadpool_limits(1, user_api="blas"):
+            with self.tasks.begin(recipe.name, self._count_steps(recipe)), threadpool_limits(1, user_api="blas"):
                 trial = recipe.make()
             seconds = self.clock.elapsed - begin
             unit = max(unit, seconds / recipe.cost)
             trials.append(replace(trial, seconds=seconds))
         return trials, skipped
 
-    def _steps(self, recipe: Recipe) -> int:
+    def _count_steps(self, recipe: CandidateRecipe) -> int:
         if not recipe.tunes or self.given is not None or recipe.tunes in self._kernels:
             return 0
-        view = self.tables.view(recipe.tunes)
-        return steps_of(starts(view.encoder, view.rows), len(self.targets))
+        view = self.encodings.encode(recipe.tunes)
+        return count_steps(propose_kernels(view.encoder, view.rows), len(self.y))
+
+
+def name_candidate(name: str, categories: str) -> str:
+    """Return the name of a candidate in one of two encodings."""
+    return name if categories == "indicators" else f"{name}, a sum of kernels for numbers and categories"
 
 
 @dataclass(frozen=True)
 class LastFit:
-    """How the chosen candidate is fitted to many rows.
-
-    Parameters
-    ----------
-    solver : str
-        Of ridge and logistic regression: "auto" or "nystroem".
-    rows : int
-        How many rows are used.
-    why : str
-        The reason, if it is not an exact fit of all of them.
-    """
+    """How the chosen candidate is fitted to many rows: the solver, how many rows, and why not all of them exactly."""
 
     solver: str
     rows: int
     why: str = ""
 
 
-def affordable(kernel: Kernel, n: int, columns: int, memory: int, clock: Clock) -> LastFit:
+def plan_last_fit(kernel: Kernel, n: int, columns: int, memory: int, clock: TimeBudget) -> LastFit:
     """Return the most exact fit of n rows that time allows: all pairs, centres, or centres for some of the rows."""
     allowed = min(PATIENCE, LAST_SHARE * clock.left)
     if n <= EXACT_ROWS:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from mercer.formula.data import length, pick
+from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Gaussian, Kernel, Matern, Overlap, Spectrum
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.learning import length_scales
@@ -27,7 +26,7 @@ WEIGHING = 400  # rows that weights are chosen on
 DIGITS = 4  # of a tuned length scale, so that formulas can be read
 
 
-def starts(encoder: TableEncoder, rows: Any) -> list[Kernel]:
+def propose_kernels(encoder: TableEncoder, rows: Rows) -> list[Kernel]:
     """Return the kernels to tune for a table: Matérn and Gaussian on numbers, and other parts added to them.
 
     Numbers start with a length scale of √d for each of d columns that are spread like a normal distribution.
@@ -48,64 +47,49 @@ def starts(encoder: TableEncoder, rows: Any) -> list[Kernel]:
     return [sum(others, base.on(place)) for base in (bases[0], bases[2])]
 
 
-def weighted(kernels: Sequence[Kernel], rows: Any, targets: np.ndarray, rng: Any, memory: int) -> list[Kernel]:
+def weigh_parts(
+    kernels: Sequence[Kernel], rows: Rows, targets: np.ndarray, rng: np.random.RandomState, memory: int
+) -> list[Kernel]:
     """Return the kernels with the weights of their parts chosen together, by the leave-one-out error of the first."""
-    parts = _parts(kernels[0])
+    parts = _split_sum(kernels[0])
     if len(parts) == 1:
         return list(kernels)
     some = rng.permutation(length(rows))[:WEIGHING]
     grids = list(itertools.product(WEIGHTS, repeat=min(2, len(parts) - 1)))
     # Texts share a weight: a grid over more than two parts would take longer than it is worth.
     combinations = [(1.0, grid[0], *[grid[-1]] * (len(parts) - 2)) for grid in grids]
-    tried = [_joined(parts, weights) for weights in combinations]
+    tried = [_join_parts(parts, weights) for weights in combinations]
     problem = Problem(tried[0], pick(rows, some), targets[some], None, True, memory)
     best = combinations[tried.index(choose(problem, tried).kernel)]
-    return [_joined(_parts(kernel), best) for kernel in kernels]
+    return [_join_parts(_split_sum(kernel), best) for kernel in kernels]
 
 
-def steps_of(kernels: Sequence[Kernel], n: int) -> int:
-    """Return how many steps :func:`tuned` takes at most."""
-    return most_steps(len(kernels), _steps(n))
+def count_steps(kernels: Sequence[Kernel], n: int) -> int:
+    """Return how many steps :func:`tune_kernel` takes at most."""
+    return most_steps(len(kernels), _limit_steps(n))
 
 
-def tuned(
-    kernels: Sequence[Kernel], rows: Any, targets: np.ndarray, rng: Any, memory: int, on_step: Callable[[], bool],
-    steps: int = STEPS,
+def tune_kernel(
+    kernels: Sequence[Kernel], rows: Rows, targets: np.ndarray, rng: np.random.RandomState, memory: int,
+    on_step: Callable[[], bool], steps: int = STEPS,
 ) -> Kernel:  # fmt: skip
-    """Return the best of some kernels with its length scales tuned.
-
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        The kernels, with the length scales to start from.
-    rows : collection of n objects
-        Encoded rows.
-    targets : array of shape (n, q)
-        Targets of comparable size.
-    rng : RandomState
-        Draws subsets.
-    memory : int
-        Bytes there are.
-    on_step : callable
-        Called after every step; tuning ends if it returns True.
-    steps : int
-        The most steps of the last run.
-    """
+    """Return the best of some kernels with its length scales tuned, until ``on_step`` returns True."""
     n = length(rows)
     size = max(2, min(SUBSET if n < MANY else LARGE_SUBSET, int((memory / STEP_BYTES) ** 0.5)))
     problem = Problem(kernels[0], rows, targets, None, True, memory)
-    found = race(kernels, problem, rng, size=size, steps=min(steps, _steps(n)), on_step=lambda step, error: on_step())
-    return rounded(found.kernel)
+    found = race(
+        kernels, problem, rng, size=size, steps=min(steps, _limit_steps(n)), on_step=lambda step, error: on_step()
+    )
+    return round_scales(found.kernel)
 
 
-def rounded(kernel: Kernel) -> Kernel:
+def round_scales(kernel: Kernel) -> Kernel:
     """Return a kernel whose length scales have few digits.
 
     Examples
     --------
-    >>> from mercer.auto._tuning import rounded
     >>> from mercer.kernels import Gaussian
-    >>> rounded(Gaussian([1.23456789, 1234.56789]))
+    >>> round_scales(Gaussian([1.23456789, 1234.56789]))
     Gaussian(length_scale=[1.235, 1235.0])
     """
     values = kernel.hyperparameters()
@@ -113,53 +97,43 @@ def rounded(kernel: Kernel) -> Kernel:
     return kernel.with_hyperparameters(short) if short else kernel
 
 
-def stretched(kernel: Kernel, factor: float) -> Kernel:
+def stretch(kernel: Kernel, factor: float) -> Kernel:
     """Return a kernel with all its length scales multiplied, and rounded.
 
     Examples
     --------
-    >>> from mercer.auto._tuning import stretched
     >>> from mercer.kernels import Gaussian, Linear
-    >>> stretched(Gaussian([1.0, 3.0]) + Linear(), 2.0)
+    >>> stretch(Gaussian([1.0, 3.0]) + Linear(), 2.0)
     Gaussian(length_scale=[2.0, 6.0]) + Linear()
     """
-    return rounded(length_scales.stretched(kernel, factor))
+    return round_scales(length_scales.stretched(kernel, factor))
 
 
-def scales_of(rows: np.ndarray) -> list[float]:
+def propose_scales(rows: np.ndarray) -> list[float]:
     """Return length scales around the typical distance of rows."""
     typical = float(np.sqrt(2.0 * rows.var(axis=0).sum())) or 1.0
     return [float(f"{typical * share:.{DIGITS}g}") for share in (0.15, 0.3, 0.6, 1.2)]
 
 
-def alike(first: Kernel, second: Kernel) -> bool:
-    """Whether two kernels differ in nothing but length scales.
-
-    Examples
-    --------
-    >>> from mercer.auto._tuning import alike
-    >>> from mercer.kernels import Gaussian, Matern
-    >>> alike(Gaussian([1.0, 2.0]), Gaussian([3.0, 4.0])), alike(Matern(1.5), Matern(2.5))
-    (True, False)
-    """
-    names = [name for name in second.hyperparameters() if is_length_scale(name)]
-    values = second.hyperparameters()
+def is_alike(first: Kernel, second: Kernel) -> bool:
+    """Whether two kernels differ in nothing but length scales."""
+    scales = {name: value for name, value in second.hyperparameters().items() if is_length_scale(name)}
     try:
-        return first.with_hyperparameters({name: values[name] for name in names}) == second
+        return first.with_hyperparameters(scales) == second
     except (ValueError, KeyError, TypeError):
         return False
 
 
-def _steps(n: int) -> int:
+def _limit_steps(n: int) -> int:
     return int(min(STEPS, 10 + n // 4))
 
 
-def _parts(kernel: Kernel) -> list[Kernel]:
+def _split_sum(kernel: Kernel) -> list[Kernel]:
     """Return the terms of a sum."""
-    return [*_parts(kernel.k1), *_parts(kernel.k2)] if isinstance(kernel, Sum) else [kernel]
+    return [*_split_sum(kernel.k1), *_split_sum(kernel.k2)] if isinstance(kernel, Sum) else [kernel]
 
 
-def _joined(parts: Sequence[Kernel], weights: Sequence[float]) -> Kernel:
+def _join_parts(parts: Sequence[Kernel], weights: Sequence[float]) -> Kernel:
     terms = []
     for part, weight in zip(parts, weights, strict=False):
         own, kernel = (part.weight, part.kernel) if isinstance(part, Scaled) else (1.0, part)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import log_loss
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from mercer.formula.data import Rows
+
 from ._base import AutoModel
-from ._classification import MODELS, ClassificationCandidates, calibrated, chosen, safe
-from ._search import Recipe, Search, Trial
-from .report import HeldOut
+from ._classification import ClassificationSearch
 
 
 class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
@@ -56,11 +54,10 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
     (array([0, 0]), (2, 3))
     """
 
-    task = "classification"
-    metric = "accuracy"
-    models = MODELS
+    _search = ClassificationSearch
+    models = ClassificationSearch.models
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Rows) -> np.ndarray:
         """Return the class of largest probability for each row.
 
         Parameters
@@ -75,7 +72,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
         chances = self.predict_proba(X)
         return np.asarray(self.classes_[chances.argmax(axis=1)])
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Rows) -> np.ndarray:
         """Return the probabilities of all classes, in the order of ``classes_``.
 
         Parameters
@@ -87,12 +84,9 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
         -------
         array of shape (m, classes)
         """
-        rows = self._rows(X)
-        return self._outputs(self.model_, self.extra_, rows)
+        return self._predict(X)
 
-    # -- what the fit asks for ----------------------------------------------------------------------------------------
-
-    def _targets(self, y: Any, n: int) -> np.ndarray:
+    def _check_targets(self, y: ArrayLike, n: int) -> np.ndarray:
         labels = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
         if labels.dtype.kind == "f":
             assert_all_finite(labels, input_name="y")
@@ -111,37 +105,3 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
                 "one class"
             )
         return np.asarray(codes)
-
-    def _seen(self, y: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
-        return np.asarray(self.classes_[y])
-
-    def _goals(self, y: np.ndarray) -> np.ndarray:
-        columns = np.arange(1, 2) if len(self.classes_) == 2 else np.arange(len(self.classes_))
-        signs = 2.0 * (y[:, None] == columns) - 1.0
-        return np.asarray(signs - signs.mean(axis=0))
-
-    def _recipes(self, search: Search, y: np.ndarray, options: dict[str, Any]) -> list[Recipe]:
-        return ClassificationCandidates(search, y, len(self.classes_), options).recipes(self.model)
-
-    def _best(self, trials: list[Trial]) -> Trial:
-        return chosen(trials, len(trials[0].outputs))
-
-    def _outputs(self, model: Any, extra: dict[str, Any], rows: Any) -> np.ndarray:
-        if extra:
-            return calibrated(np.asarray(model.decision_function(rows)), extra)
-        return np.asarray(model.predict_proba(rows))
-
-    def _scored(self, y: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        loss = float(log_loss(y, safe(outputs), labels=np.arange(len(self.classes_))))
-        return {"accuracy": float(np.mean(outputs.argmax(axis=1) == y)), "log-loss": loss}
-
-    def _baseline(self, model: Any, rows: np.ndarray, y: np.ndarray) -> dict[str, float]:
-        outputs = np.zeros((len(y), len(self.classes_)))
-        outputs[:, model.classes_] = model.predict_proba(rows)
-        return self._scored(y, outputs)
-
-    def _shown(self, y: np.ndarray, outputs: np.ndarray) -> HeldOut:
-        return HeldOut(self.classes_[y], self.classes_[outputs.argmax(axis=1)], outputs)
-
-    def _left_errors(self, y: np.ndarray, best: Trial, shown: HeldOut | None) -> np.ndarray:
-        return np.empty(0)

@@ -7,13 +7,14 @@ values that says how to treat new rows.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from ._values import Values, label
-from .report import Column
+from ._values import ColumnValues, write_label
+from .report import Column, Kind
 
 MISSING = "(missing)"  # the category of rows without a value
 ID_NAME = re.compile(r"(^|[_\s.-])(id|uuid|guid|index)$|^unnamed: ?\d+$|(?-i:[a-z]I[Dd]$)", re.IGNORECASE)
@@ -25,16 +26,18 @@ FEW = 20  # rows below which nothing is taken for an id because its values diffe
 SKEW = 2.0  # skewness from which a logarithm is considered
 EXTREME = 30.0  # deviations from which only ranks are used
 KNOTS = 65  # of a map by ranks
+Learned = tuple[Column, dict[str, Any]]
+Describe = Callable[..., Learned]
 
 
-def learn(name: str, values: Values) -> tuple[Column, dict[str, Any]]:
+def learn_column(name: str, values: ColumnValues) -> Learned:
     """Decide what a column is, and return a description of that and the step that treats new rows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.auto._values import read
-    >>> column, step = learn("size", read("size", np.array([1.0, 2.0, np.nan, 4.0])))
+    >>> from mercer.auto._values import read_column
+    >>> column, step = learn_column("size", read_column("size", np.array([1.0, 2.0, np.nan, 4.0])))
     >>> column.kind, column.treatment
     ('numeric', 'standardised; 1 missing filled with the median, and flagged')
     """
@@ -43,52 +46,48 @@ def learn(name: str, values: Values) -> tuple[Column, dict[str, Any]]:
     present = values.data[~missing]
     distinct = len(set(present.tolist()))
 
-    def told(kind: Any, treatment: str, **step: Any) -> tuple[Column, dict[str, Any]]:
+    def describe(kind: Kind, treatment: str, **step: Any) -> Learned:
         return Column(name, kind, treatment, gaps, distinct), {"name": name, "kind": kind, **step}
 
     if values.kind in ("numbers", "dates"):
         check_finite(name, values.data)
     if distinct == 0:
-        return told("ignored", "ignored: no values")
+        return describe("ignored", "ignored: no values")
     if distinct == 1 and not gaps:
-        return told("ignored", "ignored: always the same value")
+        return describe("ignored", "ignored: always the same value")
     if values.kind in ("numbers", "dates"):
-        if distinct == len(present) and gaps == 0 and _names_rows(name, values):
-            return told("ignored", "ignored: a number for each row, by its name an id")
-        return _learn_numbers(told, values, present, gaps, distinct)
+        whole = values.kind == "numbers" and bool((values.data == np.round(values.data)).all())
+        if distinct == len(present) and gaps == 0 and whole and ID_NAME.search(name):
+            return describe("ignored", "ignored: a number for each row, by its name an id")
+        return _learn_numbers(describe, values, present, gaps, distinct)
     if values.kind == "strings":
         size, words = (float(np.mean([count(v) for v in present])) for count in (len, lambda v: len(v.split())))
         varied = distinct > DISTINCT * len(present)
         if distinct == len(present) and ID_NAME.search(name):
-            return told("ignored", "ignored: different in every row, by its name an id")
+            return describe("ignored", "ignored: different in every row, by its name an id")
         if varied and (size >= LONG or words >= WORDS):
-            return told("text", "compared by common runs of three letters (Spectrum)", data="strings")
+            return describe("text", "compared by common runs of three letters (Spectrum)", data="strings")
         if distinct >= ID_SHARE * len(present) and len(present) >= FEW:
-            return told("ignored", "ignored: different in almost every row, so it only names rows")
-    return _learn_categories(told, present, gaps)
+            return describe("ignored", "ignored: different in almost every row, so it only names rows")
+    return _learn_categories(describe, present, gaps)
 
 
-def _names_rows(name: str, values: Values) -> bool:
-    whole = values.kind == "numbers" and bool((values.data == np.round(values.data)).all())
-    return whole and ID_NAME.search(name) is not None
-
-
-def _learn_numbers(told: Any, values: Values, present: np.ndarray, gaps: int, distinct: int) -> Any:
-    shape, how = _shape(present, distinct)
+def _learn_numbers(describe: Describe, values: ColumnValues, present: np.ndarray, gaps: int, distinct: int) -> Learned:
+    shape, how = _choose_shape(present, distinct)
     step = {"shape": shape, "knots": [], "offset": 0.0}
     if shape == "log":
         step["offset"] = float(np.median(present[present > 0])) * (present.min() == 0)
     if shape == "ranks":
         step["knots"] = np.quantile(present, np.linspace(0.0, 1.0, KNOTS)).tolist()
     shaped = reshape_numbers(present, step)
-    center, scale = _center_and_scale(shaped)
+    center, scale = _find_scale(shaped)
     words = "a date, as days; standardised" if values.kind == "dates" else how
     if gaps:
         words += f"; {gaps} missing filled with the median, and flagged"
-    return told("numeric", words, data=values.kind, center=center, scale=scale, flagged=gaps > 0, **step)
+    return describe("numeric", words, data=values.kind, center=center, scale=scale, flagged=gaps > 0, **step)
 
 
-def _learn_categories(told: Any, present: np.ndarray, gaps: int) -> Any:
+def _learn_categories(describe: Describe, present: np.ndarray, gaps: int) -> Learned:
     counts: dict[str, int] = {}
     for value in present:
         counts[value] = counts.get(value, 0) + 1
@@ -96,17 +95,17 @@ def _learn_categories(told: Any, present: np.ndarray, gaps: int) -> Any:
         counts[MISSING] = gaps
     categories = sorted(counts, key=lambda value: (-counts[value], value))
     words = f"{len(categories)} categories" + (f", one of them for {gaps} missing" if gaps else "")
-    return told("categorical", words, data="strings", categories=categories)
+    return describe("categorical", words, data="strings", categories=categories)
 
 
-def _shape(present: np.ndarray, distinct: int) -> tuple[str, str]:
+def _choose_shape(present: np.ndarray, distinct: int) -> tuple[str, str]:
     """Return how numbers are bent before they are standardised, and that in words."""
     if distinct <= 2:
         return "linear", "standardised"
     if present.min() >= 0 and distinct > 10:
         positive = present[present > 0]
         bent = np.log(present + np.median(positive) * (present.min() == 0))
-        if _skewness(present) > SKEW and abs(_skewness(bent)) < 0.5 * _skewness(present):
+        if _measure_skewness(present) > SKEW and abs(_measure_skewness(bent)) < 0.5 * _measure_skewness(present):
             return "log", "logarithm (a long tail), then standardised"
     low, center, high = np.quantile(present, [0.25, 0.5, 0.75])
     if distinct > 10 and np.abs(present - center).max() * 1.349 > EXTREME * (high - low) > 0:
@@ -127,7 +126,7 @@ def reshape_numbers(values: np.ndarray, step: dict[str, Any]) -> np.ndarray:
     return values
 
 
-def _center_and_scale(values: np.ndarray) -> tuple[float, float]:
+def _find_scale(values: np.ndarray) -> tuple[float, float]:
     """Return the median and a deviation: of the quartiles, or where these agree too well, of everything."""
     quartiles = np.quantile(values, [0.25, 0.75])
     deviation = float(values.std())
@@ -136,7 +135,7 @@ def _center_and_scale(values: np.ndarray) -> tuple[float, float]:
     return float(np.median(values)), scale if scale > 0 else 1.0
 
 
-def _skewness(values: np.ndarray) -> float:
+def _measure_skewness(values: np.ndarray) -> float:
     deviation = values.std()
     return float(np.mean(((values - values.mean()) / deviation) ** 3)) if deviation > 0 else 0.0
 
@@ -144,7 +143,7 @@ def _skewness(values: np.ndarray) -> float:
 # -- new rows -----------------------------------------------------------------------------------------------------
 
 
-def numbers_of(step: dict[str, Any], values: Values) -> np.ndarray:
+def read_numbers(step: dict[str, Any], values: ColumnValues) -> np.ndarray:
     """Return a column as the numbers a step was learned from, NaN for missing ones."""
     name = step["name"]
     if values.kind not in ("numbers", "dates") and not values.missing.all():
@@ -166,25 +165,24 @@ def check_finite(name: str, data: np.ndarray) -> None:
         raise ValueError(f"column {name!r}: row {row} is infinite (inf); replace it by a number, or by NaN")
 
 
-def standardised(step: dict[str, Any], values: Values) -> np.ndarray:
+def standardize_numbers(step: dict[str, Any], values: ColumnValues) -> np.ndarray:
     """Return a numeric column standardised, missing values at the median."""
-    bent = reshape_numbers(numbers_of(step, values), step)
+    bent = reshape_numbers(read_numbers(step, values), step)
     return np.nan_to_num((bent - step["center"]) / step["scale"], nan=0.0)
 
 
-def categories_of(step: dict[str, Any], values: Values) -> np.ndarray:
+def read_categories(step: dict[str, Any], values: ColumnValues, missing: str = MISSING) -> np.ndarray:
     """Return a column as the texts that stand for its categories."""
-    missing = values.missing
     out = np.empty(len(values.data), dtype=object)
-    out[:] = [MISSING if gap else label(step["name"], v) for v, gap in zip(values.data.tolist(), missing, strict=True)]
+    pairs = zip(values.data.tolist(), values.missing, strict=True)
+    out[:] = [missing if gap else write_label(step["name"], value) for value, gap in pairs]
     return out
 
 
-def texts_of(values: Values, name: str) -> np.ndarray:
+def read_texts(step: dict[str, Any], values: ColumnValues) -> np.ndarray:
     """Return a column as texts: lower case, with blanks around, so that beginnings and ends of words count."""
-    out = np.empty(len(values.data), dtype=object)
-    texts = ["" if gap else label(name, v) for v, gap in zip(values.data.tolist(), values.missing, strict=True)]
-    out[:] = [f"  {' '.join(text.lower().split())}  " for text in texts]
+    out = read_categories(step, values, missing="")
+    out[:] = [f"  {' '.join(text.lower().split())}  " for text in out]
     return out
 
 

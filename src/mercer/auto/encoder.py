@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.formula.data import is_frame, refuse_masked
+from mercer.formula.data import Rows, is_frame, refuse_masked
 
-from ._values import Values, read
-from .columns import categories_of, check_finite, learn, numbers_of, standardised, texts_of
+from ._values import ColumnValues, read_column
+from .columns import check_finite, learn_column, read_categories, read_numbers, read_texts, standardize_numbers
 from .report import Column
 
 MOST_INDICATORS = 40  # of a column; rarer categories share the origin
@@ -65,7 +66,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.categories = categories
         self.output = output
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: ArrayLike | None = None) -> Self:
         """Look at all columns.
 
         Parameters
@@ -80,14 +81,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ):
             if value not in allowed:
                 raise ValueError(f"TableEncoder: {name} must be one of {allowed}, got {value!r}")
-        X = self._checked(X, reset=True)
+        X = check_table(self, X, reset=True)
         self.container_ = type(X).__module__.partition(".")[0] if is_frame(X) else "array"
-        found = [learn(name, read(name, column)) for name, column in named_columns(X)]
+        found = [learn_column(name, read_column(name, column)) for name, column in name_columns(X)]
         self.columns_: list[Column] = [column for column, _ in found]
         self.steps_: list[dict[str, Any]] = [step for _, step in found]
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Rows) -> Any:
         """Return the table as kernels take it: an array of floats, or a frame if there are categories or texts.
 
         Parameters
@@ -96,9 +97,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             New rows; columns of a frame are found by name, in any order, and others are ignored.
         """
         check_is_fitted(self)
-        values = self._values(X)
+        values = self._read_columns(X)
         names = self.get_feature_names_out()
-        return self._made(dict(self._encoded(values)), names, len(values[0].data))
+        return self._join_columns(dict(self._encode_columns(values)), names, len(values[0].data))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of the output."""
@@ -117,7 +118,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         indicators: list[str] = []
         if self.categories == "indicators":
             choices = [step for step in self.steps_ if step["kind"] == "categorical"]
-            indicators = [f"{step['name']}={category}" for step in choices for category in _shown(step)]
+            indicators = [f"{step['name']}={category}" for step in choices for category in _list_indicators(step)]
         return [step["name"] for step in steps] + flags + indicators
 
     def place(self, kind: str) -> list[Any]:
@@ -139,45 +140,45 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             setattr(other, name, getattr(self, name))
         return other
 
-    def plain(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def plain(self, X: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers as they are and categories as codes, NaN for missing ones, and which columns are categories.
 
         That is what tree-based models take; texts are left out.
         """
         check_is_fitted(self)
         data, choices = [], []
-        for step, values in zip(self.steps_, self._values(X), strict=True):
+        for step, values in zip(self.steps_, self._read_columns(X), strict=True):
             if step["kind"] == "numeric":
-                data.append(numbers_of(step, values))
+                data.append(read_numbers(step, values))
             elif step["kind"] == "categorical":
                 codes = {category: float(code) for code, category in enumerate(step["categories"][:254])}
-                data.append(np.array([codes.get(value, np.nan) for value in categories_of(step, values)]))
+                data.append(np.array([codes.get(value, np.nan) for value in read_categories(step, values)]))
             else:
                 continue
             choices.append(step["kind"] == "categorical")
-        n = len(data[0]) if data else len(self._values(X)[0].data)
+        n = len(data[0]) if data else len(self._read_columns(X)[0].data)
         return np.column_stack(data) if data else np.zeros((n, 1)), np.array(choices or [False], dtype=bool)
 
     # -- the steps ----------------------------------------------------------------------------------------------------
 
-    def _encoded(self, values: list[Values]) -> Iterator[tuple[str, np.ndarray]]:
+    def _encode_columns(self, values: list[ColumnValues]) -> Iterator[tuple[str, np.ndarray]]:
         for step, column in zip(self.steps_, values, strict=True):
             name = step["name"]
             if step["kind"] == "numeric":
-                yield name, standardised(step, column)
+                yield name, standardize_numbers(step, column)
                 if step["flagged"]:
                     yield f"{name} missing", column.missing.astype(np.float64)
             elif step["kind"] == "categorical":
-                texts = categories_of(step, column)
+                texts = read_categories(step, column)
                 if self.categories == "overlap":
                     yield name, texts
                     continue
-                for category in _shown(step):
+                for category in _list_indicators(step):
                     yield f"{name}={category}", (texts == category).astype(np.float64)
             elif step["kind"] == "text":
-                yield name, texts_of(column, name)
+                yield name, read_texts(step, column)
 
-    def _made(self, columns: dict[str, np.ndarray], names: np.ndarray, n: int) -> Any:
+    def _join_columns(self, columns: dict[str, np.ndarray], names: np.ndarray, n: int) -> Any:
         """Put columns together."""
         if len(names) == 0:
             return np.zeros((n, 1))  # nothing is known about any row, which a constant says
@@ -193,22 +194,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         return pd.DataFrame({name: pd.Series(columns[name], dtype=columns[name].dtype) for name in names})
 
-    def _values(self, X: Any) -> list[Values]:
+    def _read_columns(self, X: Rows) -> list[ColumnValues]:
         """Return the columns of new rows, as they stood at the fit."""
-        X = self._checked(X, reset=False)
+        X = check_table(self, X, reset=False)
         names = [step["name"] for step in self.steps_]
-        return [read(name, column) for name, column in zip(names, _columns(X), strict=True)]
-
-    def _checked(self, X: Any, *, reset: bool) -> Any:
-        if is_frame(X) and not sparse.issparse(X):
-            if not reset and hasattr(self, "feature_names_in_"):
-                X = in_order(self, X)
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            if X.shape[0] == 0 or X.shape[1] == 0:
-                raise ValueError(f"the table needs at least one row and one column, got shape {tuple(X.shape)}")
-            return X
-        refuse_masked(X, type(self).__name__)
-        return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
+        return [read_column(name, column) for name, column in zip(names, _iterate_columns(X), strict=True)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -216,14 +206,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def in_order(estimator: Any, X: Any) -> Any:
-    """Return the columns of a frame that an estimator was fitted to, in the order they had then.
+def check_table(estimator: BaseEstimator, X: Rows, *, reset: bool) -> Any:
+    """Return a table whose columns are those of the fit of an estimator, or with ``reset`` remember them."""
+    if is_frame(X) and not sparse.issparse(X):
+        if not reset and hasattr(estimator, "feature_names_in_"):
+            X = _order_columns(estimator, X)
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if X.shape[0] == 0 or X.shape[1] == 0:
+            raise ValueError(
+                f"{type(estimator).__name__}: the table needs at least one row and one column, got shape "
+                f"{tuple(X.shape)}"
+            )
+        return X
+    refuse_masked(X, type(estimator).__name__)
+    return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
 
-    Raises
-    ------
-    ValueError
-        If some are missing.
-    """
+
+def _order_columns(estimator: Any, X: Rows) -> Any:
+    """Return the columns of a frame that an estimator was fitted to, in the order they had then."""
     wanted, there = list(estimator.feature_names_in_), list(X.columns)
     missing = [name for name in wanted if name not in there]
     if missing:
@@ -235,27 +235,27 @@ def in_order(estimator: Any, X: Any) -> Any:
     return X if there == wanted else X[wanted]
 
 
-def named_columns(X: Any) -> Iterator[tuple[str, Any]]:
+def name_columns(X: Rows) -> Iterator[tuple[str, Any]]:
     """Return the columns of a table with their names."""
     names = [str(name) for name in X.columns] if is_frame(X) else [f"x{j}" for j in range(X.shape[1])]
-    return zip(names, _columns(X), strict=True)
+    return zip(names, _iterate_columns(X), strict=True)
 
 
-def check_columns(X: Any) -> None:
+def check_columns(X: Rows) -> None:
     """Raise if a column cannot be read, with the row in the order of the table and not of a part of it."""
-    for name, column in named_columns(X):
-        values = read(name, column)
+    for name, column in name_columns(X):
+        values = read_column(name, column)
         if values.kind in ("numbers", "dates"):
             check_finite(name, values.data)
 
 
-def _columns(X: Any) -> Iterator[Any]:
+def _iterate_columns(X: Rows) -> Iterator[Any]:
     if not is_frame(X):
         return iter(X.T)
     return (X.iloc[:, j] for j in range(X.shape[1])) if hasattr(X, "iloc") else (X[:, j] for j in range(X.shape[1]))
 
 
-def _shown(step: dict[str, Any]) -> list[str]:
+def _list_indicators(step: dict[str, Any]) -> list[str]:
     """Return the categories that get an indicator: all, or for two only the rarer, whose complement is the other."""
     categories = list(step["categories"])
     return categories[1:] if len(categories) == 2 else categories[:MOST_INDICATORS]

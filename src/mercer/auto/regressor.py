@@ -7,15 +7,15 @@ import numbers
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from mercer.arrays.budget import MemoryBudgetError
+from mercer.formula.data import Rows
 
 from ._base import AutoModel
-from ._regression import MODELS, RegressionCandidates, restored, standardise
-from ._search import Recipe, Search, Trial
-from .report import HeldOut
+from ._regression import RegressionSearch, restore_units
 
 JACKKNIFE_ROWS = 5000  # rows up to which intervals come from leaving each out
 
@@ -78,11 +78,10 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
     (2,)
     """
 
-    task = "regression"
-    metric = "RMSE"
-    models = MODELS
+    _search = RegressionSearch
+    models = RegressionSearch.models
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Rows) -> np.ndarray:
         """Return the prediction for each row.
 
         Parameters
@@ -94,10 +93,9 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         -------
         array of shape (m,)
         """
-        rows = self._rows(X)
-        return self._outputs(self.model_, self.extra_, rows)
+        return self._predict(X)
 
-    def predict_interval(self, X: Any, coverage: Any = 0.9) -> np.ndarray:
+    def predict_interval(self, X: Rows, coverage: Any = 0.9) -> np.ndarray:
         """Return an interval for each row that holds its target with a probability of about ``coverage``.
 
         Ridge up to 5,000 rows gives jackknife+ intervals, as
@@ -116,60 +114,24 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         -------
         array of shape (m, 2)
         """
-        rows = self._rows(X)
+        rows = self._encode(X)
         if not isinstance(coverage, numbers.Real) or not 0 < float(coverage) < 1:
             raise ValueError(f"predict_interval: coverage must lie between 0 and 1, for example 0.9; got {coverage!r}")
         plan = getattr(self.model_, "plan_", None)
         direct = getattr(plan, "solver", "nystroem") != "nystroem" and hasattr(self.model_, "predict_interval")
         if direct and self.report_.n_rows <= JACKKNIFE_ROWS:
             try:
-                return restored(self.model_.predict_interval(rows, float(coverage)), self.extra_ | {"factor": 1.0})
+                return restore_units(self.model_.predict_interval(rows, float(coverage)), self.extra_ | {"factor": 1.0})
             except MemoryBudgetError:
                 pass  # errors of rows left out take no memory
-        center, errors = self._outputs(self.model_, self.extra_, rows), np.sort(self._errors)
+        center, errors = self._search.predict(self.model_, self.extra_, rows), np.sort(self._errors)
         rank = math.ceil(float(coverage) * (len(errors) + 1) - 1e-9)
         radius = errors[rank - 1] if rank <= len(errors) else np.inf
         return np.column_stack([center - radius, center + radius])
 
-    # -- what the fit asks for ----------------------------------------------------------------------------------------
-
-    def _targets(self, y: Any, n: int) -> np.ndarray:
+    def _check_targets(self, y: ArrayLike, n: int) -> np.ndarray:
         values = y.to_numpy() if hasattr(y, "to_numpy") else y
         values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="y", allow_nd=True)
         values = np.asarray(column_or_1d(values, warn=True))
         check_consistent_length(np.empty(n), values)
         return values
-
-    def _seen(self, y: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
-        # Rows that were not compared may have a target of 0 or less.
-        return np.log(np.maximum(y, extra["smallest"])) if extra["transform"] == "log" else y
-
-    def _goals(self, y: np.ndarray) -> np.ndarray:
-        return standardise(y)[:, None]
-
-    def _recipes(self, search: Search, y: np.ndarray, options: dict[str, Any]) -> list[Recipe]:
-        return RegressionCandidates(search, y, options).recipes(self.model)
-
-    def _best(self, trials: list[Trial]) -> Trial:
-        return min(trials, key=lambda trial: trial.score)
-
-    def _outputs(self, model: Any, extra: dict[str, Any], rows: Any) -> np.ndarray:
-        return restored(np.asarray(model.predict(rows)), extra)
-
-    def _scored(self, y: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        errors = y - outputs
-        spread = float(np.sum((y - y.mean()) ** 2))
-        return {
-            "RMSE": float(np.sqrt(np.mean(errors**2))),
-            "MAE": float(np.mean(np.abs(errors))),
-            "R²": 1.0 - float(np.sum(errors**2)) / spread if spread > 0 else float("nan"),
-        }
-
-    def _baseline(self, model: Any, rows: np.ndarray, y: np.ndarray) -> dict[str, float]:
-        return self._scored(y, model.predict(rows))
-
-    def _shown(self, y: np.ndarray, outputs: np.ndarray) -> HeldOut:
-        return HeldOut(y, outputs)
-
-    def _left_errors(self, y: np.ndarray, best: Trial, shown: HeldOut | None) -> np.ndarray:
-        return np.abs(y - best.outputs) if shown is None else np.abs(shown.truth - shown.prediction)

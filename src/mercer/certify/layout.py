@@ -9,24 +9,18 @@ import textwrap
 from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from mercer.kernels.theorem import Theorem
 
 WIDTH = 110
+_DIGITS = "0123456789"
 
 
-def number(value: float | Fraction | Decimal, digits: int = 5) -> str:
-    """Return a number in a few significant digits, with a true minus sign.
-
-    Examples
-    --------
-    >>> number(-0.1234567), number(Fraction(10) ** 400 / 3)
-    ('−0.12346', '3.3333e+399')
-    """
-    near = _near(value)
+def format_number(value: float | Fraction | Decimal, digits: int = 5) -> str:
+    """Return a number in a few significant digits, with a true minus sign."""
+    near = to_float(value)
     if value and (math.isinf(near) or abs(near) < sys.float_info.min):  # beyond what floats hold in full
         with localcontext(Context(prec=digits + 5, Emax=MAX_EMAX, Emin=MIN_EMIN)):
             exact = Decimal(value.numerator) / Decimal(value.denominator) if isinstance(value, Fraction) else value
@@ -37,64 +31,67 @@ def number(value: float | Fraction | Decimal, digits: int = 5) -> str:
     return text.replace("-", "−")
 
 
-def _near(value: float | Fraction | Decimal) -> float:
+def to_float(value: float | Fraction | Decimal) -> float:
+    """Return the nearest float, infinite for what is too large."""
     try:
         return float(value)
     except OverflowError:
-        return math.inf
+        return math.inf if value > 0 else -math.inf
 
 
-def point(x: Any) -> str:
+def raise_digits(n: int) -> str:
+    """Return a whole number in superscript."""
+    return str(n).translate(str.maketrans(_DIGITS, "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def lower_digits(n: int) -> str:
+    """Return a whole number in subscript."""
+    return str(n).translate(str.maketrans(_DIGITS, "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def format_point(x: object) -> str:
     """Return a point: coordinates in parentheses, or the object's own text."""
     if isinstance(x, np.ndarray) and x.dtype.kind in "biuf":
         flat = x.ravel()
         if flat.size == 1:
-            return _coordinate(flat[0])
-        shown = [_coordinate(value) for value in flat[:12]]
+            return _format_coordinate(flat[0])
+        shown = [_format_coordinate(value) for value in flat[:12]]
         return f"({', '.join(shown)}{', …' if flat.size > 12 else ''})"
-    if isinstance(x, np.generic):
-        return point(x.item()) if not isinstance(x, np.floating) else _coordinate(x)
-    if isinstance(x, float):
-        return _coordinate(x)
-    return reprlib.repr(x)
+    if isinstance(x, float | np.floating):
+        return _format_coordinate(x)
+    return reprlib.repr(x.item() if isinstance(x, np.generic) else x)
 
 
-def _coordinate(value: Any) -> str:
+def _format_coordinate(value: float | np.generic) -> str:
     # Points must be copied exactly to reproduce a value, so unlike other numbers they are never shortened.
-    text = repr(float(value) + 0.0)
-    return text.removesuffix(".0").replace("-", "−")
+    return repr(float(value) + 0.0).removesuffix(".0").replace("-", "−")
 
 
-def table(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
+def align_columns(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
     """Return rows of text with aligned columns."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     justify = str.rjust if right else str.ljust
     return ["   ".join(justify(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def proof_lines(proof: Theorem) -> list[str]:
-    """Return a proof as a tree: the conclusion first, and under each claim what it rests on.
-
-    A claim that was shown before is only named.
-    """
+def draw_proof(proof: Theorem) -> list[str]:
+    """Return a proof as a tree: under each claim what it rests on, and only the name of a claim shown before."""
     shown: set[Theorem] = set()
 
-    def lines(node: Theorem, prefix: str) -> list[str]:
+    def wrap(text: str, first: str, rest: str) -> list[str]:
+        lines = textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False)
+        return lines or [first]
+
+    def draw(node: Theorem) -> list[str]:
         if node in shown and (node.parts or len(node.because) > 40):
-            return [f"{prefix}{node.claim}  (shown above)"]
+            return [f"{node.claim}  (shown above)"]
         shown.add(node)
         bar = "│ " if node.parts else "  "
-        out = _wrapped(node.claim, prefix, prefix + bar)
-        out += _wrapped(node.because, f"{prefix}{bar}because ", f"{prefix}{bar}        ")
-        for i, part in enumerate(node.parts):
-            last = i == len(node.parts) - 1
-            inner = lines(part, "")
-            joint, rest = ("└─ ", "   ") if last else ("├─ ", "│  ")
-            out += [f"{prefix}{joint}{inner[0]}", *(f"{prefix}{rest}{line}" for line in inner[1:])]
-        return out
+        lines = wrap(node.claim, "", bar) + wrap(node.because, f"{bar}because ", f"{bar}        ")
+        for i, part in enumerate(node.parts, start=1):
+            first, *others = draw(part)
+            joint, rest = ("└─ ", "   ") if i == len(node.parts) else ("├─ ", "│  ")
+            lines += [f"{joint}{first}", *(f"{rest}{line}" for line in others)]
+        return lines
 
-    return lines(proof, "")
-
-
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False) or [first]
+    return draw(proof)

@@ -28,80 +28,71 @@ class PointSet:
     points: np.ndarray
 
 
-def point_sets(dim: int, domain: Domain = "real", spacings: Sequence[float] = ()) -> Iterator[PointSet]:
-    """Yield sets of points with ``dim`` features, simple ones first.
-
-    Parameters
-    ----------
-    dim : int
-        Number of features.
-    domain : str
-        Where the points may lie: "real", "nonnegative" or "categories" (few distinct values in each feature).
-    spacings : sequence of floats
-        Scales to try before the usual ones.
-    """
+def generate_point_sets(dim: int, domain: Domain = "real", spacings: Sequence[float] = ()) -> Iterator[PointSet]:
+    """Yield sets of points with ``dim`` features, simple ones first, with some scales before the usual ones."""
     if domain == "categories":
-        yield from _categories(dim)
+        yield from _generate_categories(dim)
         return
     shift = 0.0 if domain == "real" else 1.0
-    for candidate in _real(dim, tuple(spacings), shift):
+    for candidate in _generate_real(dim, tuple(spacings), shift):
         points = candidate.points if domain == "real" else np.abs(candidate.points)
-        points = _distinct(_clean(points))
+        # Multiplying decimals leaves digits behind, and minus zeros.
+        points = _drop_repeated(np.round(points, 6) + 0.0)
         points.flags.writeable = False  # a function that changes its arguments would change the evidence
         yield PointSet(candidate.shape, points)
 
 
-def _real(dim: int, spacings: tuple[float, ...], shift: float) -> Iterator[PointSet]:
+def _generate_real(dim: int, spacings: tuple[float, ...], shift: float) -> Iterator[PointSet]:
     rng = np.random.default_rng(20)
-    yield PointSet("a few points", _many_sizes(dim, rng)[:6])  # enough for many, and cheap for slow functions
-    yield PointSet("points of many sizes", _many_sizes(dim, rng))
+    yield PointSet("a few points", _build_many_sizes(dim, rng)[:6])  # enough for many, and cheap for slow functions
+    yield PointSet("points of many sizes", _build_many_sizes(dim, rng))
     scales = (*spacings, *SPACINGS)
     for h in scales:
-        yield PointSet("grids", h * _line(dim, 13))
+        yield PointSet("grids", h * _build_line(dim, 13))
         if dim > 1:
-            yield PointSet("grids along a diagonal", h * _line(dim, 9, diagonal=True))
-        yield from _lattices(dim, h, small=True)
+            yield PointSet("grids along a diagonal", h * _build_line(dim, 9, diagonal=True))
+        yield from _build_lattices(dim, h, small=True)
         yield PointSet("random points", h * np.round(rng.normal(size=(14, dim)), 2))
     for h in scales:
-        yield PointSet("grids", h * _line(dim, 30))
-        yield from _lattices(dim, h, small=False)
+        yield PointSet("grids", h * _build_line(dim, 30))
+        yield from _build_lattices(dim, h, small=False)
         yield PointSet("random points", h * np.round(rng.normal(size=(36, dim)), 2))
-        yield PointSet("clusters", _clusters(dim, h, rng))
+        yield PointSet("clusters", _build_clusters(dim, h, rng))
     for offset in (1.0, 5.0, 40.0):
         for h in (0.07, 0.7, 7.0):
             yield PointSet("points far from the origin", offset + shift + h * np.round(rng.normal(size=(12, dim)), 2))
 
 
-def _line(dim: int, count: int, diagonal: bool = False) -> np.ndarray:
+def _build_line(dim: int, count: int, diagonal: bool = False) -> np.ndarray:
     steps = np.arange(count) - count // 2
     direction = np.ones(dim) if diagonal else np.eye(1, dim)[0]
     return steps[:, None] * direction[None, :].astype(float)
 
 
-def _lattices(dim: int, h: float, small: bool) -> Iterator[PointSet]:
+def _build_lattices(dim: int, h: float, small: bool) -> Iterator[PointSet]:
     if dim == 1:
         return
     if dim == 2:
-        yield PointSet("lattices", h * _cube(2, np.arange(-1, 2) if small else np.arange(-3, 4), dim))
+        yield PointSet("lattices", h * _build_cube(2, np.arange(-1, 2) if small else np.arange(-3, 4), dim))
         if small:
-            yield PointSet("lattices", h * _cube(2, np.arange(-2, 3), dim))
+            yield PointSet("lattices", h * _build_cube(2, np.arange(-2, 3), dim))
         return
     if small:
-        yield PointSet("cubes with their faces' centres", h * _cube(3, np.arange(-1, 2), dim))
+        yield PointSet("cubes with their faces' centres", h * _build_cube(3, np.arange(-1, 2), dim))
         axes = np.eye(min(dim, 20), dim)
         yield PointSet("crosses", h * np.concatenate([np.zeros((1, dim)), axes, -axes]))
     else:
-        yield PointSet("lattices", h * _cube(2, np.arange(-2, 3), dim))
-        yield PointSet("lattices", h * _cube(3, np.arange(-1.5, 2), dim))
+        yield PointSet("lattices", h * _build_cube(2, np.arange(-2, 3), dim))
+        yield PointSet("lattices", h * _build_cube(3, np.arange(-1.5, 2), dim))
 
 
-def _cube(axes: int, steps: np.ndarray, dim: int) -> np.ndarray:
+def _build_cube(axes: int, steps: np.ndarray, dim: int) -> np.ndarray:
     points = np.zeros((len(steps) ** axes, dim))
     points[:, :axes] = list(itertools.product(steps, repeat=axes))
     return points
 
 
-def _many_sizes(dim: int, rng: np.random.Generator) -> np.ndarray:
+def _build_many_sizes(dim: int, rng: np.random.Generator) -> np.ndarray:
     sizes = np.array(SIZES)
     if dim == 1:
         return np.concatenate([sizes, np.round(rng.uniform(-3, 3, 9), 2)])[:, None]
@@ -111,28 +102,23 @@ def _many_sizes(dim: int, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([along[:4], others, along[4:9], np.round(rng.uniform(-2, 2, (10, dim)), 2)])
 
 
-def _clusters(dim: int, h: float, rng: np.random.Generator) -> np.ndarray:
+def _build_clusters(dim: int, h: float, rng: np.random.Generator) -> np.ndarray:
     centres = rng.normal(size=(4, dim))
     members = centres[:, None, :] + 0.1 * rng.normal(size=(4, 5, dim))
     return h * np.round(members.reshape(20, dim), 2)
 
 
-def _categories(dim: int) -> Iterator[PointSet]:
+def _generate_categories(dim: int) -> Iterator[PointSet]:
     """Rows of small whole numbers, which serve as categories, as histograms and as real numbers alike."""
     rng = np.random.default_rng(20)
     for levels in (2, 3, 5):
         if levels**dim <= 64:
-            yield PointSet("tables of all categories", _cube(dim, np.arange(float(levels)), dim))
-        table = _distinct(rng.integers(0, levels, (40, dim)).astype(float))
+            yield PointSet("tables of all categories", _build_cube(dim, np.arange(float(levels)), dim))
+        table = _drop_repeated(rng.integers(0, levels, (40, dim)).astype(float))
         table.flags.writeable = False
         yield PointSet("random tables", table)
 
 
-def _clean(points: np.ndarray) -> np.ndarray:
-    """Round away the digits that multiplying decimals leaves behind; no minus zeros."""
-    return np.round(points, 6) + 0.0
-
-
-def _distinct(points: np.ndarray) -> np.ndarray:
+def _drop_repeated(points: np.ndarray) -> np.ndarray:
     first = {row.tobytes(): i for i, row in reversed(list(enumerate(points)))}
     return points[sorted(first.values())]

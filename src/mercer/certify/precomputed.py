@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from mercer.kernels.theorem import Theorem
 
-from .clock import PROOF_SECONDS, UNHURRIED, Clock, OutOfTimeError
+from .clock import PROOF_SECONDS, UNHURRIED, OutOfTimeError, ProofClock
 from .evidence import confirm_exactly
-from .layout import number
-from .refute import Examiner
+from .exact import to_whole_numbers
+from .layout import format_number
+from .refute import Examiner, has_cholesky
 from .values import MatrixValues
 from .verdict import Proved, Unknown, Verdict
 
@@ -22,133 +25,113 @@ LARGEST = 2000  # rows up to which eigenvalues take about a second; of more, as 
 
 
 def judge_matrix(matrix: np.ndarray, name: str) -> Verdict:
-    """Decide whether a symmetric matrix is positive semi-definite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> judge_matrix(np.array([[0.0, 1.0], [1.0, 0.0]]), "K").coefficients
-    array([ 1., -1.])
-    >>> judge_matrix(np.array([[1.0, 1.0], [1.0, 1.0]]), "K")
-    <Proved: K is a kernel>
-    """
-    clock = Clock(PROOF_SECONDS)
-    late = False
+    """Decide whether a symmetric matrix is positive semi-definite."""
+    scaled, late = ScaledMatrix.of(matrix), False
     try:
-        theorem = matrix_theorem(matrix, name, clock)
+        theorem = scaled.prove(name, ProofClock(PROOF_SECONDS))
     except OutOfTimeError:
         theorem, late = None, True
     if theorem is not None:
         return Proved(theorem)
-    rows = np.arange(len(matrix)) if len(matrix) <= LARGEST else np.arange(LARGEST) * len(matrix) // LARGEST
-    K, exponent, spread = scaled(np.asarray(matrix)[np.ix_(rows, rows)])
-    least, bound = least_eigenvalue(K)
-    if least < -bound:
-        values = MatrixValues(np.asarray(matrix), name)
+    if scaled.least < -scaled.bound:
+        values = MatrixValues(matrix, name)
         with np.errstate(all="ignore"):  # diagonals may be anything
-            found = Examiner(MatrixValues(K, name)).examine(np.arange(len(rows)))
+            found = Examiner(MatrixValues(scaled.K, name)).examine(np.arange(len(scaled.K)))
         if found is not None:
-            found = confirm_exactly(values, rows[found.points], found.coefficients)
-        found = found or confirm_exactly(values, rows, np.linalg.eigh(K)[1][:, 0])
+            found = confirm_exactly(values, scaled.rows[found.points], found.coefficients)
+        found = found or confirm_exactly(values, scaled.rows, np.linalg.eigh(scaled.K)[1][:, 0])
         if found is not None:
             return found
-    unit = Fraction(2) ** exponent
-    tried = [
-        f"eigenvalues: the least is {number(Fraction(least) * unit)}, which rounding (at most "
-        f"{number(Fraction(bound) * unit)}) does not tell from 0"
-    ]
-    if len(matrix) > LARGEST:
-        tried[0] = f"eigenvalues of {LARGEST} of the {len(matrix)} rows: none is negative beyond rounding"
-    if len(matrix) > EXACT_SIZE:
-        tried.append(f"exact elimination: not tried, because the matrix has {len(matrix)} > {EXACT_SIZE} rows")
-    elif late:
-        tried.append(f"exact elimination: given up after {number(PROOF_SECONDS)} s")
-    elif spread > 0:
-        tried.append("exact elimination: not tried, because the matrix is not exactly symmetric")
+    n = len(matrix)
+    if n > LARGEST:
+        eigenvalues = f"eigenvalues of {LARGEST} of the {n} rows: none is negative beyond rounding"
     else:
-        tried.append(
-            "exact elimination: as it stands the matrix is not positive semi-definite, but by so little that rounding "
-            "in its computation can explain it"
+        least, bound = scaled.format(scaled.least), scaled.format(scaled.bound)
+        eigenvalues = f"eigenvalues: the least is {least}, which rounding (at most {bound}) does not tell from 0"
+    if n > EXACT_SIZE:
+        elimination = f"not tried, because the matrix has {n} > {EXACT_SIZE} rows"
+    elif late:
+        elimination = f"given up after {format_number(PROOF_SECONDS)} s"
+    elif scaled.spread > 0:
+        elimination = "not tried, because the matrix is not exactly symmetric"
+    else:
+        elimination = (
+            "as it stands the matrix is not positive semi-definite, but by so little that rounding in its computation "
+            "can explain it"
         )
-    return Unknown(tuple(tried), name)
+    return Unknown((eigenvalues, f"exact elimination: {elimination}"), name)
 
 
-def matrix_theorem(matrix: np.ndarray, name: str, clock: Clock) -> Theorem | None:
-    """Return why a symmetric matrix is positive semi-definite, or None if it is not, or not provably so."""
-    if len(matrix) > LARGEST:
-        return None
-    K, exponent, spread = scaled(matrix)
-    least, bound = least_eigenvalue(K)
-    bound += 2 * spread
-    if least > 2 * bound and _has_factor(K, bound):
-        unit = Fraction(2) ** exponent
-        return Theorem(
-            name,
-            f"verified eigenvalues: the least is {number(Fraction(least) * unit)}, and rounding errors are at most "
-            f"{number(Fraction(bound) * unit)}",
-        )
-    if least >= -bound and len(K) <= EXACT_SIZE and spread == 0:
-        rank = exact_rank(np.asarray(matrix), clock)
-        if rank is not None:
-            return Theorem(
-                name,
-                f"exact elimination: LDLᵀ in whole numbers, without rounding, has {rank} positive "
-                f"pivot{'s' * (rank != 1)} and no other than 0 after that",
-            )
-    return None
-
-
-def scaled(matrix: np.ndarray) -> tuple[np.ndarray, int, float]:
-    """Return (K + Kᵀ)/2 with entries of at most 1, the power of two that was divided by, and the asymmetry of K.
+@dataclass(frozen=True)
+class ScaledMatrix:
+    """(K + Kᵀ)/2 of a matrix K, or of some of its rows, divided by a power of two so that no entry is above 1.
 
     What underflows on the way is far below the rounding errors that are granted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scaled(np.array([[2.0**-900]]))
-    (array([[0.5]]), -899, 0.0)
     """
-    K = np.asarray(matrix, dtype=np.float64)
-    exponent = math.frexp(float(np.abs(K).max()))[1]
-    symmetric, K = np.array_equal(K, K.T), np.ldexp(K, -exponent)
-    return K / 2 + K.T / 2, exponent, 0.0 if symmetric else max(float(np.linalg.norm(K - K.T)), TINY)
+
+    matrix: np.ndarray
+    rows: np.ndarray
+    K: np.ndarray
+    exponent: int
+    spread: float  # the asymmetry
+
+    @classmethod
+    def of(cls, matrix: np.ndarray) -> ScaledMatrix:
+        """Scale a matrix; of a large one, rows all over it."""
+        rows = np.arange(len(matrix)) if len(matrix) <= LARGEST else np.arange(LARGEST) * len(matrix) // LARGEST
+        K = np.asarray(matrix[np.ix_(rows, rows)], dtype=np.float64)
+        exponent = math.frexp(float(np.abs(K).max()))[1]
+        symmetric, K = np.array_equal(K, K.T), np.ldexp(K, -exponent)
+        spread = 0.0 if symmetric else max(float(np.linalg.norm(K - K.T)), TINY)
+        return cls(matrix, rows, K / 2 + K.T / 2, exponent, spread)
+
+    @cached_property
+    def least(self) -> float:
+        """The least eigenvalue."""
+        return float(np.linalg.eigvalsh(self.K)[0])
+
+    @cached_property
+    def bound(self) -> float:
+        """A bound on its rounding error, 8 n ε (‖K‖ + tr |K|)."""
+        sizes = float(np.linalg.norm(self.K)) + float(np.abs(np.diag(self.K)).sum())
+        return 8 * len(self.K) * float(np.finfo(np.float64).eps) * sizes
+
+    def prove(self, name: str, clock: ProofClock) -> Theorem | None:
+        """Return why the matrix is positive semi-definite, or None if it is not, or not provably so."""
+        if len(self.rows) < len(self.matrix):
+            return None
+        bound = self.bound + 2 * self.spread
+        # With a Cholesky factor of K − bound·I in floating point K is positive definite in exact arithmetic, in
+        # whatever order the factor was computed: what is factored exactly differs from K − bound·I by less than
+        # (n + 1) ε tr K in every direction (Rump).
+        if self.least > 2 * bound and has_cholesky(self.K - bound * np.eye(len(self.K))):
+            return Theorem(
+                name,
+                f"verified eigenvalues: the least is {self.format(self.least)}, and rounding errors are at most "
+                f"{self.format(bound)}",
+            )
+        if self.least >= -bound and len(self.K) <= EXACT_SIZE and self.spread == 0:
+            rank = find_exact_rank(self.matrix, clock)
+            if rank is not None:
+                return Theorem(
+                    name,
+                    f"exact elimination: LDLᵀ in whole numbers, without rounding, has {rank} positive "
+                    f"pivot{'s' * (rank != 1)} and no other than 0 after that",
+                )
+        return None
+
+    def format(self, value: float) -> str:
+        """Return a value of the scaled matrix as one of the matrix that was given."""
+        return format_number(Fraction(value) * Fraction(2) ** self.exponent)
 
 
-def least_eigenvalue(K: np.ndarray) -> tuple[float, float]:
-    """Return the least eigenvalue of a scaled matrix and a bound on rounding errors, 8 n ε (‖K‖ + tr |K|)."""
-    sizes = float(np.linalg.norm(K)) + float(np.abs(np.diag(K)).sum())
-    return float(np.linalg.eigvalsh(K)[0]), 8 * len(K) * float(np.finfo(np.float64).eps) * sizes
-
-
-def _has_factor(K: np.ndarray, bound: float) -> bool:
-    """Whether K − bound·I has a Cholesky factor in floating point.
-
-    Then K is positive definite in exact arithmetic, in whatever order the factor was computed: what is factored
-    exactly differs from K − bound·I by less than (n + 1) ε tr K in every direction (Rump).
-    """
-    try:
-        np.linalg.cholesky(K - bound * np.eye(len(K)))
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-def exact_rank(K: np.ndarray, clock: Clock = UNHURRIED) -> int | None:
+def find_exact_rank(K: np.ndarray, clock: ProofClock = UNHURRIED) -> int | None:
     """Return the rank of a positive semi-definite matrix, or None if it is not one, by exact elimination.
 
     Floats are whole numbers times a power of two, so the matrix is scaled to whole numbers; fraction-free elimination
     (Bareiss) with a positive diagonal entry as pivot keeps them whole.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> exact_rank(np.array([[1.0, 1.0], [1.0, 1.0]])), exact_rank(np.array([[0.0, 1.0], [1.0, 1.0]]))
-    (1, None)
     """
-    ratios = [[float(value).as_integer_ratio() for value in row] for row in K]
-    common = max(below for row in ratios for _, below in row)  # all are powers of two
-    A = [[above * (common // below) for above, below in row] for row in ratios]
+    A, _ = to_whole_numbers(np.asarray(K, dtype=np.float64), clock)
     previous = 1
     rank = 0
     while A:

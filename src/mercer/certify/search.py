@@ -5,22 +5,22 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels.base import Domain, Kernel
-from mercer.kernels.custom import Precomputed
 
-from .clock import LAST_SECONDS, SEARCH_SECONDS, Clock, OutOfTimeError
-from .domain import domain_of, likely_dims, row_numbers, size
-from .points import PointSet, point_sets
+from .clock import LAST_SECONDS, SEARCH_SECONDS, OutOfTimeError, ProofClock
+from .domain import count_parts, find_domain, get_matrix, list_likely_dims, list_row_numbers
+from .points import PointSet, generate_point_sets
 from .precomputed import judge_matrix
-from .refute import Examiner, count
-from .rules import prove, telling_spacings
-from .values import FunctionValues, KernelValues, OutOfRangeError, Values
+from .refute import Examiner
+from .rules import prove, suggest_telling_spacings
+from .values import FunctionValues, KernelValues, OutOfRangeError, PointValues
 from .verdict import Refuted, Unknown, Verdict
 
 MOST_PARTS = 4000  # kernels inside a kernel; the proof of a longer one is longer than anyone reads
@@ -64,14 +64,12 @@ def certify(function: Any, dim: int = 2, sample: Rows | None = None) -> Verdict:
         return certify_kernel(function, dim=dim if sample is None else None, sample=sample)
     if not callable(function):
         raise TypeError(f"certify takes a function of two points or a Kernel, got {function!r}")
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        # Overflow far from the origin is expected; what matters of it is said in words.
-        warnings.simplefilter("ignore")
+    with _overflow_ignored():
         if sample is not None:
             values = FunctionValues(function, strict=True)
-            found, tried = search_sample(values, _checked_sample(sample, SAMPLE_FUNCTION))
+            found, tried = search_sample(values, _check_sample(sample, SAMPLE_FUNCTION))
         else:
-            dim = _checked_dim(dim)
+            dim = _check_dim(dim)
             values = FunctionValues(function, scalars=dim == 1 and _wants_scalars(function))
             found, tried = search_vectors(values, dim)
     return found or Unknown((tried,), values.name)
@@ -80,14 +78,8 @@ def certify(function: Any, dim: int = 2, sample: Rows | None = None) -> Verdict:
 def certify_kernel(kernel: Kernel, dim: int | None = None, sample: Rows | None = None) -> Verdict:
     """Decide whether a kernel is positive semi-definite; this is ``kernel.certificate``.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    dim : int, optional
-        Number of features; without it proofs hold for every number, and violations are looked for in few.
-    sample : collection, optional
-        The only objects to look for a violation at.
+    Without ``dim`` proofs hold for every number of features, and violations are looked for in few.  A sample holds the
+    only objects to look for a violation at.
 
     Examples
     --------
@@ -100,22 +92,19 @@ def certify_kernel(kernel: Kernel, dim: int | None = None, sample: Rows | None =
     """
     if dim is not None and sample is not None:
         raise ValueError(f"certificate takes dim or sample, not both; got dim={dim!r} and a sample")
-    dim = None if dim is None else _checked_dim(dim)
-    if size(kernel, MOST_PARTS + 1) > MOST_PARTS:
+    dim = None if dim is None else _check_dim(dim)
+    if count_parts(kernel, MOST_PARTS + 1) > MOST_PARTS:
         return Unknown((f"nothing: the expression has more than {MOST_PARTS} parts",), "the expression")
     try:
-        return _decide(kernel, dim, sample)
+        matrix = get_matrix(kernel)
+        if matrix is not None and sample is None:
+            return judge_matrix(matrix, repr(kernel))
+        proof = prove(kernel, dim)
+        if proof is not None:
+            return proof
+        found, tried = refute_kernel(kernel, dim, sample)
     except RecursionError:
         return Unknown(("nothing: the expression is nested too deeply to be evaluated",), "the expression")
-
-
-def _decide(kernel: Kernel, dim: int | None, sample: Rows | None) -> Verdict:
-    if isinstance(kernel, Precomputed) and sample is None:
-        return judge_matrix(np.asarray(kernel.matrix), repr(kernel))
-    proof = prove(kernel, dim)
-    if proof is not None:
-        return proof
-    found, tried = refute_kernel(kernel, dim, sample)
     if found is not None:
         return found
     rules = "proof by composition: no rule or theorem we know covers the whole expression"
@@ -129,21 +118,19 @@ def refute_kernel(
 ) -> tuple[Refuted | None, list[str]]:
     """Search for a violation only, proofs aside; return it (or None) and what was tried."""
     values = KernelValues(kernel)
-    domain = domain_of(kernel)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        if sample is not None:
-            found, line = search_sample(values, _checked_sample(sample, SAMPLE_KERNEL))
+    domain = find_domain(kernel)
+    tried: list[str] = []
+    refusals: list[Exception] = []
+    with _overflow_ignored():
+        if sample is not None or domain == "indices":
+            rows = list_row_numbers(kernel) if sample is None else _check_sample(sample, SAMPLE_KERNEL)
+            found, line = search_sample(values, rows)
             return found, [line]
-        if domain == "indices":
-            found, line = search_sample(values, row_numbers(kernel))
-            return found, [line]
-        tried: list[str] = []
-        dims = likely_dims(kernel) if dim is None else [dim]
-        refusals: list[Exception] = []
+        dims = list_likely_dims(kernel) if dim is None else [dim]
         for d in dims:
             try:
-                found, line = search_vectors(values, d, domain, telling_spacings(kernel, d), SEARCH_SECONDS / len(dims))
+                spacings = suggest_telling_spacings(kernel, d)
+                found, line = search_vectors(values, d, domain, spacings, SEARCH_SECONDS / len(dims))
             except (ValueError, TypeError, IndexError) as error:  # not a dimension for this kernel
                 refusals.append(error)
                 continue
@@ -160,21 +147,30 @@ def refute_kernel(
     return None, tried
 
 
+@contextmanager
+def _overflow_ignored() -> Iterator[None]:
+    """Overflow far from the origin is expected; what matters of it is said in words."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
 def search_vectors(
-    values: Values,
+    values: PointValues,
     dim: int,
     domain: Domain = "real",
-    spacings: Iterable[float] = (),
+    spacings: Sequence[float] = (),
     seconds: float = SEARCH_SECONDS,
 ) -> tuple[Refuted | None, str]:
     """Search for a violation at vectors of ``dim`` features; return it (or None) and what was tried."""
     most = LARGEST_TABLE if domain == "categories" else LARGEST_DIM
     if dim > most:
         return None, f"search for a violation: not tried, because points have more than {most} features"
-    return _search(values, point_sets(dim, domain, tuple(spacings)), seconds, f"with {dim} feature{'s' * (dim != 1)}")
+    sets = generate_point_sets(dim, domain, spacings)
+    return _search(values, sets, seconds, f"with {dim} feature{'s' * (dim != 1)}")
 
 
-def search_sample(values: Values, sample: Rows) -> tuple[Refuted | None, str]:
+def search_sample(values: PointValues, sample: Rows) -> tuple[Refuted | None, str]:
     """Search for a violation at given objects: at few of them first, then at more."""
     n = length(sample)
     sizes = sorted({min(n, size) for size in (6, 16, 40, 100, 200, n)})
@@ -182,15 +178,16 @@ def search_sample(values: Values, sample: Rows) -> tuple[Refuted | None, str]:
     return _search(values, sets, 2 * SEARCH_SECONDS, "of the sample")
 
 
-def _search(values: Values, sets: Iterable[PointSet], seconds: float, where: str) -> tuple[Refuted | None, str]:
+def _search(values: PointValues, sets: Iterable[PointSet], seconds: float, where: str) -> tuple[Refuted | None, str]:
     start = time.monotonic()
-    values.clock = Clock(LAST_SECONDS * seconds / SEARCH_SECONDS)
+    values.clock = ProofClock(LAST_SECONDS * seconds / SEARCH_SECONDS)
     examiner = Examiner(values)
     shapes: Counter[str] = Counter()
     pairs = largest = 0
     skipped = False
     for position, candidate in enumerate(sets):
-        cost = count(candidate.points)
+        n = length(candidate.points)
+        cost = n * (n + 1) // 2
         spent = time.monotonic() - start
         if position > 0 and spent * (1 + cost / max(pairs, 1)) > seconds:
             skipped = True
@@ -207,7 +204,7 @@ def _search(values: Values, sets: Iterable[PointSet], seconds: float, where: str
         if found is not None:
             return found, ""
         pairs += cost
-        largest = max(largest, length(candidate.points))
+        largest = max(largest, n)
         shapes[candidate.shape] += 1
     line = (
         f"search for a violation at points {where}: none beyond rounding in {shapes.total()} "
@@ -221,21 +218,19 @@ def _wants_scalars(function: Callable[[Any, Any], Any]) -> bool:
     try:
         function(np.array([0.5]), np.array([1.0]))
     except Exception:
-        try:
+        with suppress(Exception):
             function(0.5, 1.0)
-        except Exception:
-            return False
-        return True
+            return True
     return False
 
 
-def _checked_dim(dim: Any) -> int:
+def _check_dim(dim: object) -> int:
     if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
         raise ValueError(f"certify: dim is the number of features of a point, a whole number from 1 up; got {dim!r}")
     return int(dim)
 
 
-def _checked_sample(sample: Rows, most: int) -> Rows:
+def _check_sample(sample: Rows, most: int) -> Rows:
     if isinstance(sample, str | bytes) or not hasattr(sample, "__len__"):
         raise TypeError(f"certify: sample must be a collection of objects such as a list, got {type(sample).__name__}")
     n = length(sample)

@@ -1,8 +1,8 @@
 """Values of a function or kernel on small sets of points, in float64 and again in better arithmetic.
 
-A refutation must survive three doubts: the float64 values carry rounding errors of unknown size, so the points are
-also moved a little (:func:`shaken`) to see how much the values jump; and where the
-function allows it, the values are computed again in exact rational arithmetic or in extended precision.
+A refutation must survive two doubts: the float64 values carry rounding errors of unknown size, and nobody may know how
+they were computed.  Where the function allows it, the values are therefore computed again: in exact rational
+arithmetic, in extended precision, or in intervals that contain them.
 """
 
 from __future__ import annotations
@@ -10,27 +10,22 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from mercer.formula.data import Rows, is_frame, length
+from mercer.formula.data import Rows, is_frame
 from mercer.formula.evaluation import Evaluation
-from mercer.formula.expression import Call, Expression, Stat, nodes
+from mercer.formula.expression import Call, Stat, nodes
 from mercer.formula.statistics import Block
 from mercer.kernels.base import Kernel
 
-from .clock import UNHURRIED, Clock
-from .exact import enclosed_gram, exact_gram
+from .clock import UNHURRIED, ProofClock
+from .exact import compute_exact_gram, enclose_gram
 from .interval import Interval
 
 MODERATE = 3.0  # points of this size must have finite values; far out, overflow is not the function's fault
 HAS_EXTENDED = np.finfo(np.longdouble).eps < np.finfo(np.float64).eps / 4
-
-Exact = list[list[Fraction]]
-Enclosed = list[list[Interval]]
-
-
 ULPS = 4096  # of relative error that every value is granted
 UNSEEN = 64 * 2.0**-23 / ULPS  # the rounding unit granted to a function that only works in float64
 
@@ -39,74 +34,68 @@ class OutOfRangeError(ArithmeticError):
     """The values overflow on these points, which says nothing about the function."""
 
 
-class Values(Protocol):
-    """What the search needs to know of a function of two points."""
+class PointValues:
+    """What the search needs to know of a function of two points; better arithmetic is None where there is none."""
 
-    name: str
-    epsilon: float  # the rounding unit of the values
-    clock: Clock  # asked before every value, or before every matrix of them
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.epsilon = float(np.finfo(np.float64).eps)  # the rounding unit of the values
+        self.clock: ProofClock = UNHURRIED  # asked before every value, or before every matrix of them
 
     def gram(self, points: Rows) -> np.ndarray:
         """Return k(xᵢ, xⱼ) for all ordered pairs."""
+        raise NotImplementedError
 
     def symmetric_gram(self, points: Rows) -> np.ndarray:
         """Return k(xᵢ, xⱼ), computed for i ≤ j only where that is cheaper."""
+        return self.gram(points)
 
-    def exact(self, points: Rows) -> Exact | None:
-        """Return the values as fractions, or None if the function cannot."""
+    def exact(self, points: Rows) -> list[list[Fraction]] | None:
+        """Return the values as fractions."""
+        return None
 
     def extended(self, points: Rows) -> np.ndarray | None:
-        """Return the values in extended precision, or None if the function cannot."""
+        """Return the values in extended precision."""
+        return None
 
-    def enclosed(self, points: Rows) -> Enclosed | None:
-        """Return intervals that surely contain the values, or None if nobody knows how they are computed."""
-
-    def roughly_enclosed(self, points: Rows) -> Enclosed | None:
-        """Return intervals that contain the values if their parts are computed well, or None if that is not known."""
+    def enclosed(self, points: Rows, rough: bool = False) -> list[list[Interval]] | None:
+        """Return intervals that contain the values: surely, or (rough) if parts of them are computed well."""
+        return None
 
 
-class FunctionValues:
-    """Values of a Python function of two points, one pair at a time.
+class FunctionValues(PointValues):
+    """Values of a Python function of two points that returns a number or an array of one, one pair at a time.
 
-    Parameters
-    ----------
-    function : callable
-        ``function(x, z)`` returns a number or an array of one number.
-    scalars : bool
-        Whether points with one feature are given as plain numbers.
-    strict : bool
-        Whether overflow is an error even far out, as it is on points the user chose.
+    With ``scalars`` it takes points with one feature as plain numbers.  With ``strict`` overflow is an error even far
+    out, as it is on points the user chose.
     """
 
     def __init__(self, function: Callable[[Any, Any], Any], scalars: bool = False, strict: bool = False) -> None:
+        name = getattr(function, "__name__", None) or type(function).__name__
+        super().__init__("the function" if name == "<lambda>" else name)
         self.function = function
         self.scalars = scalars
         self.strict = strict
-        self.epsilon = float(np.finfo(np.float64).eps)
-        self.clock = UNHURRIED
-        self.calls = 0
-        name = getattr(function, "__name__", None) or type(function).__name__
-        self.name = "the function" if name == "<lambda>" else name
 
     def gram(self, points: Rows) -> np.ndarray:
         """Call the function for all ordered pairs."""
-        objects = self._objects(points)
-        return np.array([[self._number(x, z) for z in objects] for x in objects])
+        objects = self._list_objects(points)
+        return np.array([[self._compute(x, z) for z in objects] for x in objects])
 
     def symmetric_gram(self, points: Rows) -> np.ndarray:
         """Call the function for i ≤ j."""
-        objects = self._objects(points)
+        objects = self._list_objects(points)
         K = np.empty((len(objects), len(objects)))
         for i, x in enumerate(objects):
             for j in range(i, len(objects)):
-                K[i, j] = K[j, i] = self._number(x, objects[j])
+                K[i, j] = K[j, i] = self._compute(x, objects[j])
         return K
 
-    def exact(self, points: Rows) -> Exact | None:
+    def exact(self, points: Rows) -> list[list[Fraction]] | None:
         """Give the function fractions, and see whether it returns fractions."""
-        objects = self._objects(points)
-        converted = [_converted(x, _fractions) for x in objects]
-        rows = self._again(converted, lambda value: value if _is_exact(value) else None)
+        objects = self._list_objects(points)
+        converted = [_convert(x, _to_fractions) for x in objects]
+        rows = self._compute_again(converted, _is_exact)
         if rows is None:
             return None
         if any(new is not old for new, old in zip(converted, objects, strict=True)) and not any(
@@ -119,41 +108,31 @@ class FunctionValues:
         """Give the function extended precision, and see whether it returns that."""
         if not HAS_EXTENDED:
             return None
-        converted = [_converted(x, lambda a: np.asarray(a, dtype=np.longdouble)) for x in self._objects(points)]
-        rows = self._again(converted, lambda value: value if isinstance(value, np.longdouble) else None)
+        converted = [_convert(x, lambda a: np.asarray(a, dtype=np.longdouble)) for x in self._list_objects(points)]
+        rows = self._compute_again(converted, lambda value: isinstance(value, np.longdouble))
         return None if rows is None else np.array(rows, dtype=np.longdouble)
 
-    def enclosed(self, points: Rows) -> Enclosed | None:
-        """Return None: a function may do anything."""
-        return None
-
-    roughly_enclosed = enclosed
-
-    def _again(self, objects: list[Any], accept: Callable[[Any], Any]) -> list[list[Any]] | None:
-        rows = []
+    def _compute_again(self, objects: list[Any], accepts: Callable[[Any], bool]) -> list[list[Any]] | None:
+        rows: list[list[Any]] = []
         for x in objects:
-            row = []
+            rows.append([])
             for z in objects:
                 self.clock.check()
                 try:
-                    returned = self.function(x, z)
+                    value = _unwrap(self.function(x, z))
                 except Exception:  # no promise was made that it works in other arithmetic
                     return None
-                if isinstance(returned, np.ndarray) and returned.size == 1:
-                    returned = returned.reshape(-1)[0]
-                row.append(accept(returned))
-                if row[-1] is None:
+                if not accepts(value):
                     return None
-            rows.append(row)
+                rows[-1].append(value)
         return rows
 
-    def _objects(self, points: Rows) -> list[Any]:
+    def _list_objects(self, points: Rows) -> list[Any]:
         if self.scalars:
             return [x[0] for x in points]
         return list(points.to_numpy() if is_frame(points) else points)
 
-    def _number(self, x: Any, z: Any) -> float:
-        self.calls += 1
+    def _compute(self, x: Any, z: Any) -> float:
         self.clock.check()
         try:
             returned = self.function(x, z)
@@ -164,7 +143,13 @@ class FunctionValues:
                 f"certify: {self.name} raised {type(error).__name__}: {error} at x = {x!r}, z = {z!r}; it must return "
                 "a number for every pair of points (choose the points with sample=[…], or their features with dim=)"
             ) from error
-        value = self._checked(returned, x, z)
+        value = _unwrap(returned)
+        if isinstance(value, np.floating):
+            self.epsilon = max(self.epsilon, float(np.finfo(value.dtype).eps))
+        elif not isinstance(value, numbers.Real | np.bool_):
+            what = f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(returned)
+            raise ValueError(f"certify: {self.name} must return a number, but gave {what} at x = {x!r}, z = {z!r}")
+        value = float(value)
         if not np.isfinite(value):
             if self._may_overflow(x, z):
                 raise OutOfRangeError
@@ -174,49 +159,24 @@ class FunctionValues:
             )
         return value
 
-    def _checked(self, returned: Any, x: Any, z: Any) -> float:
-        item = returned
-        if isinstance(item, np.ndarray) and item.size == 1:
-            item = item.reshape(-1)[0]
-        if isinstance(item, np.floating):
-            self.epsilon = max(self.epsilon, float(np.finfo(item.dtype).eps))
-        if isinstance(item, numbers.Real | np.bool_):
-            return float(item)
-        what = f"an array of shape {item.shape}" if isinstance(item, np.ndarray) else repr(returned)
-        raise ValueError(f"certify: {self.name} must return a number, but gave {what} at x = {x!r}, z = {z!r}")
-
     def _may_overflow(self, x: Any, z: Any) -> bool:
         return not self.strict and max(np.max(np.abs(x)), np.max(np.abs(z))) > MODERATE
 
 
-class KernelValues:
+class KernelValues(PointValues):
     """Values of a kernel, whole matrices at a time."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.formula: Expression = kernel.traced()
-        self.name = repr(kernel)
-        self.epsilon = float(np.finfo(np.float64).eps)
-        self.clock = UNHURRIED
-        self.calls = 0
+        super().__init__(repr(kernel))
+        self.formula = kernel.traced()
 
     def gram(self, points: Rows) -> np.ndarray:
         """Evaluate the formula."""
-        return self._dense(points, np.float64)
+        return self._evaluate(points, np.float64)
 
-    symmetric_gram = gram
-
-    def exact(self, points: Rows) -> Exact | None:
+    def exact(self, points: Rows) -> list[list[Fraction]] | None:
         """Evaluate the formula in fractions, if it holds only rational operations."""
-        return exact_gram(self.formula, points, self.clock)
-
-    def enclosed(self, points: Rows) -> Enclosed | None:
-        """Evaluate the formula in intervals of decimals, if all it takes from the points is rational."""
-        return enclosed_gram(self.formula, points, self.clock)
-
-    def roughly_enclosed(self, points: Rows) -> Enclosed | None:
-        """Evaluate the formula in intervals, with generous errors of what is taken from the points."""
-        return enclosed_gram(self.formula, points, self.clock, lambda stat: self._measured(stat, points))
+        return compute_exact_gram(self.formula, points, self.clock)
 
     def extended(self, points: Rows) -> np.ndarray | None:
         """Evaluate the formula in extended precision, unless a part of it is only known in float64."""
@@ -225,17 +185,20 @@ class KernelValues:
             or (isinstance(node, Call) and node.op == "bessel")
             for node in nodes(self.formula)
         )
-        return None if only_double or not HAS_EXTENDED else self._dense(points, np.longdouble)
+        return None if only_double or not HAS_EXTENDED else self._evaluate(points, np.longdouble)
 
-    def _measured(self, stat: Stat, points: Rows) -> tuple[np.ndarray, np.ndarray]:
-        """Return values of a statistic in float64, and the errors to grant them."""
-        self.clock.check()
-        K = np.asarray(Evaluation(stat, points, None, self.name).dense(), dtype=np.float64)
-        unit = UNSEEN if isinstance(stat.statistic, Block) else self.epsilon
-        return K, ULPS * unit * entry_sizes(K)
+    def enclosed(self, points: Rows, rough: bool = False) -> list[list[Interval]] | None:
+        """Evaluate the formula in intervals of decimals, with generous errors (rough) of what is not rational in it."""
 
-    def _dense(self, points: Rows, dtype: Any) -> np.ndarray:
-        self.calls += length(points) ** 2
+        def measure(stat: Stat) -> tuple[np.ndarray, np.ndarray]:
+            self.clock.check()
+            K = np.asarray(Evaluation(stat, points, None, self.name).dense(), dtype=np.float64)
+            unit = UNSEEN if isinstance(stat.statistic, Block) else self.epsilon
+            return K, ULPS * unit * bound_sizes(K)
+
+        return enclose_gram(self.formula, points, self.clock, measure if rough else None)
+
+    def _evaluate(self, points: Rows, dtype: type[np.floating[Any]]) -> np.ndarray:
         self.clock.check()
         try:
             K = Evaluation(self.formula, points, None, self.name, dtype).dense()
@@ -247,75 +210,34 @@ class KernelValues:
         return K
 
 
-class MatrixValues:
+class MatrixValues(PointValues):
     """Values that are entries of a matrix; the points are its row numbers."""
 
     def __init__(self, matrix: np.ndarray, name: str) -> None:
+        super().__init__(name)
         self.matrix = matrix
-        self.name = name
-        self.epsilon = float(np.finfo(np.float64).eps)
-        self.clock = UNHURRIED
 
     def gram(self, points: Rows) -> np.ndarray:
         """Look the values up."""
         return np.asarray(self.matrix[np.ix_(points, points)], dtype=np.float64)
 
-    symmetric_gram = gram
-
-    def exact(self, points: Rows) -> Exact | None:
+    def exact(self, points: Rows) -> list[list[Fraction]] | None:
         """Every float is a fraction."""
         return [[Fraction(float(value)) for value in row] for row in self.gram(points)]
 
-    def extended(self, points: Rows) -> np.ndarray | None:
-        """Return None: the exact values are better."""
-        return None
 
-    def enclosed(self, points: Rows) -> Enclosed | None:
-        """Return None: the exact values are better."""
-        return None
-
-    roughly_enclosed = enclosed
-
-
-def entry_sizes(K: np.ndarray) -> np.ndarray:
+def bound_sizes(K: np.ndarray) -> np.ndarray:
     """Return the sizes of the entries, each at least its Cauchy–Schwarz bound."""
     norms = np.sqrt(np.abs(np.diag(K)))
     return np.maximum(np.abs(K), np.outer(norms, norms))
 
 
-def shaken(points: Rows, factors: np.random.Generator, amplitude: float) -> tuple[Rows, Rows] | None:
-    """Move points a little to both sides, or return None if they are not made of floats.
-
-    Every coordinate is multiplied by 1 + δ and 1 − δ with a random |δ| ≤ amplitude.  Equal coordinates move together,
-    zeros stay and signs are kept, so that what a function sees as equal, absent or positive remains so.
-    """
-    if isinstance(points, np.ndarray):
-        if points.dtype.kind != "f":
-            return None
-        values, inverse = np.unique(points, return_inverse=True)
-        step = factors.uniform(-amplitude, amplitude, len(values))
-        there, back = (values * (1.0 + step), values * (1.0 - step))
-        inverse = inverse.reshape(points.shape)
-        return _frozen(there.astype(points.dtype)[inverse]), _frozen(back.astype(points.dtype)[inverse])
-    if not all(isinstance(x, float) or (isinstance(x, np.ndarray) and x.dtype.kind == "f") for x in points):
-        return None
-    flat = shaken(np.concatenate([np.ravel(x) for x in points]), factors, amplitude)
-    return None if flat is None else (_like(points, flat[0]), _like(points, flat[1]))
+def _unwrap(returned: Any) -> Any:
+    """Return the number in an array of one number, and anything else as it is."""
+    return returned.reshape(-1)[0] if isinstance(returned, np.ndarray) and returned.size == 1 else returned
 
 
-def _like(points: Rows, flat: np.ndarray) -> list[Any]:
-    """Cut a flat array into numbers and arrays of the points' shapes."""
-    parts = np.split(flat, np.cumsum([np.size(x) for x in points])[:-1])
-    pairs = zip(points, parts, strict=True)
-    return [float(part[0]) if isinstance(x, float) else part.reshape(x.shape) for x, part in pairs]
-
-
-def _frozen(array: np.ndarray) -> np.ndarray:
-    array.flags.writeable = False  # a function that changes its arguments would change the evidence
-    return array
-
-
-def _converted(x: Any, convert: Callable[[Any], np.ndarray]) -> Any:
+def _convert(x: Any, convert: Callable[[Any], np.ndarray]) -> Any:
     """Return a point in other arithmetic; what is not made of numbers stays as it is."""
     if isinstance(x, np.ndarray) and x.dtype.kind in "biuf":
         return convert(x)
@@ -324,12 +246,12 @@ def _converted(x: Any, convert: Callable[[Any], np.ndarray]) -> Any:
     return x
 
 
-def _fractions(a: Any) -> np.ndarray:
+def _to_fractions(a: np.ndarray) -> np.ndarray:
     values = np.empty(a.shape, dtype=object)
     for position in np.ndindex(a.shape):
         values[position] = Fraction(a[position].item())
     return values
 
 
-def _is_exact(value: Any) -> bool:
+def _is_exact(value: object) -> bool:
     return isinstance(value, Fraction | numbers.Integral) and not isinstance(value, np.generic)

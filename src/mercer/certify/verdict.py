@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from mercer.formula.data import Rows
 from mercer.kernels.theorem import Theorem
 
-from .layout import number, point, proof_lines, table
+from .layout import align_columns, draw_proof, format_number, format_point, lower_digits
 
 WIDTH = 100
 SMALL = 8  # Gram matrices up to this size are printed
@@ -64,16 +64,17 @@ class Proved(Verdict):
 
     def headline(self) -> str:
         """Return what is proved, and where."""
-        return f"Proved: {self.proof.claim} is a kernel{self._where()}"
+        return f"Proved: {self.proof.claim} is a kernel{self._name_space()}"
 
-    def _where(self) -> str:
-        return "" if self.dim is None else f" on {_space(self.dim)}"
+    def _name_space(self) -> str:
+        return "" if self.dim is None else f" on points with {self.dim} feature{'s' * (self.dim != 1)}"
 
     def explain(self) -> str:
         """Return the proof, the conclusion first and everything it rests on below it."""
-        lines = [f"Proved: this is a kernel{self._where()}.", "", *("  " + line for line in proof_lines(self.proof))]
-        if self.dim is not None:
-            lines += ["", f"The proof is for {_space(self.dim)} only; in other dimensions the answer may differ."]
+        where = self._name_space()
+        lines = [f"Proved: this is a kernel{where}.", "", *("  " + line for line in draw_proof(self.proof))]
+        if where:
+            lines += ["", f"The proof is for{where[3:]} only; in other dimensions the answer may differ."]
         return "\n".join(lines)
 
 
@@ -112,7 +113,7 @@ class Refuted(Verdict):
     -2.0
     """
 
-    points: Any
+    points: Rows
     coefficients: np.ndarray
     value: float
     error_bound: float
@@ -125,24 +126,28 @@ class Refuted(Verdict):
     def headline(self) -> str:
         """Return what is wrong, and by how much."""
         n = len(self.coefficients)
-        return f"Refuted: {self.name} is not a kernel ({n} point{'s' * (n > 1)}, value {number(self.value)})"
+        return f"Refuted: {self.name} is not a kernel ({n} point{'s' * (n > 1)}, value {format_number(self.value)})"
 
     def explain(self) -> str:
         """Return the points, the coefficients and how sure the value is."""
         n = len(self.coefficients)
-        points = _each(self.points)
-        columns = [["", *(f"x{subscript(i + 1)}" for i in range(n))], ["xᵢ", *map(point, points)]]
+        names = [f"x{lower_digits(i + 1)}" for i in range(n)]
+        columns = [["", *names], ["xᵢ", *map(format_point, self._list_points())]]
         if self.symmetric:
-            columns.insert(1, ["aᵢ", *map(number, self.coefficients)])
-        rows = list(zip(*columns, strict=True))
+            columns.insert(1, ["aᵢ", *map(format_number, self.coefficients)])
         lines = [f"Refuted: {self.name} is not a kernel.", "", *textwrap.wrap(self.reason, WIDTH), ""]
-        lines += ["  " + line for line in table(rows)]
+        lines += ["  " + line for line in align_columns(list(zip(*columns, strict=True)))]
         if 1 < n <= SMALL:
-            lines += ["", "The Gram matrix k(xᵢ, xⱼ):", ""]
-            lines += ["  " + line for line in table([[number(v) for v in row] for row in self.gram], right=True)]
+            rows = [[format_number(value) for value in row] for row in self.gram]
+            lines += ["", "The Gram matrix k(xᵢ, xⱼ):", "", *("  " + line for line in align_columns(rows, right=True))]
         elif n > SMALL:
             lines += ["", f"The Gram matrix k(xᵢ, xⱼ) has shape {n} × {n}; it is in the attribute gram."]
         return "\n".join([*lines, "", *textwrap.wrap(self.check, WIDTH)])
+
+    def _list_points(self) -> list[object]:
+        if hasattr(self.points, "iloc") or hasattr(self.points, "iter_rows"):
+            return [tuple(row) for row in self.points.to_numpy()]
+        return list(self.points.toarray() if hasattr(self.points, "tocsr") else self.points)
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,20 +176,3 @@ class Unknown(Verdict):
             lines += textwrap.wrap(item, WIDTH, initial_indent="  - ", subsequent_indent="    ")
         lines += ["", "A sample without a violation is not a proof: the function may or may not be a kernel."]
         return "\n".join(lines)
-
-
-def subscript(n: int) -> str:
-    """Return a whole number in subscript digits."""
-    return str(n).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
-
-
-def _space(dim: int) -> str:
-    return f"points with {dim} feature{'s' * (dim != 1)}"
-
-
-def _each(points: Any) -> list[Any]:
-    if hasattr(points, "iloc") or hasattr(points, "iter_rows"):
-        return [tuple(row) for row in points.to_numpy()]
-    if hasattr(points, "tocsr"):
-        return list(points.toarray())
-    return list(points)

@@ -51,7 +51,7 @@ class Application(click.Group):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")  # a terminal that cannot show σ shows ?
         try:
-            with _one_line_warnings(), _errors.terminable():
+            with _shorten_warnings(), _errors.allow_termination():
                 code = super().main(args=given, prog_name="mercer", standalone_mode=False)
                 sys.stdout.flush()
             return code if isinstance(code, int) else 0
@@ -66,7 +66,7 @@ class Application(click.Group):
 
 
 @contextmanager
-def _one_line_warnings() -> Iterator[None]:
+def _shorten_warnings() -> Iterator[None]:
     """Print warnings as one line each, without the line of code they come from."""
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:

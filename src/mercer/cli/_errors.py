@@ -19,15 +19,7 @@ LONGEST = 600  # characters of a line
 
 
 class CommandError(Exception):
-    """Something is wrong, and the message says in one line what to do.
-
-    Parameters
-    ----------
-    message : str
-        The line.
-    code : int
-        The exit code.
-    """
+    """Something is wrong, and the message says in one line what to do."""
 
     def __init__(self, message: str, code: int = WRONG) -> None:
         super().__init__(message)
@@ -47,16 +39,7 @@ def report(error: BaseException) -> int:
 
 
 def describe(error: BaseException) -> tuple[str, int]:
-    """Return the line and the exit code of an error.
-
-    Examples
-    --------
-    >>> from mercer.cli._errors import describe
-    >>> describe(ValueError("alpha must be positive, got -1"))
-    ('error: alpha must be positive, got -1', 2)
-    >>> describe(KeyboardInterrupt())
-    ('stopped; nothing was written', 130)
-    """
+    """Return the line and the exit code of an error."""
     if isinstance(error, SystemExit):
         return "", error.code if isinstance(error.code, int) else int(error.code is not None)
     if isinstance(error, click.exceptions.Exit):
@@ -66,15 +49,18 @@ def describe(error: BaseException) -> tuple[str, int]:
     if isinstance(error, TerminatedError):
         return "terminated; nothing was written", TERMINATED
     if isinstance(error, BrokenPipeError):
-        _close_stdout()
+        with suppress(OSError):  # or Python complains, at its end, that what is left cannot be written
+            sys.stdout.close()
         return "", PIPE
     if isinstance(error, click.ClickException):
-        return f"error: {_one_line(error.format_message())}{_see_help(error)}", WRONG
+        context = getattr(error, "ctx", None)
+        where = f" (see {context.command_path} --help)" if context is not None else ""
+        return f"error: {_join_lines(error.format_message())}{where}", WRONG
     return _describe_failure(error)
 
 
 def _describe_failure(error: BaseException) -> tuple[str, int]:
-    text = _one_line(str(error)) or type(error).__name__
+    text = _join_lines(str(error)) or type(error).__name__
     if isinstance(error, CommandError):
         return f"error: {text}", error.code
     if isinstance(error, OSError) and error.errno in FULL:
@@ -95,24 +81,13 @@ def _describe_failure(error: BaseException) -> tuple[str, int]:
     return f"error: unexpected {type(error).__name__}: {text}; run again with --debug to see where", UNEXPECTED
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else line[:LONGEST] + "…"
 
 
-def _see_help(error: click.ClickException) -> str:
-    context = getattr(error, "ctx", None)
-    return f" (see {context.command_path} --help)" if context is not None else ""
-
-
-def _close_stdout() -> None:
-    """Keep Python from complaining, at its end, that what is left cannot be written."""
-    with suppress(OSError):
-        sys.stdout.close()
-
-
 @contextmanager
-def terminable() -> Iterator[None]:
+def allow_termination() -> Iterator[None]:
     """Let a request to end unwind the stack, so that temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield

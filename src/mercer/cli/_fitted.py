@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mercer.words import show_number, show_seconds
+
 from . import _show
 
 if TYPE_CHECKING:
@@ -30,33 +32,32 @@ def show_candidates(report: Report) -> None:
     """Print the models that were tried."""
     if not report.candidates:
         return
-    _show.heading(f"Models tried, by {report.metric} on training rows left out ({_better(report)})")
-    rows = [
-        [
-            "→" if c.chosen else "",
-            f"{c.name} ({c.note})" if c.note else c.name,
-            compact(c.kernel),
-            _show.number(c.score),
-            _show.seconds(c.seconds),
-        ]
-        for c in report.candidates
-    ]
+    better = "lower" if report.lower_is_better else "higher"
+    _show.heading(f"Models tried, by {report.metric} on training rows left out ({better} is better)")
+    rows = []
+    for c in report.candidates:
+        name = f"{c.name} ({c.note})" if c.note else c.name
+        rows.append(
+            ["→" if c.chosen else "", name, shorten_formula(c.kernel), show_number(c.score), show_seconds(c.seconds)]
+        )
     _show.table(["", "model", "kernel", report.metric, "time"], rows, right=[report.metric, "time"])
 
 
 def show_scores(report: Report) -> None:
     """Print the scores of the model and of the baselines on rows held out."""
+    from mercer.auto.report import LOWER_IS_BETTER
+
     if not report.scores:
         _show.heading("No rows were held out, so there is no estimate of how well new rows are predicted")
         return
     _show.heading(f"On {report.n_test:,} rows held out, fitted to the other {report.n_train:,}")
     metrics = list(report.scores[0].values)
     rows = [
-        [score.name, *(_show.number(score.values[m]) if m in score.values else "" for m in metrics),
-         _show.seconds(score.seconds)]
+        [score.name, *(show_number(score.values[m]) if m in score.values else "" for m in metrics),
+         show_seconds(score.seconds)]
         for score in report.scores
     ]  # fmt: skip
-    names = [f"{m} {'↓' if is_lower_better(m) else '↑'}" for m in metrics]
+    names = [f"{m} {'↓' if m in LOWER_IS_BETTER else '↑'}" for m in metrics]
     _show.table(["model", *names, "time"], rows, right=[*names, "time"])
 
 
@@ -66,10 +67,10 @@ def show_choice(report: Report) -> None:
     _show.facts(
         [
             ("model", report.model),
-            ("kernel", report.kernel if len(report.kernel) <= LONG else compact(report.kernel)),
+            ("kernel", report.kernel if len(report.kernel) <= LONG else shorten_formula(report.kernel)),
             ("certificate", report.certificate.splitlines()[0] if report.certificate else ""),
             ("plan", report.plan),
-            ("time", _show.seconds(report.seconds)),
+            ("time", show_seconds(report.seconds)),
         ]
     )
 
@@ -89,34 +90,22 @@ def show_report(report: Report) -> None:
         part(report)
 
 
-def report_data(report: Report) -> dict[str, Any]:
+def export_report(report: Report) -> dict[str, Any]:
     """Return a report for JSON, without predictions of single rows."""
     return {name: value for name, value in report.to_dict().items() if name != "held_out"}
 
 
-def is_lower_better(metric: str) -> bool:
-    """Whether small values of a metric are good."""
-    from mercer.auto.report import LOWER_IS_BETTER
-
-    return metric in LOWER_IS_BETTER
-
-
-def _better(report: Report) -> str:
-    return "lower is better" if is_lower_better(report.metric) else "higher is better"
-
-
-def compact(formula: str) -> str:
+def shorten_formula(formula: str) -> str:
     """Return a formula for a table: length scales without their name, and long lists of numbers only counted.
 
     Examples
     --------
-    >>> from mercer.cli._fitted import compact
-    >>> compact("2.0 * Gaussian(length_scale=[1.0, 2.0, 3.0, 4.0, 5.0]).on([0, 1])")
+    >>> shorten_formula("2.0 * Gaussian(length_scale=[1.0, 2.0, 3.0, 4.0, 5.0]).on([0, 1])")
     '2.0 * Gaussian([5 values]).on([0, 1])'
     """
 
-    def counted(found: re.Match[str]) -> str:
+    def count_values(found: re.Match[str]) -> str:
         values = found[1].count(",") + 1
         return f"[{values} values]" if values > MOST_VALUES else found[0]
 
-    return re.sub(r"\[([^\[\]]*)\]", counted, formula.replace("length_scale=", ""))
+    return re.sub(r"\[([^\[\]]*)\]", count_values, formula.replace("length_scale=", ""))

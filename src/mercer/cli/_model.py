@@ -38,42 +38,31 @@ def describe_model(model: Any) -> dict[str, Any]:
     if kernel is not None:
         verdict = kernel.certificate()
         facts |= {"verdict": type(verdict).__name__.lower(), "certificate": verdict.explain()}
-    facts |= _vectors(inner)
-    return facts | _spectrum(inner, kernel)
+    facts |= _count_vectors(inner)
+    return facts | _describe_spectrum(inner, kernel)
 
 
-def _vectors(model: Any) -> dict[str, Any]:
-    """Return how many points carry the model, and what they are called."""
+def _count_vectors(model: Any) -> dict[str, Any]:
+    """Return how many points carry the model, what they are called, and how many rows it was fitted to."""
     from mercer.formula.data import length
 
+    expansion, points = _find_expansion(model), getattr(model, "X_fit_", None)
+    rows = None if points is None else length(points)
+    rows = int(model.shape_fit_[0]) if hasattr(model, "shape_fit_") else rows
     for name, words in (("support_", "support vectors"), ("import_vectors_", "import vectors")):
-        found = getattr(model, name, None)
-        if found is not None:
-            return {"vectors": words, "n_vectors": length(found), "n_train": _rows(model)}
-    expansion = _expansion(model)
+        if getattr(model, name, None) is not None:
+            return {"vectors": words, "n_vectors": length(getattr(model, name)), "n_train": rows}
     if expansion is None:
-        return {"vectors": None, "n_vectors": None, "n_train": _rows(model)}
-    return {"vectors": "centres", "n_vectors": length(expansion.centers), "n_train": _rows(model)}
+        return {"vectors": None, "n_vectors": None, "n_train": rows}
+    return {"vectors": "centres", "n_vectors": length(expansion.centers), "n_train": rows}
 
 
-def _rows(model: Any) -> int | None:
-    from mercer.formula.data import length
-
-    if hasattr(model, "shape_fit_"):
-        return int(model.shape_fit_[0])
-    points = getattr(model, "X_fit_", None)
-    return None if points is None else length(points)
-
-
-def _expansion(model: Any) -> Any:
+def _find_expansion(model: Any) -> Any:
     found = getattr(model, "expansion_", None)
-    if found is not None:
-        return found
-    several = getattr(model, "expansions_", None)
-    return several[0] if several else None
+    return next(iter(getattr(model, "expansions_", None) or ()), None) if found is None else found
 
 
-def _spectrum(model: Any, kernel: Any) -> dict[str, Any]:
+def _describe_spectrum(model: Any, kernel: Any) -> dict[str, Any]:
     """Return the leading eigenvalues of the kernel matrix, their share of its trace, and degrees of freedom."""
     import numpy as np
 
@@ -84,7 +73,7 @@ def _spectrum(model: Any, kernel: Any) -> dict[str, Any]:
         values = np.maximum(found.spectrum, 0.0)
         extra = {"effective_dof": found.effective_dof, "loo_error": found.loo_error, "spectrum_of": found.n}
     else:
-        expansion = _expansion(model)
+        expansion = _find_expansion(model)
         if kernel is None or expansion is None:
             return {}
         n = length(expansion.centers)

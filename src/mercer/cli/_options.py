@@ -3,68 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from mercer.words import parse_seconds
+
 from ._errors import CommandError
 
+if TYPE_CHECKING:
+    from mercer.kernels import Kernel
 
-def count(value: Any) -> int:
+
+def _parse(value: str, read: Callable[[str], float], is_right: Callable[[float], bool], words: str) -> float:
+    try:
+        found = read(value)
+        if not is_right(found):
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"{value!r} is not {words}") from None
+    return found
+
+
+def parse_count(value: str) -> int:
     """Return a whole number from 1 up, which may be written 1e6 or 1_000_000.
 
     Examples
     --------
-    >>> from mercer.cli._options import count
-    >>> count("1e6"), count("5_000")
+    >>> parse_count("1e6"), parse_count("5_000")
     (1000000, 5000)
     """
-    try:
-        number = float(value)
-        if number < 1 or number != int(number):
-            raise ValueError
-    except (ValueError, OverflowError):
-        raise click.BadParameter(f"{value!r} is not a whole number from 1 up, such as 5000 or 1e6") from None
-    return int(number)
+    words = "a whole number from 1 up, such as 5000 or 1e6"
+    return int(_parse(value, float, lambda number: number >= 1 and number == int(number), words))
 
 
-def memory(value: Any) -> str:
+def parse_share(value: str) -> float:
+    """Return a number between 0 and 1, both left out."""
+    return _parse(value, float, lambda number: 0 < number < 1, "a number between 0 and 1, such as 0.2")
+
+
+def parse_share_or_none(value: str) -> float:
+    """Return a number between 0 and 1, or 0 itself."""
+    return 0.0 if str(value).strip() in ("0", "0.0") else parse_share(value)
+
+
+def check_memory(value: str) -> str:
     """Return an amount of memory such as 4GB as it is, if it is one."""
     from mercer.arrays.budget import parse_memory
 
-    try:
-        if parse_memory(value) < 1:
-            raise ValueError
-    except (ValueError, OverflowError):
-        raise click.BadParameter(f"{value!r} is not an amount of memory such as 4GB or 500MB") from None
-    return str(value)
+    _parse(value, parse_memory, lambda size: size >= 1, "an amount of memory such as 4GB or 500MB")
+    return value
 
 
-def share(value: Any) -> float:
-    """Return a number between 0 and 1, both left out."""
-    try:
-        number = float(value)
-        if not 0 < number < 1:
-            raise ValueError
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a number between 0 and 1, such as 0.2") from None
-    return number
-
-
-def share_or_none(value: Any) -> float:
-    """Return a number between 0 and 1, or 0 itself."""
-    return 0.0 if str(value).strip() in ("0", "0.0") else share(value)
-
-
-def duration(value: Any) -> str:
+def check_duration(value: str) -> str:
     """Return a time such as 90s, 5m or 1h as it is, if it is one; a number alone is in seconds."""
-    from mercer.auto._clock import parse_seconds
-
-    try:
-        parse_seconds(str(value))
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a time such as 90s, 5m or 1h") from None
-    return str(value)
+    _parse(value, parse_seconds, lambda seconds: True, "a time such as 90s, 5m or 1h")
+    return value
 
 
 class SignedCommand(click.Command):
@@ -92,12 +86,18 @@ def command(
     return decorate
 
 
-def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--json``."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")(function)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
+MEMORY = "Memory budget such as 4GB; 60 % of what is free if not given."
+memory_option = click.option("--memory", type=check_memory, metavar="AMOUNT", help=MEMORY)
 
 
-def parsed_kernel(text: str) -> Any:
+def count_option(name: str, words: str, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add an option that takes a whole number from 1 up."""
+    shown = "default" in more
+    return click.option(name, type=parse_count, metavar="NUMBER", show_default=shown, help=words, **more)
+
+
+def parse_kernel_text(text: str) -> Kernel:
     """Return the kernel of an expression, or raise an error that shows the way from functions to kernels."""
     from mercer.kernels.functions import PointFunction, parse_expression
 

@@ -46,7 +46,7 @@ class FitProgress:
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Learn how many tasks there are, and name the one that begins."""
-        depth = _depth(context)
+        depth = _measure_depth(context)
         if depth == 0:
             self._progress.update(self._bar, total=context.max_subtasks or 1)
         elif depth == 1:
@@ -55,10 +55,10 @@ class FitProgress:
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Count the task that ended, or the step of it."""
-        if _depth(context) == 1:
+        if _measure_depth(context) == 1:
             self._done += 1
             self._progress.update(self._bar, completed=self._done)
-        elif _depth(context) == 2:
+        elif _measure_depth(context) == 2:
             steps = context.parent.max_subtasks or 1
             self._progress.update(self._bar, completed=self._done + min(context.task_id + 1, steps) / steps)
 
@@ -66,7 +66,7 @@ class FitProgress:
         """Leave the bar to the context that this is."""
 
 
-def _depth(context: Any) -> int:
+def _measure_depth(context: Any) -> int:
     depth = 0
     while context.parent is not None:
         context, depth = context.parent, depth + 1

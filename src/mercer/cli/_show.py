@@ -39,18 +39,17 @@ def line(text: str) -> None:
 def paragraph(text: str) -> None:
     """Print text wrapped at the width of the terminal; what is indented keeps its lines and indentation."""
     out = console()
-    for whole in joined_lines(text):
+    for whole in join_lines(text):
         for piece in wrap_line(whole, out.width):
             out.print(piece, soft_wrap=True)
 
 
-def joined_lines(text: str) -> list[str]:
+def join_lines(text: str) -> list[str]:
     r"""Return the lines of a text, those of a paragraph, or of a reason in a proof, put together.
 
     Examples
     --------
-    >>> from mercer.cli._show import joined_lines
-    >>> joined_lines("one\ntwo\n\n  1 2\n  3 4")
+    >>> join_lines("one\ntwo\n\n  1 2\n  3 4")
     ['one two', '', '  1 2', '  3 4']
     """
     lines: list[str] = []
@@ -67,14 +66,7 @@ def joined_lines(text: str) -> list[str]:
 
 
 def wrap_line(line: str, width: int) -> list[str]:
-    """Return a line in pieces of at most ``width`` characters; branches of a tree are drawn on below it.
-
-    Examples
-    --------
-    >>> from mercer.cli._show import wrap_line
-    >>> wrap_line("  ├─ sums of kernels are kernels", 24)
-    ['  ├─ sums of kernels are', '  │  kernels']
-    """
+    """Return a line in pieces of at most ``width`` characters; branches of a tree are drawn on below it."""
     if len(line) <= width:
         return [line]
     branches = line[: len(line) - len(line.lstrip(" │├└─"))]
@@ -128,15 +120,7 @@ def as_json(data: Any) -> None:
 
 
 def plain(data: Any) -> Any:
-    """Return data made of what JSON knows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.cli._show import plain
-    >>> plain({"a": np.array([1.0, np.nan]), "b": (np.int64(3), None)})
-    {'a': [1.0, None], 'b': [3, None]}
-    """
+    """Return data made of what JSON knows."""
     if hasattr(data, "tolist"):
         data = data.tolist()
     if isinstance(data, dict):
@@ -146,47 +130,6 @@ def plain(data: Any) -> Any:
     if isinstance(data, float) and not math.isfinite(data):
         return None
     return data if data is None or isinstance(data, bool | int | float | str) else str(data)
-
-
-def number(value: float) -> str:
-    """Return a number with four significant digits, as people write it.
-
-    Examples
-    --------
-    >>> from mercer.cli._show import number
-    >>> number(1234567.0), number(0.051234), number(3.0), number(1.2e-9), number(12.5)
-    ('1,234,567', '0.05123', '3', '1.2e-09', '12.5')
-    """
-    if not math.isfinite(value):
-        return {math.inf: "∞", -math.inf: "−∞"}.get(value, "–")
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    if 1e3 <= abs(value) < 1e15:
-        return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:,.1f}"
-    return f"{value:.4g}"
-
-
-def seconds(value: float) -> str:
-    """Return a time with its unit.
-
-    Examples
-    --------
-    >>> from mercer.cli._show import seconds
-    >>> seconds(0.0123), seconds(5.25), seconds(135), seconds(8000), seconds(1e8)
-    ('12 ms', '5.2 s', '2 min 15 s', '2 h 13 min', '1,157 days')
-    """
-    if value < 0.00095:
-        return f"{1e6 * value:.0f} µs"
-    if value < 0.9995:
-        return f"{1000 * value:.0f} ms"
-    if value < 99.95:
-        return f"{value:.1f} s"
-    minutes, rest = divmod(round(value), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{value / 86400:,.0f} days"
 
 
 def bullet(text: str) -> None:

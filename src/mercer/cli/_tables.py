@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
 import sys
 import warnings
@@ -16,29 +17,24 @@ from typing import TYPE_CHECKING, Any
 from ._errors import CommandError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 TEXT = (".csv", ".tsv", ".txt", ".tab")
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 PARQUET = (".parquet", ".pq")
 FORMATS = ".csv, .tsv, .csv.gz or .parquet"
+MOST_NAMES = 8  # columns that an error lists
 LOOK = 65_536  # characters from which separators are guessed
 
 
 def read_table(name: str) -> pd.DataFrame:
-    """Return the table in a file, or on standard input if the name is ``-``.
-
-    Parameters
-    ----------
-    name : str
-        Path of a CSV file (separated by commas, semicolons, tabs or bars; possibly compressed), TSV file or Parquet
-        file.
-    """
+    """Return the table in a file, or on standard input if the name is ``-``."""
     import pandas as pd
 
     path = Path(name)
     if name != "-":
-        _check(path)
+        _check_path(path)
     try:
         table = _read_parquet(pd, path) if path.suffix.lower() in PARQUET else _read_text(pd, name)
     except UnicodeDecodeError:
@@ -46,7 +42,7 @@ def read_table(name: str) -> pd.DataFrame:
     except pd.errors.EmptyDataError:
         raise CommandError(f"{name} is empty; a table needs a line of column names and rows") from None
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise CommandError(f"{name} is not a table: {_parser_words(str(error))}") from None
+        raise CommandError(f"{name} is not a table: {_explain_parser(str(error))}") from None
     except (gzip.BadGzipFile, EOFError):
         raise CommandError(f"{name} is damaged: it cannot be unpacked") from None
     table.columns = [str(column) for column in table.columns]
@@ -57,16 +53,11 @@ def read_table(name: str) -> pd.DataFrame:
 
 
 @contextmanager
-def naming_lines(name: str, rows: Any = None) -> Iterator[None]:
+def name_lines(name: str, rows: np.ndarray | None = None) -> Iterator[None]:
     """Let errors of the block that name a row name the line of the file instead, as an editor counts lines.
 
-    Parameters
-    ----------
-    name : str
-        The file the table is from; rows of Parquet files and of standard input, which have no lines to look at, are
-        counted from 0 as they are.
-    rows : array of int, optional
-        Which rows of the table the block was given; all if not given.
+    ``rows`` says which rows of the table the block was given, if not all.  Those of Parquet files and of standard
+    input, which have no lines to look at, are counted from 0 as they are.
     """
     try:
         yield
@@ -75,16 +66,16 @@ def naming_lines(name: str, rows: Any = None) -> Iterator[None]:
         if found is None or name == "-" or Path(name).suffix.lower() in PARQUET:
             raise
         row = int(found[1]) if rows is None else int(rows[int(found[1])])
-        text = f"{str(error)[: found.start()]}line {_line_of(name, row)} of {name}{str(error)[found.end() :]}"
+        text = f"{str(error)[: found.start()]}line {_find_line(name, row)} of {name}{str(error)[found.end() :]}"
         raise CommandError(text) from error
 
 
-def _line_of(name: str, row: int) -> int:
+def _find_line(name: str, row: int) -> int:
     """Return the line at which a row of a text file begins: blank lines are no rows, and a cell may hold several."""
     import pandas as pd
     from pandas.io.common import get_handle
 
-    mark = _separator_of(name, _head(pd, name))
+    mark = _find_separator(name, _read_head(pd, name))
     with get_handle(name, "r", encoding="utf-8-sig", compression="infer") as opened:
         reader = csv.reader(opened.handle, delimiter=mark, skipinitialspace=True)
         last, rows = 0, -1  # the line of names is no row
@@ -97,12 +88,16 @@ def _line_of(name: str, row: int) -> int:
     return last
 
 
-def column_of(table: pd.DataFrame, column: str, name: str) -> pd.Series:
+def get_column(table: pd.DataFrame, column: str, name: str) -> pd.Series:
     """Return a column, or raise an error that helps with the spelling."""
     if column in table.columns:
         return table[column]
-    near = get_close_matches(column, list(table.columns), n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {_some(list(table.columns))}"
+    names = list(table.columns)
+    near = get_close_matches(column, names, n=1, cutoff=0.5)
+    shown = ", ".join(map(repr, names[:MOST_NAMES])) + f" and {len(names) - MOST_NAMES} more" * (
+        len(names) > MOST_NAMES
+    )
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {shown}"
     raise CommandError(f"{name} has no column {column!r}; {hint}")
 
 
@@ -112,23 +107,18 @@ def _check_names(names: list[str], name: str) -> None:
         raise CommandError(f"{name}: column {repeated[0]!r} is there more than once; give every column its own name")
 
 
-def _some(names: list[str], most: int = 8) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def _check(path: Path) -> None:
+def _check_path(path: Path) -> None:
     if path.is_dir():
         raise CommandError(f"{path} is a folder; give the name of a file")
     if not path.exists():
-        raise CommandError(f"{path} does not exist{_neighbours(path)}")
+        raise CommandError(f"{path} does not exist{_suggest_name(path)}")
     endings = [ending.lower() for ending in path.suffixes[-2:]]
     kind = endings[-2] if len(endings) == 2 and endings[-1] in PACKED else (endings or [""])[-1]
     if kind not in (*TEXT, *PARQUET):
         raise CommandError(f"{path}: the ending of the name tells no format; it must be {FORMATS}")
 
 
-def _neighbours(path: Path) -> str:
+def _suggest_name(path: Path) -> str:
     if not path.parent.is_dir():
         return ""
     names = [item.name for item in path.parent.iterdir()]
@@ -145,79 +135,54 @@ def _read_parquet(pd: Any, path: Path) -> pd.DataFrame:
 
 def _read_text(pd: Any, name: str) -> pd.DataFrame:
     if name == "-":
-        source: Any = _Text(sys.stdin.read())
+        source: Any = io.StringIO(sys.stdin.read().removeprefix("\ufeff"))  # to be looked at and then read
         head = source.getvalue()[:LOOK]
     else:
         source = name
-        head = _head(pd, name)
+        head = _read_head(pd, name)
     if "\0" in head:
         raise CommandError(f"{name} is not a text file; a table must be {FORMATS}")
     if not head.strip():
         raise CommandError(f"{name} is empty; a table needs a line of column names and rows")
-    separator = _separator_of(name, head)
+    separator = _find_separator(name, head)
     _check_names(next(csv.reader([head.lstrip().splitlines()[0]], delimiter=separator)), name)  # pandas renames them
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
         return pd.read_csv(
-            source, sep=separator, decimal=_decimal(head, separator), index_col=False, low_memory=False,
+            source, sep=separator, decimal=_find_decimal(head, separator), index_col=False, low_memory=False,
             encoding="utf-8-sig", skipinitialspace=True,
         )  # fmt: skip
 
 
-def _head(pd: Any, name: str) -> str:
+def _read_head(pd: Any, name: str) -> str:
     from pandas.io.common import get_handle
 
     with get_handle(name, "r", encoding="utf-8-sig", compression="infer") as opened:
         return str(opened.handle.read(LOOK))
 
 
-def _separator_of(name: str, head: str) -> str:
-    return "\t" if Path(name.lower()).suffix in (".tsv", ".tab") else _separator(head)
+def _find_separator(name: str, head: str) -> str:
+    return "\t" if Path(name.lower()).suffix in (".tsv", ".tab") else _guess_separator(head)
 
 
-def _separator(head: str) -> str:
-    r"""Return the most frequent separator of the line of names, a comma if there is none.
-
-    Examples
-    --------
-    >>> from mercer.cli._tables import _separator
-    >>> _separator("a;b;c\n1,5;2;3"), _separator("only")
-    (';', ',')
-    """
+def _guess_separator(head: str) -> str:
+    """Return the most frequent separator of the line of names, a comma if there is none."""
     line = re.sub(r'"[^"]*"', "", head.lstrip().splitlines()[0])
     counts = {mark: line.count(mark) for mark in (",", ";", "\t", "|")}
     best = max(counts, key=lambda mark: counts[mark])
     return best if counts[best] else ","
 
 
-def _decimal(head: str, separator: str) -> str:
+def _find_decimal(head: str, separator: str) -> str:
     """Return the decimal mark: a comma where numbers have one and it does not separate columns."""
     cells = [cell.strip() for line in head.splitlines()[1:50] for cell in line.split(separator)]
     return "," if separator != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells) else "."
 
 
-def _parser_words(text: str) -> str:
+def _explain_parser(text: str) -> str:
     found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text)
     if found:
         return f"line {found[2]} has {found[3]} fields, but {found[1]} are expected"
     if "Length of header" in text:
         return "rows have more fields than there are column names"
     return " ".join(text.split())
-
-
-class _Text:
-    """Standard input, kept so that it can be looked at and then read."""
-
-    def __init__(self, text: str) -> None:
-        import io
-
-        self._file = io.StringIO(text.removeprefix("\ufeff"))
-
-    def getvalue(self) -> str:
-        return self._file.getvalue()
-
-    def read(self, size: int = -1) -> str:
-        return self._file.read(size)
-
-    def __iter__(self) -> Any:
-        return iter(self._file)

@@ -13,17 +13,7 @@ from ._errors import CommandError
 
 
 def check_output(path: Path, force: bool, regular: bool = False) -> None:
-    """Raise if a file could not be written later on, before any work is done for it.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    force : bool
-        Whether one that exists is to be replaced.
-    regular : bool
-        Whether devices and pipes will not do.
-    """
+    """Raise if a file could not be written later on; where it must be ``regular``, devices and pipes will not do."""
     if path.is_dir():
         raise CommandError(f"{path} is a folder; give the name of a file")
     if not path.parent.is_dir():

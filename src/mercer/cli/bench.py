@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
+from mercer.words import show_seconds
+
 from . import _show
-from ._options import command, count, json_option
+from ._options import command, count_option, json_option
 
 FEATURES = 8
 LENGTH_SCALE = 2.0
@@ -20,17 +22,7 @@ TOLERANCE = 1e-3  # of both SVMs
 
 @dataclass(frozen=True)
 class Race:
-    """The same work done by both libraries.
-
-    Parameters
-    ----------
-    name : str
-        The work.
-    rows : int
-        Its size.
-    ours, theirs : callable
-        Do it, and return what was computed.
-    """
+    """The same work done by both libraries, whose results are compared."""
 
     name: str
     rows: int
@@ -43,8 +35,8 @@ class Race:
     "Time it next to scikit-learn on this machine.",
     ["mercer bench", "mercer bench --n 1000 --repeat 1 --json"],
 )
-@click.option("--n", type=count, metavar="NUMBER", default=3000, show_default=True, help="Number of rows.")
-@click.option("--repeat", type=count, metavar="NUMBER", default=3, show_default=True, help="Fastest of how many runs.")
+@count_option("--n", "Number of rows.", default=3000)
+@count_option("--repeat", "Fastest of how many runs.", default=3)
 @json_option
 def bench(n: int, repeat: int, as_json: bool) -> None:
     """Time kernel products, kernel ridge regression and support vector machines next to scikit-learn.
@@ -52,29 +44,22 @@ def bench(n: int, repeat: int, as_json: bool) -> None:
     Data are generated. Both libraries take turns, with the same parameters, and their results are compared.
     """
     results = []
-    for race in _races(n):
+    for race in _list_races(n):
         if not as_json:
             click.echo(f"running: {race.name} …", err=True)
         results.append(_run(race, repeat))
     if as_json:
-        _show.as_json({"features": FEATURES, "repeat": repeat, "machine": _machine(), "results": results})
+        _show.as_json({"features": FEATURES, "repeat": repeat, "machine": _describe_machine(), "results": results})
         return
-    rows = [
-        [
-            item["work"],
-            f"{item['rows']:,}",
-            _show.seconds(item["mercer_seconds"]),
-            _show.seconds(item["sklearn_seconds"]),
-            f"{item['ratio']:.1f}×",
-            f"{item['difference']:.0e}",
-        ]
-        for item in results
-    ]
+    rows = []
+    for item in results:
+        times = [show_seconds(item[f"{name}_seconds"]) for name in ("mercer", "sklearn")]
+        rows.append([item["work"], f"{item['rows']:,}", *times, f"{item['ratio']:.1f}×", f"{item['difference']:.0e}"])
     columns = ["work", "rows", "mercer", "scikit-learn", "faster", "difference"]
     _show.table(columns, rows, right=columns[1:])
     _show.paragraph(
         f"\nGenerated data with {FEATURES} features; the fastest of {repeat} runs each; the difference is that of the "
-        f"results, relative to their size. {_machine()}."
+        f"results, relative to their size. {_describe_machine()}."
     )
 
 
@@ -101,7 +86,7 @@ def _run(race: Race, repeat: int) -> dict[str, Any]:
     }
 
 
-def _races(n: int) -> list[Race]:
+def _list_races(n: int) -> list[Race]:
     import numpy as np
     from sklearn import kernel_ridge, svm
     from sklearn.metrics.pairwise import rbf_kernel
@@ -136,7 +121,7 @@ def _races(n: int) -> list[Race]:
     ]  # fmt: skip
 
 
-def _machine() -> str:
+def _describe_machine() -> str:
     import platform
 
     import numpy

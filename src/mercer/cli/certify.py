@@ -48,7 +48,7 @@ def certify(ctx: click.Context, expression: str, dim: int | None, as_json: bool)
     verdict, form, dim = _decide(expression, dim)
     answer = type(verdict).__name__.lower()
     if as_json:
-        _show.as_json({"expression": expression, "form": form, "dim": dim, "verdict": answer, **_details(verdict)})
+        _show.as_json({"expression": expression, "form": form, "dim": dim, "verdict": answer, **_describe(verdict)})
     else:
         first, _, rest = verdict.explain().partition("\n")
         out = _show.console()
@@ -76,12 +76,12 @@ def _decide(expression: str, dim: int | None) -> tuple[Verdict, str, int | None]
     return mercer.certify(found, dim=dim), "function", dim
 
 
-def _details(verdict: Any) -> dict[str, Any]:
+def _describe(verdict: Any) -> dict[str, Any]:
     from mercer.certify.verdict import Proved, Refuted
 
     details: dict[str, Any] = {"headline": verdict.headline(), "explanation": verdict.explain()}
     if isinstance(verdict, Proved):
-        return details | {"proof": _proof(verdict.proof)}
+        return details | {"proof": _list_proof(verdict.proof)}
     if isinstance(verdict, Refuted):
         return details | {
             "reason": verdict.reason, "check": verdict.check, "points": list(verdict.points), "value": verdict.value,
@@ -90,5 +90,5 @@ def _details(verdict: Any) -> dict[str, Any]:
     return details | {"tried": verdict.tried}
 
 
-def _proof(theorem: Theorem) -> dict[str, Any]:
-    return {"claim": theorem.claim, "because": theorem.because, "from": [_proof(part) for part in theorem.parts]}
+def _list_proof(theorem: Theorem) -> dict[str, Any]:
+    return {"claim": theorem.claim, "because": theorem.because, "from": [_list_proof(part) for part in theorem.parts]}

@@ -8,6 +8,7 @@ import click
 
 from . import _fitted, _show
 from ._options import command
+from ._write import replacing
 from .fit import fit_model, save_model, show_files
 
 FOLDER = "mercer-demo"
@@ -28,17 +29,11 @@ def demo(folder: str) -> None:
     energy = load_energy()
     frame = energy.frame
     table, path, report = place / "energy.csv", place / "energy.mercer", place / "energy.html"
-    _write_table(frame, table)
+    with replacing(table, force=True) as temporary:
+        frame.to_csv(temporary, index=False)
     _show.line(f"$ mercer fit {table} --target {energy.target_name} -o {path} --report {report}")
     X, y = frame.drop(columns=[energy.target_name]), frame[energy.target_name]
     model = fit_model("regression", X, y, {"random_state": 0, "budget": BUDGET})
     save_model(model, path, report, force=True)
     _fitted.show_report(model.report_)
     show_files(path, report)
-
-
-def _write_table(frame: object, path: Path) -> None:
-    from ._write import replacing
-
-    with replacing(path, force=True) as temporary:
-        frame.to_csv(temporary, index=False)  # type: ignore[attr-defined]

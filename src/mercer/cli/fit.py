@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import _fitted, _options, _show
+from . import _fitted, _show
 from ._errors import CommandError
-from ._options import command, duration, json_option, parsed_kernel, share_or_none
+from ._options import (
+    check_duration,
+    command,
+    json_option,
+    memory_option,
+    parse_kernel_text,
+    parse_share_or_none,
+)
 from ._progress import FitProgress
-from ._tables import column_of, naming_lines, read_table
+from ._tables import get_column, name_lines, read_table
 from ._write import check_output, replacing
 
 if TYPE_CHECKING:
@@ -44,16 +51,11 @@ LEAST_REPEATS = 5  # rows that each of them has on average, at least
 @click.option("--model", type=click.Choice(MODELS), default="auto", show_default=True, help="Kind of model to tune.")
 @click.option("--kernel", metavar="EXPRESSION", help="Use this kernel instead of choosing one.")
 @click.option(
-    "--test", "test", type=share_or_none, metavar="FRACTION", default=0.2, show_default=True,
+    "--test", "test", type=parse_share_or_none, metavar="FRACTION", default=0.2, show_default=True,
     help="Share of rows held out for the estimate; 0 for none.",
 )  # fmt: skip
-@click.option("--budget", type=duration, metavar="TIME", help="Time to spend, such as 90s, 5m or 1h.")
-@click.option(
-    "--memory",
-    type=_options.memory,
-    metavar="AMOUNT",
-    help="Memory budget such as 4GB; 60 % of what is free if not given.",
-)
+@click.option("--budget", type=check_duration, metavar="TIME", help="Time to spend, such as 90s, 5m or 1h.")
+@memory_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @click.option("-o", "--output", metavar="FILE", help="Where to save the model  [default: the name of DATA, .mercer]")
 @click.option("--report", metavar="FILE", help="Also write a report in HTML there.")
@@ -68,28 +70,31 @@ def fit(
     Columns may be numbers, categories, texts or dates, with missing values. The model is chosen on training rows only;
     rows held out show how good it is, next to a constant and to gradient boosting. Then it is fitted to all rows.
     """
-    files = [Path(output or _default_output(data)), *([Path(report)] if report else [])]
+    default = "model.mercer" if data == "-" else Path(data).name.split(".")[0] + ".mercer"
+    files = [Path(output or default), *([Path(report)] if report else [])]
     for path in files:
         check_output(path, force, regular=True)
     if len({path.resolve() for path in files}) < len(files):
         raise CommandError(f"the model and the report cannot both be {files[0]}")
-    found = None if kernel is None else parsed_kernel(kernel)
+    found = None if kernel is None else parse_kernel_text(kernel)
     X, y, kept = _split(table := read_table(data), target, data)
     dropped = len(table) - len(kept)
     task, reason = (task, "it was asked for") if task != "auto" else guess_task(y)
     _check_target(y, task, target)
-    _check_model(model, task)
+    known = _get_class(task).models
+    if model not in known:
+        raise CommandError(f"--model {model} is not for {task}, which has {', '.join(known)}; see --task")
     if not as_json:
         _show.paragraph(f"{data}: {len(X):,} rows, {X.shape[1]} columns. {task.capitalize()}, because {reason}.")
         if dropped:
             _show.paragraph(f"{dropped:,} row{'s' * (dropped > 1)} without a {target} left out.")
     options: dict[str, Any] = {"model": model, "kernel": found, "budget": budget, "memory": memory, "test": test}
-    with naming_lines(data, kept):
+    with name_lines(data, kept):
         fitted = fit_model(task, X, y, options | {"random_state": seed})
     save_model(fitted, files[0], files[1] if report else None, force)
     if as_json:
         written = {"model": str(files[0]), "report": report}
-        _show.as_json({**_fitted.report_data(fitted.report_), "dropped_rows": dropped, "files": written})
+        _show.as_json({**_fitted.export_report(fitted.report_), "dropped_rows": dropped, "files": written})
         return
     _fitted.show_report(fitted.report_)
     show_files(files[0], files[1] if report else None)
@@ -97,22 +102,16 @@ def fit(
 
 def fit_model(task: str, X: pd.DataFrame, y: pd.Series, options: dict[str, Any]) -> Any:
     """Return a fitted automatic model, with a bar on the way."""
-    estimator = _estimator_class(task)(**options)
+    estimator = _get_class(task)(**options)
     with FitProgress() as progress:
         estimator.set_callbacks(progress).fit(X, y)
     return estimator.set_callbacks()
 
 
-def _estimator_class(task: str) -> Any:
+def _get_class(task: str) -> Any:
     import mercer
 
     return mercer.AutoRegressor if task == "regression" else mercer.AutoClassifier
-
-
-def _check_model(model: str, task: str) -> None:
-    known = _estimator_class(task).models
-    if model not in known:
-        raise CommandError(f"--model {model} is not for {task}, which has {', '.join(known)}; see --task")
 
 
 def save_model(model: Any, path: Path, report: Path | None, force: bool) -> None:
@@ -162,7 +161,7 @@ def guess_task(y: pd.Series) -> tuple[str, str]:
 
 def _split(table: pd.DataFrame, target: str, name: str) -> tuple[pd.DataFrame, pd.Series, Any]:
     """Return columns and target of the rows that have a target, and which rows those are."""
-    y = column_of(table, target, name)
+    y = get_column(table, target, name)
     X = table.drop(columns=[target])
     if X.shape[1] == 0:
         raise CommandError(f"{name} has no column beside {target!r} to predict it from")
@@ -196,7 +195,3 @@ def _is_number(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _default_output(data: str) -> str:
-    return "model.mercer" if data == "-" else Path(data).name.split(".")[0] + ".mercer"

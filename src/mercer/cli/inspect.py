@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from mercer.words import show_number
+
 from . import _fitted, _show
 from ._model import describe_model, load_model
 from ._options import command, json_option
@@ -32,21 +34,21 @@ def inspect(model: str, as_json: bool) -> None:
     report = getattr(fitted, "report_", None)
     if as_json:
         about = {name: header.get(name) for name in ("format", "version", "mercer", "bytes")}
-        told = None if report is None else _fitted.report_data(report)
+        told = None if report is None else _fitted.export_report(report)
         _show.as_json({"file": {"name": model, **about}, **facts, "report": told})
         return
-    _show.facts(_lines(model, header, facts))
+    _show.facts(_list_facts(model, header, facts))
     if facts.get("certificate"):
         _show.heading("Why this is a kernel" if facts["verdict"] == "proved" else "Is this a kernel?")
         text = facts["certificate"]
-        _show.paragraph(text if len(facts["kernel"]) <= _fitted.LONG else _fitted.compact(text))
+        _show.paragraph(text if len(facts["kernel"]) <= _fitted.LONG else _fitted.shorten_formula(text))
     if report is not None:
         _fitted.show_columns(report)
         _fitted.show_scores(report)
         _fitted.show_advice(report)
 
 
-def _lines(name: str, header: dict[str, Any], facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _list_facts(name: str, header: dict[str, Any], facts: dict[str, Any]) -> list[tuple[str, str]]:
     from mercer.arrays.budget import show_bytes
 
     model = facts["model"] if facts["model"] == facts["estimator"] else f"{facts['model']}, a {facts['estimator']}"
@@ -61,13 +63,13 @@ def _lines(name: str, header: dict[str, Any], facts: dict[str, Any]) -> list[tup
         of = f" of {facts['n_train']:,} training rows" if facts["n_train"] else ""
         lines.append((facts["vectors"], f"{facts['n_vectors']:,}{of}"))
     if "eigenvalues" in facts:
-        values = ", ".join(_show.number(value) for value in facts["eigenvalues"])
+        values = ", ".join(show_number(value) for value in facts["eigenvalues"])
         lines.append(("eigenvalues", f"{values}, … (kernel matrix of {facts['spectrum_of']:,} points)"))
         lines.append(
             ("spectrum", f"90 % of the trace in {facts['n_for_90_percent']:,} directions, 99 % in "
              f"{facts['n_for_99_percent']:,}")
         )  # fmt: skip
         if facts["effective_dof"] is not None:
-            lines.append(("degrees of freedom", f"{_show.number(facts['effective_dof'])} of {facts['spectrum_of']:,}"))
-            lines.append(("leave-one-out error", f"{_show.number(facts['loo_error'])} (root mean square)"))
+            lines.append(("degrees of freedom", f"{show_number(facts['effective_dof'])} of {facts['spectrum_of']:,}"))
+            lines.append(("leave-one-out error", f"{show_number(facts['loo_error'])} (root mean square)"))
     return lines

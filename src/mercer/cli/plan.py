@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import _options, _show
-from ._options import command, count, json_option, parsed_kernel
+from mercer.words import count_things, show_seconds
+
+from . import _show
+from ._options import command, count_option, json_option, memory_option, parse_kernel_text
+
+if TYPE_CHECKING:
+    from mercer.kernels import Kernel
 
 
 @command(
@@ -20,22 +25,13 @@ from ._options import command, count, json_option, parsed_kernel
         "mercer plan --n 3000 --d 8 --loo --json",
     ],
 )
-@click.option("--n", type=count, metavar="NUMBER", required=True, help="Number of training rows.")
-@click.option(
-    "--d", type=count, metavar="NUMBER", help="Number of columns; leave it out for strings, graphs and other objects."
-)
+@count_option("--n", "Number of training rows.", required=True)
+@count_option("--d", "Number of columns; leave it out for strings, graphs and other objects.")
 @click.option("--kernel", default="gaussian", show_default=True, metavar="EXPRESSION", help="The kernel.")
-@click.option("--outputs", type=count, metavar="NUMBER", default=1, show_default=True, help="Number of targets.")
-@click.option(
-    "--alphas", type=count, metavar="NUMBER", default=1, show_default=True, help="Number of penalties to solve for."
-)
+@count_option("--outputs", "Number of targets.", default=1)
+@count_option("--alphas", "Number of penalties to solve for.", default=1)
 @click.option("--loo", is_flag=True, help="Leave-one-out errors are wanted too.")
-@click.option(
-    "--memory",
-    type=_options.memory,
-    metavar="AMOUNT",
-    help="Memory budget such as 4GB; 60 % of what is free if not given.",
-)
+@memory_option
 @json_option
 def plan(
     n: int, d: int | None, kernel: str, outputs: int, alphas: int, loo: bool, memory: str | None, as_json: bool
@@ -44,40 +40,28 @@ def plan(
     from mercer.arrays.budget import parse_memory, show_bytes
     from mercer.solvers.plan import plan as choose
 
-    found = parsed_kernel(kernel)
+    found = parse_kernel_text(kernel)
     budget = parse_memory(memory)
     sizes: dict[str, Any] = {"outputs": outputs, "alphas": alphas, "loo": loo, "memory": budget}
     chosen = choose(found, n, d, **sizes)
-    others = _all_solvers(found, n, d, sizes)
+    others = _compare_solvers(found, n, d, sizes)
     if as_json:
         _show.as_json(
             {"kernel": repr(found), "n": n, "d": d, "budget": budget, "plan": asdict(chosen), "solvers": others}
         )
         return
-    shape = f"{n:,} rows" + ("" if d is None else f", {d:,} column{'s' * (d != 1)}")
-    _show.facts(
-        [
-            ("kernel", repr(found)),
-            ("size", shape),
-            ("budget", show_bytes(budget)),
-            ("solver", chosen.solver),
-            ("because", chosen.reason),
-        ]
-    )
+    shape = f"{n:,} rows" + ("" if d is None else f", {count_things(d, 'column')}")
+    facts = {"kernel": repr(found), "size": shape, "budget": show_bytes(budget), "solver": chosen.solver}
+    _show.facts([*facts.items(), ("because", chosen.reason)])
     _show.heading("What every solver would take on this machine, right to a factor of a few")
-    rows = [
-        [
-            ("→ " if name == chosen.solver else "  ") + name,
-            show_bytes(item["memory"]) if item["memory"] is not None else "–",
-            _show.seconds(item["seconds"]) if item["seconds"] is not None else "–",
-            item["note"],
-        ]
-        for name, item in others.items()
-    ]
+    rows = []
+    for name, item in others.items():
+        taken = ["–"] * 2 if item["memory"] is None else [show_bytes(item["memory"]), show_seconds(item["seconds"])]
+        rows.append([("→ " if name == chosen.solver else "  ") + name, *taken, item["note"]])
     _show.table(["solver", "memory", "time", ""], rows, right=["memory", "time"])
 
 
-def _all_solvers(kernel: Any, n: int, d: int | None, sizes: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _compare_solvers(kernel: Kernel, n: int, d: int | None, sizes: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return memory and time of each solver, and whether it fits; a petabyte is budget enough to ask."""
     from mercer.solvers.plan import SOLVERS
     from mercer.solvers.plan import plan as choose

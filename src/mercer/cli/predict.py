@@ -11,8 +11,8 @@ import click
 from . import _show
 from ._errors import CommandError
 from ._model import load_model
-from ._options import command, share
-from ._tables import PARQUET, column_of, naming_lines, read_table
+from ._options import command, parse_share
+from ._tables import PARQUET, get_column, name_lines, read_table
 from ._write import check_output, replacing
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", metavar="FILE", default="-", help="Where to write CSV or Parquet  [default: the screen]"
 )
-@click.option("--interval", type=share, metavar="COVERAGE", help="Add intervals that hold this share of true values.")
+@click.option(
+    "--interval", type=parse_share, metavar="COVERAGE", help="Add intervals that hold this share of true values."
+)
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 def predict(model: str, data: str, output: str, interval: float | None, proba: bool, force: bool) -> None:
@@ -51,9 +53,9 @@ def predict(model: str, data: str, output: str, interval: float | None, proba: b
             raise CommandError(f"{model} holds a {type(fitted).__name__}, which has no {name}; {option}")
     if not hasattr(fitted, "predict"):
         raise CommandError(f"{model} holds a {type(fitted).__name__}, which predicts nothing")
-    inputs = _inputs(fitted, read_table(data), data)
-    with naming_lines(data):
-        result = _predictions(fitted, inputs, interval, proba)
+    inputs = _select_inputs(fitted, read_table(data), data)
+    with name_lines(data):
+        result = _predict_rows(fitted, inputs, interval, proba)
     if output == "-":
         result.to_csv(sys.stdout, index=False)
         return
@@ -66,12 +68,12 @@ def predict(model: str, data: str, output: str, interval: float | None, proba: b
     _show.note(f"{len(result):,} predictions written to {output}")
 
 
-def _inputs(model: Any, table: pd.DataFrame, name: str) -> Any:
+def _select_inputs(model: Any, table: pd.DataFrame, name: str) -> Any:
     """Return the columns that the model was fitted to."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         for column in names:
-            column_of(table, str(column), name)
+            get_column(table, str(column), name)
         return table[[str(column) for column in names]]
     expected = getattr(model, "n_features_in_", table.shape[1])
     if table.shape[1] != expected:
@@ -79,7 +81,7 @@ def _inputs(model: Any, table: pd.DataFrame, name: str) -> Any:
     return table.to_numpy()
 
 
-def _predictions(model: Any, X: Any, interval: float | None, proba: bool) -> pd.DataFrame:
+def _predict_rows(model: Any, X: Any, interval: float | None, proba: bool) -> pd.DataFrame:
     import pandas as pd
 
     columns: dict[str, Any] = {"prediction": model.predict(X)}

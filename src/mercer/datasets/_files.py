@@ -84,7 +84,7 @@ def load_credit(*, as_frame: bool = True) -> Bunch:
 def _load(name: str, description: str, as_frame: bool) -> Bunch:
     with files(__package__).joinpath("data", name).open(encoding="utf-8") as file:
         header, *rows = list(csv.reader(file))
-    columns = {title: _numbers(values) for title, values in zip(header, zip(*rows, strict=True), strict=True)}
+    columns = {title: _parse_numbers(values) for title, values in zip(header, zip(*rows, strict=True), strict=True)}
     *features, target = header
     frame: Any = None
     if as_frame:
@@ -107,7 +107,7 @@ def _load(name: str, description: str, as_frame: bool) -> Bunch:
     )
 
 
-def _numbers(values: tuple[str, ...]) -> np.ndarray:
+def _parse_numbers(values: tuple[str, ...]) -> np.ndarray:
     """Return texts as whole numbers or numbers if they all are, and otherwise as they are."""
     for kind in (np.int64, np.float64):
         try:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from mercer.arrays.budget import parse_memory
 from mercer.arrays.tensors import device_memory, find_device, host_array, is_tensor, on_device
 from mercer.certify.verdict import Refuted, Verdict
-from mercer.features.validate import checked_objects, takes_sparse, takes_vectors
+from mercer.features.validate import takes_sparse, takes_vectors, validate_rows
 from mercer.formula.data import Rows, length, pick, refuse_masked
 from mercer.kernels import (
     Chi2,
@@ -239,7 +239,7 @@ def checked_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any
         if not isinstance(kernel, Kernel):
             refuse_masked(X, type(estimator).__name__)
             return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-        rows = checked_objects(estimator, X, kernel, reset=reset)
+        rows = validate_rows(estimator, X, kernel, reset=reset)
     except ValueError as error:
         raise name_place(error, X) from None
     if reset:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from mercer.formula.data import Rows, refuse_masked
+from mercer.kernels import Gaussian, Kernel
+
+from .params import KernelParams
+from .validate import takes_sparse, validate_rows
+
+Matrix: TypeAlias = "np.ndarray | sparse.csr_array"  # one row for each object
+Seed: TypeAlias = int | np.random.RandomState | None
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A map φ with k(x, z) = φ(x)ᵀφ(z), exactly or approximately, as a transformer.
 
-    Subclasses say what they learn (:meth:`_learn`), how they map a checked matrix (:meth:`_map`) and what their
-    columns are called (:meth:`_names`).
+    Subclasses say what they learn from checked data (:meth:`_learn`), and either the name of the fitted attribute that
+    maps it and names its features, or how to map it (:meth:`_map`) and how many features there are, to be numbered.
     """
 
     _takes_sparse = False
+    _node: ClassVar[str] = ""
 
     def fit(self, X: Rows, y: object = None) -> Self:
         """Learn what the map needs to know of the data, at least its number of columns.
@@ -37,10 +46,10 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        self._learn(self._checked(X, reset=True))
+        self._learn(self._check(X, reset=True))
         return self
 
-    def transform(self, X: Rows) -> Any:
+    def transform(self, X: Rows) -> Matrix:
         """Return the features φ(x) of all points.
 
         Parameters
@@ -53,29 +62,33 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         array of shape (n, n_features_out)
         """
         check_is_fitted(self)
-        return self._map(self._checked(X, reset=False))
+        return self._map(self._check(X, reset=False))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Return the name of every feature, made of the names of the inputs (``x0``, ``x1``, … if they have none)."""
+        """Return the name of every feature.
+
+        It is made of the names of the inputs (``x0``, ``x1``, … if they have none), or numbered (``nystroem0``,
+        ``nystroem1``, …) where features have no formula worth reading.
+        """
         check_is_fitted(self)
+        if not self._node:
+            return np.array(number_features(self, self._count_features()), dtype=object)
         columns = input_features is not None or hasattr(self, "n_features_in_")  # objects have none
         inputs = [str(name) for name in _check_feature_names_in(self, input_features)] if columns else []
-        return np.array(distinct(self._names(inputs)), dtype=object)
+        return np.array(number_repeated(getattr(self, self._node).names(inputs)), dtype=object)
 
-    def _checked(self, X: Rows, *, reset: bool) -> Any:
-        sparse = "csr" if self._takes_sparse else False
+    def _check(self, X: Rows, *, reset: bool) -> Rows:
+        accepted = "csr" if self._takes_sparse else False
         refuse_masked(X, type(self).__name__)
-        return validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=[np.float64, np.float32])
+        return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Rows) -> None:
         """Set the fitted attributes."""
 
-    def _map(self, X: Any) -> Any:
-        """Return the features of a checked matrix."""
-        raise NotImplementedError
+    def _map(self, X: Rows) -> Matrix:
+        return getattr(self, self._node)(X)
 
-    def _names(self, inputs: list[str]) -> list[str]:
-        """Return one name for each feature."""
+    def _count_features(self) -> int:
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Tags:
@@ -85,14 +98,31 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def distinct(names: list[str]) -> list[str]:
-    """Return the names with repeated ones numbered, because frames need distinct column names.
+class KernelMap(KernelParams, FeatureMap):
+    """A map made from a kernel, of whatever objects the kernel takes."""
 
-    Examples
-    --------
-    >>> distinct(["x0", "x1", "x0"])
-    ['x0', 'x1', 'x0 (2)']
-    """
+    kernel: Kernel | None
+    _default: ClassVar[Kernel] = Gaussian()
+
+    def _choose_kernel(self) -> Kernel:
+        given: object = self._default if self.kernel is None else self.kernel
+        if isinstance(given, Kernel):
+            return given
+        name = getattr(given, "__name__", "function")
+        hint = f"mercer.kernels.Custom({name})" if callable(given) else "Gaussian()"
+        raise TypeError(f"{type(self).__name__}: kernel must be a mercer kernel, for example {hint}; got {given!r}")
+
+    def _check(self, X: Rows, *, reset: bool) -> Rows:
+        return validate_rows(self, X, self._choose_kernel() if reset else self.kernel_, reset=reset)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse or self.kernel is None or takes_sparse(self.kernel)
+        return tags
+
+
+def number_repeated(names: list[str]) -> list[str]:
+    """Return the names with repeated ones numbered, because frames need distinct column names."""
     seen: dict[str, int] = {}
     result = []
     for name in names:
@@ -101,7 +131,7 @@ def distinct(names: list[str]) -> list[str]:
     return result
 
 
-def numbered(owner: object, count: int) -> list[str]:
+def number_features(owner: object, count: int) -> list[str]:
     """Return ``nystroem0``, ``nystroem1``, …: scikit-learn's names for features that have no formula worth reading."""
     return [f"{type(owner).__name__.lower()}{i}" for i in range(count)]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,7 @@ from mercer.formula.data import Columns, Rows, as_matrix, length, result_dtype
 from mercer.formula.parameters import show
 from mercer.kernels.mapping import Mapped
 
+from .base import Matrix
 from .sinc import check_reach
 from .trigonometric import Waves
 
@@ -27,7 +28,7 @@ class Node(Protocol):
     def width(self) -> int:
         """The number of features."""
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> Matrix:
         """Return the features, one row for each object."""
 
     def names(self, inputs: list[str]) -> list[str]:
@@ -42,7 +43,7 @@ class Inputs:
     owner: str
     allow_sparse: bool = False
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> Matrix:
         """Return the data as a matrix of the width that is expected."""
         A = as_matrix(X, self.owner, allow_sparse=self.allow_sparse)
         if A.shape[1] != self.width:
@@ -64,7 +65,7 @@ class Bias:
     value: float
     width: int = 1
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> Matrix:
         """Return a constant column."""
         return np.full((length(X), 1), self.value, dtype=result_dtype(X))
 
@@ -78,14 +79,14 @@ class Chain:
     """One map after another."""
 
     first: Node
-    second: Any
+    second: Node
 
     @property
     def width(self) -> int:
         """The number of features of the second map."""
         return int(self.second.width)
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> Matrix:
         """Apply both."""
         return self.second(self.first(X))
 
@@ -105,7 +106,7 @@ class Chosen:
         """The number of columns."""
         return len(self.step.columns)
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> Matrix:
         """Pick the columns."""
         return self.step.apply(X)
 
@@ -121,7 +122,7 @@ class Image:
     step: Mapped
     width: int
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> Matrix:
         """Apply the function."""
         return self.step.apply(X)
 
@@ -136,24 +137,30 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Times:
-    """Features times a number."""
+class Wrapped:
+    """As many features as another map has, under the same names."""
 
     node: Node
-    factor: float
 
     @property
     def width(self) -> int:
         """As many as before."""
         return self.node.width
 
-    def __call__(self, X: Rows) -> Any:
-        """Multiply."""
-        return self.node(X) * self.factor
-
     def names(self, inputs: list[str]) -> list[str]:
         """The same names."""
         return self.node.names(inputs)
+
+
+@dataclass(frozen=True)
+class Times(Wrapped):
+    """Features times a number."""
+
+    factor: float
+
+    def __call__(self, X: Rows) -> Matrix:
+        """Multiply."""
+        return self.node(X) * self.factor
 
 
 @dataclass(frozen=True)
@@ -168,7 +175,7 @@ class SideBySide:
         """The sum."""
         return self.left.width + self.right.width
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> Matrix:
         """Stack horizontally."""
         A, B = self.left(X), self.right(X)
         if sparse.issparse(A) or sparse.issparse(B):
@@ -192,7 +199,7 @@ class AllProducts:
         """The product."""
         return self.left.width * self.right.width
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> Matrix:
         """Return the Kronecker product of each row with itself."""
         A, B = self.left(X), self.right(X)
         if sparse.issparse(A) or sparse.issparse(B):
@@ -210,17 +217,10 @@ class AllProducts:
 
 
 @dataclass(frozen=True)
-class UnitLength:
+class UnitLength(Wrapped):
     """Features divided by their length; zeros stay zeros."""
 
-    node: Node
-
-    @property
-    def width(self) -> int:
-        """As many as before."""
-        return self.node.width
-
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> Matrix:
         """Divide every row by its norm."""
         A = self.node(X)
         if sparse.issparse(A):
@@ -250,12 +250,11 @@ class WithinReach:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Check the points, then map them."""
-        check_reach(
-            X,
-            self.waves,
+        remedy = (
             "fit the map on your data, which moves the centre there, or use mercer.features.Sinc, "
-            "which takes as many nodes as the data needs",
+            "which takes as many nodes as the data needs"
         )
+        check_reach(X, self.waves, remedy)
         return self.waves(X)
 
     def names(self, inputs: list[str]) -> list[str]:

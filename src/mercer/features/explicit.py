@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import singledispatch
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from sklearn.utils import Tags
 
 from mercer.formula.data import Columns, Rows, is_frame, pick
 from mercer.kernels import Constant, Cosine, Fourier, FromFeatures, Kernel, Linear, Polynomial, Sinc
@@ -16,7 +15,7 @@ from mercer.kernels.mapping import Mapped
 from mercer.kernels.pullback import After, On
 from mercer.kernels.trigonometric import SINC_NODES
 
-from .base import FeatureMap
+from .base import KernelMap
 from .composition import (
     AllProducts,
     Bias,
@@ -30,11 +29,9 @@ from .composition import (
     UnitLength,
     WithinReach,
 )
-from .params import KernelParams, check_kernel
 from .polynomial import Monomials
-from .sinc import quadrature
-from .trigonometric import harmonics, single_wave
-from .validate import checked_objects, takes_sparse
+from .sinc import build_quadrature
+from .trigonometric import build_harmonics, build_wave
 
 
 def explicit_map(kernel: Kernel, d: int) -> ExplicitMap:
@@ -53,7 +50,7 @@ def explicit_map(kernel: Kernel, d: int) -> ExplicitMap:
     return ExplicitMap(kernel).prepare(d)
 
 
-class ExplicitMap(KernelParams, FeatureMap):
+class ExplicitMap(KernelMap):
     """The explicit map φ of a kernel, k(x, z) = φ(x)ᵀφ(z), for any composition with a finite feature space.
 
     Parameters
@@ -81,6 +78,9 @@ class ExplicitMap(KernelParams, FeatureMap):
            [0., 1., 4.]])
     """
 
+    _node = "features_"
+    _default = Linear()
+
     def __init__(self, kernel: Kernel | None = None) -> None:
         self.kernel = kernel
 
@@ -103,38 +103,28 @@ class ExplicitMap(KernelParams, FeatureMap):
         self.__dict__.pop("feature_names_in_", None)
         return self
 
-    def _checked(self, X: Rows, *, reset: bool) -> Any:
-        if not reset and is_frame(X) and not hasattr(self, "feature_names_in_"):
-            # A map made without data knows no names to compare with; scikit-learn would warn about that.
-            same_width(X, self.n_features_in_)
-            return X
-        return checked_objects(self, X, self._kernel() if reset else self.kernel_, reset=reset)
+    def _check(self, X: Rows, *, reset: bool) -> Rows:
+        if reset or not is_frame(X) or hasattr(self, "feature_names_in_"):
+            return super()._check(X, reset=reset)
+        # A map made without data knows no names to compare with; scikit-learn would warn about that.
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the feature map was made for {self.n_features_in_}; make it again "
+                f"with k.feature_map({X.shape[1]}), or pass the columns it was made for"
+            )
+        return X
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Rows) -> None:
         self._build(getattr(self, "n_features_in_", 1), X)  # lists of objects have no columns
         self.features_(pick(X, np.arange(1)))  # data the map cannot take is refused here rather than later
 
     def _build(self, d: int, X: Rows | None) -> None:
-        self.kernel_ = self._kernel()
+        self.kernel_ = self._choose_kernel()
         try:
             self.features_ = build(self.kernel_, d, X)
         except NoFiniteMapError as error:
             whole = "" if error.kernel == self.kernel_ else f"{self.kernel_!r} has no finite feature map: "
             raise ValueError(f"{whole}{error}") from None
-
-    def _kernel(self) -> Kernel:
-        return check_kernel(self, Linear() if self.kernel is None else self.kernel)
-
-    def _map(self, X: Any) -> Any:
-        return self.features_(X)
-
-    def _names(self, inputs: list[str]) -> list[str]:
-        return self.features_.names(inputs)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel is None or takes_sparse(self.kernel)
-        return tags
 
 
 class NoFiniteMapError(ValueError):
@@ -160,23 +150,20 @@ def examples(kernel: Kernel, X: Rows | None, feature: str) -> Rows:
 
 @singledispatch
 def build(kernel: Kernel, d: int, X: Rows | None) -> Node:
-    """Return the map of a kernel for d inputs; register a function for a new kernel here.
+    """Return the map of a kernel for d inputs, learnt from X or centred on it where that is needed and there is data.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel, whose type decides.
-    d : int
-        The number of inputs.
-    X : collection, optional
-        Data to be centred on, where a map has a centre.
+    Register a function for a new kernel here.
     """
     raise NoFiniteMapError(kernel, "has infinitely many features, or none that are known")
 
 
-@build.register
-def _(kernel: Linear, d: int, X: Rows | None) -> Node:
-    return Inputs(d, repr(kernel), allow_sparse=True)
+build.register(Linear, lambda k, d, X: Inputs(d, repr(k), allow_sparse=True))
+build.register(Cosine, lambda k, d, X: Chain(Inputs(d, repr(k)), build_wave(d, float(k.frequency))))
+build.register(Fourier, lambda k, d, X: Chain(Inputs(d, repr(k)), build_harmonics(d, int(k.order))))
+build.register(Constant, lambda k, d, X: Bias(math.sqrt(k.value)))
+build.register(Sum, lambda k, d, X: SideBySide(build(k.k1, d, X), build(k.k2, d, X)))
+build.register(Product, lambda k, d, X: AllProducts(build(k.k1, d, X), build(k.k2, d, X)))
+build.register(Normalized, lambda k, d, X: UnitLength(build(k.kernel, d, X)))
 
 
 @build.register
@@ -186,33 +173,18 @@ def _(kernel: Polynomial, d: int, X: Rows | None) -> Node:
 
 
 @build.register
-def _(kernel: Cosine, d: int, X: Rows | None) -> Node:
-    return Chain(Inputs(d, repr(kernel)), single_wave(d, float(kernel.frequency)))
-
-
-@build.register
-def _(kernel: Fourier, d: int, X: Rows | None) -> Node:
-    return Chain(Inputs(d, repr(kernel)), harmonics(d, int(kernel.order)))
-
-
-@build.register
 def _(kernel: Sinc, d: int, X: Rows | None) -> Node:
     inputs = Inputs(d, repr(kernel))
     centre = None
     if X is not None:
         A = inputs(X).astype(np.float64)
         centre = 0.5 * A.min(axis=0) + 0.5 * A.max(axis=0)
-    return Chain(inputs, WithinReach(quadrature(d, SINC_NODES, centre)))
-
-
-@build.register
-def _(kernel: Constant, d: int, X: Rows | None) -> Node:
-    return Bias(math.sqrt(kernel.value))
+    return Chain(inputs, WithinReach(build_quadrature(d, SINC_NODES, centre)))
 
 
 @build.register
 def _(kernel: FromFeatures, d: int, X: Rows | None) -> Node:
-    image = _image(kernel.step(), d, X)
+    image = _build_image(kernel.step(), d, X)
     return Chain(image, Inputs(image.width, repr(kernel), allow_sparse=True))
 
 
@@ -226,24 +198,9 @@ def _(kernel: Scaled, d: int, X: Rows | None) -> Node:
 
 
 @build.register
-def _(kernel: Sum, d: int, X: Rows | None) -> Node:
-    return SideBySide(build(kernel.k1, d, X), build(kernel.k2, d, X))
-
-
-@build.register
-def _(kernel: Product, d: int, X: Rows | None) -> Node:
-    return AllProducts(build(kernel.k1, d, X), build(kernel.k2, d, X))
-
-
-@build.register
 def _(kernel: Power, d: int, X: Rows | None) -> Node:
     inner = build(kernel.kernel, d, X)
     return Chain(inner, Monomials(inner.width, int(kernel.exponent), 0.0))
-
-
-@build.register
-def _(kernel: Normalized, d: int, X: Rows | None) -> Node:
-    return UnitLength(build(kernel.kernel, d, X))
 
 
 @build.register
@@ -257,20 +214,11 @@ def _(kernel: On, d: int, X: Rows | None) -> Node:
 
 @build.register
 def _(kernel: After, d: int, X: Rows | None) -> Node:
-    image = _image(Mapped(kernel.map, repr(kernel)), d, X)
+    image = _build_image(Mapped(kernel.map, repr(kernel)), d, X)
     return Chain(image, build(kernel.kernel, image.width, None if X is None else image(X)))
 
 
-def same_width(X: Any, d: int) -> None:
-    """Raise unless a table has d columns."""
-    if X.shape[1] != d:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but the feature map was made for {d}; make it again with "
-            f"k.feature_map({X.shape[1]}), or pass the columns it was made for"
-        )
-
-
-def _image(step: Mapped, d: int, X: Rows | None) -> Image:
+def _build_image(step: Mapped, d: int, X: Rows | None) -> Image:
     """Return the map of a user's function, its width found out by calling it."""
     images = step.apply(np.zeros((2, d)) if X is None else X)
     if len(getattr(images, "shape", ())) != 2:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from scipy import sparse
 
 from mercer.formula.data import Rows, as_objects
 from mercer.kernels.graphs.kernels import CountKernel
 
-from .base import numbered
+from .base import number_features
 from .composition import Node
 from .explicit import build, examples
 
@@ -26,7 +25,7 @@ class Substructures:
         self._kernel, self._graphs = kernel, list(as_objects(X, repr(kernel)))
         self.width = int(kernel.count(self._graphs)[0].shape[1])
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> sparse.csr_array:
         """Count the substructures of every graph."""
         # Numbering keeps the order of what the fitted graphs have, so that its columns are in the order of the fit.
         known, found = self._kernel.count(self._graphs, X)
@@ -34,4 +33,4 @@ class Substructures:
 
     def names(self, inputs: list[str]) -> list[str]:
         """Numbers, because substructures have no names of their own."""
-        return numbered(self._kernel, self.width)
+        return number_features(self._kernel, self.width)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
 from mercer.formula.data import Rows, length, pick
 from mercer.formula.evaluation import Evaluation
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Kernel
 from mercer.linalg.cholesky import pick_independent
 from mercer.linalg.pivoting import PivotedCholesky
 
-from .base import FeatureMap, check_count, numbered
-from .params import KernelParams, check_kernel
-from .validate import checked_objects, takes_sparse
+from .base import KernelMap, Seed, check_count
 
 
-class Nystroem(KernelParams, FeatureMap):
+class Nystroem(KernelMap):
     """Features from the kernel's values at centres c₁, …, c_m: φ(x) = L⁻¹ (k(c₁, x), …, k(c_m, x)) with K_cc = LLᵀ.
 
     Then φ(x)ᵀφ(z) = k_c(x)ᵀ K_cc⁻¹ k_c(z), the best approximation of the kernel by functions k(c_j, ·): exact when x or
@@ -72,26 +68,15 @@ class Nystroem(KernelParams, FeatureMap):
         kernel: Kernel | None = None,
         n_components: int = 100,
         selection: Literal["rpcholesky", "uniform"] = "rpcholesky",
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.selection = selection
         self.random_state = random_state
 
-    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Return ``nystroem0``, ``nystroem1``, …, one for each centre."""
-        check_is_fitted(self)
-        return np.array(numbered(self, len(self.cholesky_)), dtype=object)
-
-    def _kernel(self) -> Kernel:
-        return check_kernel(self, Gaussian() if self.kernel is None else self.kernel)
-
-    def _checked(self, X: Rows, *, reset: bool) -> Any:
-        return checked_objects(self, X, self._kernel() if reset else self.kernel_, reset=reset)
-
-    def _learn(self, X: Any) -> None:
-        self.kernel_ = self._kernel()
+    def _learn(self, X: Rows) -> None:
+        self.kernel_ = self._choose_kernel()
         wanted = check_count(self, "n_components")
         if self.selection not in ("rpcholesky", "uniform"):
             raise ValueError(f"Nystroem: selection must be 'rpcholesky' or 'uniform', got {self.selection!r}")
@@ -107,12 +92,12 @@ class Nystroem(KernelParams, FeatureMap):
             indices = rng.permutation(n)[: min(wanted, n)]
             self.__dict__.pop("residual_trace_", None)
         else:
-            indices, self.residual_trace_ = self._pivots(X, min(wanted, n), rng)
+            indices, self.residual_trace_ = self._choose_pivots(X, min(wanted, n), rng)
         kept, self.cholesky_ = pick_independent(self.kernel_(pick(X, indices)))
         self.component_indices_ = indices[kept]
         self.centers_ = pick(X, self.component_indices_)
 
-    def _pivots(self, X: Rows, rank: int, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
+    def _choose_pivots(self, X: Rows, rank: int, rng: np.random.RandomState) -> tuple[np.ndarray, float]:
         gram = Evaluation(self.kernel_.traced(), X, None, repr(self.kernel_))  # prepares the data once for all columns
         everything = slice(0, gram.shape[1])
         found = PivotedCholesky(
@@ -126,14 +111,12 @@ class Nystroem(KernelParams, FeatureMap):
             raise ValueError(f"Nystroem: {self.kernel_!r} is 0 on all of the data, so it has no features to learn")
         return found.pivots, found.residual_trace
 
-    def _map(self, X: Any) -> Any:
+    def _map(self, X: Rows) -> np.ndarray:
         from scipy.linalg import solve_triangular
 
         values = self.kernel_(X, self.centers_)
         features = solve_triangular(self.cholesky_, values.T, lower=True, check_finite=False).T
         return features.astype(values.dtype, copy=False)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel is None or takes_sparse(self.kernel)
-        return tags
+    def _count_features(self) -> int:
+        return len(self.cholesky_)

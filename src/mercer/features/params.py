@@ -46,11 +46,3 @@ class KernelParams:
         for name, changes in inside.items():
             setattr(self, name, getattr(self, name).with_params(**changes))
         return self
-
-
-def check_kernel(owner: object, kernel: object) -> Kernel:
-    """Return the kernel, or raise if it is none."""
-    if isinstance(kernel, Kernel):
-        return kernel
-    hint = f"mercer.kernels.Custom({getattr(kernel, '__name__', 'function')})" if callable(kernel) else "Gaussian()"
-    raise TypeError(f"{type(owner).__name__}: kernel must be a mercer kernel, for example {hint}; got {kernel!r}")

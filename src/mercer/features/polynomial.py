@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +13,7 @@ from scipy import sparse
 from mercer.formula.evaluation import check_overflow
 from mercer.formula.parameters import check_integer, check_positive
 
-from .base import FeatureMap
+from .base import FeatureMap, Matrix
 
 MOST_FEATURES = 10_000_000
 
@@ -43,10 +42,10 @@ class Monomials:
         """The number of monomials."""
         return math.comb(self.n_inputs + self.degree - (0 if self.offset > 0 else 1), self.degree)
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Matrix) -> Matrix:
         """Return the weighted monomials of every row, sparse if X is."""
         if sparse.issparse(X):
-            return self._sparse(X)
+            return self._map_sparse(X)
         out = np.empty((X.shape[0], self.width), dtype=X.dtype)
         level = np.ones((X.shape[0], 1), dtype=X.dtype)
         start = 0
@@ -106,7 +105,7 @@ class Monomials:
             yield j, slice(start, start + count), slice(total - count, total)
             start += count
 
-    def _sparse(self, X: Any) -> Any:
+    def _map_sparse(self, X: sparse.csr_array) -> sparse.csr_array:
         from sklearn.preprocessing import PolynomialFeatures  # has the same order and a compiled path for CSR
 
         lowest = 0 if self.offset > 0 else self.degree
@@ -145,18 +144,13 @@ class Polynomial(FeatureMap):
     """
 
     _takes_sparse = True
+    _node = "monomials_"
 
     def __init__(self, degree: int = 2, offset: float = 1.0) -> None:
         self.degree = degree
         self.offset = offset
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Matrix) -> None:
         check_integer(self, "degree", 1)
         check_positive(self, "offset", allow_zero=True)
         self.monomials_ = Monomials(X.shape[1], int(self.degree), float(self.offset))
-
-    def _map(self, X: Any) -> Any:
-        return self.monomials_(X)
-
-    def _names(self, inputs: list[str]) -> list[str]:
-        return self.monomials_.names(inputs)

@@ -7,24 +7,23 @@ for the Gaussian, a multivariate t for the Matérn and a Cauchy distribution in 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
+from mercer.formula.data import Rows
 from mercer.formula.parameters import is_vector
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, RationalQuadratic
 
-from .base import FeatureMap, check_count, numbered
-from .params import KernelParams, check_kernel
+from .base import KernelMap, Matrix, Seed, check_count
 
 Directions = Callable[[int, int, np.random.RandomState], np.ndarray]
 
 
-class RandomFourier(KernelParams, FeatureMap):
+class RandomFourier(KernelMap):
     """Random features √(2/D) (cos ω_jᵀx, sin ω_jᵀx), j = 1, …, D/2, for kernels of differences.
 
     E φ(x)ᵀφ(z) = k(x, z), with an error of the order 1/√D; φ(x)ᵀφ(x) = k(x, x) exactly, because cosines come with
@@ -67,20 +66,15 @@ class RandomFourier(KernelParams, FeatureMap):
         kernel: Kernel | None = None,
         n_components: int = 100,
         orthogonal: bool = True,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.orthogonal = orthogonal
         self.random_state = random_state
 
-    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Return ``randomfourier0``, ``randomfourier1``, …: all cosines, then all sines."""
-        check_is_fitted(self)
-        return np.array(numbered(self, 2 * len(self.frequencies_)), dtype=object)
-
-    def _learn(self, X: Any) -> None:
-        self.kernel_ = check_kernel(self, Gaussian() if self.kernel is None else self.kernel)
+    def _learn(self, X: Rows) -> None:
+        self.kernel_ = self._choose_kernel()
         count = check_count(self, "n_components")
         if count % 2:
             raise ValueError(
@@ -88,10 +82,11 @@ class RandomFourier(KernelParams, FeatureMap):
                 f"take {count + 1}"
             )
         rng = check_random_state(self.random_state)
-        directions = orthogonal_directions if self.orthogonal else normal_directions
-        self.frequencies_ = frequencies(self.kernel_, X.shape[1], count // 2, rng, directions)
+        directions = draw_orthogonal if self.orthogonal else draw_normal
+        d = getattr(self, "n_features_in_", 0)  # objects have none, and no kernel on them has frequencies
+        self.frequencies_ = draw_frequencies(self.kernel_, d, count // 2, rng, directions)
 
-    def _map(self, X: Any) -> Any:
+    def _map(self, X: Matrix) -> np.ndarray:
         angles = X @ self.frequencies_.T
         half = len(self.frequencies_)
         out = np.empty((X.shape[0], 2 * half), dtype=X.dtype)
@@ -100,9 +95,14 @@ class RandomFourier(KernelParams, FeatureMap):
         out *= 1.0 / math.sqrt(half)
         return out
 
+    def _count_features(self) -> int:
+        return 2 * len(self.frequencies_)
+
 
 @singledispatch
-def frequencies(kernel: Kernel, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
+def draw_frequencies(
+    kernel: Kernel, d: int, count: int, rng: np.random.RandomState, directions: Directions
+) -> np.ndarray:
     """Return ``count`` frequencies from the spectral distribution of a kernel on d inputs, one a row.
 
     ``directions`` draws standard normal vectors, independent or orthogonal; register a function for a new kernel here.
@@ -114,33 +114,33 @@ def frequencies(kernel: Kernel, d: int, count: int, rng: np.random.RandomState, 
     )
 
 
-@frequencies.register
+@draw_frequencies.register
 def _(kernel: Gaussian, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
-    return directions(count, d, rng) / length_scales(kernel, d)
+    return directions(count, d, rng) / check_scales(kernel, d)
 
 
-@frequencies.register
+@draw_frequencies.register
 def _(kernel: Matern, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
-    normal = directions(count, d, rng) / length_scales(kernel, d)
+    normal = directions(count, d, rng) / check_scales(kernel, d)
     if kernel.nu == math.inf:
         return normal
     # A multivariate t distribution with 2ν degrees of freedom: a normal vector over the root of a mean of squares.
     return normal / np.sqrt(rng.gamma(kernel.nu, 1.0 / kernel.nu, size=(count, 1)))
 
 
-@frequencies.register
+@draw_frequencies.register
 def _(kernel: RationalQuadratic, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
     # An average of Gaussians over a gamma distribution of inverse squared length scales.
     inverse = rng.gamma(kernel.alpha, 1.0 / kernel.alpha, size=(count, 1))
-    return directions(count, d, rng) * np.sqrt(inverse) / length_scales(kernel, d)
+    return directions(count, d, rng) * np.sqrt(inverse) / check_scales(kernel, d)
 
 
-@frequencies.register
+@draw_frequencies.register
 def _(kernel: Laplacian, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
-    return rng.standard_cauchy(size=(count, d)) / length_scales(kernel, d)
+    return rng.standard_cauchy(size=(count, d)) / check_scales(kernel, d)
 
 
-def length_scales(kernel: Any, d: int) -> np.ndarray:
+def check_scales(kernel: Any, d: int) -> np.ndarray:
     """Return the length scale, or one for each of d inputs."""
     scales = np.asarray(kernel.length_scale, dtype=np.float64)
     if is_vector(kernel.length_scale) and len(scales) != d:
@@ -151,21 +151,13 @@ def length_scales(kernel: Any, d: int) -> np.ndarray:
     return scales
 
 
-def normal_directions(count: int, d: int, rng: np.random.RandomState) -> np.ndarray:
-    """Independent standard normal vectors, one a row."""
+def draw_normal(count: int, d: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return independent standard normal vectors, one a row."""
     return rng.standard_normal(size=(count, d))
 
 
-def orthogonal_directions(count: int, d: int, rng: np.random.RandomState) -> np.ndarray:
-    """Return vectors that are each standard normal, but orthogonal to the others in blocks of d.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> W = orthogonal_directions(3, 3, np.random.RandomState(0))
-    >>> bool(np.allclose(W @ W.T, np.diag((W**2).sum(axis=1))))
-    True
-    """
+def draw_orthogonal(count: int, d: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return vectors that are each standard normal, but orthogonal to the others in blocks of d."""
     blocks = []
     for start in range(0, count, d):
         Q, R = np.linalg.qr(rng.standard_normal(size=(d, d)))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.formula.parameters import check_integer, check_positive
 
-from .base import FeatureMap, check_count, numbered
+from .base import FeatureMap, Matrix, Seed, check_count
 
 
 class TensorSketch(FeatureMap):
@@ -48,18 +44,15 @@ class TensorSketch(FeatureMap):
 
     _takes_sparse = True
 
-    def __init__(self, degree: int = 2, offset: float = 1.0, n_components: int = 100, random_state: Any = None) -> None:
+    def __init__(
+        self, degree: int = 2, offset: float = 1.0, n_components: int = 100, random_state: Seed = None
+    ) -> None:
         self.degree = degree
         self.offset = offset
         self.n_components = n_components
         self.random_state = random_state
 
-    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Return ``tensorsketch0``, ``tensorsketch1`` and so on."""
-        check_is_fitted(self)
-        return np.array(numbered(self, self.sketch_.n_components), dtype=object)
-
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: Matrix) -> None:
         from sklearn.kernel_approximation import PolynomialCountSketch
 
         check_integer(self, "degree", 1)
@@ -72,5 +65,8 @@ class TensorSketch(FeatureMap):
             random_state=self.random_state,
         ).fit(X)
 
-    def _map(self, X: Any) -> Any:
+    def _map(self, X: Matrix) -> np.ndarray:
         return self.sketch_.transform(X).astype(X.dtype, copy=False)
+
+    def _count_features(self) -> int:
+        return int(self.sketch_.n_components)

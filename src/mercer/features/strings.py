@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -65,7 +64,7 @@ class Vocabulary:
         coded, _ = kernel.prepare(X, X)
         fixed = kernel.alphabet if isinstance(kernel, Mismatch) else coded.table.tokens
         self.tokens = {token: code for code, token in enumerate(fixed)}
-        self.words = [_distinct(words.codes) for words in self._split(coded)]
+        self.words = [_drop_repeated(words.codes) for words in self._split_words(coded)]
         if self.width == 0:
             raise ValueError(
                 f"{kernel!r}: none of the objects is long enough for a word, so that there are no features"
@@ -76,14 +75,14 @@ class Vocabulary:
         """The number of words."""
         return sum(len(words) for words in self.words)
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> sparse.csr_array:
         """Count the words of every string."""
         coded, _ = encode(X, None, repr(self.kernel))
         self.kernel.check(coded.table)
         rows, columns, values = [], [], []
         first = 0
-        for known, found in zip(self.words, self._split(coded), strict=True):
-            column = _find(known, found.codes)
+        for known, found in zip(self.words, self._split_words(coded), strict=True):
+            column = _find_rows(known, found.codes)
             seen = column >= 0
             rows.append(found.owners[seen])
             columns.append(first + column[seen])
@@ -104,14 +103,14 @@ class Vocabulary:
             for word in words
         ]
 
-    def _split(self, coded: Coded) -> Iterator[Words]:
+    def _split_words(self, coded: Coded) -> Iterator[Words]:
         """Yield the words of all strings, one kind after the other, in codes of our own."""
         translate = np.array([self.tokens.get(token, GAP - 1) for token in coded.table.tokens], dtype=np.int64)
         codes = translate[coded.table.codes] if len(translate) else coded.table.codes.astype(np.int64)
         if isinstance(self.kernel, Mismatch):
             length = int(self.kernel.length)
             owners, starts = coded.table.windows(coded.ids, length)
-            yield _close(self.kernel, owners, codes[starts[:, None] + np.arange(length)])
+            yield _change_letters(self.kernel, owners, codes[starts[:, None] + np.arange(length)])
         elif isinstance(self.kernel, WeightedDegree):
             for size, weight in enumerate(self.kernel.weights(), start=1):
                 owners, starts = coded.table.windows(coded.ids, size)
@@ -125,7 +124,7 @@ class Vocabulary:
                 yield Words(owners, words, mask.weight)
 
 
-def _close(kernel: Mismatch, owners: np.ndarray, windows: np.ndarray) -> Words:
+def _change_letters(kernel: Mismatch, owners: np.ndarray, windows: np.ndarray) -> Words:
     """Return every word within some mismatches of each window: letters are shifted along the alphabet."""
     letters, found = len(kernel.alphabet), []
     for changes in range(int(kernel.mismatches) + 1):
@@ -137,9 +136,9 @@ def _close(kernel: Mismatch, owners: np.ndarray, windows: np.ndarray) -> Words:
     return Words(np.tile(owners, len(found)), np.concatenate(found))
 
 
-def _find(known: np.ndarray, words: np.ndarray) -> np.ndarray:
+def _find_rows(known: np.ndarray, words: np.ndarray) -> np.ndarray:
     """Return the row of ``known``, whose rows are distinct and sorted, that equals each word, or −1."""
-    numbers = _numbers(np.concatenate([known, words]))
+    numbers = _number_rows(np.concatenate([known, words]))
     ordered, wanted = numbers[: len(known)], numbers[len(known) :]
     if len(known) == 0:
         return np.full(len(wanted), -1)
@@ -147,7 +146,7 @@ def _find(known: np.ndarray, words: np.ndarray) -> np.ndarray:
     return np.where(ordered[at] == wanted, at, -1)
 
 
-def _numbers(words: np.ndarray) -> np.ndarray:
+def _number_rows(words: np.ndarray) -> np.ndarray:
     """Return a number for each row, in the order of the rows and equal for equal ones."""
     numbers, bound = np.zeros(len(words), dtype=np.int64), 1
     for column in words.T:
@@ -161,6 +160,6 @@ def _numbers(words: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def _distinct(words: np.ndarray) -> np.ndarray:
+def _drop_repeated(words: np.ndarray) -> np.ndarray:
     """Return the distinct rows, sorted."""
-    return words[np.unique(_numbers(words), return_index=True)[1]]
+    return words[np.unique(_number_rows(words), return_index=True)[1]]

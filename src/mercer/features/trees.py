@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from scipy import sparse
 
 from mercer.formula.data import Rows
 from mercer.kernels import Subtree
@@ -29,7 +29,7 @@ class Subtrees:
         """The number of subtrees."""
         return len(self._merger.numbers)
 
-    def __call__(self, X: Rows) -> Any:
+    def __call__(self, X: Rows) -> sparse.csr_array:
         """Count the subtrees of every tree."""
         merger = Merger()
         merger.labels, merger.numbers = dict(self._merger.labels), dict(self._merger.numbers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,27 +14,13 @@ from .base import FeatureMap
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """√w_j (cos θ_j(x_d − m_d), sin θ_j(x_d − m_d)): all cosines first, frequency by frequency, then all sines.
-
-    Parameters
-    ----------
-    n_inputs : int
-        The number d of inputs.
-    frequencies : array of shape (L,)
-        The θ_j.
-    labels : list of str
-        The text of each frequency in names.
-    weights : array of shape (L,), optional
-        The w_j; all 1 if not given.
-    centre : array of shape (d,), optional
-        The m_d, which no kernel value depends on; large angles have large rounding errors.
-    """
+    """√w_j (cos θ_j(x_d − m_d), sin θ_j(x_d − m_d)): all cosines first, frequency by frequency, then all sines."""
 
     n_inputs: int
-    frequencies: np.ndarray
-    labels: list[str]
-    weights: np.ndarray | None = None
-    centre: np.ndarray | None = None
+    frequencies: np.ndarray  # the θ_j
+    labels: list[str]  # the text of each frequency in names
+    weights: np.ndarray | None = None  # the w_j; all 1 if not given
+    centre: np.ndarray | None = None  # the m_d, which no value depends on; large angles have large rounding errors
 
     @property
     def width(self) -> int:
@@ -65,13 +50,13 @@ class Waves:
         return [f"{wave}({text})" for wave in ("cos", "sin") for text in inside]
 
 
-def single_wave(n_inputs: int, frequency: float) -> Waves:
+def build_wave(n_inputs: int, frequency: float) -> Waves:
     """Return the features of Σ_d cos θ(x_d − z_d)."""
     label = "" if frequency == 1 else repr(float(frequency)).removesuffix(".0")
     return Waves(n_inputs, np.array([float(frequency)]), [label])
 
 
-def harmonics(n_inputs: int, order: int) -> Waves:
+def build_harmonics(n_inputs: int, order: int) -> Waves:
     """Return the features of Σ_l Σ_d cos((2πl/L)(x_d − z_d)), l = 0, …, L."""
     labels = [f"2π·{i}/{order}" for i in range(order + 1)]
     return Waves(n_inputs, np.array(FourierKernel(order).frequencies), labels)
@@ -101,18 +86,14 @@ class Trigonometric(FeatureMap):
     array([[ 1., -0.,  0., -1.]])
     """
 
+    _node = "waves_"
+
     def __init__(self, frequency: float = 1.0) -> None:
         self.frequency = frequency
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: np.ndarray) -> None:
         check_positive(self, "frequency", allow_zero=True)
-        self.waves_ = single_wave(X.shape[1], self.frequency)
-
-    def _map(self, X: Any) -> Any:
-        return self.waves_(X)
-
-    def _names(self, inputs: list[str]) -> list[str]:
-        return self.waves_.names(inputs)
+        self.waves_ = build_wave(X.shape[1], self.frequency)
 
 
 class Fourier(FeatureMap):
@@ -141,15 +122,11 @@ class Fourier(FeatureMap):
     array([[ 1.,  0., -1.,  0.,  1.,  0.]])
     """
 
+    _node = "waves_"
+
     def __init__(self, order: int = 4) -> None:
         self.order = order
 
-    def _learn(self, X: Any) -> None:
+    def _learn(self, X: np.ndarray) -> None:
         check_integer(self, "order", 1)
-        self.waves_ = harmonics(X.shape[1], int(self.order))
-
-    def _map(self, X: Any) -> Any:
-        return self.waves_(X)
-
-    def _names(self, inputs: list[str]) -> list[str]:
-        return self.waves_.names(inputs)
+        self.waves_ = build_harmonics(X.shape[1], int(self.order))

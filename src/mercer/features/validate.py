@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from mercer.formula.data import Rows, refuse_masked
@@ -58,7 +57,7 @@ def takes_structures(kernel: Kernel) -> bool:
     return bool(getattr(kernel, "structured", False)) or any(takes_structures(part) for part in parts)
 
 
-def checked_objects(estimator: Any, X: Rows, kernel: Kernel, *, reset: bool) -> Any:
+def validate_rows(estimator: BaseEstimator, X: Rows, kernel: Kernel, *, reset: bool) -> Rows:
     """Return the data as its kernel can take it, with number and names of columns compared with those at fit.
 
     Vectors are checked by scikit-learn's rules.  Anything else stays as it is, and the kernel says what is wrong with
@@ -77,15 +76,11 @@ def checked_objects(estimator: Any, X: Rows, kernel: Kernel, *, reset: bool) -> 
     elif not hasattr(X, "__len__") and hasattr(X, "__array__"):
         X = np.asarray(X)
     elif isinstance(X, list | tuple):
-        X = _table(X)
+        try:
+            table = np.asarray(X)
+        except ValueError:  # objects of different lengths
+            table = np.empty(0)
+        if table.ndim == 2 and table.dtype.kind in "biuf":  # rows of numbers, whose length is then known
+            X = table
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     return X
-
-
-def _table(X: Rows) -> Rows:
-    """Rows of numbers given as plain lists become an array, so that their length is known; objects stay objects."""
-    try:
-        table = np.asarray(X)
-    except ValueError:  # objects of different lengths
-        return X
-    return table if table.ndim == 2 and table.dtype.kind in "biuf" else X

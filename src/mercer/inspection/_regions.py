@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from sklearn.base import is_outlier_detector
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_outlier_detector
 
 from mercer.formula.data import Rows
 
-from ._estimator import last_step
+from ._estimator import find_model
 
 PROBABILITIES = (0.1, 0.9)  # the margins of a model of probabilities
 
 
-def classes_of(owner: str, estimator: Any) -> tuple[np.ndarray, list[str]]:
+def name_classes(owner: str, estimator: BaseEstimator) -> tuple[np.ndarray, list[str]]:
     """Return the values that are predicted, and their names."""
     if is_outlier_detector(estimator):
         return np.array([-1, 1]), ["outliers", "inliers"]
@@ -28,7 +28,7 @@ def classes_of(owner: str, estimator: Any) -> tuple[np.ndarray, list[str]]:
     return np.asarray(classes), [str(label) for label in np.asarray(classes).tolist()]
 
 
-def codes_of(owner: str, y: Any, classes: np.ndarray, n: int) -> np.ndarray:
+def encode_labels(owner: str, y: ArrayLike, classes: np.ndarray, n: int) -> np.ndarray:
     """Return the position of each label among the classes."""
     labels = np.asarray(y).ravel()
     if len(labels) != n:
@@ -42,7 +42,7 @@ def codes_of(owner: str, y: Any, classes: np.ndarray, n: int) -> np.ndarray:
     return codes
 
 
-def leads_of(estimator: Any, grid: Rows, classes: np.ndarray) -> np.ndarray:
+def compute_leads(estimator: BaseEstimator, grid: Rows, classes: np.ndarray) -> np.ndarray:
     """Return how far each class is ahead of the best other one, shape (points, classes).
 
     Scores give smooth boundaries, but only if the class with the largest is the one predicted everywhere, without ties.
@@ -55,13 +55,13 @@ def leads_of(estimator: Any, grid: Rows, classes: np.ndarray) -> np.ndarray:
         scores = np.asarray(getattr(estimator, method)(grid))
         scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
         if scores.shape[1] == len(classes):
-            leads = _ahead(scores)
+            leads = _subtract_rivals(scores)
             if (leads[everywhere, predicted] > 0).all():
                 return leads
-    return _ahead(_smoothed(predicted, len(classes)))
+    return _subtract_rivals(_smooth(predicted, len(classes)))
 
 
-def _smoothed(predicted: np.ndarray, count: int) -> np.ndarray:
+def _smooth(predicted: np.ndarray, count: int) -> np.ndarray:
     """Return the share of each class around each point of a square grid, whose level lines have no stairs."""
     from scipy.ndimage import gaussian_filter
 
@@ -70,18 +70,18 @@ def _smoothed(predicted: np.ndarray, count: int) -> np.ndarray:
     return np.asarray([gaussian_filter(member, 1.0, mode="nearest") for member in members]).reshape(count, -1).T
 
 
-def _ahead(scores: np.ndarray) -> np.ndarray:
+def _subtract_rivals(scores: np.ndarray) -> np.ndarray:
     """Return each column minus the largest of the others."""
     two = np.sort(scores, axis=1)[:, -2:]
     best = scores == two[:, 1:]
     return np.asarray(scores - np.where(best, two[:, :1], two[:, 1:]))
 
 
-def margin_of(estimator: Any, grid: Rows) -> tuple[np.ndarray | None, tuple[float, ...], str]:
+def compute_margin(estimator: BaseEstimator, grid: Rows) -> tuple[np.ndarray | None, tuple[float, ...], str]:
     """Return values, their levels and what these are; None where a classifier has no margins."""
     if not hasattr(estimator, "decision_function") or len(getattr(estimator, "classes_", ())) != 2:
         return None, (), ""
-    if hasattr(last_step(estimator), "support_"):
+    if hasattr(find_model(estimator), "support_"):
         return np.asarray(estimator.decision_function(grid)), (-1.0, 1.0), "margin f = ±1"
     if hasattr(estimator, "predict_proba"):
         low, high = PROBABILITIES

@@ -11,31 +11,10 @@ from mercer.formula.data import Rows, is_frame
 
 
 class Slice:
-    """A view of a table along some of its columns.
+    """A view of a table along ``count`` of its columns; the others stay at ``fixed`` values, or in their middle.
 
-    Parameters
-    ----------
-    owner : str
-        Who asks, for messages.
-    X : array or frame of shape (n, d)
-        The data.
-    count : int
-        How many columns the view has.
-    features : sequence of int or str, optional
-        Which ones; not needed if there are no others.
-    fixed : mapping, optional
-        Values of other columns; the median if not given, and the most frequent value of columns that hold no numbers.
-
-    Attributes
-    ----------
-    names : list of str
-        The names of the columns of the view.
-    positions : list of int
-        Where those stand among all columns.
-    values : array of shape (n, count)
-        The data in them.
-    width : int
-        The number of all columns.
+    ``names`` and ``positions`` are those of the columns, ``values`` what the data has in them, ``width`` how many
+    columns there are in all.  ``owner`` asks, for messages.
 
     Examples
     --------
@@ -52,11 +31,11 @@ class Slice:
         self._kind = type(X) if is_frame(X) else None
         self._columns = self._read(X)
         self._chosen = self._choose(count, features)
-        self._fixed = {self._known(key): value for key, value in (fixed or {}).items()}
+        self._fixed = {self._find_column(key): value for key, value in (fixed or {}).items()}
         self.names = [name if isinstance(name, str) else f"x{name}" for name in self._chosen]
         self.positions = [list(self._columns).index(name) for name in self._chosen]
         self.width = len(self._columns)
-        self.values = np.column_stack([self._numbers(name) for name in self._chosen])
+        self.values = np.column_stack([self._read_numbers(name) for name in self._chosen])
 
     def points(self, at: np.ndarray) -> Rows:
         """Return whole rows, of the kind the data was, for values of shape (m, count) in the columns of the view."""
@@ -65,7 +44,7 @@ class Slice:
             if name in self._chosen:
                 columns[name] = at[:, self._chosen.index(name)]
             else:
-                columns[name] = np.full(len(at), self._fixed[name] if name in self._fixed else middle(values))
+                columns[name] = np.full(len(at), self._fixed[name] if name in self._fixed else find_middle(values))
         return np.column_stack(list(columns.values())) if self._kind is None else self._kind(columns)
 
     def ticks(self, resolution: int, margin: float) -> list[np.ndarray]:
@@ -100,12 +79,12 @@ class Slice:
             more = len(names) > count
             remedy = f"say which by {option}={example!r}, and the others stay at their medians" if more else "add one"
             raise ValueError(f"{self.owner} draws along {what}, and X has {len(names)}: {remedy}")
-        chosen = [self._known(name) for name in features]
+        chosen = [self._find_column(name) for name in features]
         if len(set(chosen)) != count:
             raise ValueError(f"{self.owner} draws along {what}, got {list(features)!r}")
         return chosen
 
-    def _known(self, name: Any) -> Any:
+    def _find_column(self, name: Any) -> Any:
         names = list(self._columns)
         if name in self._columns:
             return name
@@ -113,20 +92,20 @@ class Slice:
             return names[name]
         raise ValueError(f"{self.owner}: there is no column {name!r}; there are {names}")
 
-    def _numbers(self, name: Any) -> np.ndarray:
+    def _read_numbers(self, name: Any) -> np.ndarray:
         try:
             return np.asarray(self._columns[name], dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"{self.owner} draws along columns of numbers, but column {name!r} holds others") from None
 
 
-def middle(values: np.ndarray) -> Any:
+def find_middle(values: np.ndarray) -> Any:
     """Return the median of numbers, or the most frequent of other values, the first of equals.
 
     Examples
     --------
     >>> import numpy as np
-    >>> middle(np.array([1.0, np.nan, 3.0])), middle(np.array(["b", "a", "b"]))
+    >>> find_middle(np.array([1.0, np.nan, 3.0])), find_middle(np.array(["b", "a", "b"]))
     (2.0, 'b')
     """
     if values.dtype.kind in "iuf":

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.formula.data import Rows
 
-from ._estimator import vectors_of
-from ._regions import classes_of, codes_of, leads_of, margin_of
+from ._display import Display
+from ._estimator import find_vectors
+from ._regions import compute_leads, compute_margin, encode_labels, name_classes
 from ._slice import Slice
-from ._style import INK, colour_of, legend_above, marker_of, one_panel
+from ._style import INK, add_legend, pick_colour, pick_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
-class DecisionDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class DecisionDisplay(Display):
     """The regions of a classifier in the plane of two features.
 
     Use :meth:`from_estimator`; the parameters are what it computes.
@@ -68,44 +72,25 @@ class DecisionDisplay:
     >>> plt.close(display.figure_)
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        xx0: np.ndarray,
-        xx1: np.ndarray,
-        leads: np.ndarray,
-        classes: Sequence[Any],
-        margin: np.ndarray | None = None,
-        margin_levels: Sequence[float] = (),
-        margin_label: str = "",
-        points: np.ndarray | None = None,
-        codes: np.ndarray | None = None,
-        vectors: np.ndarray | None = None,
-        vector_label: str = "",
-        names: tuple[str, str] = ("x0", "x1"),
-    ) -> None:
-        self.xx0 = xx0
-        self.xx1 = xx1
-        self.leads = leads
-        self.classes = classes
-        self.margin = margin
-        self.margin_levels = margin_levels
-        self.margin_label = margin_label
-        self.points = points
-        self.codes = codes
-        self.vectors = vectors
-        self.vector_label = vector_label
-        self.names = names
+    xx0: np.ndarray
+    xx1: np.ndarray
+    leads: np.ndarray
+    classes: Sequence[Any]
+    margin: np.ndarray | None = None
+    margin_levels: Sequence[float] = ()
+    margin_label: str = ""
+    points: np.ndarray | None = None
+    codes: np.ndarray | None = None
+    vectors: np.ndarray | None = None
+    vector_label: str = ""
+    names: tuple[str, str] = ("x0", "x1")
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Rows,
-        y: Any = None,
+        y: ArrayLike | None = None,
         *,
         features: Sequence[int | str] | None = None,
         fixed: Mapping[Any, Any] | None = None,
@@ -143,10 +128,10 @@ class DecisionDisplay:
         view = Slice(cls.__name__, X, 2, features, fixed)
         xx0, xx1 = view.ticks(grid_resolution, margin)
         grid = view.points(np.stack(np.meshgrid(xx0, xx1), axis=-1).reshape(-1, 2))
-        classes, labels = classes_of(cls.__name__, estimator)
-        leads = leads_of(estimator, grid, classes).T.reshape(len(classes), len(xx1), len(xx0))
-        values, levels, words = margin_of(estimator, grid)
-        vectors, called = vectors_of(estimator)
+        classes, labels = name_classes(cls.__name__, estimator)
+        leads = compute_leads(estimator, grid, classes).T.reshape(len(classes), len(xx1), len(xx0))
+        values, levels, words = compute_margin(estimator, grid)
+        vectors, called = find_vectors(estimator)
         if vectors is not None:
             vectors = vectors[:, view.positions] if vectors.shape[1] == view.width else None
         return cls(
@@ -158,7 +143,7 @@ class DecisionDisplay:
             margin_levels=levels,
             margin_label=words,
             points=view.values,
-            codes=None if y is None else codes_of(cls.__name__, y, classes, len(view.values)),
+            codes=None if y is None else encode_labels(cls.__name__, y, classes, len(view.values)),
             vectors=vectors,
             vector_label="" if vectors is None else f"{len(vectors)} {called}",
             names=(view.names[0], view.names[1]),
@@ -178,7 +163,7 @@ class DecisionDisplay:
         -------
         self
         """
-        ax = one_panel(self, ax)
+        ax = self._start(ax)
         handles = [*self._draw_regions(ax), *self._draw_lines(ax, margins)]
         if vectors and self.vectors is not None:
             ring: dict[str, Any] = {"s": 95, "facecolors": "none", "edgecolors": INK, "linewidths": 1.1}
@@ -187,8 +172,7 @@ class DecisionDisplay:
             )
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         ax.set(xlim=(self.xx0[0], self.xx0[-1]), ylim=(self.xx1[0], self.xx1[-1]))
-        legend_above(ax, handles)
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        add_legend(ax, handles)
         return self
 
     def _draw_regions(self, ax: Axes) -> list[Any]:
@@ -196,7 +180,7 @@ class DecisionDisplay:
 
         handles: list[Any] = []
         for code, (name, lead) in enumerate(zip(self.classes, self.leads, strict=True)):
-            colour = colour_of(code)
+            colour = pick_colour(code)
             if lead.max() > 0:
                 ax.contourf(self.xx0, self.xx1, lead, levels=[0.0, np.inf], colors=[colour], alpha=0.2, zorder=1)
             if self.points is None or self.codes is None:
@@ -205,7 +189,7 @@ class DecisionDisplay:
             own = self.points[self.codes == code]
             look: dict[str, Any] = {
                 "color": colour,
-                "marker": marker_of(code),
+                "marker": pick_marker(code),
                 "s": 26,
                 "edgecolors": "white",
                 "linewidths": 0.5,

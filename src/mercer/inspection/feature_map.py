@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.features.polynomial import Monomials
 from mercer.formula.data import Rows, is_frame
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, Polynomial
 
-from ._estimator import kernel_of
-from ._formula import feature_names
-from ._style import GREY, INK, colour_of, marker_of, pyplot, two_panels
+from ._display import PairDisplay
+from ._estimator import check_labels, get_kernel
+from ._slice import Slice
+from ._style import GREY, INK, pick_colour, pick_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 RESOLUTION = 120  # of the grid on which a boundary is found
 MOST_CLASSES = 12
 
 
-class FeatureMapDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class FeatureMapDisplay(PairDisplay):
     r"""Points in the plane, and the same points in the space of a kernel: the circle that becomes a plane.
 
     A kernel with at most three explicit features is drawn in them.  Of a larger space the three directions of most
@@ -71,34 +78,20 @@ class FeatureMapDisplay:
     >>> plt.close(display.figure_)
     """
 
-    ax_: tuple[Axes, Axes]
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        points: np.ndarray,
-        features: np.ndarray,
-        codes: np.ndarray | None = None,
-        classes: Sequence[str] = (),
-        boundary: Sequence[np.ndarray] = (),
-        boundary_features: Sequence[np.ndarray] = (),
-        plane: np.ndarray | None = None,
-        names: tuple[str, str] = ("x0", "x1"),
-        feature_names: Sequence[str] = (),
-    ) -> None:
-        self.points = points
-        self.features = features
-        self.codes = codes
-        self.classes = classes
-        self.boundary = boundary
-        self.boundary_features = boundary_features
-        self.plane = plane
-        self.names = names
-        self.feature_names = feature_names
+    points: np.ndarray
+    features: np.ndarray
+    codes: np.ndarray | None = None
+    classes: Sequence[str] = ()
+    boundary: Sequence[np.ndarray] = ()
+    boundary_features: Sequence[np.ndarray] = ()
+    plane: np.ndarray | None = None
+    names: tuple[str, str] = ("x0", "x1")
+    feature_names: Sequence[str] = ()
 
     @classmethod
-    def from_kernel(cls, kernel: Kernel, X: Rows, y: Any = None, *, ax: Sequence[Axes] | None = None) -> Self:
+    def from_kernel(
+        cls, kernel: Kernel, X: Rows, y: ArrayLike | None = None, *, ax: Sequence[Axes] | None = None
+    ) -> Self:
         """Map points by a kernel, and draw.
 
         Parameters
@@ -116,11 +109,13 @@ class FeatureMapDisplay:
         -------
         FeatureMapDisplay
         """
-        points, names = _plane(cls.__name__, X)
-        return cls(**_mapped(kernel, points, names), **_labels(cls.__name__, y, len(points))).plot(ax)
+        points, names = _read_plane(cls.__name__, X)
+        return cls(**_map_points(kernel, points, names), **_read_labels(cls.__name__, y, len(points))).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Rows, y: Any = None, *, ax: Sequence[Axes] | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: BaseEstimator, X: Rows, y: ArrayLike | None = None, *, ax: Sequence[Axes] | None = None
+    ) -> Self:
         """Map points by the kernel of a fitted estimator, and draw with its boundary.
 
         Parameters
@@ -139,10 +134,10 @@ class FeatureMapDisplay:
         FeatureMapDisplay
         """
         check_is_fitted(estimator)
-        kernel = kernel_of(cls.__name__, estimator)
-        points, names = _plane(cls.__name__, X)
-        found = _mapped(kernel, points, names)
-        display = cls(**found, **_labels(cls.__name__, y, len(points)))
+        kernel = get_kernel(cls.__name__, estimator)
+        points, names = _read_plane(cls.__name__, X)
+        found = _map_points(kernel, points, names)
+        display = cls(**found, **_read_labels(cls.__name__, y, len(points)))
         if len(getattr(estimator, "classes_", ())) == 2 and hasattr(estimator, "decision_function"):
             display._add_boundary(estimator, kernel, X)
         return display.plot(ax)
@@ -160,7 +155,7 @@ class FeatureMapDisplay:
         self
         """
         deep = self.features.shape[1] == 3
-        left, right = two_panels(self, ax, (8.0, 4.2), "3d" if deep else None)
+        left, right = self._start(ax, (8.0, 4.2), "3d" if deep else None)
         if deep and not hasattr(right, "get_zlim"):
             raise ValueError(
                 f"{type(self).__name__}: the second of the axes shows three features; make it with "
@@ -181,16 +176,15 @@ class FeatureMapDisplay:
             owner: Any = left if ax is not None else left.figure
             place: dict[str, Any] = below if ax is not None else {"loc": "outside lower left"}
             owner.legend(handles=left.get_legend_handles_labels()[0], ncols=4, frameon=False, fontsize=9, **place)
-        self.ax_, self.figure_ = (left, right), left.figure  # type: ignore[assignment]
         return self
 
     def _scatter(self, ax: Any, points: np.ndarray) -> None:
         if self.codes is None:
-            ax.scatter(*points.T, s=16, color=colour_of(0))
+            ax.scatter(*points.T, s=16, color=pick_colour(0))
             return
         for code, name in enumerate(self.classes):
             own = points[self.codes == code]
-            look: dict[str, Any] = {"color": colour_of(code), "marker": marker_of(code), "s": 18, "label": name}
+            look: dict[str, Any] = {"color": pick_colour(code), "marker": pick_marker(code), "s": 18, "label": name}
             if points.shape[1] == 3:
                 look["depthshade"] = False  # fading with distance would change the colours of the classes
             ax.scatter(*own.T, edgecolors="white", linewidths=0.3, **look)
@@ -202,7 +196,7 @@ class FeatureMapDisplay:
         ax.tick_params(labelsize=8, pad=0)
         for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
             axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
-            axis.set_major_locator(pyplot(self).MaxNLocator(3))
+            axis.set_major_locator(self._import_pyplot().MaxNLocator(3))
         if self.plane is not None:
             self._draw_plane(ax)
 
@@ -220,20 +214,18 @@ class FeatureMapDisplay:
         sheet[across[0]], sheet[across[1]], sheet[up] = first, second, height
         ax.plot_surface(*sheet, color=GREY, alpha=0.25, linewidth=0, shade=False)
 
-    def _add_boundary(self, estimator: Any, kernel: Kernel, X: Rows) -> None:
+    def _add_boundary(self, estimator: BaseEstimator, kernel: Kernel, X: Rows) -> None:
         """Find where the classifier is undecided, and the plane of those points among the features."""
-        pyplot(self)
+        self._import_pyplot()
         from contourpy import contour_generator  # comes with matplotlib
 
-        low, high = self.points.min(axis=0), self.points.max(axis=0)
-        beyond = 0.05 * (high - low)
-        xx0, xx1 = (np.linspace(low[i] - beyond[i], high[i] + beyond[i], RESOLUTION) for i in range(2))
+        view = Slice(type(self).__name__, X, 2, None, None)
+        xx0, xx1 = view.ticks(RESOLUTION, 0.05)
         grid = np.stack(np.meshgrid(xx0, xx1), axis=-1).reshape(-1, 2)
-        asked = type(X)(dict(zip(X.columns, grid.T, strict=True))) if is_frame(X) else grid
-        values = np.asarray(estimator.decision_function(asked))
+        values = np.asarray(estimator.decision_function(view.points(grid)))
         lines: Any = contour_generator(xx0, xx1, values.reshape(RESOLUTION, RESOLUTION)).lines(0.0)
         self.boundary = [np.asarray(line) for line in lines]
-        transform = _transform(kernel, self.points)[0]
+        transform = _find_transform(kernel, self.points)[0]
         self.boundary_features = [transform(line) for line in self.boundary]
         images = transform(grid)
         if kernel.feature_dim(2) == images.shape[1] == 3:
@@ -241,7 +233,7 @@ class FeatureMapDisplay:
             self.plane = np.linalg.lstsq(np.column_stack([images, np.ones(len(images))]), values, rcond=None)[0]
 
 
-def _plane(owner: str, X: Rows) -> tuple[np.ndarray, tuple[str, str]]:
+def _read_plane(owner: str, X: Rows) -> tuple[np.ndarray, tuple[str, str]]:
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"{owner} draws points of the plane: X must have 2 features, got shape {points.shape}")
@@ -249,37 +241,59 @@ def _plane(owner: str, X: Rows) -> tuple[np.ndarray, tuple[str, str]]:
     return points, (names[0], names[1])
 
 
-def _labels(owner: str, y: Any, n: int) -> dict[str, Any]:
+def _read_labels(owner: str, y: ArrayLike | None, n: int) -> dict[str, Any]:
     if y is None:
         return {}
-    labels = np.asarray(y)
-    if labels.shape != (n,):
-        raise ValueError(f"{owner}: X has {n} points, so y must have shape ({n},); got {labels.shape}")
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes, codes = np.unique(check_labels(owner, y, n), return_inverse=True)
     if len(classes) > MOST_CLASSES:
         raise ValueError(f"{owner} draws up to {MOST_CLASSES} classes, and y has {len(classes)} values; leave it out")
     return {"codes": codes, "classes": [str(label) for label in classes.tolist()]}
 
 
-def _mapped(kernel: Kernel, points: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:
-    transform, labels = _transform(kernel, points, names)
+def _map_points(kernel: Kernel, points: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:
+    transform, labels = _find_transform(kernel, points, names)
     return {"points": points, "features": transform(points), "names": names, "feature_names": labels}
 
 
-def _transform(kernel: Kernel, points: np.ndarray, names: tuple[str, str] = ("x0", "x1")) -> tuple[Any, list[str]]:
+def _find_transform(kernel: Kernel, points: np.ndarray, names: tuple[str, str] = ("x0", "x1")) -> tuple[Any, list[str]]:
     """Return the map to at most three features, and their names."""
     if kernel.feature_dim(2) in (2, 3):
         explicit = kernel.feature_map(2)
-        return lambda x: np.asarray(explicit.transform(x), dtype=np.float64), feature_names(kernel, explicit, names)
+        return lambda x: np.asarray(explicit.transform(x), dtype=np.float64), _name_features(kernel, explicit, names)
     from mercer.models import KernelPCA
 
     pca = KernelPCA(n_components=3, kernel=kernel, eigen_solver="dense").fit(points)
-    total = float(np.trace(_centred(np.asarray(kernel(points)))))
+    K = np.asarray(kernel(points))
+    total = float(np.trace(K) - len(K) * K.mean())  # of the centred matrix
     shares = [100 * value / total for value in pca.eigenvalues_]
     words = ("1st", "2nd", "3rd")
     return pca.transform, [f"{word} direction ({share:.0f} %)" for word, share in zip(words, shares, strict=False)]
 
 
-def _centred(K: np.ndarray) -> np.ndarray:
-    means = K.mean(axis=0)
-    return np.asarray(K - means - means[:, None] + means.mean())
+def _name_features(kernel: Kernel, explicit: Any, names: tuple[str, str]) -> list[str]:
+    """Return the names of features as formulas; monomials of a polynomial kernel with their weights."""
+    found = [write_formula(str(name)) for name in explicit.get_feature_names_out(list(names))]
+    if not isinstance(kernel, Polynomial):
+        return found
+    weights = Monomials(2, int(kernel.degree), float(kernel.offset)).weights()
+    return [f"${_write_weight(w)}{text[1:]}" for w, text in zip(weights, found, strict=True)]
+
+
+def _write_weight(weight: float) -> str:
+    square = weight**2
+    if math.isclose(square, 1.0):
+        return ""
+    return rf"\sqrt{{{round(square)}}}\," if math.isclose(square, round(square)) else rf"{weight:.3g}\,"
+
+
+def write_formula(name: str) -> str:
+    r"""Return a name such as ``x0^2`` as mathematics, if it is made of inputs without names of their own.
+
+    Examples
+    --------
+    >>> write_formula("x0 x1"), write_formula("age^2")
+    ('$x_{0} x_{1}$', '$\\mathrm{age}^{2}$')
+    """
+    text = re.sub(r"\bx(\d+)\b", r"x_{\1}", name)
+    text = re.sub(r"\b([A-Za-z]{2,}\w*)", lambda m: rf"\mathrm{{{m[1]}}}".replace("_", r"\_"), text)
+    return "$" + re.sub(r"\^(\d+)", r"^{\1}", text) + "$"

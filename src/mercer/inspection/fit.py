@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.formula.data import Rows
 
-from ._estimator import before_last, is_automatic, last_step
+from ._display import Display
+from ._estimator import encode_rows, find_model, is_automatic
 from ._slice import Slice
-from ._style import GREY, INK, colour_of, legend_above, one_panel, quiet_frame
+from ._style import GREY, INK, add_legend, hide_frame, pick_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COVERAGE = 0.9
 
 
-class FitDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class FitDisplay(Display):
     """The function a regression found, along one feature.
 
     Use :meth:`from_estimator`; the parameters are what it computes.
@@ -66,38 +69,22 @@ class FitDisplay:
     >>> plt.close(display.figure_)
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        grid: np.ndarray,
-        prediction: np.ndarray,
-        interval: np.ndarray | None = None,
-        coverage: float | None = None,
-        tube: float | None = None,
-        x: np.ndarray | None = None,
-        y: np.ndarray | None = None,
-        support: np.ndarray | None = None,
-        names: tuple[str, str] = ("x0", "y"),
-    ) -> None:
-        self.grid = grid
-        self.prediction = prediction
-        self.interval = interval
-        self.coverage = coverage
-        self.tube = tube
-        self.x = x
-        self.y = y
-        self.support = support
-        self.names = names
+    grid: np.ndarray
+    prediction: np.ndarray
+    interval: np.ndarray | None = None
+    coverage: float | None = None
+    tube: float | None = None
+    x: np.ndarray | None = None
+    y: np.ndarray | None = None
+    support: np.ndarray | None = None
+    names: tuple[str, str] = ("x0", "y")
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Rows,
-        y: Any = None,
+        y: ArrayLike | None = None,
         *,
         feature: int | str | None = None,
         fixed: Mapping[Any, Any] | None = None,
@@ -147,17 +134,17 @@ class FitDisplay:
             raise ValueError(
                 f"{cls.__name__} draws one target, and the model has {prediction.shape[1]}; fit one model for each"
             )
-        interval = _interval(estimator, rows, coverage)
-        targets = None if y is None else _targets(cls.__name__, y, len(view.values))
+        interval = _find_interval(estimator, rows, coverage)
+        targets = None if y is None else _check_targets(cls.__name__, y, len(view.values))
         return cls(
             grid=grid,
             prediction=prediction.ravel(),
             interval=interval,
             coverage=COVERAGE if coverage == "auto" else coverage,
-            tube=_tube(estimator),
+            tube=_find_tube(estimator),
             x=view.values[:, 0],
             y=targets,
-            support=None if targets is None else _support(estimator, X, view.values[:, 0], targets),
+            support=None if targets is None else _find_support(estimator, X, view.values[:, 0], targets),
             names=(view.names[0], str(getattr(y, "name", None) or "y")),
         ).plot(ax)
 
@@ -173,15 +160,15 @@ class FitDisplay:
         -------
         self
         """
-        ax = one_panel(self, ax, (8.0, 4.5))
+        ax = self._start(ax, (8.0, 4.5))
         if self.x is not None and self.y is not None:
             ax.scatter(
-                self.x, self.y, s=20, color=colour_of(1), edgecolors="white", linewidths=0.4, label="data", zorder=2
+                self.x, self.y, s=20, color=pick_colour(1), edgecolors="white", linewidths=0.4, label="data", zorder=2
             )
-        ax.plot(self.grid, self.prediction, color=colour_of(0), linewidth=2.0, label="f(x)", zorder=3)
+        ax.plot(self.grid, self.prediction, color=pick_colour(0), linewidth=2.0, label="f(x)", zorder=3)
         self._draw_interval(ax)
         if self.tube is not None:
-            look: dict[str, Any] = {"color": colour_of(0), "linewidth": 1.0, "linestyle": "--"}
+            look: dict[str, Any] = {"color": pick_colour(0), "linewidth": 1.0, "linestyle": "--"}
             ax.plot(self.grid, self.prediction + self.tube, label=f"tube f ± {self.tube:.3g}", **look)
             ax.plot(self.grid, self.prediction - self.tube, **look)
         if self.support is not None:
@@ -190,9 +177,8 @@ class FitDisplay:
         elif self.y is None and self.x is not None:
             ax.plot(self.x, np.zeros(len(self.x)), "|", color=GREY, transform=ax.get_xaxis_transform(), label="data")
         ax.set(xlabel=self.names[0], ylabel=self.names[1], xlim=(self.grid[0], self.grid[-1]))
-        quiet_frame(ax)
-        legend_above(ax)
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+        hide_frame(ax)
+        add_legend(ax)
         return self
 
     def _draw_interval(self, ax: Axes) -> None:
@@ -202,37 +188,37 @@ class FitDisplay:
         there = np.isfinite(lower) & np.isfinite(upper)
         if there.any():
             label = "interval" if self.coverage is None else f"{100 * self.coverage:g} % interval"
-            look: dict[str, Any] = {"color": colour_of(0), "alpha": 0.2, "linewidth": 0}
+            look: dict[str, Any] = {"color": pick_colour(0), "alpha": 0.2, "linewidth": 0}
             ax.fill_between(self.grid, lower, upper, where=there.tolist(), label=label, zorder=1, **look)
 
 
-def _interval(estimator: Any, rows: Rows, coverage: float | str | None) -> np.ndarray | None:
+def _find_interval(estimator: BaseEstimator, rows: Rows, coverage: float | str | None) -> np.ndarray | None:
     if coverage is None:
         return None
-    if coverage != "auto":
-        if not hasattr(estimator, "predict_interval"):
-            raise ValueError(
-                f"{type(estimator).__name__} has no predict_interval, so there is no interval of coverage {coverage!r} "
-                "to draw; leave coverage out"
-            )
-        return np.asarray(estimator.predict_interval(rows, coverage))
     if not hasattr(estimator, "predict_interval"):
-        return None
+        if coverage == "auto":
+            return None
+        raise ValueError(
+            f"{type(estimator).__name__} has no predict_interval, so there is no interval of coverage {coverage!r} "
+            "to draw; leave coverage out"
+        )
     try:
-        return np.asarray(estimator.predict_interval(rows, COVERAGE))
-    except ValueError:  # no penalty, or Nyström centres: the model has no intervals, and none were asked for
-        return None
+        return np.asarray(estimator.predict_interval(rows, COVERAGE if coverage == "auto" else coverage))
+    except ValueError:
+        if coverage == "auto":  # no penalty, or Nyström centres: the model has no intervals, and none were asked for
+            return None
+        raise
 
 
-def _targets(owner: str, y: Any, n: int) -> np.ndarray:
+def _check_targets(owner: str, y: ArrayLike, n: int) -> np.ndarray:
     targets = np.asarray(y, dtype=np.float64).ravel()
     if len(targets) != n:
         raise ValueError(f"{owner}: X has {n} points, so y must have as many targets; got {len(targets)}")
     return targets
 
 
-def _tube(estimator: Any) -> float | None:
-    model = last_step(estimator)
+def _find_tube(estimator: BaseEstimator) -> float | None:
+    model = find_model(estimator)
     model = getattr(model, "best_estimator_", model)
     if not hasattr(model, "support_") or is_automatic(estimator):  # whose target may be transformed
         return None
@@ -240,13 +226,13 @@ def _tube(estimator: Any) -> float | None:
     return None if epsilon is None else float(epsilon)
 
 
-def _support(estimator: Any, X: Rows, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+def _find_support(estimator: BaseEstimator, X: Rows, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
     """Return where the support vectors are, if the points drawn are those that the model was fitted to."""
-    model = last_step(estimator)
+    model = find_model(estimator)
     positions, vectors = getattr(model, "support_", None), getattr(model, "support_vectors_", None)
     if positions is None or vectors is None or len(positions) == 0 or positions.max() >= len(x):
         return None
-    seen = np.asarray(before_last(estimator, X), dtype=np.float64)
+    seen = np.asarray(encode_rows(estimator, X), dtype=np.float64)
     if not np.array_equal(seen[positions], np.asarray(vectors)):
         return None
     return np.column_stack([x[positions], y[positions]])

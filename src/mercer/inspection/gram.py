@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
 
 from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
+from mercer.words import shorten
 
-from ._estimator import before_last, is_precomputed, kernel_of, sample
-from ._style import INK, LEVELS, SIGNED, one_panel, short
+from ._display import Display
+from ._estimator import check_labels, encode_rows, get_kernel, is_precomputed, sample, sample_gram
+from ._style import INK, LEVELS, SIGNED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Order = Literal["target", "clusters", "given"]
 MOST_GROUPS = 20  # more labels than that are not to be read at the side of a picture
 
 
-class GramDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class GramDisplay(Display):
     """A kernel matrix as a heat map.
 
     Use :meth:`from_kernel`, :meth:`from_gram` or :meth:`from_estimator`; the parameters are what they compute.
@@ -57,27 +62,16 @@ class GramDisplay:
     >>> plt.close(display.figure_)
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        matrix: np.ndarray,
-        order: np.ndarray,
-        groups: Sequence[tuple[str, int]] = (),
-        ordered_by: str = "as given",
-    ) -> None:
-        self.matrix = matrix
-        self.order = order
-        self.groups = groups
-        self.ordered_by = ordered_by
+    matrix: np.ndarray
+    order: np.ndarray
+    groups: Sequence[tuple[str, int]] = ()
+    ordered_by: str = "as given"
 
     @classmethod
     def from_gram(
         cls,
-        K: Any,
-        y: Any = None,
+        K: ArrayLike | Gram,
+        y: ArrayLike | None = None,
         *,
         order: Order | None = None,
         max_points: int = 500,
@@ -106,24 +100,18 @@ class GramDisplay:
         -------
         GramDisplay
         """
-        shape = np.shape(K) if not isinstance(K, Gram) else K.shape
-        if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
-            raise ValueError(f"{cls.__name__}: a kernel matrix is square, got shape {tuple(shape)}")
-        chosen = sample(np.empty(shape[0]), max_points, random_state)
-        rows = K.rows(chosen) if isinstance(K, Gram) else np.asarray(K)[chosen]
-        matrix = np.asarray(rows[:, chosen], dtype=np.float64)
-        targets = None if y is None else _checked(cls.__name__, y, shape[0])[chosen]
-        places, groups, words = _ordered(cls.__name__, matrix, targets, order)
-        return cls(matrix=matrix[np.ix_(places, places)], order=chosen[places], groups=groups, ordered_by=words).plot(
-            ax
-        )
+        chosen, matrix, n = sample_gram(cls.__name__, K, max_points, random_state)
+        targets = None if y is None else check_labels(cls.__name__, y, n)[chosen]
+        places, groups, words = _order_points(cls.__name__, matrix, targets, order)
+        ordered = matrix[np.ix_(places, places)]
+        return cls(matrix=ordered, order=chosen[places], groups=groups, ordered_by=words).plot(ax)
 
     @classmethod
     def from_kernel(
         cls,
         kernel: Kernel,
         X: Rows,
-        y: Any = None,
+        y: ArrayLike | None = None,
         *,
         order: Order | None = None,
         max_points: int = 500,
@@ -146,7 +134,7 @@ class GramDisplay:
         GramDisplay
         """
         chosen = sample(X, max_points, random_state)
-        targets = None if y is None else _checked(cls.__name__, y, length(X))[chosen]
+        targets = None if y is None else check_labels(cls.__name__, y, length(X))[chosen]
         matrix = np.asarray(kernel(pick(X, chosen)))
         display = cls.from_gram(matrix, targets, order=order, max_points=len(chosen), ax=ax)
         display.order = chosen[display.order]
@@ -155,9 +143,9 @@ class GramDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Rows,
-        y: Any = None,
+        y: ArrayLike | None = None,
         *,
         order: Order | None = None,
         max_points: int = 500,
@@ -179,11 +167,11 @@ class GramDisplay:
         -------
         GramDisplay
         """
-        rows = before_last(estimator, X)
+        rows = encode_rows(estimator, X)
         options: dict[str, Any] = {"order": order, "max_points": max_points, "random_state": random_state, "ax": ax}
         if is_precomputed(estimator):
             return cls.from_gram(rows, y, **options)
-        return cls.from_kernel(kernel_of(cls.__name__, estimator), rows, y, **options)
+        return cls.from_kernel(get_kernel(cls.__name__, estimator), rows, y, **options)
 
     def plot(self, ax: Axes | None = None, *, colorbar: bool = True) -> Self:
         """Draw the matrix, lines between its blocks, and a scale.
@@ -199,7 +187,7 @@ class GramDisplay:
         -------
         self
         """
-        ax = one_panel(self, ax, (8.0, 6.4), "compressed")
+        ax = self._start(ax, (8.0, 6.4), "compressed")
         low, high = float(self.matrix.min()), float(self.matrix.max())
         signed = low < -1e-9 * max(high, -low)
         size = max(high, -low)
@@ -211,7 +199,7 @@ class GramDisplay:
                 line(end - 0.5, color="white" if not signed else INK, linewidth=1.2)
         if self.groups:
             centres = ends - np.array([count for _, count in self.groups]) / 2 - 0.5
-            names = [short(name, 16) for name, _ in self.groups]
+            names = [shorten(name, 16) for name, _ in self.groups]
             crowded = sum(map(len, names)) > 48
             ax.set_xticks(centres, names, rotation=45 if crowded else 0, ha="right" if crowded else "center")
             ax.set_yticks(centres, names)
@@ -220,18 +208,10 @@ class GramDisplay:
         if colorbar:
             bar = ax.figure.colorbar(image, ax=ax)
             bar.set_label("k(x, z)")
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
 
 
-def _checked(owner: str, y: Any, n: int) -> np.ndarray:
-    targets = np.asarray(y)
-    if targets.shape != (n,):
-        raise ValueError(f"{owner}: there are {n} points, so y must have shape ({n},); got {targets.shape}")
-    return targets
-
-
-def _ordered(
+def _order_points(
     owner: str, K: np.ndarray, y: np.ndarray | None, order: str | None
 ) -> tuple[np.ndarray, list[tuple[str, int]], str]:
     """Return the order of rows, the blocks in it, and its name."""
@@ -242,16 +222,16 @@ def _ordered(
     if order == "given":
         return np.arange(len(K)), [], "as given"
     if order == "clusters" or y is None:
-        return clusters(K), [], "ordered by similarity"
+        return order_by_similarity(K), [], "ordered by similarity"
     values, codes = np.unique(y, return_inverse=True)
     if len(values) > MOST_GROUPS or type_of_target(y) not in ("binary", "multiclass"):
         return np.argsort(codes, kind="stable"), [], "ordered by target"
     parts = [np.flatnonzero(codes == code) for code in range(len(values))]
-    places = np.concatenate([part[clusters(K[np.ix_(part, part)])] for part in parts])
+    places = np.concatenate([part[order_by_similarity(K[np.ix_(part, part)])] for part in parts])
     return places, [(str(value), len(part)) for value, part in zip(values, parts, strict=True)], "ordered by class"
 
 
-def clusters(K: np.ndarray) -> np.ndarray:
+def order_by_similarity(K: np.ndarray) -> np.ndarray:
     """Return an order of points in which similar ones are neighbours: the leaves of a hierarchy of clusters.
 
     Similarity is the cosine of the angle between features; clusters join by the mean distance of their points, and
@@ -261,7 +241,7 @@ def clusters(K: np.ndarray) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> x = np.array([0.0, 5.0, 0.1, 5.2])
-    >>> order = clusters(np.exp(-((x[:, None] - x) ** 2))).tolist()
+    >>> order = order_by_similarity(np.exp(-((x[:, None] - x) ** 2))).tolist()
     >>> sorted([sorted(order[:2]), sorted(order[2:])])
     [[0, 2], [1, 3]]
     """

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer.kernels import Kernel
+from mercer.words import shorten
 
-from ._estimator import kernel_of, last_step
-from ._style import GREY, colour_of, legend_above, line_of, quiet_frame, short, two_panels
+from ._display import PairDisplay
+from ._estimator import find_model, get_kernel
+from ._style import GREY, add_legend, hide_frame, pick_colour, pick_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ROUNDING = 1e-9  # an eigenvalue further below 0, relative to the largest, is more than rounding
 
 
-class KernelDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelDisplay(PairDisplay):
     """The profile k(x, z) of a kernel for one or more z, beside random functions with covariance k.
 
     Use :meth:`from_kernel` or :meth:`from_estimator`; the parameters are what they compute.
@@ -55,25 +59,12 @@ class KernelDisplay:
     >>> plt.close(display.figure_)
     """
 
-    ax_: tuple[Axes, Axes]
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        x: np.ndarray,
-        at: Sequence[float],
-        profiles: np.ndarray,
-        samples: np.ndarray,
-        title: str = "",
-        name: str = "x",
-    ) -> None:
-        self.x = x
-        self.at = at
-        self.profiles = profiles
-        self.samples = samples
-        self.title = title
-        self.name = name
+    x: np.ndarray
+    at: Sequence[float]
+    profiles: np.ndarray
+    samples: np.ndarray
+    title: str = ""
+    name: str = "x"
 
     @classmethod
     def from_kernel(
@@ -118,18 +109,18 @@ class KernelDisplay:
             raise ValueError(f"{cls.__name__}: points have {n_features} features, so there is no feature {feature}")
         places = [float(z) for z in np.ravel(at)]
         x = np.linspace(*limits, resolution)
-        points, others = _on_line(x, n_features, feature), _on_line(np.array(places), n_features, feature)
+        points, others = _place_on_line(x, n_features, feature), _place_on_line(np.array(places), n_features, feature)
         profiles = np.asarray(kernel(points, others), dtype=np.float64).T
         samples = np.empty((0, resolution))
         if n_samples > 0:
-            samples = _functions(cls.__name__, kernel, points, n_samples, random_state)
+            samples = _draw_functions(cls.__name__, kernel, points, n_samples, random_state)
         name = "x" if n_features == 1 else f"x{feature}"
         return cls(x=x, at=places, profiles=profiles, samples=samples, title=repr(kernel), name=name).plot(ax)
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         at: float | Sequence[float] = 0.0,
         limits: tuple[float, float] = (-5.0, 5.0),
@@ -152,9 +143,9 @@ class KernelDisplay:
         -------
         KernelDisplay
         """
-        count = int(getattr(last_step(estimator), "n_features_in_", 1))
+        count = int(getattr(find_model(estimator), "n_features_in_", 1))
         return cls.from_kernel(
-            kernel_of(cls.__name__, estimator), at=at, limits=limits, n_features=count, feature=feature,
+            get_kernel(cls.__name__, estimator), at=at, limits=limits, n_features=count, feature=feature,
             n_samples=n_samples, resolution=resolution, random_state=random_state, ax=ax,
         )  # fmt: skip
 
@@ -170,31 +161,30 @@ class KernelDisplay:
         -------
         self
         """
-        left, right = two_panels(self, ax, (8.0, 3.6))
+        left, right = self._start(ax, (8.0, 3.6))
         for i, (z, profile) in enumerate(zip(self.at, self.profiles, strict=True)):
             label = f"k({self.name}, {z:g})"
-            left.plot(self.x, profile, color=colour_of(i), linestyle=line_of(i), linewidth=2.0, label=label)
+            left.plot(self.x, profile, color=pick_colour(i), linestyle=pick_line(i), linewidth=2.0, label=label)
         for i, values in enumerate(self.samples):
-            right.plot(self.x, values, color=colour_of(i), linestyle=line_of(i), linewidth=1.5)
+            right.plot(self.x, values, color=pick_colour(i), linestyle=pick_line(i), linewidth=1.5)
         left.set(xlabel=self.name, ylabel=f"k({self.name}, z)")
         right.set(xlabel=self.name, ylabel=f"random f({self.name}) with covariance k")
         for panel in (left, right):
             panel.axhline(0.0, color=GREY, linewidth=0.6, zorder=0)
-            quiet_frame(panel)
-        legend_above(left, room=48)
-        self.ax_, self.figure_ = (left, right), left.figure  # type: ignore[assignment]
+            hide_frame(panel)
+        add_legend(left, room=48)
         if self.title and ax is None:
-            self.figure_.suptitle(short(self.title, 90), fontsize=11)
+            self.figure_.suptitle(shorten(self.title, 90), fontsize=11)
         return self
 
 
-def _on_line(x: np.ndarray, n_features: int, feature: int) -> np.ndarray:
+def _place_on_line(x: np.ndarray, n_features: int, feature: int) -> np.ndarray:
     points = np.zeros((len(x), n_features))
     points[:, feature] = x
     return points
 
 
-def _functions(owner: str, kernel: Kernel, points: np.ndarray, count: int, random_state: int | None) -> np.ndarray:
+def _draw_functions(owner: str, kernel: Kernel, points: np.ndarray, count: int, random_state: int | None) -> np.ndarray:
     """Return values of random functions: K^½ times independent normal numbers has covariance K."""
     values, vectors = np.linalg.eigh(np.asarray(kernel(points), dtype=np.float64))
     if values[0] < -ROUNDING * max(values[-1], 0.0) - np.finfo(np.float64).tiny:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from ._estimator import last_step
-from ._style import LEVELS, colour_of, legend_above, line_of, one_panel, quiet_frame, short
+from mercer.words import shorten
+
+from ._display import Display
+from ._estimator import find_model
+from ._style import LEVELS, add_legend, hide_frame, pick_colour, pick_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 DECADES = 1e2  # errors larger than so many times the least are not worth the room
 MOST_LINES = 6  # more are easier to read as a map
 
 
-class PathDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class PathDisplay(Display):
     """The errors of a path of penalties, for each kernel or length scale that was tried.
 
     Use :meth:`from_estimator`; the parameters are what it reads.
@@ -63,35 +68,19 @@ class PathDisplay:
     >>> plt.close(display.figure_)
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        penalties: np.ndarray,
-        errors: np.ndarray,
-        kernels: Sequence[str],
-        chosen: tuple[float, float],
-        chosen_kernel: int = 0,
-        length_scales: np.ndarray | None = None,
-        penalty_name: str = "penalty α",
-        error_name: str = "leave-one-out squared error",
-        larger_is_better: bool = False,
-    ) -> None:
-        self.penalties = penalties
-        self.errors = errors
-        self.kernels = kernels
-        self.chosen = chosen
-        self.chosen_kernel = chosen_kernel
-        self.length_scales = length_scales
-        self.penalty_name = penalty_name
-        self.error_name = error_name
-        self.larger_is_better = larger_is_better
+    penalties: np.ndarray
+    errors: np.ndarray
+    kernels: Sequence[str]
+    chosen: tuple[float, float]
+    chosen_kernel: int = 0
+    length_scales: np.ndarray | None = None
+    penalty_name: str = "penalty α"
+    error_name: str = "leave-one-out squared error"
+    larger_is_better: bool = False
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, kind: Literal["auto", "lines", "map"] = "auto", ax: Axes | None = None
+        cls, estimator: BaseEstimator, *, kind: Literal["auto", "lines", "map"] = "auto", ax: Axes | None = None
     ) -> Self:
         """Read the path of a model that chose by it, and draw.
 
@@ -108,7 +97,7 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        return cls(**path_of(estimator)).plot(ax, kind=kind)
+        return cls(**read_path(estimator)).plot(ax, kind=kind)
 
     def plot(self, ax: Axes | None = None, *, kind: Literal["auto", "lines", "map"] = "auto") -> Self:
         """Draw a line for each kernel, or a map of penalties and length scales, with the choice marked.
@@ -129,30 +118,29 @@ class PathDisplay:
         mappable = self.length_scales is not None and len(np.unique(self.length_scales)) == len(self.errors) > 1
         if kind == "map" and not mappable:
             raise ValueError(f"{type(self).__name__}: a map needs one kernel with several length scales; use 'lines'")
-        ax = one_panel(self, ax, (8.0, 4.8))
+        ax = self._start(ax, (8.0, 4.8))
         if kind == "map" or (kind == "auto" and mappable and len(self.errors) > MOST_LINES):
             self._draw_map(ax)
         else:
             self._draw_lines(ax)
-        self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
 
     def _draw_lines(self, ax: Axes) -> None:
         order = np.argsort(self.penalties)
         for i, row in enumerate(self.errors):
             width = 2.4 if i == self.chosen_kernel and len(self.errors) > 1 else 1.6
-            look: dict[str, Any] = {"color": colour_of(i), "linestyle": line_of(i), "linewidth": width}
-            label = self._label(i) if len(self.errors) > 1 else None
+            look: dict[str, Any] = {"color": pick_colour(i), "linestyle": pick_line(i), "linewidth": width}
+            label = self._name_kernel(i) if len(self.errors) > 1 else None
             ax.plot(self.penalties[order], row[order], label=label, **look)
-        ax.plot(*self.chosen, linestyle="none", label=self._choice(), **self._star())
+        self._mark_choice(ax, *self.chosen)
         ax.set_xscale("log")
         best = float(np.nanmin(self.errors))
         if not self.larger_is_better and best > 0:
             ax.set_yscale("log")
             ax.set_ylim(top=min(2.0 * float(np.nanmax(self.errors)), DECADES * best))
         ax.set(xlabel=self.penalty_name, ylabel=self.error_name)
-        quiet_frame(ax)
-        legend_above(ax)
+        hide_frame(ax)
+        add_legend(ax)
 
     def _draw_map(self, ax: Axes) -> None:
         from matplotlib.colors import LogNorm
@@ -165,43 +153,41 @@ class PathDisplay:
         look: dict[str, Any] = {"norm": LogNorm(float(values.min()), most)} if positive else {}
         cmap = LEVELS if self.larger_is_better else f"{LEVELS}_r"  # what is better is brighter
         x, y = self.length_scales[rows], self.penalties[columns]
-        picture = ax.pcolormesh(_edges(x), _edges(y), values, cmap=cmap, **look)
-        best = [self.length_scales[self.chosen_kernel]], [self.chosen[0]]
-        ax.plot(*best, linestyle="none", label=self._choice(), **self._star())
+        picture = ax.pcolormesh(_find_edges(x), _find_edges(y), values, cmap=cmap, **look)
+        self._mark_choice(ax, self.length_scales[self.chosen_kernel], self.chosen[0])
         ax.set(xscale="log", yscale="log", xlabel="length scale", ylabel=self.penalty_name)
         more = positive and float(values.max()) > most
         ax.figure.colorbar(picture, ax=ax, extend="max" if more else "neither").set_label(self.error_name)
-        legend_above(ax)
+        add_legend(ax)
 
-    def _label(self, i: int) -> str:
+    def _name_kernel(self, i: int) -> str:
         if self.length_scales is not None and len(np.unique(self.length_scales)) == len(self.errors):
             return f"length scale {self.length_scales[i]:.3g}"
-        return short(self.kernels[i])
+        return shorten(self.kernels[i])
 
-    def _choice(self) -> str:
-        scale = "" if len(self.errors) == 1 else f", {self._label(self.chosen_kernel)}"
-        return f"chosen: {self.penalty_name.split()[-1]} = {self.chosen[0]:.3g}{scale}"
+    def _mark_choice(self, ax: Axes, x: float, y: float) -> None:
+        scale = "" if len(self.errors) == 1 else f", {self._name_kernel(self.chosen_kernel)}"
+        label = f"chosen: {self.penalty_name.split()[-1]} = {self.chosen[0]:.3g}{scale}"
+        look: dict[str, Any] = {"markersize": 15, "color": pick_colour(5), "markeredgecolor": "white", "zorder": 5}
+        ax.plot([x], [y], linestyle="none", marker="*", label=label, **look)
 
-    def _star(self) -> dict[str, Any]:
-        return {"marker": "*", "markersize": 15, "color": colour_of(5), "markeredgecolor": "white", "zorder": 5}
 
-
-def path_of(estimator: Any) -> dict[str, Any]:
+def read_path(estimator: BaseEstimator) -> dict[str, Any]:
     """Return what a model keeps of its choice, as the parameters of :class:`PathDisplay`."""
-    model = last_step(estimator)
+    model = find_model(estimator)
     if hasattr(model, "path_"):
-        return _from_path(model)
+        return _read_penalties(model)
     if hasattr(model, "cv_results_") and hasattr(model, "C_"):
-        return _from_grid(model)
+        return _read_grid(model)
     if hasattr(model, "loo_errors_"):
-        return _from_losses(model)
+        return _read_losses(model)
     raise ValueError(
         f"PathDisplay draws how a model chose its penalty, and {type(model).__name__} keeps no path; fit "
         "KernelRidgeCV, KernelLogisticRegressionCV, SVCCV, SVRCV or KernelRidgeClassifier(alpha='loo')"
     )
 
 
-def _from_path(model: Any) -> dict[str, Any]:
+def _read_penalties(model: BaseEstimator) -> dict[str, Any]:
     """Read ``path_`` of ridge and logistic regression."""
     path = model.path_
     logistic = "log_losses" in path
@@ -213,9 +199,9 @@ def _from_path(model: Any) -> dict[str, Any]:
     scored = getattr(model, "scoring", None) is not None
     return {
         "penalties": np.asarray(path["alphas"], dtype=np.float64),
-        "errors": -_finite(errors) if scored else _finite(errors),
+        "errors": -_mask_infinite(errors) if scored else _mask_infinite(errors),
         "kernels": [repr(kernel) for kernel in kernels],
-        "length_scales": _numbers(path["length_scales"]),
+        "length_scales": _parse_scales(path["length_scales"]),
         "chosen": (float(model.alpha_), float(model.best_score_ if scored else -model.best_score_)),
         "chosen_kernel": places[0] if places else 0,
         "error_name": f"{by}{model.scoring}" if scored else f"{by}{measure}".replace("folds ", "cross-validated "),
@@ -223,7 +209,7 @@ def _from_path(model: Any) -> dict[str, Any]:
     }
 
 
-def _from_grid(model: Any) -> dict[str, Any]:
+def _read_grid(model: BaseEstimator) -> dict[str, Any]:
     """Read ``cv_results_`` of a search over support vector machines, in which length scales run fastest."""
     table = model.cv_results_
     scales: list[Any] = [None]
@@ -235,9 +221,9 @@ def _from_grid(model: Any) -> dict[str, Any]:
     default = "accuracy" if hasattr(model, "classes_") else "R²"
     return {
         "penalties": given,
-        "errors": _finite(scores.T),
+        "errors": _mask_infinite(scores.T),
         "kernels": [f"length scale {scale}" for scale in scales],
-        "length_scales": _numbers(scales),
+        "length_scales": _parse_scales(scales),
         "chosen": (float(model.C_), float(model.best_score_)),
         "chosen_kernel": int(model.best_index_) % len(scales),
         "penalty_name": "penalty C",
@@ -246,28 +232,28 @@ def _from_grid(model: Any) -> dict[str, Any]:
     }
 
 
-def _from_losses(model: Any) -> dict[str, Any]:
+def _read_losses(model: BaseEstimator) -> dict[str, Any]:
     """Read ``loo_errors_`` of the ridge classifier."""
     errors = np.asarray(model.loo_errors_, dtype=np.float64)
     return {
         "penalties": np.asarray(model.alphas_, dtype=np.float64),
-        "errors": _finite(errors[None, :]),
+        "errors": _mask_infinite(errors[None, :]),
         "kernels": [repr(model.kernel_)],
         "chosen": (float(model.alpha_), float(np.nanmin(errors))),
     }
 
 
-def _finite(errors: np.ndarray) -> np.ndarray:
+def _mask_infinite(errors: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(errors), errors, np.nan)
 
 
-def _edges(centres: np.ndarray) -> np.ndarray:
+def _find_edges(centres: np.ndarray) -> np.ndarray:
     """Return where cells end whose centres are in the middle of a logarithmic scale.
 
     Examples
     --------
     >>> import numpy as np
-    >>> _edges(np.array([1.0, 100.0])).round(3).tolist()
+    >>> _find_edges(np.array([1.0, 100.0])).round(3).tolist()
     [0.1, 10.0, 1000.0]
     """
     logs = np.log(centres)
@@ -275,7 +261,7 @@ def _edges(centres: np.ndarray) -> np.ndarray:
     return np.asarray(np.exp([logs[0] - half[0], *((logs[1:] + logs[:-1]) / 2), logs[-1] + half[-1]]))
 
 
-def _numbers(scales: Sequence[Any]) -> np.ndarray | None:
+def _parse_scales(scales: Sequence[Any]) -> np.ndarray | None:
     """Return length scales that are single numbers, None if some are not."""
     try:
         values = np.array([float(scale) for scale in scales])

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from mercer.formula.data import Rows
+from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from ._eigen import degrees_of_freedom, spectrum_of_estimator, spectrum_of_gram, spectrum_of_kernel
-from ._style import GREY, INK, colour_of, legend_above, quiet_frame, two_panels
+from ._display import PairDisplay
+from ._style import GREY, INK, add_legend, hide_frame, pick_colour
+from .eigen import count_degrees, decompose_estimator, decompose_gram, decompose_kernel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
-class SpectrumDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SpectrumDisplay(PairDisplay):
     """Eigenvalues λ₁ ≥ λ₂ ≥ … of a kernel matrix, and the effective degrees of freedom Σ λⱼ/(λⱼ + α) against α.
 
     Directions with λⱼ well above α are fitted, those well below are left out; the degrees of freedom count them.  Use
@@ -55,28 +60,16 @@ class SpectrumDisplay:
     >>> plt.close(display.figure_)
     """
 
-    ax_: tuple[Axes, Axes]
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        eigenvalues: np.ndarray,
-        alphas: np.ndarray,
-        effective_dof: np.ndarray,
-        alpha: float | None = None,
-        total: int | None = None,
-    ) -> None:
-        self.eigenvalues = eigenvalues
-        self.alphas = alphas
-        self.effective_dof = effective_dof
-        self.alpha = alpha
-        self.total = total
+    eigenvalues: np.ndarray
+    alphas: np.ndarray
+    effective_dof: np.ndarray
+    alpha: float | None = None
+    total: int | None = None
 
     @classmethod
     def from_gram(
         cls,
-        K: Any,
+        K: ArrayLike | Gram,
         *,
         alpha: float | None = None,
         max_points: int = 2000,
@@ -102,7 +95,7 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
-        return cls(**spectrum_of_gram(K, alpha, max_points, random_state)).plot(ax)
+        return cls(**decompose_gram(K, alpha, max_points, random_state)).plot(ax)
 
     @classmethod
     def from_kernel(
@@ -130,12 +123,12 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
-        return cls(**spectrum_of_kernel(kernel, X, alpha, max_points, random_state)).plot(ax)
+        return cls(**decompose_kernel(kernel, X, alpha, max_points, random_state)).plot(ax)
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Rows | None = None,
         *,
         alpha: float | None = None,
@@ -160,11 +153,11 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
-        return cls(**spectrum_of_estimator(estimator, X, alpha, max_points, random_state)).plot(ax)
+        return cls(**decompose_estimator(estimator, X, alpha, max_points, random_state)).plot(ax)
 
     def dof_at(self, alpha: float) -> float:
         """Return the effective degrees of freedom Σ λⱼ/(λⱼ + α)."""
-        return float(degrees_of_freedom(self.eigenvalues, np.array([alpha]))[0])
+        return float(count_degrees(self.eigenvalues, np.array([alpha]))[0])
 
     def plot(self, ax: Sequence[Axes] | None = None) -> Self:
         """Draw the eigenvalues, and the degrees of freedom against the penalty.
@@ -178,21 +171,20 @@ class SpectrumDisplay:
         -------
         self
         """
-        left, right = two_panels(self, ax)
+        left, right = self._start(ax)
         self._draw_eigenvalues(left)
-        right.semilogx(self.alphas, self.effective_dof, color=colour_of(0), linewidth=2.0)
+        right.semilogx(self.alphas, self.effective_dof, color=pick_colour(0), linewidth=2.0)
         if self.alpha is not None:
             dof = self.dof_at(self.alpha)
             words = f"α = {self.alpha:.3g}: {dof:.3g} degrees of freedom"
             right.plot([self.alpha, self.alpha], [0.0, dof], color=GREY, linestyle="--", linewidth=1.2)
             marker: dict[str, Any] = {"marker": "o", "markersize": 8, "linestyle": "none", "markeredgecolor": "white"}
-            right.plot([self.alpha], [dof], color=colour_of(5), label=words, **marker)
+            right.plot([self.alpha], [dof], color=pick_colour(5), label=words, **marker)
         right.set(xlabel="penalty α", ylabel="effective degrees of freedom")
         right.set_ylim(bottom=0.0)
         for panel in (left, right):
-            quiet_frame(panel)
-            legend_above(panel, room=1)
-        self.ax_, self.figure_ = (left, right), left.figure  # type: ignore[assignment]
+            hide_frame(panel)
+            add_legend(panel, room=1)
         return self
 
     def _draw_eigenvalues(self, ax: Axes) -> None:
@@ -205,7 +197,7 @@ class SpectrumDisplay:
             label = f"eigenvalues ({(self.eigenvalues < -rounding).sum()} negative ones left out)"
         if self.total is not None:
             label += f"\nfrom {n:,} of {self.total:,} points"
-        look: dict[str, Any] = {"marker": "o", "markersize": 4, "linewidth": 1.0, "color": colour_of(0)}
+        look: dict[str, Any] = {"marker": "o", "markersize": 4, "linewidth": 1.0, "color": pick_colour(0)}
         ax.loglog(places[above], self.eigenvalues[above], label=label, **look)
         if self.alpha is not None:
             ax.axhline(self.alpha, color=INK, linestyle="--", linewidth=1.2, label=f"penalty α = {self.alpha:.3g}")

@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer.auto.report import HeldOut, Report
-from mercer.inspection._eigen import spectrum_of_estimator
-from mercer.inspection.path import path_of
+from mercer.inspection.eigen import decompose_estimator
+from mercer.inspection.path import read_path
+from mercer.words import round_number
 
 from ._html import Markup, figure, table, tag
-from ._svg import Chart, bars
-from ._words import number, own_score
+from ._svg import Chart, draw_bars
+from ._words import find_own_score
 
 MOST_POINTS = 1000  # of a kernel matrix whose eigenvalues are drawn
 MOST_CLASSES = 20  # of a table of confusions
 PER_BIN = 20  # rows at least, so that a share means something
 
 
-def score_bars(report: Report) -> Markup:
+def draw_scores(report: Report) -> Markup:
     """Return the main score of the model and of what it is compared with."""
     if not report.scores:
         return Markup("")
-    own = own_score(report)
+    own = find_own_score(report)
     names = [score.name for score in report.scores]
     values = [score.values.get(report.metric, math.nan) for score in report.scores]
-    shown = [number(value) for value in values]
+    shown = [round_number(value) for value in values]
     better = "lower" if report.lower_is_better else "higher"
     said = "; ".join(f"{name}: {value}" for name, value in zip(names, shown, strict=True))
     place = next(i for i, score in enumerate(report.scores) if score is own)
-    picture = bars(f"{report.metric} on held-out rows. {said}.", names, values, shown, place)
+    picture = draw_bars(f"{report.metric} on held-out rows. {said}.", names, values, shown, place)
     return figure(picture, f"{report.metric} on the rows held out; {better} is better.")
 
 
-def predicted_against_true(found: HeldOut, target: str) -> Markup:
+def draw_predictions(found: HeldOut, target: str) -> Markup:
     """Return the targets of held-out rows against what was predicted."""
-    truth, answer = _finite_pairs(found)
+    truth, answer = _keep_finite(found)
     if not len(truth):
         return Markup("")
     low, high = float(min(truth.min(), answer.min())), float(max(truth.max(), answer.max()))
@@ -46,30 +47,31 @@ def predicted_against_true(found: HeldOut, target: str) -> Markup:
     spread = float(np.std(truth)) * float(np.std(answer))
     shared = float(np.mean((truth - truth.mean()) * (answer - answer.mean())))
     r = shared / spread if spread > 0 else math.nan
-    words = f"Predicted against true {target} of {len(truth)} held-out rows; their correlation is {number(r)}."
+    words = f"Predicted against true {target} of {len(truth)} held-out rows; their correlation is {round_number(r)}."
     chart = Chart(words, span, span, f"true {target}"[:46], "predicted")
-    chart.points(truth, answer)
-    chart.line(span, span, "dash")
-    return figure(chart.svg(), "Held-out rows, predicted against true. On the dashed line they are equal.")
+    chart.draw_points(truth, answer)
+    chart.draw_line(span, span, "dash")
+    return figure(chart.render(), "Held-out rows, predicted against true. On the dashed line they are equal.")
 
 
-def errors(found: HeldOut) -> Markup:
+def draw_errors(found: HeldOut) -> Markup:
     """Return how errors on held-out rows are distributed."""
-    truth, answer = _finite_pairs(found)
+    truth, answer = _keep_finite(found)
     if len(truth) < 2 or np.ptp(truth - answer) == 0:
         return Markup("")
     heights, edges = np.histogram(truth - answer, bins=int(np.clip(math.sqrt(len(truth)), 5, 30)))
     middle, half = float(np.median(truth - answer)), float(np.median(np.abs(truth - answer)))
-    words = f"Histogram of errors; half of them are smaller than {number(half)}, and their median is {number(middle)}."
-    chart = Chart(words, (edges[0], edges[-1]), (0.0, 1.05 * heights.max()), "true − predicted", "rows")
-    chart.columns(edges, heights)
-    return figure(chart.svg(), f"Errors on held-out rows; half of them are smaller than {number(half)}.")
+    words = f"half of them are smaller than {round_number(half)}"
+    label = f"Histogram of errors; {words}, and their median is {round_number(middle)}."
+    chart = Chart(label, (edges[0], edges[-1]), (0.0, 1.05 * heights.max()), "true − predicted", "rows")
+    chart.draw_columns(edges, heights)
+    return figure(chart.render(), f"Errors on held-out rows; {words}.")
 
 
-def confusion(found: HeldOut) -> Markup:
+def draw_confusion(found: HeldOut) -> Markup:
     """Return how often each class was taken for which, as a table."""
     truth, answer = np.asarray(found.truth), np.asarray(found.prediction)
-    labels = _labels(truth, answer)
+    labels = _sort_labels(truth, answer)
     note = ""
     if len(labels) > MOST_CLASSES:
         frequency = np.array([np.sum(truth == label) for label in labels])
@@ -77,15 +79,19 @@ def confusion(found: HeldOut) -> Markup:
         labels = labels[np.sort(np.argsort(-frequency, kind="stable")[:MOST_CLASSES])]
     counts = np.array([[np.sum((truth == t) & (answer == p)) for p in labels] for t in labels])
     totals = np.maximum([np.sum(truth == t) for t in labels], 1)
+    looks = ("cell", "cell right")  # a colour as strong as its share
     rows = [
-        [label, *(_confused(n, n / total, t == p) for p, n in enumerate(row))]
+        [
+            label,
+            *(tag("span", f"{n:,}", class_=looks[t == p], style=f"--share:{n / total:.2f}") for p, n in enumerate(row)),
+        ]
         for t, (label, row, total) in enumerate(zip(labels, counts.tolist(), totals.tolist(), strict=True))
     ]
     picture = table("Confusions of classes", ["true \\ predicted", *labels], rows, numbers=range(1, len(labels) + 1))
     return figure(picture, f"Held-out rows by their true class (down) and the predicted one (across).{note}")
 
 
-def reliability(found: HeldOut) -> Markup:
+def draw_reliability(found: HeldOut) -> Markup:
     """Return how often the model is right when it says how sure it is."""
     if found.probabilities is None or not len(found.truth):
         return Markup("")
@@ -97,21 +103,23 @@ def reliability(found: HeldOut) -> Markup:
     seen = np.array([right[part].mean() for part in parts])
     gap = float(np.average(np.abs(said - seen), weights=[len(part) for part in parts]))
     low = max(0.0, min(float(said.min()), float(seen.min())) - 0.05)
-    words = f"Reliability: how often the predicted class is right against its probability; mean gap {number(gap)}."
+    words = (
+        f"Reliability: how often the predicted class is right against its probability; mean gap {round_number(gap)}."
+    )
     chart = Chart(words, (low, 1.0), (low, 1.0), "probability of the predicted class", "share that is right")
-    chart.line((low, 1.0), (low, 1.0), "dash")
-    chart.line(said, seen)
-    chart.points(said, seen, "a large")
+    chart.draw_line((low, 1.0), (low, 1.0), "dash")
+    chart.draw_line(said, seen)
+    chart.draw_points(said, seen, "a large")
     caption = (
         "Reliability on held-out rows, in groups of equal size. On the dashed line probabilities are true; the mean"
     )
-    return figure(chart.svg(), f"{caption} gap is {number(gap)}.")
+    return figure(chart.render(), f"{caption} gap is {round_number(gap)}.")
 
 
-def spectrum(model: Any) -> tuple[Markup, Markup]:
+def draw_spectrum(model: BaseEstimator) -> tuple[Markup, Markup]:
     """Return the eigenvalues of the kernel matrix and the degrees of freedom, if the model keeps its points."""
     try:
-        found = spectrum_of_estimator(model, None, None, MOST_POINTS, 0)
+        found = decompose_estimator(model, None, None, MOST_POINTS, 0)
     except ValueError:  # a support vector machine keeps only its vectors
         return Markup(""), Markup("")
     values, alpha = found["eigenvalues"], found["alpha"]
@@ -121,32 +129,32 @@ def spectrum(model: Any) -> tuple[Markup, Markup]:
     sample = "" if found["total"] is None else f", estimated from {len(values):,} of {found['total']:,} points"
     top, bottom = float(above[0]), float(above[-1])
     low = bottom if alpha is None else min(bottom, alpha)
-    words = f"Eigenvalues of the kernel matrix from {number(top)} down to {number(bottom)}{sample}."
+    words = f"Eigenvalues of the kernel matrix from {round_number(top)} down to {round_number(bottom)}{sample}."
     left = Chart(words, (1.0, float(len(above))), (low, 2 * top), "number j", "eigenvalue", xlog=True, ylog=True)
-    left.line(np.arange(1, len(above) + 1), above)
+    left.draw_line(np.arange(1, len(above) + 1), above)
     if alpha is not None:
-        left.level(alpha, f"α = {number(alpha)}")
+        left.draw_level(alpha, f"α = {round_number(alpha)}")
     alphas, freedom = found["alphas"], found["effective_dof"]
     words = f"Effective degrees of freedom against the penalty{sample}."
     right = Chart(
         words, (alphas[0], alphas[-1]), (0.0, 1.05 * float(freedom[0])), "penalty α", "degrees of freedom", xlog=True
     )
-    right.line(alphas, freedom)
+    right.draw_line(alphas, freedom)
     caption = "Effective degrees of freedom Σ λⱼ/(λⱼ + α) against the penalty."
     if alpha is not None:
         here = float(np.interp(math.log(alpha), np.log(alphas), freedom))
-        right.mark(alpha, here, number(here))
-        caption = f"The penalty leaves {number(here)} effective degrees of freedom, Σ λⱼ/(λⱼ + α)."
+        right.mark(alpha, here, round_number(here))
+        caption = f"The penalty leaves {round_number(here)} effective degrees of freedom, Σ λⱼ/(λⱼ + α)."
     return (
-        figure(left.svg(), f"Eigenvalues λⱼ of the kernel matrix{sample}. Those above the penalty are fitted."),
-        figure(right.svg(), caption),
+        figure(left.render(), f"Eigenvalues λⱼ of the kernel matrix{sample}. Those above the penalty are fitted."),
+        figure(right.render(), caption),
     )
 
 
-def path(model: Any) -> Markup:
+def draw_path(model: BaseEstimator) -> Markup:
     """Return how the penalty was chosen, if the model keeps its path."""
     try:
-        found = path_of(model)
+        found = read_path(model)
     except ValueError:  # the penalty was given
         return Markup("")
     order = np.argsort(found["penalties"])
@@ -163,19 +171,14 @@ def path(model: Any) -> Markup:
     high = min(high, 100 * low) if positive else high
     edge = 0.0 if positive else 0.05 * (high - low or 1.0)
     span = (low / 1.3, high * 1.3) if positive else (low - edge, high + edge)
-    words = f"{error} against {name}; chosen: {number(at)} with {number(value)}."
+    words = f"{error} against {name}; chosen: {round_number(at)} with {round_number(value)}."
     chart = Chart(words, (penalties[0], penalties[-1]), span, name, error[:40], xlog=True, ylog=positive)
-    chart.line(penalties, curve)
-    chart.mark(at, value, f"{name.split()[-1]} = {number(at)}")
-    return figure(chart.svg(), f"How the penalty was chosen: {error} of the chosen kernel.")
+    chart.draw_line(penalties, curve)
+    chart.mark(at, value, f"{name.split()[-1]} = {round_number(at)}")
+    return figure(chart.render(), f"How the penalty was chosen: {error} of the chosen kernel.")
 
 
-def _confused(n: int, share: float, right: bool) -> Markup:
-    """Return a number on a colour as strong as its share."""
-    return tag("span", f"{n:,}", class_="cell right" if right else "cell", style=f"--share:{share:.2f}")
-
-
-def _labels(truth: np.ndarray, answer: np.ndarray) -> np.ndarray:
+def _sort_labels(truth: np.ndarray, answer: np.ndarray) -> np.ndarray:
     """Return the classes in their own order, or in that of their names if they have none."""
     everything = np.concatenate([truth, answer])
     try:
@@ -184,7 +187,7 @@ def _labels(truth: np.ndarray, answer: np.ndarray) -> np.ndarray:
         return np.array(sorted(set(everything.tolist()), key=str), dtype=object)
 
 
-def _finite_pairs(found: HeldOut) -> tuple[np.ndarray, np.ndarray]:
+def _keep_finite(found: HeldOut) -> tuple[np.ndarray, np.ndarray]:
     truth, answer = np.asarray(found.truth, dtype=np.float64), np.asarray(found.prediction, dtype=np.float64)
     there = np.isfinite(truth) & np.isfinite(answer)
     return truth[there], answer[there]

@@ -56,18 +56,7 @@ def table(
 ) -> Markup:
     """Return a table that scrolls by itself where it is too wide or too long.
 
-    Parameters
-    ----------
-    label : str
-        What it is, for those who hear the page.
-    headings : sequence of str
-        The names of the columns.
-    rows : iterable of sequences
-        Their cells; the first of each names the row.
-    numbers : iterable of int
-        Columns of numbers, which are aligned on the right.
-    best : int, default=-1
-        The row that stands out.
+    The first cell of each row names it; columns of ``numbers`` are aligned on the right, the ``best`` row stands out.
     """
     right = set(numbers)
     look = [{"class_": "number"} if i in right else {} for i in range(len(headings))]

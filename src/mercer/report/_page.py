@@ -6,20 +6,23 @@ import os
 import platform
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 from string import Template
-from typing import Any
 
 import numpy
 import scipy
 import sklearn
+from sklearn.base import BaseEstimator
 
 import mercer
 from mercer.auto.report import Report
+from mercer.files import check_free, replacing
+from mercer.words import count_things, round_number, shorten, show_duration
 
 from . import _figures as pictures
 from ._html import Markup, code, facts, section, side_by_side, table, tag, text
 from ._style import CSS
-from ._words import count, duration, headline, number, own_score
+from ._words import find_own_score, write_headline
 
 SHORT = 80  # letters of a formula in a table
 
@@ -46,7 +49,7 @@ $body
 )
 
 
-def render_report(model: Any, *, model_path: str | os.PathLike[str] | None = None) -> str:
+def render_report(model: BaseEstimator, *, model_path: str | os.PathLike[str] | None = None) -> str:
     """Return the report of a fitted automatic model as one HTML page that loads nothing and runs nothing.
 
     Parameters
@@ -80,53 +83,89 @@ def render_report(model: Any, *, model_path: str | os.PathLike[str] | None = Non
     body = "\n".join(
         part
         for part in (
-            _top(report, title),
-            _scores(report),
-            _held_out(report),
-            _data(report),
-            _candidates(report),
-            _kernel(report),
-            _solution(report, getattr(model, "model_", None)),
-            _advice(report),
-            _loading(report, model_path),
-            _versions(report),
+            _write_top(report, title),
+            _write_scores(report),
+            _write_held_out(report),
+            _write_data(report),
+            _write_candidates(report),
+            _write_kernel(report),
+            _write_solution(report, getattr(model, "model_", None)),
+            _write_advice(report),
+            _write_loading(report, model_path),
+            _write_versions(report),
         )
         if part
     )
     return PAGE.substitute(version=text(mercer.__version__), title=text(title), css=CSS, body=body)
 
 
-def _top(report: Report, title: str) -> Markup:
-    what = f"{report.model}, chosen and fitted in {duration(report.seconds)}"
-    return Markup(tag("h1", title) + tag("p", headline(report), class_="lead") + tag("p", what, class_="soft"))
+def write_report(
+    model: BaseEstimator,
+    path: str | os.PathLike[str],
+    *,
+    model_path: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write the report of a fitted automatic model to one HTML file, complete or not at all.
+
+    Parameters
+    ----------
+    model : AutoRegressor or AutoClassifier
+        The fitted model.
+    path : str or path
+        The file, for example "report.html".
+    model_path : str or path, optional
+        The file the model was saved to, for the lines that load it.
+    overwrite : bool, default=False
+        Whether a file that is already there is replaced.
+
+    Raises
+    ------
+    FileExistsError
+        If the file is there and ``overwrite`` is False.
+    """
+    target = Path(os.path.realpath(path))  # so that a link stays a link
+    check_free(target, overwrite)
+    page = render_report(model, model_path=model_path).encode()
+    with replacing(target, lambda: check_free(target, overwrite)) as temporary:
+        temporary.write_bytes(page)
 
 
-def _scores(report: Report) -> Markup:
+def _write_top(report: Report, title: str) -> Markup:
+    what = f"{report.model}, chosen and fitted in {show_duration(report.seconds)}"
+    return Markup(tag("h1", title) + tag("p", write_headline(report), class_="lead") + tag("p", what, class_="soft"))
+
+
+def _write_scores(report: Report) -> Markup:
     if not report.scores:
         return Markup("")
-    metrics = [report.metric, *(name for name in _metrics(report) if name != report.metric)]
+    metrics = list(dict.fromkeys([report.metric, *(name for score in report.scores for name in score.values)]))
     rows = [
-        [score.name, *(number(score.values[m]) if m in score.values else "–" for m in metrics), duration(score.seconds)]
+        [
+            score.name,
+            *(round_number(score.values[m]) if m in score.values else "–" for m in metrics),
+            show_duration(score.seconds),
+        ]
         for score in report.scores
     ]
-    own = next(i for i, score in enumerate(report.scores) if score is own_score(report))
+    own = next(i for i, score in enumerate(report.scores) if score is find_own_score(report))
     headings = ["model", *metrics, "time"]
     listed = table("Scores on held-out rows", headings, rows, numbers=range(1, len(headings)), best=own)
-    return section("Scores", side_by_side(pictures.score_bars(report), listed))
+    return section("Scores", side_by_side(pictures.draw_scores(report), listed))
 
 
-def _held_out(report: Report) -> Markup:
+def _write_held_out(report: Report) -> Markup:
     found = report.held_out
     if found is None or not len(found.truth):
         return Markup("")
     if report.task == "regression":
-        parts = pictures.predicted_against_true(found, report.target), pictures.errors(found)
+        parts = pictures.draw_predictions(found, report.target), pictures.draw_errors(found)
     else:
-        parts = pictures.confusion(found), pictures.reliability(found)
+        parts = pictures.draw_confusion(found), pictures.draw_reliability(found)
     return section("On rows it has not seen", side_by_side(*parts))
 
 
-def _data(report: Report) -> Markup:
+def _write_data(report: Report) -> Markup:
     kinds = Counter(column.kind for column in report.columns)
     missing = sum(column.missing for column in report.columns)
     pairs = [
@@ -145,16 +184,16 @@ def _data(report: Report) -> Markup:
     return section("Data", facts(pairs), table("Columns", headings, rows, numbers=(3, 4)) if rows else Markup(""))
 
 
-def _candidates(report: Report) -> Markup:
+def _write_candidates(report: Report) -> Markup:
     if not report.candidates:
         return Markup("")
     chosen = next((i for i, candidate in enumerate(report.candidates) if candidate.chosen), -1)
     rows = [
         [
             candidate.name + (" (chosen)" if candidate.chosen else ""),
-            number(candidate.score),
-            duration(candidate.seconds),
-            _folded(candidate.kernel),
+            round_number(candidate.score),
+            show_duration(candidate.seconds),
+            _fold(candidate.kernel),
             candidate.note,
         ]
         for candidate in report.candidates
@@ -169,46 +208,46 @@ def _candidates(report: Report) -> Markup:
     return section("What was tried", tag("p", note, class_="soft"), listed)
 
 
-def _folded(formula: str) -> Markup:
+def _fold(formula: str) -> Markup:
     """Return a formula, all of it behind its beginning if it is long."""
     if len(formula) <= SHORT:
         return tag("span", formula, class_="formula")
-    return tag("details", tag("summary", formula[: SHORT - 1] + "…"), formula, class_="formula")
+    return tag("details", tag("summary", shorten(formula, SHORT)), formula, class_="formula")
 
 
-def _kernel(report: Report) -> Markup:
+def _write_kernel(report: Report) -> Markup:
     parts = [tag("p", report.kernel, class_="formula")] if report.kernel else []
     if report.certificate:
         parts += [tag("h3", "Why it is a kernel"), code(report.certificate)]
     return section("Kernel", *parts)
 
 
-def _solution(report: Report, model: Any) -> Markup:
+def _write_solution(report: Report, model: BaseEstimator) -> Markup:
     plan = tag("p", report.plan) if report.plan else Markup("")
     if model is None:
         return section("How it was solved", plan)
-    eigenvalues, freedom = pictures.spectrum(model)
-    return section("How it was solved", plan, side_by_side(pictures.path(model), eigenvalues, freedom))
+    eigenvalues, freedom = pictures.draw_spectrum(model)
+    return section("How it was solved", plan, side_by_side(pictures.draw_path(model), eigenvalues, freedom))
 
 
-def _advice(report: Report) -> Markup:
+def _write_advice(report: Report) -> Markup:
     if not report.advice:
         return Markup("")
     return section("What to try next", tag("ul", *(tag("li", sentence) for sentence in report.advice)))
 
 
-def _loading(report: Report, model_path: str | os.PathLike[str] | None) -> Markup:
+def _write_loading(report: Report, model_path: str | os.PathLike[str] | None) -> Markup:
     path = "model.mercer" if model_path is None else os.fspath(model_path)
     lines = f"import mercer\nmodel = mercer.load({path!r})\npredictions = model.predict(table)"
     used = [column.name for column in report.columns if column.kind != "ignored"]
-    shown = ", ".join(used[:8]) + (f" and {count(len(used) - 8, 'other')}" if len(used) > 8 else "")
+    shown = ", ".join(used[:8]) + (f" and {count_things(len(used) - 8, 'other')}" if len(used) > 8 else "")
     note = f"table has the columns of the data above: {shown}." if used else "table has the columns of the data above."
     first = f"mercer.save(model, {path!r})"
     saved = Markup("") if model_path is not None else tag("p", "Once it is saved by ", tag("code", first), ":")
     return section("Load it in three lines", saved, code(lines), tag("p", note, class_="soft"))
 
 
-def _versions(report: Report) -> Markup:
+def _write_versions(report: Report) -> Markup:
     now = datetime.now(UTC)
     parts = {
         "mercer": mercer.__version__,
@@ -219,8 +258,4 @@ def _versions(report: Report) -> Markup:
     }
     versions = ", ".join(f"{name} {version}" for name, version in parts.items())
     written = tag("time", f"{now:%Y-%m-%d %H:%M} UTC", datetime=f"{now:%Y-%m-%dT%H:%MZ}")
-    return tag("footer", f"Fitted in {duration(report.seconds)}. Written ", written, f" by {versions}.")
-
-
-def _metrics(report: Report) -> list[str]:
-    return list(dict.fromkeys(name for score in report.scores for name in score.values))
+    return tag("footer", f"Fitted in {show_duration(report.seconds)}. Written ", written, f" by {versions}.")

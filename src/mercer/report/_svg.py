@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from mercer.words import shorten
+
 from ._html import Markup, text
 
 WIDTH, HEIGHT = 380.0, 270.0
@@ -19,26 +21,7 @@ Interval = tuple[float, float]
 
 
 class Chart:
-    """A picture with two axes.
-
-    Parameters
-    ----------
-    label : str
-        What the picture shows, for those who do not see it.
-    x, y : pair of float
-        The ranges of the axes.
-    xlabel, ylabel : str
-        Their names.
-    xlog, ylog : bool, default=False
-        Whether they are logarithmic.
-
-    Examples
-    --------
-    >>> chart = Chart("a line", (0.0, 1.0), (0.0, 2.0), "x", "y")
-    >>> chart.line([0.0, 1.0], [0.0, 2.0])
-    >>> chart.svg().count("<polyline")
-    1
-    """
+    """A picture with two axes over ranges x and y, logarithmic perhaps; ``label`` tells what it shows."""
 
     def __init__(
         self, label: str, x: Interval, y: Interval, xlabel: str, ylabel: str, *, xlog: bool = False, ylog: bool = False
@@ -47,19 +30,19 @@ class Chart:
         self._x = Scale(*x, LEFT, WIDTH - RIGHT, log=xlog)
         self._y = Scale(*y, HEIGHT - BOTTOM, TOP, log=ylog)
         self._parts: list[str] = []
-        self._axes(xlabel, ylabel)
+        self._draw_axes(xlabel, ylabel)
 
-    def line(self, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray, css: str = "a") -> None:
+    def draw_line(self, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray, css: str = "a") -> None:
         """Draw a line through points, in one of the styles of the page."""
-        places = " ".join(f"{a:.1f},{b:.1f}" for a, b in self._places(x, y))
+        places = " ".join(f"{a:.1f},{b:.1f}" for a, b in self._place_points(x, y))
         self._parts.append(f'<polyline class="line {css}" points="{places}"/>')
 
-    def points(self, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray, css: str = "a") -> None:
+    def draw_points(self, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray, css: str = "a") -> None:
         """Draw dots, all of them as one path of lines without a length."""
-        path = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in self._places(x, y))
+        path = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in self._place_points(x, y))
         self._parts.append(f'<path class="dots {css}" d="{path}"/>')
 
-    def columns(self, edges: np.ndarray, heights: np.ndarray) -> None:
+    def draw_columns(self, edges: np.ndarray, heights: np.ndarray) -> None:
         """Draw the columns of a histogram."""
         floor = self._y(0.0)
         for left, right, height in zip(edges[:-1], edges[1:], heights, strict=True):
@@ -75,22 +58,22 @@ class Chart:
         self._parts.append(f'<circle class="fill b" cx="{a:.1f}" cy="{b:.1f}" r="5"/>')
         self._parts.append(f'<text class="halo" {side} y="{max(b - 9, TOP + 10):.1f}">{text(words)}</text>')
 
-    def level(self, y: float, words: str) -> None:
+    def draw_level(self, y: float, words: str) -> None:
         """Draw a horizontal line, and say what it is."""
         b = self._y(y)
         self._parts.append(f'<line class="dash" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{b:.1f}" y2="{b:.1f}"/>')
         at = f'x="{LEFT + 6}" y="{max(b - 5, TOP + 10):.1f}"'
         self._parts.append(f'<text class="halo" {at}>{text(words)}</text>')
 
-    def svg(self) -> Markup:
+    def render(self) -> Markup:
         """Return the picture."""
-        return picture(self.label, HEIGHT, self._parts)
+        return wrap_svg(self.label, HEIGHT, self._parts)
 
-    def _places(self, x: Iterable[float], y: Iterable[float]) -> Iterable[tuple[float, float]]:
+    def _place_points(self, x: Iterable[float], y: Iterable[float]) -> Iterable[tuple[float, float]]:
         pairs = zip(np.asarray(x, dtype=float), np.asarray(y, dtype=float), strict=True)
         return [(self._x(a), self._y(b)) for a, b in pairs if math.isfinite(a) and math.isfinite(b)]
 
-    def _axes(self, xlabel: str, ylabel: str) -> None:
+    def _draw_axes(self, xlabel: str, ylabel: str) -> None:
         low = HEIGHT - BOTTOM
         for value, words in self._x.ticks():
             a = self._x(value)
@@ -133,16 +116,16 @@ class Scale:
     def ticks(self) -> list[tuple[float, str]]:
         """Return values to write at the axis, and how."""
         if not self.log:
-            return [(value, compact(value)) for value in round_values(self.low, self.high)]
+            return [(value, shorten_number(value)) for value in round_values(self.low, self.high)]
         first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
         step = max(1, math.ceil((last - first) / 5))
         exponents = range(first, last + 1, step)
         if len(exponents) < 2:
-            return [(value, compact(value)) for value in (self.low, self.high)]
+            return [(value, shorten_number(value)) for value in (self.low, self.high)]
         return [(10.0**power, "10" + str(power).translate(SUPERSCRIPTS)) for power in exponents]
 
 
-def picture(label: str, height: float, parts: Iterable[str]) -> Markup:
+def wrap_svg(label: str, height: float, parts: Iterable[str]) -> Markup:
     """Return an SVG image with a text for those who do not see it."""
     return Markup(
         f'<svg role="img" aria-label="{text(label)}" viewBox="0 0 {WIDTH:g} {height:g}" '
@@ -150,7 +133,7 @@ def picture(label: str, height: float, parts: Iterable[str]) -> Markup:
     )
 
 
-def bars(label: str, names: Sequence[str], values: Sequence[float], shown: Sequence[str], own: int) -> Markup:
+def draw_bars(label: str, names: Sequence[str], values: Sequence[float], shown: Sequence[str], own: int) -> Markup:
     """Return horizontal bars under their names, with their values; those of the ``own`` model stand out."""
     finite = [value for value in values if math.isfinite(value)]
     low, high = min([0.0, *finite]), max([0.0, *finite])
@@ -159,26 +142,15 @@ def bars(label: str, names: Sequence[str], values: Sequence[float], shown: Seque
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
         top, here = i * row, scale(value) if math.isfinite(value) else scale(0.0)
         a, b = sorted((scale(0.0), here))
-        parts.append(f'<text x="4" y="{top + 13}">{text(cut(name))}</text>')
+        parts.append(f'<text x="4" y="{top + 13}">{text(shorten(name, 46))}</text>')
         box = f'x="{a:.1f}" y="{top + 19}" width="{max(b - a, 1.0):.1f}" height="16"'
         parts.append(f'<rect class="fill {"a" if i == own else "c"}" rx="2" {box}/>')
         parts.append(f'<text class="value" x="{b + 6:.1f}" y="{top + 32}">{text(shown[i])}</text>')
-    return picture(label, row * len(names) + 4, parts)
-
-
-def cut(name: str, width: int = 46) -> str:
-    """Return a name cut where it gets too long."""
-    return name if len(name) <= width else name[: width - 1] + "…"
+    return wrap_svg(label, row * len(names) + 4, parts)
 
 
 def round_values(low: float, high: float, about: int = 5) -> list[float]:
-    """Return round numbers between two values, some five of them.
-
-    Examples
-    --------
-    >>> round_values(0.0, 1.0)
-    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    """
+    """Return round numbers between two values, some five of them."""
     rough = (high - low) / about
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(size * factor for factor in (1.0, 2.0, 5.0, 10.0) if size * factor >= rough * (1 - 1e-9))
@@ -186,12 +158,12 @@ def round_values(low: float, high: float, about: int = 5) -> list[float]:
     return [round(step * i, 12 - math.floor(math.log10(step))) for i in range(first, last + 1)]
 
 
-def compact(value: float) -> str:
+def shorten_number(value: float) -> str:
     """Return a number as short as an axis wants it.
 
     Examples
     --------
-    >>> compact(250000.0), compact(0.5), compact(3e9)
+    >>> shorten_number(250000.0), shorten_number(0.5), shorten_number(3e9)
     ('250k', '0.5', '3e9')
     """
     for size, letter in ((1e6, "M"), (1e3, "k")):

@@ -1,30 +1,43 @@
-"""Progress of an automatic fit, told to scikit-learn's callbacks."""
+"""The time of an automatic fit: how much is left, and what it is spent on, told to scikit-learn's callbacks."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from sklearn.base import BaseEstimator
 
-class Progress:
-    """The tasks of a fit: reading columns, baselines, each candidate with its steps, and the last fits.
 
-    Parameters
-    ----------
-    estimator : AutoRegressor or AutoClassifier
-        Whose fit it is.
-    context : CallbackContext
-        The whole fit, as scikit-learn sees it.
-    """
+class TimeBudget:
+    """A clock that knows how many seconds there are, infinitely many perhaps."""
 
-    def __init__(self, estimator: Any, context: Any) -> None:
+    def __init__(self, budget: float) -> None:
+        self.budget = budget
+        self._start = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._start
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget that are left; never below 0."""
+        return max(0.0, self.budget - self.elapsed)
+
+
+class FitTasks:
+    """The tasks of a fit: baselines, each candidate with its steps, and the last fits; ``context`` is the whole."""
+
+    def __init__(self, estimator: BaseEstimator, context: Any) -> None:
         self.estimator = estimator
         self._context = context
         self._task: Any = None
 
     @contextmanager
-    def task(self, name: str, steps: int = 0) -> Iterator[None]:
+    def begin(self, name: str, steps: int = 0) -> Iterator[None]:
         """Tell of a task that begins, and ends with the block; it has at most so many steps."""
         self._task = self._context.subcontext(task_name=name, max_subtasks=steps)
         self._task.call_on_fit_task_begin(estimator=self.estimator)

@@ -1,4 +1,4 @@
-"""Rows of a table, encoded in one way or another, each way once."""
+"""Rows of a table, encoded in one way or another, each way once; and fits that leave some of them out."""
 
 from __future__ import annotations
 
@@ -7,64 +7,49 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
-from mercer.formula.data import pick
+from mercer.formula.data import Rows, pick
 
 from .encoder import TableEncoder
 
-Folds = list[tuple[np.ndarray, np.ndarray]]
+Folds = list[tuple[np.ndarray, np.ndarray]]  # positions to fit, and to leave out
 
 
 @dataclass(frozen=True)
-class View:
-    """Encoded rows, and the encoder that made them."""
+class EncodedRows:
+    """Rows, and the encoder that made them."""
 
     encoder: TableEncoder
-    rows: Any
+    rows: Rows
 
 
-class Tables:
-    """The rows that candidates are compared on, in every encoding that is asked for.
+class Encodings:
+    """The rows X that candidates are compared on, in every encoding that is asked for."""
 
-    Parameters
-    ----------
-    encoder : TableEncoder
-        A fitted encoder.
-    X : table
-        The rows.
-    """
-
-    def __init__(self, encoder: TableEncoder, X: Any) -> None:
+    def __init__(self, encoder: TableEncoder, X: Rows) -> None:
         self.encoder = encoder
         self._X = X
-        self._views: dict[tuple[str, str], View] = {}
+        self._made: dict[tuple[str, str], EncodedRows] = {}
 
     @property
-    def mixed(self) -> bool:
+    def has_categories(self) -> bool:
         """Whether there are categories, which can be encoded in two ways."""
         return bool(self.encoder.variant(categories="overlap").names("categorical"))
 
-    def view(self, categories: str = "indicators", output: str = "auto") -> View:
+    def encode(self, categories: str = "indicators", output: str = "auto") -> EncodedRows:
         """Return the rows in an encoding."""
         key = (categories, output)
-        if key not in self._views:
+        if key not in self._made:
             encoder = self.encoder.variant(categories=categories, output=output)
-            self._views[key] = View(encoder, encoder.transform(self._X))
-        return self._views[key]
+            self._made[key] = EncodedRows(encoder, encoder.transform(self._X))
+        return self._made[key]
 
 
-def shuffled_folds(n: int, k: int, rng: Any, labels: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
+def shuffle_folds(n: int, k: int, rng: np.random.RandomState, labels: np.ndarray | None = None) -> Folds:
     """Return k folds of n rows, as positions to fit and to leave out.
 
     With labels every fold has its share of each class, and the only row of a class is never left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> folds = shuffled_folds(5, 2, np.random.RandomState(0), np.array([0, 0, 1, 1, 2]))
-    >>> sorted(np.concatenate([held for _, held in folds]).tolist())
-    [0, 1, 2, 3]
     """
     order = rng.permutation(n)
     if labels is not None:  # rows of a class follow each other, and go to the folds in turn
@@ -74,9 +59,11 @@ def shuffled_folds(n: int, k: int, rng: Any, labels: np.ndarray | None = None) -
     return [(np.setdiff1d(np.arange(n), fold), fold) for fold in held if len(fold)]
 
 
-def left_out(models: Sequence[Any], rows: Any, y: np.ndarray, folds: Folds, method: str, out: np.ndarray) -> np.ndarray:
+def leave_out(
+    models: Sequence[BaseEstimator], rows: Rows, y: np.ndarray, folds: Folds, method: str, out: np.ndarray
+) -> np.ndarray:
     """Fill ``out`` with what fits without each fold make of it, one estimator for each fold, and return it."""
     for estimator, (fit, held) in zip(models, folds, strict=True):
-        model = clone(estimator).fit(pick(rows, fit), y[fit])
+        model: Any = clone(estimator).fit(pick(rows, fit), y[fit])
         out[held] = getattr(model, method)(pick(rows, held))
     return out

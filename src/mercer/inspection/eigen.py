@@ -5,65 +5,61 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from ._estimator import before_last, is_precomputed, kernel_of, last_step, sample
+from ._estimator import encode_rows, find_model, get_kernel, is_precomputed, sample, sample_gram
 
 OWNER = "SpectrumDisplay"
 RANGE = (1e-9, 1e3)  # of penalties drawn, relative to the mean of k(x, x)
 Found = dict[str, Any]
 
 
-def spectrum_of_gram(K: Any, alpha: float | None, max_points: int, random_state: int | None) -> Found:
+def decompose_gram(K: ArrayLike | Gram, alpha: float | None, max_points: int, random_state: int | None) -> Found:
     """Return the spectrum of a matrix, or of a random part of it scaled to the whole."""
-    shape = K.shape if isinstance(K, Gram) else np.shape(K)
-    if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
-        raise ValueError(f"{OWNER}: a kernel matrix is square, got shape {tuple(shape)}")
-    chosen = sample(np.empty(shape[0]), max_points, random_state)
-    rows = K.rows(chosen) if isinstance(K, Gram) else np.asarray(K)[chosen]
-    return _spectrum(np.asarray(rows[:, chosen], dtype=np.float64), shape[0], alpha)
+    _, matrix, total = sample_gram(OWNER, K, max_points, random_state)
+    return _decompose(matrix, total, alpha)
 
 
-def spectrum_of_kernel(
-    kernel: Kernel, X: Rows, alpha: float | None, max_points: int, random_state: int | None
-) -> Found:
+def decompose_kernel(kernel: Kernel, X: Rows, alpha: float | None, max_points: int, random_state: int | None) -> Found:
     """Return the spectrum of a kernel at some points, or at a random part of them scaled to all."""
     some = X if length(X) <= max_points else pick(X, sample(X, max_points, random_state))
-    return _spectrum(np.asarray(kernel(some), dtype=np.float64), length(X), alpha)
+    return _decompose(np.asarray(kernel(some), dtype=np.float64), length(X), alpha)
 
 
-def spectrum_of_estimator(
-    estimator: Any, X: Rows | None, alpha: float | None, max_points: int, random_state: int | None
+def decompose_estimator(
+    estimator: BaseEstimator, X: Rows | None, alpha: float | None, max_points: int, random_state: int | None
 ) -> Found:
     """Return the spectrum of a fitted model's kernel at X or at the points that it keeps, with its own penalty."""
-    model = last_step(estimator)
+    model = find_model(estimator)
     model = getattr(model, "ridge_", getattr(model, "regressor_", model))  # where points and penalty are kept
-    points = before_last(estimator, X) if X is not None else getattr(model, "X_fit_", None)
+    points = encode_rows(estimator, X) if X is not None else getattr(model, "X_fit_", None)
     if points is None:
         raise ValueError(f"{OWNER}: {type(model).__name__} does not keep its training points; pass them as X")
-    penalty = _penalty(model, length(points)) if alpha is None else alpha
+    penalty = _find_penalty(model, length(points)) if alpha is None else alpha
     if is_precomputed(model):
-        return spectrum_of_gram(points, penalty, max_points, random_state)
-    return spectrum_of_kernel(kernel_of(OWNER, model), points, penalty, max_points, random_state)
+        return decompose_gram(points, penalty, max_points, random_state)
+    return decompose_kernel(get_kernel(OWNER, model), points, penalty, max_points, random_state)
 
 
-def degrees_of_freedom(eigenvalues: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+def count_degrees(eigenvalues: np.ndarray, alphas: np.ndarray) -> np.ndarray:
     """Return Σ λⱼ/(λⱼ + α) for each penalty; eigenvalues below 0 count as 0.
 
     Examples
     --------
     >>> import numpy as np
-    >>> degrees_of_freedom(np.array([3.0, 1.0]), np.array([1.0]))
+    >>> count_degrees(np.array([3.0, 1.0]), np.array([1.0]))
     array([1.25])
     """
     values = np.maximum(eigenvalues, 0.0)
     return np.asarray((values / (values + np.asarray(alphas)[:, None])).sum(axis=1))
 
 
-def _spectrum(matrix: np.ndarray, total: int, alpha: float | None) -> Found:
+def _decompose(matrix: np.ndarray, total: int, alpha: float | None) -> Found:
     n = len(matrix)
     values = np.linalg.eigvalsh(matrix)[::-1] * (total / n)
     level = float(np.abs(np.diagonal(matrix)).mean()) or 1.0
@@ -75,13 +71,13 @@ def _spectrum(matrix: np.ndarray, total: int, alpha: float | None) -> Found:
     return {
         "eigenvalues": values,
         "alphas": alphas,
-        "effective_dof": degrees_of_freedom(values, alphas),
+        "effective_dof": count_degrees(values, alphas),
         "alpha": marked,
         "total": None if total == n else total,
     }
 
 
-def _penalty(model: Any, n: int) -> float | None:
+def _find_penalty(model: BaseEstimator, n: int) -> float | None:
     """Return the penalty α of the sum form, or None if there is not one."""
     alpha: Any = getattr(model, "alpha_", getattr(model, "alpha", None))
     try:

@@ -1,0 +1,139 @@
+"""Numbers, times and names as people write them: for reports, the command and messages."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+
+UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def parse_seconds(budget: object) -> float:
+    """Return a time in seconds, from a number or a text such as "90s", "5m" or "1h"; infinity for None.
+
+    Examples
+    --------
+    >>> parse_seconds("5m"), parse_seconds(1.5), parse_seconds(None)
+    (300.0, 1.5, inf)
+    """
+    if budget is None:
+        return math.inf
+    seconds = math.nan
+    if isinstance(budget, str):
+        found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", budget.lower())
+        if found and found.group(2) in UNITS:
+            seconds = float(found.group(1)) * UNITS[found.group(2)]
+    elif isinstance(budget, numbers.Real):
+        seconds = float(budget)
+    if not seconds > 0:
+        raise ValueError(
+            f"budget must be a positive number of seconds or a text such as '90s', '5m' or '1h'; got {budget!r}"
+        )
+    return seconds
+
+
+def show_budget(seconds: float) -> str:
+    """Return a time that :func:`parse_seconds` reads, in one unit.
+
+    Examples
+    --------
+    >>> show_budget(0.42), show_budget(75), show_budget(7200)
+    ('0.42 s', '75 s', '120 min')
+    """
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def show_duration(seconds: float) -> str:
+    """Return a time as people say it.
+
+    Examples
+    --------
+    >>> show_duration(0.25), show_duration(75.0), show_duration(4000.0)
+    ('0.25 s', '1 min 15 s', '1 h 7 min')
+    """
+    if not math.isfinite(seconds):
+        return "–"
+    if seconds < 60:
+        return show_budget(seconds)
+    if seconds < 3600:
+        return "{} min {} s".format(*divmod(int(seconds), 60))
+    return "{} h {} min".format(*divmod(round(seconds / 60), 60))
+
+
+def show_seconds(value: float) -> str:
+    """Return a time with its unit, from microseconds to days.
+
+    Examples
+    --------
+    >>> show_seconds(0.0123), show_seconds(5.25), show_seconds(135), show_seconds(8000), show_seconds(1e8)
+    ('12 ms', '5.2 s', '2 min 15 s', '2 h 13 min', '1,157 days')
+    """
+    if value < 0.00095:
+        return f"{1e6 * value:.0f} µs"
+    if value < 0.9995:
+        return f"{1000 * value:.0f} ms"
+    if value < 99.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{value / 86400:,.0f} days"
+
+
+def show_number(value: float) -> str:
+    """Return a number with four significant digits, whole ones with all.
+
+    Examples
+    --------
+    >>> show_number(1234567.0), show_number(0.051234), show_number(3.0), show_number(1.2e-9), show_number(12.5)
+    ('1,234,567', '0.05123', '3', '1.2e-09', '12.5')
+    """
+    if not math.isfinite(value):
+        return {math.inf: "∞", -math.inf: "−∞"}.get(value, "–")
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    if 1e3 <= abs(value) < 1e15:
+        return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:,.1f}"
+    return f"{value:.4g}"
+
+
+def round_number(value: float) -> str:
+    """Return a number with three digits that matter, large ones whole.
+
+    Examples
+    --------
+    >>> round_number(0.41234), round_number(12345.6), round_number(float("nan"))
+    ('0.412', '12,346', '–')
+    """
+    if not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def count_things(n: int, thing: str) -> str:
+    """Return how many of something there are.
+
+    Examples
+    --------
+    >>> count_things(1, "row"), count_things(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def shorten(text: str, width: int = 44) -> str:
+    """Return a text cut where it gets too long for a label.
+
+    Examples
+    --------
+    >>> shorten("Gaussian(length_scale=1.0)", 12)
+    'Gaussian(le…'
+    """
+    return text if len(text) <= width else text[: width - 1] + "…"
