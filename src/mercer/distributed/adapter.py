@@ -6,18 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-GATHERED = {
-    "KernelNeighborsClassifier", "KernelNeighborsRegressor", "ParzenClassifier", "ParzenDensity", "ParzenRegressor"
-}  # fmt: skip
-
 
 def find_fit(model: Any) -> Callable[..., None] | None:
     """Return the function that fits an estimator to rows in partitions, None if there is none."""
     names = {kind.__name__ for kind in type(model).__mro__}
-    if names & GATHERED:
-        from .gathered import fit_gathered
-
-        return partial(fit_gathered, model)
     if "SupportVectorMachine" in names:
         from .svm import fit_svm
 

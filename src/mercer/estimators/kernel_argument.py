@@ -89,7 +89,7 @@ class MatrixArgument(KernelArgument):
         """Return the values as numbers on the host; there are no points to compute with on a device."""
         X = host_array(X)
         shape = getattr(X, "shape", None) or np.shape(X)
-        n = None if reset else self.owner.n_features_in_
+        n = None if reset else getattr(self.owner, "n_features_in_", None)
         if n is not None and len(shape) == 2 and shape[1] != n:
             raise ValueError(
                 f"{type(self.owner).__name__}: with kernel='precomputed' new points are given as the kernel between "
@@ -139,11 +139,11 @@ class TableArgument(KernelArgument):
         return tags
 
 
-def kernel_argument(owner: Any, value: Any = None) -> KernelArgument:
-    """Return the kernel argument of an estimator, or another value in its place."""
+def kernel_argument(owner: Any, value: Any = None, matrix: type[MatrixArgument] = MatrixArgument) -> KernelArgument:
+    """Return the kernel argument of an estimator, or another value in its place; ``matrix`` serves "precomputed"."""
     value = owner.kernel if value is None else value
-    matrix = isinstance(value, str) and value == "precomputed"
-    return (MatrixArgument if matrix else KernelArgument)(owner, value)
+    is_matrix = isinstance(value, str) and value == "precomputed"
+    return (matrix if is_matrix else KernelArgument)(owner, value)
 
 
 def _scatter(coef: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
