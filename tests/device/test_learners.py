@@ -19,7 +19,7 @@ from mercer import (  # noqa: E402
 )
 from mercer.arrays.tensors import DeviceError  # noqa: E402
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, Polynomial  # noqa: E402
-from mercer.solvers.neighbors import device as _neighbors_device  # noqa: E402
+from mercer.solvers.neighbors import search as _neighbors_search  # noqa: E402
 from mercer.solvers.newton import features as newton_features  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -153,8 +153,8 @@ KERNELS = [Linear(), Gaussian(), Laplacian(), Polynomial(2), Gaussian([1.0, 2.0,
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("data", ["real", "grid"])
 def test_neighbours_and_their_order_are_those_of_the_host(kernel, data, monkeypatch):
-    monkeypatch.setattr(_neighbors_device, "POINTS", 40)  # several tiles
-    monkeypatch.setattr(_neighbors_device, "ENTRIES", {"cpu": 600})
+    monkeypatch.setattr(_neighbors_search, "DEVICE_POINTS", 40)  # several tiles
+    monkeypatch.setattr(_neighbors_search, "DEVICE_ENTRIES", {"cpu": 600})
     points = X if data == "real" else RNG.integers(0, 3, size=(90, 3)).astype(float)  # with many ties
     new = NEW if data == "real" else points[::4]
     models = fitted(lambda **given: KernelNeighborsClassifier(4, kernel=kernel, **given), THREE, points=points)

@@ -13,14 +13,14 @@ from mercer.certify import Proved
 from mercer.features import Nystroem, Trigonometric
 from mercer.formula.data import (
     Columns,
-    View,
+    Steps,
     as_matrix,
     as_objects,
+    check_same_columns,
     concatenate,
     is_frame,
     length,
     result_dtype,
-    same_columns,
     short,
     take,
 )
@@ -98,11 +98,11 @@ def test_the_result_is_float32_only_if_everything_is():
 
 def test_columns_are_compared_between_frames_only():
     X = COLLECTIONS["pandas"]
-    same_columns(X, X)
-    same_columns(X, ARRAY)
-    same_columns(X, COLLECTIONS["polars"])
+    check_same_columns(X, X)
+    check_same_columns(X, ARRAY)
+    check_same_columns(X, COLLECTIONS["polars"])
     with pytest.raises(ValueError, match="same columns in the same order"):
-        same_columns(X, X[["a"]])
+        check_same_columns(X, X[["a"]])
 
 
 def test_pandas_extension_types_are_numbers_too():
@@ -141,10 +141,10 @@ def test_objects_need_a_collection(thing):
 
 
 def test_a_view_applies_its_steps_in_order():
-    view = View().then(Columns((1,), "k")).then(Mapped(np.sqrt, "k"))
+    view = Steps().then(Columns((1,), "k")).then(Mapped(np.sqrt, "k"))
     np.testing.assert_allclose(view.apply(ARRAY), np.sqrt(ARRAY[:, [1]]))
-    assert view == View((Columns((1,), "k"), Mapped(np.sqrt, "k")))
-    assert hash(view) == hash(View((Columns((1,), "k"), Mapped(np.sqrt, "k"))))
+    assert view == Steps((Columns((1,), "k"), Mapped(np.sqrt, "k")))
+    assert hash(view) == hash(Steps((Columns((1,), "k"), Mapped(np.sqrt, "k"))))
     assert Mapped(np.sqrt, "k") != Mapped(np.exp, "k")
 
 

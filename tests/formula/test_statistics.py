@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.formula.data import View
+from mercer.formula.data import Steps
 from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Param, Stat, nodes
 from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance
@@ -25,7 +25,7 @@ def test_squared_distances_keep_their_digits_wherever_the_data_lies(spread, offs
     rng = np.random.default_rng(5)
     X, Z = (offset + spread * rng.normal(size=(n, 4)) for n in (30, 20))
     Z[:5] = X[:5]
-    values = table(SquaredDistance(View(), "k"), X, Z)
+    values = table(SquaredDistance(Steps(), "k"), X, Z)
     np.testing.assert_allclose(values, slow_squares(X, Z), rtol=1e-12, atol=0)
     assert (values[np.arange(5), np.arange(5)] == 0).all()
 
@@ -34,7 +34,7 @@ def test_squared_distances_keep_their_digits_wherever_the_data_lies(spread, offs
 def test_two_distant_clusters_keep_their_inner_distances(where):
     rng = np.random.default_rng(6)
     X = np.concatenate([where + rng.normal(size=(10, 3)), rng.normal(size=(10, 3))])
-    np.testing.assert_allclose(table(SquaredDistance(View(), "k"), X, X), slow_squares(X, X), rtol=1e-12, atol=0)
+    np.testing.assert_allclose(table(SquaredDistance(Steps(), "k"), X, X), slow_squares(X, X), rtol=1e-12, atol=0)
     np.testing.assert_allclose(
         Laplacian()(X[9:11], [[1.5, 0.0, 0.0]])[1, 0], Laplacian()(X[10:11], [[1.5, 0, 0]])[0, 0]
     )
@@ -43,23 +43,23 @@ def test_two_distant_clusters_keep_their_inner_distances(where):
 def test_sparse_squared_distances_keep_their_digits_too():
     rng = np.random.default_rng(7)
     X = 1e6 * (rng.random((20, 6)) < 0.4) + 1e-3 * rng.normal(size=(20, 6))
-    values = table(SquaredDistance(View(), "k"), sparse.csr_array(X), sparse.csr_array(X.copy()))
+    values = table(SquaredDistance(Steps(), "k"), sparse.csr_array(X), sparse.csr_array(X.copy()))
     np.testing.assert_allclose(values, slow_squares(X, X), rtol=1e-12, atol=0)
 
 
 def test_length_scales_divide_each_coordinate(points, others):
     scale = tuple(Param(f"s[{d}]", s) for d, s in enumerate([0.5, 2.0, 4.0]))
     values = np.array([0.5, 2.0, 4.0])
-    squares = table(SquaredDistance(View(), "k", scale), points, others)
+    squares = table(SquaredDistance(Steps(), "k", scale), points, others)
     np.testing.assert_allclose(squares, slow_squares(points / values, others / values), rtol=1e-13)
-    one = table(SquaredDistance(View(), "k", scale, 1), points, others)
+    one = table(SquaredDistance(Steps(), "k", scale, 1), points, others)
     np.testing.assert_allclose(one, slow_squares(points[:, [1]] / 2, others[:, [1]] / 2), rtol=1e-13)
-    absolute = table(AbsoluteDistance(View(), "k", scale), points, others)
+    absolute = table(AbsoluteDistance(Steps(), "k", scale), points, others)
     np.testing.assert_allclose(absolute, (np.abs(points[:, None] - others[None]) / values).sum(-1), rtol=1e-13)
 
 
 def test_the_same_collection_is_prepared_once(points):
-    for statistic in (Dot(View(), "k"), SquaredDistance(View(), "k"), AbsoluteDistance(View(), "k")):
+    for statistic in (Dot(Steps(), "k"), SquaredDistance(Steps(), "k"), AbsoluteDistance(Steps(), "k")):
         left, right = statistic.prepare(points, points, np.float64)
         assert left is right
 

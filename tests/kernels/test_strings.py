@@ -25,7 +25,6 @@ from mercer import (
     _native,
 )
 from mercer.certify.verdict import Proved, Refuted, Unknown
-from mercer.features.strings import string_map
 from mercer.kernels import Edit, GappedKmer, Gaussian, Mismatch, Spectrum, Subsequence, WeightedDegree
 from mercer.testing import check_kernel
 
@@ -298,7 +297,7 @@ def test_features_give_the_kernel_with_every_string_of_the_fit(kernel):
 
 def test_features_compose_as_kernels_do():
     kernel = (Spectrum(2) + 0.5 * GappedKmer(3, 1)).normalize()
-    phi = string_map(kernel).fit(X)
+    phi = kernel.features().fit(X)
     np.testing.assert_allclose((phi.transform(X) @ phi.transform(X).T).toarray(), kernel(X), rtol=1e-12, atol=1e-14)
 
 
@@ -339,7 +338,7 @@ def test_a_linear_model_on_features_is_a_machine_with_the_kernel():
 def test_kernels_without_few_features_say_so():
     for kernel in (Subsequence(3), Edit()):
         with pytest.raises(ValueError, match=r"has no feature map with few features.*Nystroem"):
-            kernel.features()
+            kernel.features().fit(X)
     with pytest.raises(ValueError, match=r"only data tells which there are; use k\.features\(\)\.fit\(X\)"):
         Spectrum(2).feature_map(4)
     with pytest.raises(ValueError, match="none of the objects is long enough for a word"):

@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 from mercer import Gram, _native
 from mercer.certify.verdict import Proved, Refuted
 from mercer.kernels import Gaussian, Linear, PartialTree, SubsetTree, Subtree
-from mercer.kernels.trees import delta as trees_delta
+from mercer.kernels.trees import kernels as trees_kernels
 from mercer.models.logistic import KernelLogisticRegression
 from mercer.models.neighbors import KernelNeighborsClassifier
 from mercer.models.pca import KernelPCA
@@ -335,9 +335,9 @@ def test_draw_rows_of_the_gram_matrix_are_those_of_all(kernel):
 def test_neither_threads_nor_the_size_of_parts_change_the_values(kernel, monkeypatch):
     X = [("S", *(("NP", word, ("N", word + other)) for word in "abcdef"), ("VP", other)) for other in "stuvwxyz"] * 8
     reference = kernel(X)
-    monkeypatch.setattr(trees_delta, "default_threads", lambda: 3)
+    monkeypatch.setattr(trees_kernels, "default_threads", lambda: 3)
     np.testing.assert_array_equal(kernel(X), reference)
-    monkeypatch.setattr(trees_delta, "WORK", 1)
+    monkeypatch.setattr(trees_kernels, "WORK", 1)
     np.testing.assert_array_equal(kernel(X), reference)
 
 

@@ -3,12 +3,14 @@
 import copy
 import pickle
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
 import mercer.kernels
+from mercer.formula.parameters import LengthScale, Positive, check_integer
 from mercer.kernels import (
     Constant,
     Custom,
@@ -21,8 +23,10 @@ from mercer.kernels import (
     Mismatch,
     PairSum,
     Precomputed,
+    Sigmoid,
     exp,
 )
+from mercer.kernels.base import Inner
 from mercer.kernels.value import Value
 
 POINTS = np.array([[0.1, 0.9], [1.3, 0.4], [0.2, 0.7]])
@@ -172,6 +176,38 @@ def test_a_kernel_of_a_user_freezes_its_parameters_too():
     kernel = Weighted(weights)
     weights.append(3.0)
     np.testing.assert_array_equal(kernel([[1.0]]), [[3.0]])
+
+
+def test_annotations_check_the_parameters_of_a_users_kernel_and_of_those_made_of_it():
+    class Cauchy(Kernel):
+        length_scale: LengthScale = 1.0
+        power: Annotated[int, lambda kernel, name: check_integer(kernel, name, 1)] = 1
+
+        def formula(self, pair):
+            return (1.0 + pair.squared_distance()) ** -self.power
+
+    class Damped(Cauchy):
+        factor: Positive = 1.0
+
+    for kind in (Cauchy, Damped):
+        with pytest.raises(ValueError, match=f"{kind.__name__}: length_scale must be a positive finite number"):
+            kind(length_scale=-1.0)
+        with pytest.raises(ValueError, match=f"{kind.__name__}: power must be a whole number of at least 1, got 0.5"):
+            kind(power=0.5)
+    with pytest.raises(ValueError, match="Damped: factor must be a positive finite number, got 0"):
+        Damped(factor=0)
+
+
+def test_a_reason_and_its_lemmas_make_the_theorem():
+    class Proved(Kernel):
+        inner: Inner
+        because = "it is so"
+        lemmas = (Linear().theorem(),)
+
+    assert Proved(Gaussian()).theorem().parts == (Linear().theorem(), Gaussian().theorem())
+    assert Proved(Sigmoid()).theorem() is None
+    with pytest.raises(TypeError, match="Proved: inner must be a kernel, got 1"):
+        Proved(1)
 
 
 def test_masked_parameters_are_refused():

@@ -17,11 +17,12 @@ from sklearn.neighbors import KernelDensity
 from sklearn.utils.estimator_checks import check_estimator
 
 from mercer import MemoryBudgetError
+from mercer.arrays.place import Place
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, RationalQuadratic
 from mercer.models.parzen import ParzenClassifier, ParzenRegressor
 from mercer.models.parzen_density import ParzenDensity
-from mercer.solvers.windows import scale as _parzen_scale
-from mercer.solvers.windows.shapes import NAMES, log_integral, noise
+from mercer.solvers.windows import fits as _window_fits
+from mercer.solvers.windows.shapes import NAMES, draw_noise, log_integral
 from mercer.solvers.windows.sums import WindowSum
 
 SKLEARN = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
@@ -128,7 +129,7 @@ def test_the_length_scale_has_the_largest_likelihood_of_points_left_out(data, na
 def test_with_many_points_the_length_scale_comes_from_some_of_them(monkeypatch):
     X = np.random.default_rng(4).normal(size=(400, 1))
     every = ParzenDensity().fit(X)
-    monkeypatch.setattr(_parzen_scale, "ENTRIES", 400 * 150)
+    monkeypatch.setattr(_window_fits, "ENTRIES", 400 * 150)
     some = ParzenDensity(random_state=0).fit(X)
     assert (every.n_loo_points_, some.n_loo_points_) == (400, 150)
     assert some.length_scale_ == pytest.approx(every.length_scale_, rel=0.5)
@@ -147,7 +148,7 @@ def test_repeating_points_is_giving_them_weights(data):
 @pytest.mark.parametrize("d", [1, 3])
 def test_samples_follow_the_window(kernel, d):
     kernel = NAMES[kernel](1.0) if isinstance(kernel, str) else kernel
-    sample = noise(kernel, 4000, d, np.random.RandomState(0))
+    sample = draw_noise(kernel, 4000, d, np.random.RandomState(0))
     again = ParzenDensity(kernel).fit(np.zeros((1, d)))
     # The share of samples in a ball against the integral of the density over it, by importance sampling from a box.
     box = np.random.RandomState(1).uniform(-1.0, 1.0, size=(200_000, d))
@@ -451,10 +452,10 @@ def test_sums_fit_into_a_small_budget_or_are_refused(data):
     X, weights, new = data
     V = weights[:, None]
     for kernel in (Gaussian(0.02), Custom(lambda x, z: float(np.exp(-np.abs(x - z).sum())))):
-        full = WindowSum(kernel, X).log_sums(new, V)
-        np.testing.assert_allclose(WindowSum(kernel, X, "20KB").log_sums(new, V), full, rtol=1e-10)
+        full = WindowSum(kernel, X, Place.find(None, None)).log_sums(new, V)
+        np.testing.assert_allclose(WindowSum(kernel, X, Place.find(None, "20KB")).log_sums(new, V), full, rtol=1e-10)
         with pytest.raises(MemoryBudgetError):
-            WindowSum(kernel, X, 500).log_sums(new, V)
+            WindowSum(kernel, X, Place.find(None, 500)).log_sums(new, V)
 
 
 def test_clones_and_pickles_give_the_same_answers(data):
@@ -463,3 +464,13 @@ def test_clones_and_pickles_give_the_same_answers(data):
         fitted = clone(model).fit(X, (X[:, 0] > 0).astype(int))
         np.testing.assert_array_equal(_answer(pickle.loads(pickle.dumps(fitted)))(new), _answer(fitted)(new))
     assert ParzenRegressor(Gaussian()).set_params(kernel__length_scale=2.0).kernel == Gaussian(2.0)
+
+
+def test_targets_near_the_end_of_the_range_of_numbers_have_the_length_scale_and_the_means_of_others():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(60, 1)), np.array([[0.3], [40.0]])
+    y = np.column_stack([np.sin(X[:, 0]), X[:, 0]])
+    usual, huge = ParzenRegressor().fit(X, y), ParzenRegressor().fit(X, y * 2.0**1020)
+    assert huge.length_scale_ == usual.length_scale_
+    assert np.isinf(huge.loo_losses_).all()  # their squares are beyond all numbers
+    np.testing.assert_array_equal(huge.predict(new), usual.predict(new) * 2.0**1020)

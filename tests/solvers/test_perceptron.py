@@ -20,7 +20,7 @@ class Pointwise:
         self.coef = np.zeros((len(K), outputs))
         self.after, self.mistakes, self.entered = [], [], []
 
-    def epoch(self, order, label, weight):
+    def visit_all(self, order, label, weight):
         count = 0
         for i in order:
             values = self.K[i] @ self.coef
@@ -80,7 +80,7 @@ def test_blocks_of_any_size_are_the_same_as_point_after_point(n, classes, way, b
     outputs = 1 if classes == 2 else classes
     reference = Pointwise(KERNEL(X), outputs, float(intercept))
     for order in orders:
-        if reference.epoch(order, label, weight) == 0:
+        if reference.visit_all(order, label, weight) == 0:
             break
     again = iter(orders)
     solver = Perceptron(KERNEL, intercept, way=way, block=block)
@@ -100,7 +100,7 @@ def test_blocks_of_any_size_are_the_same_as_point_after_point(n, classes, way, b
         votes = np.sign(values).mean(axis=0)
     else:
         votes = (values.argmax(axis=2)[:, :, None] == np.arange(outputs)).mean(axis=0)
-    np.testing.assert_allclose(found.kept.votes(KERNEL(X, X[kept]), float(intercept)), votes, atol=1e-12)
+    np.testing.assert_allclose(found.kept.vote(KERNEL, X, intercept, 2**30), votes, atol=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -119,7 +119,7 @@ def test_with_a_budget_the_right_vector_leaves(n, classes, way, block, budget, f
     outputs = 1 if classes == 2 else classes
     reference = Pointwise(KERNEL(X), outputs, 1.0, budget, forget)
     for order in orders:
-        if reference.epoch(order, label, weight) == 0:
+        if reference.visit_all(order, label, weight) == 0:
             break
     again = iter(orders)
     solver = Perceptron(KERNEL, True, budget, forget, way=way, block=block)
@@ -185,16 +185,16 @@ def test_an_epoch_without_mistakes_in_single_precision_is_confirmed_in_double():
     X, label, weight, _ = whole_numbers(8, 2, 0)
 
     class Careless(_perceptron_walks.Sweep):
-        def epoch(self, order, clock):
+        def visit_all(self, order, clock):
             if self._gram.dtype == np.float32:
                 return np.full(len(order), -1)  # as if rounding had hidden every mistake
-            return super().epoch(order, clock)
+            return super().visit_all(order, clock)
 
-    slate = Perceptron(KERNEL)._slate(Kept(1), X, label, weight)
+    slate = Perceptron(KERNEL)._fill_slate(Kept(1), X, label, weight)
     walk = Careless(slate, 4, KERNEL.diag(X))
-    assert (walk.epoch(np.arange(8), 0) == -1).all()
+    assert (walk.visit_all(np.arange(8), 0) == -1).all()
     assert not walk.confirm()
-    assert (walk.epoch(np.arange(8), 8) >= 0).any()
+    assert (walk.visit_all(np.arange(8), 8) >= 0).any()
     assert walk.confirm()  # nothing is more precise
 
 

@@ -14,7 +14,7 @@ from mercer.formula.data import Rows, length
 from mercer.formula.expression import Call, Const, Diagonal, Expression, Param, Stat, nodes
 from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance, UnitDot
 from mercer.kernels.categorical import Match
-from mercer.kernels.histogram import ChiSquare, Minimum
+from mercer.kernels.histogram import ChiSquare, MinimumSum
 
 from .clock import UNHURRIED, ProofClock
 from .interval import OPERATIONS, Interval
@@ -160,7 +160,7 @@ _RATIONAL: dict[type, tuple[int, Callable[[int, int], Any]]] = {  # the degree, 
     Dot: (2, lambda a, b: a * b),
     SquaredDistance: (2, lambda a, b: (a - b) ** 2),
     AbsoluteDistance: (1, lambda a, b: abs(a - b)),
-    Minimum: (1, min),
+    MinimumSum: (1, min),
     ChiSquare: (1, lambda a, b: Fraction((a - b) ** 2, a + b) if a + b > 0 else Fraction(0)),
     Match: (0, lambda a, b: int(a == b)),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from mercer.formula.parameters import canonical
+from mercer.formula.parameters import make_hashable
 from mercer.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Linear, Polynomial
@@ -55,7 +55,7 @@ class Expansions:
             key: object = part
             if inner:  # by the numbers of its parts, because a comparison would go through all of them again
                 params = part.get_params(deep=False)
-                values = (self._seen[id(v)][1] if name in inner else canonical(v) for name, v in params.items())
+                values = (self._seen[id(v)][1] if name in inner else make_hashable(v) for name, v in params.items())
                 key = (type(part), *values)
             if key not in self._numbers:
                 self._numbers[key] = len(self._kernels)

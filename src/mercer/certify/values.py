@@ -17,7 +17,7 @@ import numpy as np
 from mercer.formula.data import Rows, is_frame
 from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Call, Stat, nodes
-from mercer.formula.statistics import Block
+from mercer.formula.statistics import BlockStatistic
 from mercer.kernels.base import Kernel
 
 from .clock import UNHURRIED, ProofClock
@@ -181,7 +181,7 @@ class KernelValues(PointValues):
     def extended(self, points: Rows) -> np.ndarray | None:
         """Evaluate the formula in extended precision, unless a part of it is only known in float64."""
         only_double = any(
-            (isinstance(node, Stat) and isinstance(node.statistic, Block))
+            (isinstance(node, Stat) and isinstance(node.statistic, BlockStatistic))
             or (isinstance(node, Call) and node.op == "bessel")
             for node in nodes(self.formula)
         )
@@ -193,7 +193,7 @@ class KernelValues(PointValues):
         def measure(stat: Stat) -> tuple[np.ndarray, np.ndarray]:
             self.clock.check()
             K = np.asarray(Evaluation(stat, points, None, self.name).dense(), dtype=np.float64)
-            unit = UNSEEN if isinstance(stat.statistic, Block) else self.epsilon
+            unit = UNSEEN if isinstance(stat.statistic, BlockStatistic) else self.epsilon
             return K, ULPS * unit * bound_sizes(K)
 
         return enclose_gram(self.formula, points, self.clock, measure if rough else None)

@@ -9,21 +9,15 @@ from mercer import models
 from mercer.models import (
     SVC,
     SVR,
-    KernelNeighborsClassifier,
-    KernelNeighborsRegressor,
     KernelRidge,
     KernelRidgeClassifier,
     KernelRidgeCV,
     NuSVC,
     NuSVR,
     OneClassSVM,
-    ParzenClassifier,
-    ParzenDensity,
-    ParzenRegressor,
 )
 
 from ._cluster import Cluster
-from .gathered import fit_gathered
 from .ridge import fit_ridge
 from .ridge_classifier import fit_ridge_classifier
 from .ridge_cv import fit_ridge_cv
@@ -44,9 +38,5 @@ def fit_model(model: Any, cluster: Cluster, X: Any, y: Any = None, sample_weight
 fit_model.register(KernelRidge, fit_ridge)
 fit_model.register(KernelRidgeCV, fit_ridge_cv)
 fit_model.register(KernelRidgeClassifier, fit_ridge_classifier)
-for keeper in (
-    KernelNeighborsClassifier, KernelNeighborsRegressor, ParzenClassifier, ParzenDensity, ParzenRegressor
-):  # fmt: skip
-    fit_model.register(keeper, fit_gathered)
 for machine in (SVC, SVR, NuSVC, NuSVR, OneClassSVM):
     fit_model.register(machine, fit_svm)

@@ -5,14 +5,10 @@ Queries are what is large then, and predictions run over their partitions.
 
 from __future__ import annotations
 
-import functools
-import inspect
 from typing import Any
 
 from mercer.arrays.budget import parse_memory, show_bytes
-from mercer.estimators.windows import ParzenEstimator
 from mercer.solvers.plan import Plan
-from mercer.solvers.windows.shapes import resolve_window
 
 from ._block import Intake
 from ._cluster import Cluster
@@ -20,21 +16,27 @@ from ._table import Table, make_table
 from .ridge import cluster_plan
 
 
-def fit_gathered(model: Any, cluster: Cluster, X: Any, y: Any = None, sample_weight: Any = None) -> None:
-    """Fetch all rows, in their order, and fit to them here."""
-    table = make_table(model, cluster, Intake(model, _argument(model), "raw", keep_all=True), X, y, sample_weight)
+def fit_gathered(
+    model: Any, cluster: Cluster, X: Any, y: Any = None, sample_weight: Any = None, *, argument: Any = None
+) -> None:
+    """Fetch all rows, in their order, call ``model._fit`` with them, and say in its plan what ran where.
+
+    ``argument`` is the kernel as data is checked for it; the model's own if not given.
+    """
+    if argument is None:
+        argument = model._argument() if hasattr(model, "_argument") else model.kernel
+    table = make_table(model, cluster, Intake(model, argument, "raw", keep_all=True), X, y, sample_weight)
+    name, memory = type(model).__name__, parse_memory(model.memory)
     names = vars(model).get("feature_names_in_")
-    memory = parse_memory(model.memory)
-    rows = table.gather("X", type(model).__name__, memory)
-    given = {}
-    if y is not None:
-        given["y"] = table.gather("y", type(model).__name__, memory)
-    if sample_weight is not None:
-        given["sample_weight"] = table.gather("weights", type(model).__name__, memory)
-    _ordinary_fit(model)(rows, **given)
+    rows = table.gather("X", name, memory)
+    values = None if y is None else table.gather("y", name, memory)
+    model._fit(rows, values, None if sample_weight is None else table.gather("weights", name, memory))
     if names is not None:
         model.feature_names_in_ = names
-    tell(model, table, "nothing but reading the rows", "the whole fit, because the model keeps all rows by definition")
+    own = getattr(model, "plan_", None)
+    if not isinstance(own, Plan):
+        own = Plan("gathered", "the model keeps all rows by definition", 2 * int(table.survey.nbytes), 0.0, 0.0)
+    model.plan_ = cluster_plan(own, table, "nothing but reading the rows", "the whole fit, to all rows")
 
 
 def tell(model: Any, table: Table, workers: str, client: str) -> None:
@@ -46,25 +48,4 @@ def tell(model: Any, table: Table, workers: str, client: str) -> None:
         f"{client}. What moves: {moved}. Predictions for Dask collections run on the workers."
     )
     before = getattr(model, "plan_", None)
-    if isinstance(before, Plan):
-        model.plan_ = cluster_plan(before, table, workers, client)
-        return
     model.plan_ = text if before is None else f"{before}. {text}"
-
-
-def _argument(model: Any) -> Any:
-    if isinstance(model, ParzenEstimator):
-        return resolve_window(model, model.kernel, model.length_scale)[0]
-    return model._argument() if hasattr(model, "_argument") else model.kernel
-
-
-def _ordinary_fit(model: Any) -> Any:
-    """Return the fit of the estimator itself, below what tells callbacks and what looks where data lives."""
-    inner = inspect.unwrap(type(model).fit)
-    if hasattr(model, "_init_callback_context"):
-        return functools.partial(_fit_of_steps, model)
-    return functools.partial(inner, model)
-
-
-def _fit_of_steps(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
-    model._fit(X, y, sample_weight)

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
 from mercer.features.validate import takes_sparse
-from mercer.formula.data import Rows, length
+from mercer.formula.data import Rows
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.custom import MatrixRows
 
@@ -88,7 +88,7 @@ class MatrixArgument(KernelArgument):
         """Return the values as numbers on the host; there are no points to compute with on a device."""
         X = host_array(X)
         shape = getattr(X, "shape", None) or np.shape(X)
-        n = None if reset else length(self.owner.X_fit_)
+        n = None if reset else getattr(self.owner, "n_features_in_", None)
         if n is not None and len(shape) == 2 and shape[1] != n:
             raise ValueError(
                 f"{type(self.owner).__name__}: with kernel='precomputed' new points are given as the kernel between "
@@ -122,11 +122,11 @@ class MatrixArgument(KernelArgument):
         return self.value
 
 
-def kernel_argument(owner: Any, value: Any = None) -> KernelArgument:
-    """Return the kernel argument of an estimator, or another value in its place."""
+def kernel_argument(owner: Any, value: Any = None, matrix: type[MatrixArgument] = MatrixArgument) -> KernelArgument:
+    """Return the kernel argument of an estimator, or another value in its place; ``matrix`` serves "precomputed"."""
     value = owner.kernel if value is None else value
-    matrix = isinstance(value, str) and value == "precomputed"
-    return (MatrixArgument if matrix else KernelArgument)(owner, value)
+    is_matrix = isinstance(value, str) and value == "precomputed"
+    return (matrix if is_matrix else KernelArgument)(owner, value)
 
 
 def _scatter(coef: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:

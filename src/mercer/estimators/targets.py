@@ -71,12 +71,14 @@ def check_alphas(owner: object, alphas: Any) -> np.ndarray:
     return values
 
 
-def check_labels(owner: object, y: Any, n: int) -> np.ndarray:
-    """Return n labels of classes, of any type."""
+def check_labels(owner: object, y: Any, n: int, *, several: bool = False) -> np.ndarray:
+    """Return n labels of classes, of any type; there may be several columns of them where that has a meaning."""
     name = type(owner).__name__
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    labels = column_or_1d(y, warn=True)
+    labels = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=owner) if several else y
+    if not several or (labels.ndim == 2 and labels.shape[1] == 1):
+        labels = column_or_1d(labels, warn=True)
     assert_all_finite(labels, input_name="y", estimator_name=name)
     check_classification_targets(labels)
     if len(labels) != n:
@@ -133,11 +135,12 @@ def split_kept(cv: Any, n: int, kept: np.ndarray, targets: np.ndarray | None, cl
     return [(fit[fit >= 0], held[held >= 0]) for fit, held in found]
 
 
-def check_positive(owner: object, name: str, value: Any) -> float:
-    """Return a parameter that must be a positive number."""
+def check_positive(owner: object, name: str, value: Any, *, zero: bool = False) -> float:
+    """Return a parameter that must be a positive number, or 0 where that has a meaning."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 < float(value) < np.inf:
-        raise ValueError(f"{type(owner).__name__}: {name} must be a positive number, got {value!r}")
+    if not real or not (0 < float(value) < np.inf or (zero and value == 0)):
+        kind = "number that is not negative" if zero else "positive number"
+        raise ValueError(f"{type(owner).__name__}: {name} must be a {kind}, got {value!r}")
     return float(value)
 
 

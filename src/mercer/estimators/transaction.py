@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer.arrays.tensors import is_out_of_memory, is_tensor, out_of_memory
+from mercer.arrays.tensors import host_array, is_out_of_memory, is_tensor, out_of_memory
 from mercer.features.validate import takes_vectors
-from mercer.formula.data import Rows
+from mercer.formula.data import Rows, pick
 from mercer.formula.evaluation import Evaluation
 from mercer.kernels import Custom, FromFeatures, Kernel
 from mercer.kernels.pullback import After
@@ -68,10 +68,11 @@ def check_objects(kernel: object, X: Rows) -> None:
         Evaluation(kernel.traced(), X, None, repr(kernel)).prepared()
 
 
-def check_kept(kernel: Kernel, X: Rows) -> None:
-    """Check objects at once where a fit only keeps them, unless the kernel would call a function for that."""
+def check_kept(kernel: Kernel, X: Rows, first: int = 0) -> None:
+    """Check objects at once where a fit only keeps them: all, or the first of them if the kernel calls a function."""
     if not _calls_functions(kernel):
         check_objects(kernel, X)
+    kernel.diag(host_array(pick(X, [first])))
 
 
 def _calls_functions(kernel: Kernel) -> bool:

@@ -10,13 +10,13 @@ import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows
-from mercer.kernels import Kernel, Mismatch, WeightedDegree
+from mercer.kernels import Mismatch, WeightedDegree
 from mercer.kernels.strings.base import StringKernel
 from mercer.kernels.strings.table import Coded, encode
 from mercer.kernels.strings.windows import WindowKernel
 
 from .composition import Node
-from .explicit import ExplicitMap, NoFiniteMapError, build, examples
+from .explicit import NoFiniteMapError, build, examples
 
 GAP = -1  # stands in a word where its mask does not look
 
@@ -30,20 +30,9 @@ class Words:
     weight: float = 1.0
 
 
-def string_map(kernel: Kernel) -> ExplicitMap:
-    """Return the explicit map of a kernel on strings, or of a composition of such kernels, to be fitted.
-
-    Examples
-    --------
-    >>> from mercer.features.strings import string_map
-    >>> from mercer.kernels import GappedKmer
-    >>> string_map(GappedKmer(3, 1)).fit_transform(["abc", "adc"]).toarray()
-    array([[1., 0., 1., 1., 0.],
-           [0., 1., 1., 0., 1.]])
-    """
-    if isinstance(kernel, StringKernel) and not isinstance(kernel, WindowKernel | WeightedDegree):
-        raise NoFiniteMapError(kernel, "has no feature map with few features for each string")
-    return ExplicitMap(kernel)
+@build.register
+def _(kernel: StringKernel, d: int, X: Rows | None) -> Node:
+    raise NoFiniteMapError(kernel, "has no feature map with few features for each string")
 
 
 @build.register

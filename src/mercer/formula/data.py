@@ -1,6 +1,6 @@
 """What kernels are given: arrays, frames, sparse matrices or plain lists of objects.
 
-Raw data stays as the user gave it until a statistic asks for it; on the way it passes through a :class:`View`, the
+Raw data stays as the user gave it until a statistic asks for it; on the way it passes through a :class:`Steps`, the
 steps that ``k.on(columns)`` and ``k.after(map)`` put in front of a kernel.  A frame with text columns is therefore
 fine as long as each kernel of a composition only looks at columns it understands.
 """
@@ -28,14 +28,14 @@ class Step(Protocol):
 
 
 @dataclass(frozen=True)
-class View:
+class Steps:
     """The steps between the user's data and a kernel, first step first."""
 
     steps: tuple[Step, ...] = ()
 
-    def then(self, step: Step) -> View:
+    def then(self, step: Step) -> Steps:
         """Return this view followed by one more step."""
-        return View((*self.steps, step))
+        return Steps((*self.steps, step))
 
     def apply(self, X: Rows) -> Rows:
         """Pass raw data through every step."""
@@ -83,7 +83,7 @@ def pick(X: Rows, positions: Any) -> Rows:
     return X[positions] if hasattr(X, "shape") else [X[i] for i in positions]
 
 
-def same_columns(X: Rows, Z: Rows) -> None:
+def check_same_columns(X: Rows, Z: Rows) -> None:
     """Refuse two frames whose columns have other names or another order."""
     if is_frame(X) and is_frame(Z) and list(X.columns) != list(Z.columns):
         raise ValueError(
@@ -176,6 +176,14 @@ def short(value: object, width: int = 80) -> str:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, numbers.Real)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is none: None, NaN, or pandas' NA."""
+    try:
+        return value is None or bool(value != value)  # NaN differs from itself
+    except TypeError:  # pandas.NA does not say
+        return True
 
 
 def as_objects(X: Rows, owner: str) -> Sequence[Any]:
@@ -271,7 +279,7 @@ class Columns:
 
 def concatenate(X: Rows, Z: Rows) -> Rows:
     """Return the objects of X followed by those of Z, in the form of X."""
-    same_columns(X, Z)
+    check_same_columns(X, Z)
     if sparse.issparse(X) or sparse.issparse(Z):
         return sparse.vstack([sparse.csr_array(X), sparse.csr_array(Z)]).tocsr()
     if is_frame(X):

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .data import Rows, length, pick, result_dtype, same_columns
+from .data import Rows, check_same_columns, length, pick, result_dtype
+from .distance import Distances
 from .expression import Diagonal, Expression, Stat, evaluate, nodes
 from .ranges import leaves_range, sizes
-from .statistics import Block, Prepared, Statistic
-
-if TYPE_CHECKING:
-    from .distance import Distances
+from .statistics import BlockStatistic, Prepared, Statistic
 
 TILE_ENTRIES = 2**21  # of a dense evaluation; temporaries of this size stay small next to the result
-
-
 MANY = 2**22  # entries from which on a matrix product is the fastest way to look at all of them
 
 
 class Evaluation:
-    """An expression over two collections, ready to give any tile of its matrix.
+    """An expression over two collections (Z = None means X again), ready to give any tile of its matrix.
 
-    Parameters
-    ----------
-    expression : Expression
-        The formula.
-    X, Z : collections
-        The data; Z = None means X again.
-    name : str
-        The kernel to name in messages.
-    dtype : dtype, default=float64
-        The precision of the arithmetic; results come in float32 when all data is float32.
+    ``name`` is the kernel to name in messages, ``dtype`` the precision of the arithmetic; results come in float32 when
+    all data is float32.
     """
 
     def __init__(self, expression: Expression, X: Rows, Z: Rows | None, name: str, dtype: Any = np.float64) -> None:
@@ -42,7 +30,7 @@ class Evaluation:
         self.name = name
         self.symmetric = Z is None or Z is X
         Z = X if Z is None else Z
-        same_columns(X, Z)
+        check_same_columns(X, Z)
         self._X, self._Z, self._precision = X, Z, dtype
         self.shape = (length(X), length(Z))
         if min(self.shape) == 0:
@@ -60,8 +48,6 @@ class Evaluation:
     @cached_property
     def distances(self) -> Distances:
         """Squared distances k(x, x) + k(z, z) − 2 k(x, z)."""
-        from .distance import Distances
-
         return Distances(self)
 
     def prepared(self) -> list[tuple[Prepared, Prepared]]:
@@ -90,7 +76,7 @@ class Evaluation:
         """Whether float64 is too narrow for numbers on the way to the result."""
         return leaves_range(self.expression, lambda stat: sizes(stat, *self.prepare(stat)), self._precision)
 
-    def _through(self, compute: Callable[[Evaluation], np.ndarray]) -> np.ndarray:
+    def _compute_safely(self, compute: Callable[[Evaluation], np.ndarray]) -> np.ndarray:
         """Compute in this precision, and in the wider one where this one loses numbers."""
         if self._wide is None:
             return self._finish(compute(self))
@@ -104,13 +90,13 @@ class Evaluation:
 
     def diag(self) -> np.ndarray:
         """Values of the expression at (x, x) for all x in X."""
-        return self._through(lambda evaluation: evaluation._diagonal(self.expression, 0))
+        return self._compute_safely(lambda evaluation: evaluation._evaluate_diagonal(self.expression, 0))
 
     def tile(self, rows: Any, columns: slice) -> np.ndarray:
         """Return one tile of the matrix; ``rows`` may be a slice or an array of positions."""
-        return self._through(lambda evaluation: evaluation._tile(rows, columns))
+        return self._compute_safely(lambda evaluation: evaluation._evaluate_tile(rows, columns))
 
-    def _tile(self, rows: Any, columns: slice) -> np.ndarray:
+    def _evaluate_tile(self, rows: Any, columns: slice) -> np.ndarray:
         def statistic(stat: Statistic) -> np.ndarray:
             A, B = self.prepare(stat)
             block = stat.block(A[rows] if isinstance(rows, slice) else pick(A, rows), B[columns])
@@ -137,30 +123,44 @@ class Evaluation:
                 out[rows.stop :, rows] = out[rows, rows.stop :].T
         return out
 
+    def squared_distances(self) -> np.ndarray:
+        """Return k(x, x) + k(z, z) − 2 k(x, z), at least 0, for all pairs."""
+        n, m = self.shape
+        out = np.empty(self.shape, dtype=self.dtype)
+        step = max(1, TILE_ENTRIES // (4 * m))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            with np.errstate(over="ignore"):
+                out[rows] = np.maximum(self.distances.tile(rows, slice(0, m)), 0.0)
+        check_overflow(out, self.name)
+        if self.symmetric:
+            np.fill_diagonal(out, 0.0)
+        return out
+
     def diagonal(self, node: Diagonal) -> np.ndarray:
         """Values of a diagonal node along its side of the data."""
         if node not in self._diagonals:
-            self._diagonals[node] = self._diagonal(node.inner, 0 if node.side == "left" else 1)
+            self._diagonals[node] = self._evaluate_diagonal(node.inner, 0 if node.side == "left" else 1)
         return self._diagonals[node]
 
     def one_sided(self, expression: Expression, side: int) -> np.ndarray:
         """Values of an expression of diagonal nodes only, along side 0 (X) or 1 (Z)."""
 
         def values(evaluation: Evaluation) -> np.ndarray:
-            return np.broadcast_to(evaluate(expression, _no_statistic, evaluation.diagonal), (self.shape[side],))
+            return np.broadcast_to(evaluate(expression, _refuse_statistic, evaluation.diagonal), (self.shape[side],))
 
         return values(self if self._wide is None or not self.leaves_range else self._wide)
 
-    def _diagonal(self, expression: Expression, side: int) -> np.ndarray:
+    def _evaluate_diagonal(self, expression: Expression, side: int) -> np.ndarray:
         if (expression, side) not in self._at:
             # Deepest first, and each once, however many of them are inside each other.
             for node in nodes(expression):
                 if isinstance(node, Diagonal) and (node.inner, side) not in self._at:
-                    self._at[node.inner, side] = self._at_itself(node.inner, side)
-            self._at[expression, side] = self._at_itself(expression, side)
+                    self._at[node.inner, side] = self._evaluate_at_itself(node.inner, side)
+            self._at[expression, side] = self._evaluate_at_itself(expression, side)
         return self._at[expression, side]
 
-    def _at_itself(self, expression: Expression, side: int) -> np.ndarray:
+    def _evaluate_at_itself(self, expression: Expression, side: int) -> np.ndarray:
         values = evaluate(
             expression,
             lambda stat: np.asarray(stat.diag(self.prepare(stat)[side]), dtype=self._precision),
@@ -170,7 +170,7 @@ class Evaluation:
 
     def _finish(self, values: np.ndarray) -> np.ndarray:
         blocks = (node.statistic for node in nodes(self.expression) if isinstance(node, Stat))
-        return finish(values, self.dtype, self.name, objects=any(isinstance(stat, Block) for stat in blocks))
+        return finish(values, self.dtype, self.name, objects=any(isinstance(stat, BlockStatistic) for stat in blocks))
 
 
 def finish(values: np.ndarray, dtype: Any, name: str, *, objects: bool = False) -> np.ndarray:
@@ -202,5 +202,5 @@ def check_overflow(result: np.ndarray, name: str, dtype: Any = None, *, objects:
     raise OverflowError(f"{name} overflows {kind} on this data; {remedy}")
 
 
-def _no_statistic(statistic: Statistic) -> np.ndarray:
+def _refuse_statistic(statistic: Statistic) -> np.ndarray:
     raise ValueError(f"{statistic} depends on both points")

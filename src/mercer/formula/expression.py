@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+
+from .deep import are_equal, walk
 
 if TYPE_CHECKING:
     from .statistics import Statistic
@@ -40,26 +43,12 @@ class Expression:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
             return NotImplemented
-        left: list[tuple[Expression, Expression]] = [(self, other)]
-        seen = set()
-        while left:
-            a, b = left.pop()
-            if a is b or (id(a), id(b)) in seen:
-                continue
-            seen.add((id(a), id(b)))
-            if type(a) is not type(b) or hash(a) != hash(b):
-                return False
-            if isinstance(a, Call) and isinstance(b, Call):
-                if (a.op, a.constants, len(a.args)) != (b.op, b.constants, len(b.args)):
-                    return False
-                left += zip(a.args, b.args, strict=True)
-            elif isinstance(a, Diagonal) and isinstance(b, Diagonal):
-                if a.side != b.side:
-                    return False
-                left.append((a.inner, b.inner))
-            elif a._parts() != b._parts():
-                return False
-        return True
+        return are_equal(self, other, lambda node: (type(node), hash(node), *_flatten(node._parts())), Expression)
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The nodes that this one is made of."""
+        return ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._parts()
@@ -129,6 +118,11 @@ class Diagonal(Expression):
     side: Side
     inner: Expression
 
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """What is evaluated at one point."""
+        return (self.inner,)
+
 
 @dataclass(frozen=True, eq=False)
 class Call(Expression):
@@ -137,6 +131,15 @@ class Call(Expression):
     op: str
     args: tuple[Expression, ...]
     constants: tuple[float, ...] = ()
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The arguments."""
+        return self.args
+
+
+def _flatten(parts: Iterable[Any]) -> Iterator[Any]:
+    return chain.from_iterable(part if isinstance(part, tuple) else (part,) for part in parts)
 
 
 def wrap(value: object) -> Expression:
@@ -199,7 +202,8 @@ def scaled_bessel(u: Expression, exponent: float, order: float) -> Expression:
     return Call("bessel", (u,), (float(exponent), float(order)))
 
 
-def _unary(op: str) -> Callable[[Expression], Expression]:
+def apply_to(op: str) -> Callable[[Expression], Expression]:
+    """Return the function that builds a node of an operation with one argument."""
     return lambda a: Call(op, (a,))
 
 
@@ -212,19 +216,19 @@ _UFUNCS: dict[np.ufunc, Callable[..., Expression]] = {
     np.power: power,
     np.square: lambda a: power(a, 2),
     np.reciprocal: reciprocal,
-    np.exp: _unary("exp"),
-    np.log: _unary("log"),
-    np.log1p: _unary("log1p"),
-    np.sqrt: _unary("sqrt"),
-    np.tanh: _unary("tanh"),
+    np.exp: apply_to("exp"),
+    np.log: apply_to("log"),
+    np.log1p: apply_to("log1p"),
+    np.sqrt: apply_to("sqrt"),
+    np.tanh: apply_to("tanh"),
 }
 
 
-def _reciprocal_values(a: np.ndarray) -> np.ndarray:
+def _invert(a: np.ndarray) -> np.ndarray:
     return np.divide(1.0, a, out=np.zeros_like(a), where=a != 0)
 
 
-def _bessel_values(u: np.ndarray, exponent: float, order: float) -> np.ndarray:
+def _evaluate_bessel(u: np.ndarray, exponent: float, order: float) -> np.ndarray:
     from .bessel import matern_profile, scaled_k
 
     if order == exponent:
@@ -242,10 +246,10 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     "log1p": np.log1p,
     "tanh": np.tanh,
     "sqrt": lambda a: np.sqrt(np.maximum(a, 0)),
-    "recip": _reciprocal_values,
+    "recip": _invert,
     "powi": lambda a, exponent: a ** int(exponent),
     "pow": lambda a, exponent: np.maximum(a, 0) ** exponent,
-    "bessel": _bessel_values,
+    "bessel": _evaluate_bessel,
 }
 
 
@@ -255,25 +259,20 @@ def evaluate(
     diagonal: Callable[[Diagonal], np.ndarray],
 ) -> np.ndarray | float:
     """Compute an expression from the values of its leaves, each distinct node once and kept only while it is needed."""
-    order = list(nodes(expression, is_diagonal))
-    readers = Counter(arg for node in order if isinstance(node, Call) for arg in node.args)
     known: dict[Expression, Any] = {}
     with np.errstate(all="ignore"):  # overflow and its kin are reported once, on the result, in words
-        for node in order:
+        for node, done in schedule(expression):
             if isinstance(node, Const | Param):
                 known[node] = node.value
             elif isinstance(node, Stat):
                 known[node] = statistic(node.statistic)
             elif isinstance(node, Diagonal):
                 known[node] = diagonal(node)
-            else:
-                call = cast(Call, node)
-                args = [np.asarray(known[arg]) for arg in call.args]
-                known[node] = VALUES[call.op](*args, *call.constants)
-                for arg in call.args:
-                    readers[arg] -= 1
-                    if not readers[arg]:
-                        known.pop(arg, None)
+            elif isinstance(node, Call):
+                args = [np.asarray(known[arg]) for arg in node.args]
+                known[node] = VALUES[node.op](*args, *node.constants)
+            for arg in done:
+                known.pop(arg)
     return cast("np.ndarray | float", known[expression])
 
 
@@ -284,22 +283,34 @@ def is_diagonal(node: Expression) -> bool:
 
 def nodes(expression: Expression, closed: Callable[[Expression], bool] | None = None) -> Iterator[Expression]:
     """Every distinct node below ``expression`` (itself included), children first; not those inside a closed one."""
-    seen: set[Expression] = set()
-    left: list[tuple[Expression, bool]] = [(expression, False)]
-    while left:
-        node, ready = left.pop()
-        if ready:
-            yield node
-        elif node not in seen:
-            seen.add(node)
-            left.append((node, True))
-            if closed is None or not closed(node):
-                left += [(inner, False) for inner in reversed(inside(node)) if inner not in seen]
+    return walk(expression, lambda node: () if closed and closed(node) else node.children, lambda node: node)
 
 
-def inside(node: Expression) -> tuple[Expression, ...]:
-    """Return the nodes that a node is made of."""
-    return node.args if isinstance(node, Call) else (node.inner,) if isinstance(node, Diagonal) else ()
+def schedule(expression: Expression) -> Iterator[tuple[Expression, list[Expression]]]:
+    """Yield the nodes in the order they are computed in, each with those that nothing after it reads."""
+    order = list(nodes(expression, is_diagonal))
+    readers = Counter(arg for node in order if isinstance(node, Call) for arg in node.args)
+    for node in order:
+        args = node.args if isinstance(node, Call) else ()
+        readers.subtract(args)
+        yield node, [arg for arg in dict.fromkeys(args) if not readers[arg]]
+
+
+def rebuild(
+    expression: Expression,
+    change: Callable[[Expression], Expression],
+    closed: Callable[[Expression], bool] | None = None,
+) -> Expression:
+    """Return the expression with every leaf, and every closed node, exchanged for what ``change`` makes of it."""
+    known: dict[Expression, Expression] = {}
+    for node in nodes(expression, closed):
+        if isinstance(node, Call):
+            known[node] = Call(node.op, tuple(known[arg] for arg in node.args), node.constants)
+        elif isinstance(node, Diagonal) and node.inner in known:
+            known[node] = Diagonal(node.side, known[node.inner])
+        else:
+            known[node] = change(node)
+    return known[expression]
 
 
 def parameters(expression: Expression) -> dict[str, float]:
@@ -321,26 +332,22 @@ def log_derivatives(expression: Expression) -> dict[str, Expression]:
     for node in nodes(expression):
         own = node.statistic.parameters() if isinstance(node, Stat) else (node,) if isinstance(node, Param) else ()
         depends[node] = {param.name: None for param in own}
-        for inner in inside(node):
+        for inner in node.children:
             depends[node] |= depends[inner]
         for name in depends[node]:
             touched.setdefault(name, []).append(node)
-    return {name: _log_derivative(expression, name, touched[name]) for name in depends[expression]}
+    return {name: log_derivative(expression, name, touched[name]) for name in depends[expression]}
 
 
-def log_derivative(expression: Expression, name: str) -> Expression:
-    """Return the derivative with respect to the logarithm of the hyperparameter ``name``."""
-    return _log_derivative(expression, name, nodes(expression))
-
-
-def _log_derivative(expression: Expression, name: str, touched: Iterable[Expression]) -> Expression:
+def log_derivative(expression: Expression, name: str, touched: Iterable[Expression] | None = None) -> Expression:
+    """Return the derivative by the logarithm of a hyperparameter, on which no other than ``touched`` nodes depend."""
     known: dict[Expression, Expression] = defaultdict(lambda: Const(0.0))  # what does not depend on it
-    for node in touched:
-        known[node] = _derivative(node, name, known)
+    for node in nodes(expression) if touched is None else touched:
+        known[node] = _derive_node(node, name, known)
     return known[expression]
 
 
-def _derivative(node: Expression, name: str, known: dict[Expression, Expression]) -> Expression:
+def _derive_node(node: Expression, name: str, known: dict[Expression, Expression]) -> Expression:
     if isinstance(node, Param):
         return Const(node.value if node.name == name else 0.0)
     if isinstance(node, Stat):
@@ -356,10 +363,10 @@ def _derivative(node: Expression, name: str, known: dict[Expression, Expression]
         a, b = node.args
         return add(multiply(known[a], b), multiply(a, known[b]))
     inner = known[node.args[0]]
-    return inner if inner == Const(0.0) else multiply(_outer_derivative(node), inner)
+    return inner if inner == Const(0.0) else multiply(_derive_outer(node), inner)
 
 
-def _outer_derivative(node: Call) -> Expression:
+def _derive_outer(node: Call) -> Expression:
     """Derivative of a one-argument operation with respect to its argument."""
     a = node.args[0]
     match node.op:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from .data import Step, View
+from .data import Step, Steps
 from .expression import Diagonal, Expression, Param, Stat
 from .parameters import is_vector
-from .statistics import AbsoluteDistance, Dot, Scaled, SquaredDistance, Statistic
+from .statistics import AbsoluteDistance, Dot, ScaledDistance, SquaredDistance, Statistic
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
-WHOLE = View()  # the data as the user gave it
+WHOLE = Steps()  # the data as the user gave it
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Pair:
     """The two points of k(x, z), as a kernel sees them while it writes its formula."""
 
     kernel: Kernel
-    view: View = WHOLE
+    view: Steps = WHOLE
     path: str = ""
-    known: dict[str, tuple[View, Expression]] = field(default_factory=dict, repr=False, compare=False)
+    known: dict[str, tuple[Steps, Expression]] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, name: str, step: Step | None = None) -> Expression:
         """Return the formula of the kernel in parameter ``name``, on the same points or after one more step."""
@@ -74,7 +74,7 @@ class Pair:
         """‖x − z‖₁, every coordinate divided by the length scale in the parameter of that name."""
         return self.distance(AbsoluteDistance, length_scale)
 
-    def distance(self, kind: type[Scaled], length_scale: str, *args: Any) -> Expression:
+    def distance(self, kind: type[ScaledDistance], length_scale: str, *args: Any) -> Expression:
         """Return a distance of any kind in units of a length scale.
 
         A single length scale divides the statistic rather than the data, so that kernels which differ only in

@@ -10,7 +10,7 @@ import numbers
 import types
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -20,24 +20,29 @@ SMALLEST_SCALE = 1e-150  # squares of smaller length scales vanish in float64
 def check_positive(kernel: object, name: str, *, allow_zero: bool = False) -> None:
     """Raise unless a parameter is a finite positive (or non-negative) number."""
     value = getattr(kernel, name)
-    bound = "finite number that is not negative" if allow_zero else "positive finite number"
-    if not _is_real(value) or not math.isfinite(value) or value < 0 or (value == 0 and not allow_zero):
-        raise ValueError(f"{type(kernel).__name__}: {name} must be a {bound}, got {value!r}")
+    right = _is_finite(value) and (value > 0 or (value == 0 and allow_zero))
+    _require(right, kernel, name, "finite number that is not negative" if allow_zero else "positive finite number")
 
 
 def check_finite(kernel: object, name: str) -> None:
     """Raise unless a parameter is a finite number."""
-    value = getattr(kernel, name)
-    if not _is_real(value) or not math.isfinite(value):
-        raise ValueError(f"{type(kernel).__name__}: {name} must be a finite number, got {value!r}")
+    _require(_is_finite(getattr(kernel, name)), kernel, name, "finite number")
 
 
 def check_integer(kernel: object, name: str, minimum: int) -> None:
     """Raise unless a parameter is a whole number of at least ``minimum``."""
     value = getattr(kernel, name)
-    whole = _is_real(value) and not isinstance(value, bool) and math.isfinite(value) and value == int(value)
-    if not whole or value < minimum:
-        raise ValueError(f"{type(kernel).__name__}: {name} must be a whole number of at least {minimum}, got {value!r}")
+    whole = _is_finite(value) and not isinstance(value, bool) and value == int(value)
+    _require(whole and value >= minimum, kernel, name, f"whole number of at least {minimum}")
+
+
+def _require(holds: bool, kernel: object, name: str, what: str) -> None:
+    if not holds:
+        raise ValueError(f"{type(kernel).__name__}: {name} must be a {what}, got {getattr(kernel, name)!r}")
+
+
+def _is_finite(value: Any) -> bool:
+    return _is_real(value) and math.isfinite(value)
 
 
 def check_length_scale(kernel: object, name: str = "length_scale") -> None:
@@ -61,6 +66,23 @@ def check_length_scale(kernel: object, name: str = "length_scale") -> None:
         )
 
 
+def check_flag(kernel: object, name: str) -> None:
+    """Raise unless a parameter is True or False."""
+    value = getattr(kernel, name)
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{type(kernel).__name__}: {name} must be True or False, got {value!r}")
+
+
+# What parameters are annotated with: their type, and the check that a kernel makes of them when it is constructed.
+Positive = Annotated[float, check_positive]
+NotNegative = Annotated[float, functools.partial(check_positive, allow_zero=True)]
+Finite = Annotated[float, check_finite]
+Natural = Annotated[int, functools.partial(check_integer, minimum=1)]
+Count = Annotated[int, functools.partial(check_integer, minimum=0)]
+LengthScale = Annotated[Any, check_length_scale]  # a positive number, or one for each feature
+Flag = Annotated[bool, check_flag]
+
+
 def is_vector(value: object) -> bool:
     """Whether a parameter holds one number for each feature."""
     return not _is_real(value)
@@ -74,7 +96,7 @@ _COPIES: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  
 _ATOMS = (bool, int, float, complex, str, bytes, np.generic, type(None), range, slice)
 
 
-def frozen(value: Any) -> Any:
+def freeze(value: Any) -> Any:
     """Return a parameter value that nothing done to the given one later changes.
 
     Arrays become copies that cannot be written to, lists tuples, sets frozen sets, and iterators what they yield.
@@ -88,14 +110,14 @@ def frozen(value: Any) -> Any:
             "value.filled(…) first"
         )
     if isinstance(value, list | tuple | Iterator):
-        items = tuple(frozen(item) for item in value)
+        items = tuple(freeze(item) for item in value)
         return type(value)._make(items) if hasattr(value, "_make") else items
     if isinstance(value, set | frozenset):
         return frozenset(value)
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     if isinstance(value, np.ndarray) or (hasattr(value, "to_numpy") and not hasattr(value, "transform")):
-        return _frozen_array(np.asarray(value))
+        return _freeze_array(np.asarray(value))
     try:
         copied = copy.deepcopy(value)
     except Exception:  # it cannot be copied, in whatever way it says so
@@ -106,11 +128,11 @@ def frozen(value: Any) -> Any:
     return copied
 
 
-def _frozen_array(array: np.ndarray) -> Any:
+def _freeze_array(array: np.ndarray) -> Any:
     if array.ndim == 0:
         return array[()]
     if array.dtype.hasobject:
-        return frozen(array.tolist())
+        return freeze(array.tolist())
     if type(array) is np.ndarray and _owner(array) is bytes:
         return array
     # Memory of bytes, unlike that of an array, cannot be made writable again.
@@ -123,27 +145,27 @@ def _owner(array: Any) -> type:
     return type(array)
 
 
-def canonical(value: Any) -> Any:
+def make_hashable(value: Any) -> Any:
     """Return a hashable stand-in for a parameter value: equal stand-ins mean equal parameters."""
     if isinstance(value, np.ndarray):
         if value.ndim < 2:
-            return canonical(value.tolist())
+            return make_hashable(value.tolist())
         return ("array", value.shape, value.dtype.str, value.tobytes())
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, list | tuple):
-        return tuple(canonical(item) for item in value)
+        return tuple(make_hashable(item) for item in value)
     if isinstance(value, dict):
-        return ("dict", frozenset((canonical(name), canonical(item)) for name, item in value.items()))
+        return ("dict", frozenset((make_hashable(name), make_hashable(item)) for name, item in value.items()))
     if isinstance(value, slice):
         return ("slice", value.start, value.stop, value.step)
     if isinstance(value, types.MethodType):
-        return ("method", value.__func__, canonical(value.__self__))
+        return ("method", value.__func__, make_hashable(value.__self__))
     if isinstance(value, functools.partial):
-        return ("partial", canonical(value.func), canonical(value.args), canonical(value.keywords))
+        return ("partial", make_hashable(value.func), make_hashable(value.args), make_hashable(value.keywords))
     if _is_its_attributes(value):
         try:
-            return ("attributes", type(value), canonical(vars(value)))
+            return ("attributes", type(value), make_hashable(vars(value)))
         except RecursionError:  # it holds itself
             return ("object", id(value))
     try:

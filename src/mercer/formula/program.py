@@ -9,14 +9,26 @@ such as the norms in ``k.normalize()``, become vectors computed once.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 import numpy as np
 
-from .expression import Call, Const, Diagonal, Expression, Param, Side, Stat, is_diagonal, nodes
+from .expression import (
+    VALUES,
+    Call,
+    Const,
+    Diagonal,
+    Expression,
+    Param,
+    Side,
+    Stat,
+    is_diagonal,
+    nodes,
+    rebuild,
+    schedule,
+)
 from .ranges import Bounds, leaves_range
 from .statistics import Statistic, VectorStatistic
 
@@ -126,13 +138,14 @@ class _Compiler:
         return self.emit("mul", self.register(a), self.register(b))
 
     def unary(self, node: Call, a: _Affine) -> _Affine:
+        if node.op == "bessel":
+            raise UnsupportedError("Matern with this nu needs a Bessel function")
         if a.register is None:
-            return _Affine(None, 0.0, _fold(node, a.c1))
+            with np.errstate(all="ignore"):  # overflow is reported once, on the result, in words
+                return _Affine(None, 0.0, float(VALUES[node.op](np.asarray(a.c1), *node.constants)))
         if node.op == "exp":
             return self.emit("exp", a.register, 0, a.c0, a.c1)
         exponent = {"recip": -1.0, "sqrt": 0.5}.get(node.op, node.constants[0] if node.constants else None)
-        if node.op == "bessel":
-            raise UnsupportedError("Matern with this nu needs a Bessel function")
         if exponent is not None and a.c1 == 0 and a.c0 > 0 and _is_moderate(a.c0, exponent):
             return self.emit(node.op, a.register, 0, exponent).scaled(a.c0**exponent)  # homogeneous: it comes out
         return self.emit(node.op, self.register(a), 0, exponent if exponent is not None else 1.0)
@@ -145,26 +158,24 @@ def _is_moderate(factor: float, exponent: float = 1.0) -> bool:
 
 def anonymous(expression: Expression) -> Expression:
     """Return the expression with plain numbers for hyperparameters, so that equal parts are the same part."""
-    known: dict[Expression, Expression] = {}
-    for node in nodes(expression):
-        known[node] = node
-        if isinstance(node, Param):
-            known[node] = Const(node.value)
-        elif isinstance(node, Stat):
-            statistic = node.statistic
-            unnamed: dict[str, Any] = {item.name: _unnamed(getattr(statistic, item.name)) for item in fields(statistic)}
-            known[node] = Stat(replace(statistic, **unnamed))
-        elif isinstance(node, Diagonal):
-            known[node] = Diagonal(node.side, known[node.inner])
-        elif isinstance(node, Call):
-            known[node] = Call(node.op, tuple(known[arg] for arg in node.args), node.constants)
-    return known[expression]
+    return rebuild(expression, _strip_names)
 
 
-def _unnamed(value: object) -> object:
+def _strip_names(node: Expression) -> Expression:
+    if isinstance(node, Param):
+        return Const(node.value)
+    if not isinstance(node, Stat):
+        return node
+    parts: dict[str, Any] = {
+        item.name: _drop_name(getattr(node.statistic, item.name)) for item in fields(node.statistic)
+    }
+    return Stat(replace(node.statistic, **parts))
+
+
+def _drop_name(value: object) -> object:
     if isinstance(value, Param):
         return Param("", value.value)
-    return tuple(_unnamed(item) for item in value) if isinstance(value, tuple) else value
+    return tuple(_drop_name(item) for item in value) if isinstance(value, tuple) else value
 
 
 def _sides(expression: Expression) -> dict[Expression, frozenset[str]]:
@@ -216,14 +227,7 @@ def lower(expression: Expression) -> Program:
 def decline_outside(expression: Expression, bounds: Mapping[Any, Bounds], dtype: Any) -> None:
     """Raise :class:`UnsupportedError` if numbers on the way to the result may leave the range of a type.
 
-    Parameters
-    ----------
-    expression : Expression
-        The formula that was lowered, without names.
-    bounds : mapping
-        The sizes of its statistics; those of one point only, which are computed elsewhere, count as 1.
-    dtype : dtype
-        The type of the arithmetic.
+    Statistics of one point only, which are computed elsewhere, have no bounds and count as 1.
     """
     if leaves_range(expression, lambda statistic: bounds.get(statistic, Bounds(0.0, 0.0)), dtype):
         raise UnsupportedError(f"numbers on the way to the result leave the range of {np.dtype(dtype)}")
@@ -233,25 +237,6 @@ def _native_statistic(statistic: Statistic) -> VectorStatistic:
     if not isinstance(statistic, VectorStatistic) or statistic.native is None:
         raise UnsupportedError(f"{statistic.owner} has no native statistic")
     return statistic
-
-
-def _fold(node: Call, value: float) -> float:
-    match node.op:
-        case "exp":
-            return math.exp(value)
-        case "log":
-            return math.log(value)
-        case "log1p":
-            return math.log1p(value)
-        case "tanh":
-            return math.tanh(value)
-        case "sqrt":
-            return math.sqrt(max(value, 0.0))
-        case "recip":
-            return 1.0 / value if value else 0.0
-        case "powi" | "pow":
-            return float(value ** node.constants[0])
-    raise UnsupportedError(f"a constant {node.op}")
 
 
 def _allocate(code: list[Instruction], preloaded: int) -> list[Instruction]:
@@ -289,13 +274,9 @@ def _operands(step: Instruction) -> tuple[int, ...]:
 
 def entry_width(expression: Expression) -> int:
     """Return how many matrices of the tile's size the NumPy evaluation may hold at once."""
-    order = list(nodes(expression, is_diagonal))
-    readers = Counter(arg for node in order if isinstance(node, Call) for arg in node.args)
     most = held = 0
-    for node in order:
+    for node, done in schedule(expression):
         held += isinstance(node, Call | Stat)
         most = max(most, held)
-        for arg in node.args if isinstance(node, Call) else ():
-            readers[arg] -= 1
-            held -= not readers[arg] and isinstance(arg, Call | Stat)
+        held -= sum(isinstance(arg, Call | Stat) for arg in done)
     return 4 + most

@@ -136,10 +136,8 @@ def _above(
     match node.op:
         case "add":
             a, b = node.args
-            lifts = [
-                (one, other, 0.0 if bounds[other].low < lowest + 64 else -ALWAYS) for one, other in ((a, b), (b, a))
-            ]
-            return {one: (lift, False) for one, _, lift in lifts}
+            lifts = {a: bounds[b].low < lowest + 64, b: bounds[a].low < lowest + 64}
+            return {arg: (0.0 if lifted else -ALWAYS, False) for arg, lifted in lifts.items()}
         case "mul":
             a, b = node.args
             if a == b:

@@ -8,13 +8,13 @@ have faster forms through matrix products, and work on sparse matrices.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from .data import Rows, View, as_matrix
+from .data import Rows, Steps, as_matrix
 from .expression import Const, Diagonal, Expression, Param, Stat
 
 if TYPE_CHECKING:
@@ -26,18 +26,10 @@ FURTHEST = 1e300  # a squared distance that overflows; finite, so that it times 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number for each pair of points.
+    """A number for each pair of points."""
 
-    Parameters
-    ----------
-    view : View
-        What happens to the raw data first.
-    owner : str
-        The kernel to name in an error message.
-    """
-
-    view: View
-    owner: str = field(compare=False)
+    view: Steps  # what happens to the raw data first
+    owner: str = field(compare=False)  # the kernel to name in an error message
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Return both collections in the form that :meth:`block` takes; the two are one object if X is Z."""
@@ -108,10 +100,10 @@ class VectorStatistic(Statistic):
                 shift = middle(A[:: max(1, len(A) // 1000)])
                 A, B = A.astype(np.float64) - shift, B if Z is X else B.astype(np.float64) - shift
         with np.errstate(all="ignore"):  # overflow is reported once, on the result, in words
-            left = self._transformed(A, dtype)
-            return left, left if Z is X else self._transformed(B, dtype)
+            left = self._convert(A, dtype)
+            return left, left if Z is X else self._convert(B, dtype)
 
-    def _transformed(self, A: Any, dtype: Any) -> Prepared:
+    def _convert(self, A: Any, dtype: Any) -> Prepared:
         # In the wider of both types, so that no digits are lost before there are fewer of them.
         return self.transform(A.astype(np.promote_types(A.dtype, dtype), copy=False)).astype(dtype)
 
@@ -141,11 +133,11 @@ class Dot(VectorStatistic):
 
     def diag(self, A: Prepared) -> np.ndarray:
         """Squared norms."""
-        return _squared_norms(A)
+        return _square_norms(A)
 
     def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
         """‖x − z‖²."""
-        return _squared_differences(A, B)
+        return _square_differences(A, B)
 
     def apart_formula(self) -> Expression:
         """‖x − z‖²."""
@@ -167,15 +159,15 @@ class UnitDot(Dot):
         if sparse.issparse(A):
             A = sparse.csr_array(A)
             largest = abs(A).max(axis=1).toarray().ravel()
-            A = sparse.csr_array(sparse.diags_array(_inverse(largest)) @ A)
-            return sparse.csr_array(sparse.diags_array(_inverse(np.sqrt(_squared_norms(A)))) @ A)
+            A = sparse.csr_array(sparse.diags_array(_invert(largest)) @ A)
+            return sparse.csr_array(sparse.diags_array(_invert(np.sqrt(_square_norms(A)))) @ A)
         A = A / np.where(largest := np.abs(A).max(axis=1, keepdims=True), largest, 1.0)
-        norms = np.sqrt(_squared_norms(A))[:, None]
+        norms = np.sqrt(_square_norms(A))[:, None]
         return A / np.where(norms, norms, 1.0)
 
     def diag(self, A: Prepared) -> np.ndarray:
         """Ones, and zeros for rows of zeros."""
-        return (_squared_norms(A) > 0).astype(A.dtype)
+        return (_square_norms(A) > 0).astype(A.dtype)
 
     def direct(self) -> Statistic:
         """The angle between points as they are."""
@@ -214,14 +206,14 @@ class DirectUnitDot(UnitDot):
             return unit
         _, exponent = np.frexp(max(np.abs(A).max(), np.abs(B).max()))
         A, B = np.ldexp(A, -exponent), np.ldexp(B, -exponent)  # a power of 2 rounds nothing
-        left, right = np.sqrt(_squared_norms(A))[:, None], np.sqrt(_squared_norms(B))[None, :]
+        left, right = np.sqrt(_square_norms(A))[:, None], np.sqrt(_square_norms(B))[None, :]
         gap = Dot.rise(self, A, B) / (left + right)
         apart = (Dot.apart(self, A, B) - gap * gap) / (left * right)
         return np.where(np.minimum(left, right) > 1e-100, apart, unit)
 
 
 @dataclass(frozen=True)
-class Scaled(VectorStatistic):
+class ScaledDistance(VectorStatistic):
     """A distance whose coordinates are first divided by a length scale each.
 
     An empty ``scale`` means no division: a kernel with one length scale divides the statistic instead, so that
@@ -257,12 +249,12 @@ class Scaled(VectorStatistic):
         """−order times the share of the coordinate that the length scale divides."""
         for position, param in enumerate(self.scale):
             if param.name == name and self.column in (None, position):
-                return -float(self.order) * Stat(type(self)(self.view, self.owner, self.scale, position))
+                return -float(self.order) * Stat(replace(self, column=position))
         return Const(0.0)
 
 
 @dataclass(frozen=True)
-class SquaredDistance(Scaled):
+class SquaredDistance(ScaledDistance):
     """‖x − z‖²."""
 
     native = "sqdist"
@@ -273,7 +265,7 @@ class SquaredDistance(Scaled):
 
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """‖a‖² + ‖b‖² − 2aᵀb, with pairs so close that this cancels computed again by differences."""
-        return _close_pairs(A, B)
+        return _square_distances(A, B)
 
     def diag(self, A: Prepared) -> np.ndarray:
         """Zeros."""
@@ -292,7 +284,7 @@ class DirectSquaredDistance(SquaredDistance):
 
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Σ (x − z)²."""
-        return np.minimum(_squared_differences(A, B), FURTHEST)
+        return np.minimum(_square_differences(A, B), FURTHEST)
 
     def direct(self) -> Statistic:
         """Itself."""
@@ -317,7 +309,7 @@ class CoordinateSum(VectorStatistic):
 
 
 @dataclass(frozen=True)
-class AbsoluteDistance(CoordinateSum, Scaled):
+class AbsoluteDistance(CoordinateSum, ScaledDistance):
     """‖x − z‖₁."""
 
     native = "absdist"
@@ -331,7 +323,7 @@ class AbsoluteDistance(CoordinateSum, Scaled):
 
 
 @dataclass(frozen=True)
-class Block(Statistic):
+class BlockStatistic(Statistic):
     """The values of a kernel that computes its own blocks, on objects of any kind."""
 
     kernel: ObjectKernel
@@ -371,14 +363,14 @@ def middle(some: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip(0.0, low, high))
 
 
-def _close_pairs(A: Prepared, B: Prepared) -> np.ndarray:
-    sizes = _squared_norms(A)[:, None] + _squared_norms(B)[None, :]
+def _square_distances(A: Prepared, B: Prepared) -> np.ndarray:
+    sizes = _square_norms(A)[:, None] + _square_norms(B)[None, :]
     values = sizes - 2.0 * _dense(A @ B.T)
     rows, columns = np.nonzero(~(values > 1e-3 * sizes))
     step = max(1, 2**20 // A.shape[1])
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
-        values[i, j] = np.minimum(_squared_norms(A[i] - B[j]), FURTHEST)
+        values[i, j] = np.minimum(_square_norms(A[i] - B[j]), FURTHEST)
     return values
 
 
@@ -390,15 +382,15 @@ def sum_of_terms(term: Callable[[Any, Any], np.ndarray], A: Prepared, B: Prepare
     return total
 
 
-def _squared_differences(A: Prepared, B: Prepared) -> np.ndarray:
+def _square_differences(A: Prepared, B: Prepared) -> np.ndarray:
     """Return ‖a − b‖² for every pair, right to rounding wherever the points lie."""
     if sparse.issparse(A):
-        return _close_pairs(A, B)
+        return _square_distances(A, B)
     with np.errstate(over="ignore"):
         return sum_of_terms(lambda a, b: (a - b) ** 2, A, B)
 
 
-def _inverse(sizes: np.ndarray) -> np.ndarray:
+def _invert(sizes: np.ndarray) -> np.ndarray:
     return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
 
 
@@ -406,7 +398,7 @@ def _dense(product: Any) -> np.ndarray:
     return product.toarray() if sparse.issparse(product) else np.asarray(product)
 
 
-def _squared_norms(A: Any) -> np.ndarray:
+def _square_norms(A: Any) -> np.ndarray:
     if sparse.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", A, A))

@@ -1,22 +1,35 @@
-"""From text to a tree: bounded in length and depth, with errors that say where."""
+"""From text to a tree: bounded in length, depth and the size of numbers, with errors that say where."""
 
 from __future__ import annotations
 
 import ast
 import difflib
+import math
+import operator
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 LONGEST = 20_000  # characters
 DEEPEST = 100  # levels, well below what Python's own recursion allows
 SHOWN = 60  # characters of an expression that a message repeats
+
+CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
+LARGEST = 1e300  # number
+EXACT = 2**53  # whole numbers up to here stay whole
 
 FUNCTION_NAMES = (
     "norm", "dot", "sum", "prod", "min", "max", "abs", "exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
     "tanh",
 )  # fmt: skip
 
+OPERATORS: dict[type[ast.operator], Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 _ONE_LINE = str.maketrans("\t\n\r\f\v", "     ")
 _SYMBOLS: dict[type, str] = {
     ast.BitXor: "^ is not an operator here; a power is written **",
@@ -45,15 +58,7 @@ _KINDS: dict[type, str] = {
 
 
 class ExpressionError(ValueError):
-    """An expression cannot be read; the message is one line that says what and where.
-
-    Parameters
-    ----------
-    message : str
-        The line.
-    column : int, optional
-        Where in the text, from 1 up.
-    """
+    """An expression cannot be read; the message is one line that says what and where (``column``, from 1 up)."""
 
     def __init__(self, message: str, column: int | None = None) -> None:
         super().__init__(message)
@@ -62,15 +67,7 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """A text with its tree.
-
-    Parameters
-    ----------
-    text : str
-        The text in one line.
-    tree : ast.expr
-        What Python's grammar makes of it.
-    """
+    """A text in one line, and the tree that Python's grammar makes of it."""
 
     text: str
     tree: ast.expr
@@ -85,11 +82,11 @@ class Source:
 
     def refuse(self, node: ast.AST) -> ExpressionError:
         """Return the error for something that has no place in an expression."""
-        operator = getattr(node, "op", None)
-        if type(operator) in _SYMBOLS:
-            return self.error(node, _SYMBOLS[type(operator)])
+        symbol = _SYMBOLS.get(type(getattr(node, "op", None)))
+        if symbol is not None:
+            return self.error(node, symbol)
         if isinstance(node, ast.Constant):
-            return self.error(node, f"{show(node.value)} is not a number")
+            return self.error(node, f"{quote(node.value)} is not a number")
         what = _KINDS.get(type(node), f"{type(node).__name__}")
         return self.error(node, f"{what} is not allowed here")
 
@@ -106,7 +103,7 @@ def _around(text: str, column: int) -> str:
     return "…" * (start > 0) + text[start:end] + "…" * (end < len(text))
 
 
-def show(value: object) -> str:
+def quote(value: object) -> str:
     """Return a value as a message shows it, cut if it is long."""
     text = repr(value) if not isinstance(value, int) or abs(value) < 10**30 else "a number of more than 30 digits"
     return text if len(text) <= SHOWN else text[:SHOWN] + "…"
@@ -116,16 +113,6 @@ def read(text: str) -> Source:
     """Return the tree of a text, or raise an error of one line.
 
     Nothing is evaluated, and neither long nor deeply nested texts get past here.
-
-    Examples
-    --------
-    >>> from mercer.formula.syntax import read
-    >>> type(read("1 + 2").tree).__name__
-    'BinOp'
-    >>> read("2*(3")
-    Traceback (most recent call last):
-    ...
-    mercer.formula.syntax.ExpressionError: cannot read "2*(3" at column 3: '(' was never closed
     """
     if not isinstance(text, str):
         raise TypeError(f"an expression is a text, got {type(text).__name__}")
@@ -134,6 +121,7 @@ def read(text: str) -> Source:
     line = text.translate(_ONE_LINE).strip()
     if not line:
         raise ExpressionError("the expression is empty; write for example 2*Gaussian(1) + Linear()")
+    too_deep = make_error(line, 1, f"it is nested more than {DEEPEST} levels deep")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escapes in strings: not what anyone asked here
@@ -142,37 +130,79 @@ def read(text: str) -> Source:
         what = "a number has too many digits" if "digits" in error.msg else error.msg
         raise make_error(line, max(error.offset or 1, 1), what) from None
     except (MemoryError, RecursionError):
-        raise _too_deep(line) from None
+        raise too_deep from None
     except ValueError as error:  # null characters
         raise make_error(line, 1, str(error)) from None
-    _check_depth(line, tree)
-    return Source(line, tree)
-
-
-def _check_depth(line: str, tree: ast.expr) -> None:
     level: list[ast.AST] = [tree]
     for _ in range(DEEPEST):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
-            return
-    raise _too_deep(line)
-
-
-def _too_deep(line: str) -> ExpressionError:
-    return make_error(line, 1, f"it is nested more than {DEEPEST} levels deep")
+            return Source(line, tree)
+    raise too_deep
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the question that helps with a misspelt name, or nothing if no known name is near.
-
-    Examples
-    --------
-    >>> from mercer.formula.syntax import did_you_mean
-    >>> did_you_mean("Gausian", ["Gaussian", "Linear"])
-    ': did you mean Gaussian?'
-    >>> did_you_mean("q", ["Gaussian", "Linear"])
-    ''
-    """
+    """Return the question that helps with a misspelt name, or nothing if no known name is near."""
     plain = {item.lower(): item for item in known}
     near = difflib.get_close_matches(name.lower()[:SHOWN], plain, n=1, cutoff=0.6)
     return f": did you mean {plain[near[0]]}?" if near else ""
+
+
+class SourceReader:
+    """A walk over the nodes of a text; subclasses have a method ``read_…`` for each kind, others are refused."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.error, self.refuse = source, source.error, source.refuse
+
+    def read_all(self) -> Any:
+        """Return what the whole text stands for."""
+        try:
+            return self.read(self.source.tree)
+        except RecursionError:
+            raise self.error(self.source.tree, "it is nested too deeply") from None
+
+    def read(self, node: ast.expr) -> Any:
+        """Return what a node stands for."""
+        method = getattr(self, f"read_{type(node).__name__.lower()}", None)
+        if method is None or (isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.USub | ast.UAdd)):
+            raise self.refuse(node)
+        return method(node)
+
+    def literal(self, node: ast.Constant) -> int | float:
+        """Return a number as it is written, unless it is no number or too large."""
+        if not is_number(node.value):
+            raise self.refuse(node)
+        return self._check_size(node, node.value)  # type: ignore[arg-type]
+
+    def combine(self, node: ast.BinOp, left: int | float, right: int | float) -> int | float:
+        """Return left ∘ right, which can neither overflow nor take long."""
+        operate = _raise_number if isinstance(node.op, ast.Pow) else OPERATORS.get(type(node.op))
+        if operate is None:
+            raise self.refuse(node)
+        try:
+            return self._check_size(node, operate(left, right))
+        except ZeroDivisionError:
+            raise self.error(node, "division by zero") from None
+        except OverflowError:
+            raise self.error(node, f"the number {quote(left)} ** {quote(right)} is too large") from None
+
+    def _check_size(self, node: ast.AST, value: int | float) -> int | float:
+        if isinstance(value, float) and math.isnan(value):
+            raise self.error(node, "this is not a real number")
+        if abs(value) > LARGEST and not (isinstance(value, float) and math.isinf(value)):
+            raise self.error(node, f"the number is too large; numbers go up to {LARGEST:g}")
+        return value if abs(value) <= EXACT else float(value)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _raise_number(base: int | float, exponent: int | float) -> int | float:
+    # In floats, so that no whole number of a million digits is ever computed.
+    value = float(base) ** float(exponent)
+    if isinstance(value, complex):
+        return math.nan
+    whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0 and abs(value) <= EXACT
+    return base**exponent if whole else value

@@ -52,7 +52,7 @@ class NativeBackend(Backend):
         self._keep(found.pairs, found.left, found.right)
 
     def _keep(self, pairs: list[Pair], left: list[np.ndarray], right: list[np.ndarray]) -> None:
-        from mercer import _native
+        import mercer._native as _native
 
         self._arrays = pairs, left, right
         statistics = [(kind, A, B) for kind, (A, B) in zip(self._kinds, pairs, strict=True)]

@@ -14,41 +14,40 @@ from typing import cast
 import numpy as np
 
 from mercer.formula.expression import Expression
-from mercer.formula.normalization import normalised
+from mercer.formula.normalization import normalize_formula
 from mercer.formula.pair import Pair
-from mercer.formula.parameters import check_finite, check_integer, check_positive, show
+from mercer.formula.parameters import Finite, Natural, NotNegative, show
 
-from .base import ATOM, Kernel
+from .base import ATOM, COMPOSE, Inner, Kernel
 from .theorem import Theorem
 from .value import SHALLOW
 
 MOST_PARTS = 2**14  # of a sum or product that is balanced
 
 
-def plus(a: object, b: object) -> Kernel:
+def add(a: object, b: object) -> Kernel:
     """Return a + b for kernels and numbers; a number stands for the constant kernel."""
-    if isinstance(a, numbers.Real) and a == 0 and isinstance(b, Kernel):
-        return b  # so that sum(kernels) works
-    if isinstance(b, numbers.Real) and b == 0 and isinstance(a, Kernel):
-        return a
+    for number, kernel in ((a, b), (b, a)):
+        if isinstance(number, numbers.Real) and number == 0 and isinstance(kernel, Kernel):
+            return kernel  # so that sum(kernels) works
     left, right = _as_kernel(a), _as_kernel(b)
     if left is None or right is None:
         return _refuse("added to", a, b)
-    return balanced(Sum(left, right))
+    return balance(Sum(left, right))
 
 
-def times(a: object, b: object) -> Kernel:
+def multiply(a: object, b: object) -> Kernel:
     """Return a · b for kernels and numbers."""
     for number, kernel in ((a, b), (b, a)):
         if isinstance(number, numbers.Real) and isinstance(kernel, Kernel):
             inner, weight = (kernel.kernel, kernel.weight) if isinstance(kernel, Scaled) else (kernel, 1.0)
             return Scaled(inner, float(number) * weight)
     if isinstance(a, Kernel) and isinstance(b, Kernel):
-        return balanced(Product(a, b))
+        return balance(Product(a, b))
     return _refuse("multiplied by", a, b)
 
 
-def balanced(kernel: Sum | Product) -> Kernel:
+def balance(kernel: Sum | Product) -> Kernel:
     """Return a long sum or product of kernels as one whose depth is the logarithm of its length.
 
     A loop over k = k + … makes a chain that is as deep as it is long; up to a depth of 64 it stays as it was written,
@@ -105,23 +104,10 @@ def _as_kernel(value: object) -> Kernel | None:
     return None
 
 
-def check_kernels(kernel: Kernel, *names: str) -> None:
-    """Raise unless the parameters named are kernels."""
-    for name in names:
-        value = getattr(kernel, name)
-        if not isinstance(value, Kernel):
-            raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {value!r}")
-
-
-def inside(kernel: Kernel, precedence: int) -> str:
+def show_operand(kernel: Kernel, precedence: int) -> str:
     """Text of an operand, in parentheses if it binds less tightly than ``precedence``."""
     text = kernel.expression()
     return f"({text})" if kernel.precedence < precedence else text
-
-
-def _closure(kernel: Kernel, rule: str, *parts: Theorem | None) -> Theorem | None:
-    proved = tuple(part for part in parts if part is not None)
-    return Theorem(repr(kernel), rule, proved) if len(proved) == len(parts) else None
 
 
 class Constant(Kernel):
@@ -133,18 +119,12 @@ class Constant(Kernel):
         Zero or more.
     """
 
-    value: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive(self, "value", allow_zero=True)
+    value: NotNegative = 1.0
+    because = "Σ aᵢaⱼ c = c (Σ aᵢ)² ≥ 0 for c ≥ 0"
 
     def formula(self, pair: Pair) -> Expression:
         """The value."""
         return pair.param("value")
-
-    def theorem(self) -> Theorem:
-        """A square of a number."""
-        return Theorem(repr(self), "Σ aᵢaⱼ c = c (Σ aᵢ)² ≥ 0 for c ≥ 0")
 
     def feature_dim(self, d: int) -> float:
         """One constant feature."""
@@ -154,12 +134,10 @@ class Constant(Kernel):
 class Sum(Kernel):
     """k1(x, z) + k2(x, z), written ``k1 + k2``."""
 
-    k1: Kernel
-    k2: Kernel
+    k1: Inner
+    k2: Inner
     precedence = 1
-
-    def __post_init__(self) -> None:
-        check_kernels(self, "k1", "k2")
+    because = "conical sum: non-negative multiples of kernels add up to a kernel"
 
     def formula(self, pair: Pair) -> Expression:
         """Add both formulas."""
@@ -175,35 +153,25 @@ class Sum(Kernel):
             else:
                 yield 1.0, kernel
 
-    def theorem(self) -> Theorem | None:
-        """Conical sum."""
-        return _closure(
-            self, "conical sum: non-negative multiples of kernels add up to a kernel",
-            self.k1.theorem(), self.k2.theorem(),
-        )  # fmt: skip
-
     def feature_dim(self, d: int) -> float:
         """Features side by side."""
         return self.k1.feature_dim(d) + self.k2.feature_dim(d)
 
     def expression(self) -> str:
         """``k1 + k2``, or ``k1 - k2`` for a negative multiple."""
-        left = inside(self.k1, 1)
+        left = show_operand(self.k1, 1)
         if isinstance(self.k2, Scaled) and self.k2.weight < 0:
-            return f"{left} - {inside(self.k2.flipped(), 2)}"
-        return f"{left} + {inside(self.k2, 2)}"
+            return f"{left} - {show_operand(self.k2.flipped(), 2)}"
+        return f"{left} + {show_operand(self.k2, 2)}"
 
 
 class Scaled(Kernel):
     """weight · k(x, z), written ``weight * k``; with a negative weight it may be written but is not proved."""
 
-    kernel: Kernel
-    weight: float
+    kernel: Inner
+    weight: Finite
     precedence = 2
-
-    def __post_init__(self) -> None:
-        check_kernels(self, "kernel")
-        check_finite(self, "weight")
+    because = "non-negative multiple of a kernel"
 
     def formula(self, pair: Pair) -> Expression:
         """Multiply by the weight."""
@@ -215,9 +183,7 @@ class Scaled(Kernel):
 
     def theorem(self) -> Theorem | None:
         """Conical sum of one term."""
-        if self.weight < 0:
-            return None
-        return _closure(self, "non-negative multiple of a kernel", self.kernel.theorem())
+        return None if self.weight < 0 else super().theorem()
 
     def feature_dim(self, d: int) -> float:
         """Return the dimension of the features it scales."""
@@ -225,29 +191,20 @@ class Scaled(Kernel):
 
     def expression(self) -> str:
         """``weight * k``."""
-        return f"{show(float(self.weight))} * {inside(self.kernel, 3)}"
+        return f"{show(float(self.weight))} * {show_operand(self.kernel, 3)}"
 
 
 class Product(Kernel):
     """k1(x, z) · k2(x, z), written ``k1 * k2``."""
 
-    k1: Kernel
-    k2: Kernel
+    k1: Inner
+    k2: Inner
     precedence = 2
-
-    def __post_init__(self) -> None:
-        check_kernels(self, "k1", "k2")
+    because = "product: the entrywise product of positive semi-definite matrices is one (Schur)"
 
     def formula(self, pair: Pair) -> Expression:
         """Multiply both formulas."""
         return pair.of("k1") * pair.of("k2")
-
-    def theorem(self) -> Theorem | None:
-        """Schur product."""
-        return _closure(
-            self, "product: the entrywise product of positive semi-definite matrices is one (Schur)",
-            self.k1.theorem(), self.k2.theorem(),
-        )  # fmt: skip
 
     def feature_dim(self, d: int) -> float:
         """Every product of a feature of one and a feature of the other."""
@@ -255,27 +212,20 @@ class Product(Kernel):
 
     def expression(self) -> str:
         """``k1 * k2``."""
-        return f"{inside(self.k1, 2)} * {inside(self.k2, 3)}"
+        return f"{show_operand(self.k1, 2)} * {show_operand(self.k2, 3)}"
 
 
 class Power(Kernel):
     """k(x, z) to a whole power, written ``k ** exponent``."""
 
-    kernel: Kernel
-    exponent: int
+    kernel: Inner
+    exponent: Natural
     precedence = 3
-
-    def __post_init__(self) -> None:
-        check_kernels(self, "kernel")
-        check_integer(self, "exponent", 1)
+    because = "power: a product of a kernel with itself (Schur)"
 
     def formula(self, pair: Pair) -> Expression:
         """Raise to the power."""
         return pair.of("kernel") ** self.exponent
-
-    def theorem(self) -> Theorem | None:
-        """Repeated product."""
-        return _closure(self, "power: a product of a kernel with itself (Schur)", self.kernel.theorem())
 
     def feature_dim(self, d: int) -> float:
         """Every monomial of that degree in the features."""
@@ -284,16 +234,14 @@ class Power(Kernel):
 
     def expression(self) -> str:
         """``k ** exponent``."""
-        return f"{inside(self.kernel, ATOM)} ** {int(self.exponent)}"
+        return f"{show_operand(self.kernel, ATOM)} ** {int(self.exponent)}"
 
 
 class Exp(Kernel):
     """exp(k(x, z)), written ``exp(k)``."""
 
-    kernel: Kernel
-
-    def __post_init__(self) -> None:
-        check_kernels(self, "kernel")
+    kernel: Inner
+    because = "exponential: the limit of Σ kⁿ/n!, conical sums of powers"
 
     def formula(self, pair: Pair) -> Expression:
         """Exponentiate."""
@@ -305,12 +253,11 @@ class Exp(Kernel):
         rest = [(weight, term) for weight, term in terms if not isinstance(term, Constant)]
         # One of the two ways only: trying both at every level would take time exponential in the depth.
         if rest and any(weight < 0 for weight, term in terms if isinstance(term, Constant)):
-            rule = "exponential: exp(k + c) = eᶜ exp(k), the limit of Σ kⁿ/n!, for any constant c"
+            because = "exponential: exp(k + c) = eᶜ exp(k), the limit of Σ kⁿ/n!, for any constant c"
             parts = [term if weight == 1 else Scaled(term, weight) for weight, term in rest]
-            return _closure(self, rule, sum(parts[1:], parts[0]).theorem())
-        return _closure(
-            self, "exponential: the limit of Σ kⁿ/n!, conical sums of powers", self.kernel.theorem()
-        )  # fmt: skip
+            proved = sum(parts[1:], parts[0]).theorem()
+            return None if proved is None else Theorem(repr(self), because, (proved,))
+        return super().theorem()
 
     def expression(self) -> str:
         """``exp(k)``."""
@@ -320,20 +267,12 @@ class Exp(Kernel):
 class Normalized(Kernel):
     """k(x, z) / √(k(x, x) k(z, z)), written ``k.normalize()``; 0 where k(x, x) is 0."""
 
-    kernel: Kernel
-
-    def __post_init__(self) -> None:
-        check_kernels(self, "kernel")
+    kernel: Inner
+    because = "normalisation: k(x,z)/√(k(x,x)k(z,z)) has the features φ(x)/‖φ(x)‖"
 
     def formula(self, pair: Pair) -> Expression:
         """Divide by the norms of the features."""
-        return normalised(pair.of("kernel"))
-
-    def theorem(self) -> Theorem | None:
-        """Features of unit length."""
-        return _closure(
-            self, "normalisation: k(x,z)/√(k(x,x)k(z,z)) has the features φ(x)/‖φ(x)‖", self.kernel.theorem()
-        )
+        return normalize_formula(pair.of("kernel"))
 
     def feature_dim(self, d: int) -> float:
         """As many as before."""
@@ -341,4 +280,7 @@ class Normalized(Kernel):
 
     def expression(self) -> str:
         """``k.normalize()``."""
-        return f"{inside(self.kernel, ATOM)}.normalize()"
+        return f"{show_operand(self.kernel, ATOM)}.normalize()"
+
+
+COMPOSE.update(add=add, multiply=multiply, power=Power, normalize=Normalized)

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from mercer.formula.data import Rows, Step, as_objects
+from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Expression, log_derivatives, parameters
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import show
-from mercer.formula.statistics import Block, Prepared
+from mercer.formula.statistics import BlockStatistic, Prepared
 
 from .theorem import Theorem
 from .value import SHALLOW, Value
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
 ATOM = 4  # precedence of an expression that never needs parentheses
+COMPOSE: dict[str, Callable[..., Kernel]] = {}  # what operators make; algebra and pullback enter theirs on import
 
 
 class Kernel(Value):
@@ -42,6 +44,8 @@ class Kernel(Value):
 
     precedence: ClassVar[int] = ATOM
     domain: ClassVar[Domain] = "real"
+    because: ClassVar[str | None] = None  # why it is positive semi-definite
+    lemmas: ClassVar[tuple[Theorem | None, ...]] = ()  # what the reason rests on, besides kernels inside
     __array_ufunc__ = None  # NumPy numbers and arrays on the left of an operator leave it to the kernel
 
     # -- what a kernel says about itself ------------------------------------------------------------------------
@@ -51,8 +55,17 @@ class Kernel(Value):
         raise NotImplementedError(f"{type(self).__name__} defines no formula")
 
     def theorem(self) -> Theorem | None:
-        """Return the reason why the kernel is positive semi-definite, or None if none is known."""
-        return None
+        """Return the reason why the kernel is positive semi-definite, or None if none is known.
+
+        It is ``because``, which rests on ``lemmas`` and on the theorems of all kernels inside.
+        """
+        return None if self.because is None else self.prove(self.because, *self.lemmas)
+
+    def prove(self, because: str, *lemmas: Theorem | None) -> Theorem | None:
+        """Return the theorem with this reason, None if a lemma is missing or none is known for a kernel inside."""
+        parts = [*lemmas, *(inner.theorem() for inner in self.inner_kernels().values())]
+        proved = tuple(part for part in parts if part is not None)
+        return Theorem(repr(self), because, proved) if len(proved) == len(parts) else None
 
     def feature_dim(self, d: int) -> float:
         """Return the dimension of the explicit feature space for d inputs, ``math.inf`` where there is none finite."""
@@ -67,14 +80,10 @@ class Kernel(Value):
 
     def __call__(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
         """Return the dense matrix of k(x, z) for all x in X and z in Z (X again if Z is not given)."""
-        from mercer.formula.evaluation import Evaluation
-
         return Evaluation(self.traced(), X, Z, repr(self)).dense()
 
     def diag(self, X: Rows) -> np.ndarray:
         """Return k(x, x) for all x in X."""
-        from mercer.formula.evaluation import Evaluation
-
         return Evaluation(self.traced(), X, None, repr(self)).diag()
 
     def distance(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
@@ -88,9 +97,7 @@ class Kernel(Value):
         >>> Gaussian().distance([[0.0]], [[1e-9], [1.0]])
         array([[1.00000000e-18, 7.86938681e-01]])
         """
-        from mercer.formula.distance import squared_distances
-
-        return squared_distances(self.traced(), X, Z, repr(self))
+        return Evaluation(self.traced(), X, Z, repr(self)).squared_distances()
 
     def gradient(self, X: Rows, Z: Rows | None = None) -> dict[str, np.ndarray]:
         """Return ∂K/∂log θ for each hyperparameter θ, by name; the names are those of :meth:`hyperparameters`.
@@ -102,8 +109,6 @@ class Kernel(Value):
         array([[0.   , 1.213],
                [1.213, 0.   ]])
         """
-        from mercer.formula.evaluation import Evaluation
-
         formula = self.traced()
         own, slopes = repr(self), log_derivatives(formula)
         return {name: Evaluation(slopes[name], X, Z, own).dense() for name in parameters(formula)}
@@ -115,8 +120,12 @@ class Kernel(Value):
 
     def inner_formulas(self) -> dict[str, Step | None]:
         """Return the parameters that are kernels this formula is made of, and what is done to points before them."""
-        names = [field.name for field in self._fields() if isinstance(getattr(self, field.name), Kernel)]
-        return dict.fromkeys(names, self.step())
+        return dict.fromkeys(self.inner_kernels(), self.step())
+
+    def inner_kernels(self) -> dict[str, Kernel]:
+        """Return the parameters that are kernels."""
+        found = {field.name: getattr(self, field.name) for field in self._fields()}
+        return {name: value for name, value in found.items() if isinstance(value, Kernel)}
 
     def step(self) -> Step | None:
         """Return what is done to points before kernels inside see them, None if nothing is."""
@@ -158,6 +167,11 @@ class Kernel(Value):
         >>> WeisfeilerLehman(1).features().fit([water]).transform([water, hydrogen]).toarray()
         array([[1., 2., 2., 1.],
                [0., 2., 0., 0.]])
+        >>> from mercer.kernels import Spectrum
+        >>> words = Spectrum(2).features().fit(["abab", "bac"])
+        >>> words.transform(["abab", "cab"]).toarray()
+        array([[2., 0., 1.],
+               [1., 0., 0.]])
         """
         from mercer.features.explicit import ExplicitMap
 
@@ -166,71 +180,49 @@ class Kernel(Value):
     # -- composition ----------------------------------------------------------------------------------------------
 
     def __add__(self, other: object) -> Kernel:
-        from .algebra import plus
-
-        return plus(self, other)
+        return COMPOSE["add"](self, other)
 
     def __radd__(self, other: object) -> Kernel:
-        from .algebra import plus
-
-        return plus(other, self)
+        return COMPOSE["add"](other, self)
 
     def __sub__(self, other: object) -> Kernel:
-        from .algebra import plus, times
-
-        return plus(self, -float(other) if isinstance(other, numbers.Real) else times(-1.0, other))
+        return COMPOSE["add"](
+            self, -float(other) if isinstance(other, numbers.Real) else COMPOSE["multiply"](-1.0, other)
+        )
 
     def __rsub__(self, other: object) -> Kernel:
-        from .algebra import plus, times
-
-        return plus(other, times(-1.0, self))
+        return COMPOSE["add"](other, -self)
 
     def __neg__(self) -> Kernel:
-        from .algebra import times
-
-        return times(-1.0, self)
+        return COMPOSE["multiply"](-1.0, self)
 
     def __mul__(self, other: object) -> Kernel:
-        from .algebra import times
-
-        return times(self, other)
+        return COMPOSE["multiply"](self, other)
 
     def __rmul__(self, other: object) -> Kernel:
-        from .algebra import times
-
-        return times(other, self)
+        return COMPOSE["multiply"](other, self)
 
     def __truediv__(self, other: object) -> Kernel:
-        from .algebra import times
-
         if not isinstance(other, numbers.Real):
             return NotImplemented
         if other == 0:
             raise ZeroDivisionError(f"cannot divide the kernel {self!r} by 0")
-        return times(1.0 / float(other), self)
+        return COMPOSE["multiply"](1.0 / float(other), self)
 
     def __pow__(self, exponent: int) -> Kernel:
-        from .algebra import Power
-
-        return Power(self, exponent)
+        return COMPOSE["power"](self, exponent)
 
     def normalize(self) -> Kernel:
         """Return k(x, z) / √(k(x, x) k(z, z)), the cosine of the angle between features."""
-        from .algebra import Normalized
-
-        return Normalized(self)
+        return COMPOSE["normalize"](self)
 
     def on(self, columns: Any) -> Kernel:
         """Return the kernel that only looks at some columns, given by position, name, slice or a list of them."""
-        from .pullback import On
-
-        return On(self, columns)
+        return COMPOSE["on"](self, columns)
 
     def after(self, map: Any) -> Kernel:  # noqa: A002  (the word of the lecture)
         """Return k(g(x), g(z)) for a function or fitted transformer g."""
-        from .pullback import After
-
-        return After(self, map)
+        return COMPOSE["after"](self, map)
 
     # -- parameters -----------------------------------------------------------------------------------------------
 
@@ -252,6 +244,16 @@ class Kernel(Value):
 
     def __repr__(self) -> str:
         return self.expression()
+
+
+def check_kernel(kernel: object, name: str) -> None:
+    """Raise unless a parameter is a kernel."""
+    value = getattr(kernel, name)
+    if not isinstance(value, Kernel):
+        raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {value!r}")
+
+
+Inner = Annotated[Kernel, check_kernel]  # what parameters that are kernels are annotated with
 
 
 class ObjectKernel(Kernel):
@@ -291,4 +293,4 @@ class ObjectKernel(Kernel):
 
     def formula(self, pair: Pair) -> Expression:
         """The block itself is the statistic."""
-        return pair.statistic(Block, self)
+        return pair.statistic(BlockStatistic, self)

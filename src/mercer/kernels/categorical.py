@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer.formula.data import Rows, is_frame, refuse_masked
+from mercer.formula.data import Rows, is_frame, is_missing, refuse_masked
 from mercer.formula.expression import Expression
 from mercer.formula.pair import Pair
 from mercer.formula.statistics import CoordinateSum, Prepared
 
 from .base import Kernel
-from .theorem import Theorem
 
 
 def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +27,7 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[np.ndarray, np.ndarray]
         codes: dict[Any, int] = {}
         for table, out in ((A, left), (B, right)):
             for row, value in enumerate(table[:, d]):
-                if _is_missing(value):
+                if is_missing(value):
                     raise ValueError(
                         f"{owner}: row {row}, column {d} is missing; fill missing values first, "
                         "for example with a category of their own such as 'missing'"
@@ -43,19 +42,12 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[np.ndarray, np.ndarray]
     return left, right
 
 
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)  # NaN differs from itself
-    except TypeError:  # pandas.NA does not say
-        return True
-
-
 def _as_table(X: Rows, owner: str) -> np.ndarray:
     if sparse.issparse(X):
         raise TypeError(f"{owner} does not work on sparse matrices; use X.toarray() if it fits")
     refuse_masked(X, owner)
     # Column by column: a frame as a whole would turn whole numbers next to fractions into floats, which merges some.
-    table = _objects(X) if is_frame(X) else np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
+    table = _read_columns(X) if is_frame(X) else np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
@@ -63,7 +55,7 @@ def _as_table(X: Rows, owner: str) -> np.ndarray:
     return table
 
 
-def _objects(X: Rows) -> np.ndarray:
+def _read_columns(X: Rows) -> np.ndarray:
     names = range(len(X.columns))
     columns = [X.iloc[:, i] for i in names] if hasattr(X, "iloc") else X.get_columns()
     table = np.empty((len(X), len(columns)), dtype=object)
@@ -105,11 +97,8 @@ class Overlap(Kernel):
     """
 
     domain = "categories"
+    because = "1[x = z] = Σ_c 1[x = c] 1[z = c] is an inner product of indicators of categories"
 
     def formula(self, pair: Pair) -> Expression:
         """Σ 1[x = z]."""
         return pair.statistic(Match)
-
-    def theorem(self) -> Theorem:
-        """Indicators of the categories as features."""
-        return Theorem(repr(self), "1[x = z] = Σ_c 1[x = c] 1[z = c] is an inner product of indicators of categories")

@@ -13,12 +13,11 @@ from scipy import sparse
 from mercer.formula.data import Rows, as_objects, short
 from mercer.formula.expression import Expression
 from mercer.formula.pair import Pair
-from mercer.formula.parameters import frozen
+from mercer.formula.parameters import freeze
 from mercer.formula.statistics import Dot, Prepared
 
 from .base import Domain, Kernel, ObjectKernel
 from .mapping import Mapped
-from .theorem import Theorem
 
 
 class Custom(ObjectKernel):
@@ -50,16 +49,16 @@ class Custom(ObjectKernel):
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Call the function for every pair, or once."""
         if self.vectorized:
-            return self._matrix(A, B)
-        return np.array([[self._value(x, z) for z in B] for x in A], dtype=float).reshape(len(A), len(B))
+            return self._evaluate_all(A, B)
+        return np.array([[self._evaluate(x, z) for z in B] for x in A], dtype=float).reshape(len(A), len(B))
 
     def block_diag(self, A: Prepared) -> np.ndarray:
         """Call the function for every object with itself."""
         if self.vectorized:
             return super().block_diag(A)
-        return np.array([self._value(x, x) for x in A], dtype=float)
+        return np.array([self._evaluate(x, x) for x in A], dtype=float)
 
-    def _value(self, x: Any, z: Any) -> float:
+    def _evaluate(self, x: Any, z: Any) -> float:
         try:
             returned = self.function(x, z)
         except Exception as error:
@@ -76,7 +75,7 @@ class Custom(ObjectKernel):
             raise ValueError(f"{self!r}: the function returned {number} for x = {x!r}, z = {z!r}; it must be finite")
         return number
 
-    def _matrix(self, A: Prepared, B: Prepared) -> np.ndarray:
+    def _evaluate_all(self, A: Prepared, B: Prepared) -> np.ndarray:
         try:
             returned = self.function(A, B)
         except Exception as error:
@@ -119,6 +118,7 @@ class FromFeatures(Kernel):
     """
 
     features: Any
+    because = "Σ aᵢaⱼ φ(xᵢ)ᵀφ(xⱼ) = ‖Σ aᵢφ(xᵢ)‖² ≥ 0"
 
     def __post_init__(self) -> None:
         if not (callable(self.features) or hasattr(self.features, "transform")):
@@ -131,10 +131,6 @@ class FromFeatures(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """φ(x)ᵀφ(z)."""
         return Pair(self, pair.view.then(self.step()), pair.path).statistic(Dot)
-
-    def theorem(self) -> Theorem:
-        """A squared norm."""
-        return Theorem(repr(self), "Σ aᵢaⱼ φ(xᵢ)ᵀφ(xⱼ) = ‖Σ aᵢφ(xᵢ)‖² ≥ 0")
 
     def feature_dim(self, d: int) -> float:
         """Return the number of features that d zeros have."""
@@ -208,7 +204,7 @@ class Precomputed(ObjectKernel):
             raise TypeError(f"Precomputed: the matrix must hold real numbers, got dtype {values.dtype}")
         if not np.isfinite(values).all():
             raise ValueError("Precomputed: the matrix holds NaN or infinity")
-        object.__setattr__(self, "matrix", frozen(values))
+        object.__setattr__(self, "matrix", freeze(values))
         values = values.astype(float)
         with np.errstate(over="ignore"):
             gap = np.abs(values - values.T)
@@ -228,10 +224,10 @@ class Precomputed(ObjectKernel):
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Check the row numbers."""
-        A = self._indices(X)
-        return A, A if Z is X else self._indices(Z)
+        A = self._check_indices(X)
+        return A, A if Z is X else self._check_indices(Z)
 
-    def _indices(self, X: Rows) -> Prepared:
+    def _check_indices(self, X: Rows) -> Prepared:
         if isinstance(X, MatrixRows):
             if X.shape[1] != len(self.matrix):
                 raise ValueError(

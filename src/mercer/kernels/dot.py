@@ -8,10 +8,9 @@ import numpy as np
 
 from mercer.formula.expression import Expression
 from mercer.formula.pair import Pair
-from mercer.formula.parameters import check_finite, check_integer, check_positive
+from mercer.formula.parameters import Finite, Natural, NotNegative
 
 from .base import Kernel
-from .theorem import Theorem
 
 
 class Linear(Kernel):
@@ -24,13 +23,11 @@ class Linear(Kernel):
     array([[11.]])
     """
 
+    because = "Σ aᵢaⱼ xᵢᵀxⱼ = ‖Σ aᵢxᵢ‖² ≥ 0"
+
     def formula(self, pair: Pair) -> Expression:
         """xᵀz."""
         return pair.dot()
-
-    def theorem(self) -> Theorem:
-        """A sum of squares."""
-        return Theorem(repr(self), "Σ aᵢaⱼ xᵢᵀxⱼ = ‖Σ aᵢxᵢ‖² ≥ 0")
 
     def feature_dim(self, d: int) -> float:
         """The inputs themselves."""
@@ -56,24 +53,14 @@ class Polynomial(Kernel):
            [0., 1., 4.]])
     """
 
-    degree: int = 2
-    offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_integer(self, "degree", 1)
-        check_positive(self, "offset", allow_zero=True)
+    degree: Natural = 2
+    offset: NotNegative = 1.0
+    because = "power of a conical sum: xᵀz + c has the features (x, √c), and powers of kernels are kernels (Schur)"
+    lemmas = (Linear().theorem(),)
 
     def formula(self, pair: Pair) -> Expression:
         """(xᵀz + c)^q."""
         return (pair.dot() + pair.param("offset")) ** self.degree
-
-    def theorem(self) -> Theorem:
-        """A power of a sum."""
-        return Theorem(
-            repr(self),
-            "power of a conical sum: xᵀz + c has the features (x, √c), and powers of kernels are kernels (Schur)",
-            (Linear().theorem(),),
-        )
 
     def feature_dim(self, d: int) -> float:
         """Monomials of degree up to q, or exactly q when c = 0."""
@@ -93,12 +80,8 @@ class Sigmoid(Kernel):
         The constant c.
     """
 
-    scale: float = 1.0
-    offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_finite(self, "scale")
-        check_finite(self, "offset")
+    scale: Finite = 1.0
+    offset: Finite = 1.0
 
     def formula(self, pair: Pair) -> Expression:
         """tanh(a·xᵀz + c)."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.numbers import CONSTANTS, combine, literal
-from mercer.formula.syntax import FUNCTION_NAMES, ExpressionError, Source, did_you_mean, read, show
+from mercer.formula.syntax import CONSTANTS, FUNCTION_NAMES, OPERATORS, SourceReader, did_you_mean, quote, read
 
 from .base import Kernel
 from .text import CLASSES, parse_kernel
@@ -23,10 +21,6 @@ Evaluate = Callable[[Any, Any], Any]
 EXACT_BITS = 20_000  # of a power in rational arithmetic, beyond which it would take long
 
 _POINTS = ("x", "z")
-_ELEMENTWISE: dict[str, Any] = {
-    "abs": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan,
-    "tanh": np.tanh, "cosh": np.cosh, "sinh": np.sinh,
-}  # fmt: skip
 _REDUCTIONS: dict[str, Any] = {
     "sum": np.sum, "prod": np.prod, "norm": lambda v: np.sqrt(_squares(v)), "min": np.min, "max": np.max,
 }  # fmt: skip
@@ -65,12 +59,8 @@ class PointFunction:
     _evaluate: Evaluate = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        source = read(self.text)
-        reader = _Reader(source)
-        try:
-            term = reader.term(source.tree)
-        except RecursionError:
-            raise source.error(source.tree, "it is nested too deeply") from None
+        reader = _FunctionReader(read(self.text))
+        term = reader.read_all()
         for name, value in (("_evaluate", term.evaluate), ("is_vector", term.vector), ("least_dim", reader.least_dim)):
             object.__setattr__(self, name, value)
 
@@ -137,126 +127,105 @@ class _Term:
     squares: Evaluate | None = None  # of a norm: its square, which needs no root and is exact in fractions
 
 
-class _Reader:
-    """A walk over the nodes that functions are made of; whatever is not named here is refused."""
+class _FunctionReader(SourceReader):
+    """A walk over the nodes that functions are made of."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.least_dim = 1
+    least_dim = 1
 
-    def term(self, node: ast.expr) -> _Term:
-        if isinstance(node, ast.Constant):
-            return _number(literal(self.source, node))
-        if isinstance(node, ast.Name):
-            return self._name(node)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-            return self._sign(node)
-        if isinstance(node, ast.BinOp):
-            return self._operation(node)
-        if isinstance(node, ast.Subscript):
-            return self._entry(node)
-        if isinstance(node, ast.Call):
-            return self._call(node)
-        raise self.source.refuse(node)
+    def read_constant(self, node: ast.Constant) -> _Term:
+        return _make_number(self.literal(node))
 
-    def _name(self, node: ast.Name) -> _Term:
-        if node.id == "x":
-            return _Term(lambda x, z: x, vector=True)
-        if node.id == "z":
-            return _Term(lambda x, z: z, vector=True)
+    def read_name(self, node: ast.Name) -> _Term:
+        if node.id in _POINTS:
+            return _Term((lambda x, z: x) if node.id == "x" else (lambda x, z: z), vector=True)
         if node.id in CONSTANTS:
-            return _number(CONSTANTS[node.id])
+            return _make_number(CONSTANTS[node.id])
         if node.id in NAMES:
-            raise self.source.error(node, f"{node.id} is a function; write {node.id}(…)")
+            raise self.error(node, f"{node.id} is a function; write {node.id}(…)")
         raise self._unknown(node, node.id)
 
-    def _unknown(self, node: ast.expr, name: str) -> ExpressionError:
+    def _unknown(self, node: ast.expr, name: str) -> ValueError:
         if name.replace("_", "").lower() in {known.lower() for known in CLASSES}:
-            return self.source.error(
+            return self.error(
                 node, f"{name} is a kernel, and this is a function of x and z; write kernels without x and z, "
                 "for example 2*Gaussian(1) + Linear()",
             )  # fmt: skip
         hint = did_you_mean(name, NAMES) or f" is not known; there are {', '.join(NAMES)}"
-        return self.source.error(node, f"{show(name)[1:-1]}{hint}")
+        return self.error(node, f"{quote(name)[1:-1]}{hint}")
 
-    def _sign(self, node: ast.UnaryOp) -> _Term:
-        inner = self.term(node.operand)
+    def read_unaryop(self, node: ast.UnaryOp) -> _Term:
+        inner = self.read(node.operand)
         if isinstance(node.op, ast.UAdd):
             return inner
         if inner.constant is not None:
-            return _number(-inner.constant)
+            return _make_number(-inner.constant)
         evaluate = inner.evaluate
         return _Term(lambda x, z: -evaluate(x, z), inner.vector)
 
-    def _operation(self, node: ast.BinOp) -> _Term:
-        left, right = self.term(node.left), self.term(node.right)
+    def read_binop(self, node: ast.BinOp) -> _Term:
+        left, right = self.read(node.left), self.read(node.right)
         if isinstance(node.op, ast.MatMult):
-            return _both(_dot, left, right, vector=False)
+            return _combine(_dot, left, right, vector=False)
         if left.constant is not None and right.constant is not None:
-            return _number(combine(self.source, node, left.constant, right.constant))
+            return _make_number(self.combine(node, left.constant, right.constant))
         if isinstance(node.op, ast.Pow):
             if left.squares is not None and right.constant == 2:
                 return _Term(left.squares)
-            return _both(_power, left, right)
-        operations: dict[type[ast.operator], Any] = {
-            ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: _divide,
-        }  # fmt: skip
-        if type(node.op) not in operations:
-            raise self.source.refuse(node)
-        return _both(operations[type(node.op)], left, right)
+            return _combine(_power, left, right)
+        if type(node.op) not in OPERATORS:
+            raise self.refuse(node)
+        return _combine(_divide if isinstance(node.op, ast.Div) else OPERATORS[type(node.op)], left, right)
 
-    def _entry(self, node: ast.Subscript) -> _Term:
-        of, index = self.term(node.value), node.slice
+    def read_subscript(self, node: ast.Subscript) -> _Term:
+        of, index = self.read(node.value), node.slice
         negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
         inner = index.operand if isinstance(index, ast.UnaryOp) else index
         if not of.vector:
-            raise self.source.error(node, "only vectors such as x and z have entries")
+            raise self.error(node, "only vectors such as x and z have entries")
         if not isinstance(inner, ast.Constant) or type(inner.value) is not int or (inner is not index and not negative):
-            raise self.source.error(node, "an entry is given by a whole number, as in x[0]")
+            raise self.error(node, "an entry is given by a whole number, as in x[0]")
         position = -inner.value if negative else inner.value
         if abs(position) > 10**6:
-            raise self.source.error(node, "the number of the entry is too large")
+            raise self.error(node, "the number of the entry is too large")
         self.least_dim = max(self.least_dim, position + 1, -position)
         evaluate = of.evaluate
         return _Term(lambda x, z: evaluate(x, z)[position])
 
-    def _call(self, node: ast.Call) -> _Term:
+    def read_call(self, node: ast.Call) -> _Term:
         if isinstance(node.func, ast.Attribute):
-            raise self.source.error(node, f"functions have plain names here: write {show(node.func.attr)[1:-1]}(…)")
+            raise self.error(node, f"functions have plain names here: write {quote(node.func.attr)[1:-1]}(…)")
         if not isinstance(node.func, ast.Name):
-            self.term(node.func)  # which may say more
-            raise self.source.error(node, "only names can be called, as in exp(…)")
+            self.read(node.func)  # which may say more
+            raise self.error(node, "only names can be called, as in exp(…)")
         name = node.func.id
         if node.keywords or any(isinstance(item, ast.Starred) for item in node.args):
-            raise self.source.error(node, f"{show(name)[1:-1]} takes plain arguments only")
+            raise self.error(node, f"{quote(name)[1:-1]} takes plain arguments only")
         if name in (*_POINTS, *CONSTANTS):
-            raise self.source.error(node, f"{name} is no function; to multiply, write *")
+            raise self.error(node, f"{name} is no function; to multiply, write *")
         if name not in NAMES:
             raise self._unknown(node, name)
-        arguments = [self.term(item) for item in node.args]
+        arguments = [self.read(item) for item in node.args]
         expected = 2 if name == "dot" else 1
         if len(arguments) != expected and not (name in _PAIRS and len(arguments) > 1):
-            raise self.source.error(
-                node, f"{name} takes {expected} argument{'s' * (expected > 1)}, got {len(arguments)}"
-            )
+            raise self.error(node, f"{name} takes {expected} argument{'s' * (expected > 1)}, got {len(arguments)}")
         return _apply(name, arguments)
 
 
 def _apply(name: str, arguments: list[_Term]) -> _Term:
     if name == "dot":
-        return _both(_dot, arguments[0], arguments[1], vector=False)
+        return _combine(_dot, arguments[0], arguments[1], vector=False)
     if len(arguments) > 1:
-        return reduce(lambda a, b: _both(_PAIRS[name], a, b), arguments)
+        return reduce(lambda a, b: _combine(_PAIRS[name], a, b), arguments)
     evaluate = arguments[0].evaluate
     if name in _REDUCTIONS:
         function = _REDUCTIONS[name]
         squares = (lambda x, z: _squares(evaluate(x, z))) if name == "norm" else None
         return _Term(lambda x, z: function(evaluate(x, z)), squares=squares)
-    function = _ELEMENTWISE[name]
+    function = getattr(np, name)  # elementwise
     return _Term(lambda x, z: function(evaluate(x, z)), arguments[0].vector)
 
 
-def _number(value: int | float) -> _Term:
+def _make_number(value: int | float) -> _Term:
     """A constant; among fractions it is one too, so that refutations can be checked without rounding."""
     if isinstance(value, int) or not math.isfinite(value):
         return _Term(lambda x, z: value, constant=value)
@@ -264,7 +233,7 @@ def _number(value: int | float) -> _Term:
     return _Term(lambda x, z: exact if _is_exact(x) else value, constant=value)
 
 
-def _both(function: Callable[[Any, Any], Any], left: _Term, right: _Term, vector: bool | None = None) -> _Term:
+def _combine(function: Callable[[Any, Any], Any], left: _Term, right: _Term, vector: bool | None = None) -> _Term:
     a, b = left.evaluate, right.evaluate
     either = left.vector or right.vector
     return _Term(lambda x, z: function(a(x, z), b(x, z)), either if vector is None else vector)

@@ -9,11 +9,11 @@ import numpy as np
 
 from mercer.formula.expression import Expression
 from mercer.formula.pair import Pair
-from mercer.formula.parameters import check_positive
+from mercer.formula.parameters import Positive
 from mercer.formula.statistics import CoordinateSum, Prepared, sum_of_terms
 
 from .base import Kernel
-from .theorem import Theorem, schoenberg
+from .theorem import SCHOENBERG, Theorem
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ChiSquare(Histogram):
 
 
 @dataclass(frozen=True)
-class Minimum(Histogram):
+class MinimumSum(Histogram):
     """Σ_d min(x_d, z_d)."""
 
     native = "min"
@@ -81,26 +81,20 @@ class Chi2(Kernel):
            [0.3679, 1.    ]])
     """
 
-    gamma: float = 1.0
+    gamma: Positive = 1.0
 
     domain = "nonnegative"
-
-    def __post_init__(self) -> None:
-        check_positive(self, "gamma")
+    because = SCHOENBERG
+    lemmas = (
+        Theorem(
+            "Σ (x−z)²/(x+z) is conditionally negative definite on non-negative vectors",
+            "(x−z)²/(x+z) = x + z − 4xz/(x+z), and xz/(x+z) = ∫₀^∞ (x e^(−xt))(z e^(−zt)) dt is an inner product",
+        ),
+    )
 
     def formula(self, pair: Pair) -> Expression:
         """exp(−γ χ²)."""
         return np.exp(-pair.param("gamma") * pair.statistic(ChiSquare))
-
-    def theorem(self) -> Theorem:
-        """Schoenberg, from the χ² distance."""
-        return schoenberg(
-            self,
-            Theorem(
-                "Σ (x−z)²/(x+z) is conditionally negative definite on non-negative vectors",
-                "(x−z)²/(x+z) = x + z − 4xz/(x+z), and xz/(x+z) = ∫₀^∞ (x e^(−xt))(z e^(−zt)) dt is an inner product",
-            ),
-        )
 
 
 class Intersection(Kernel):
@@ -117,11 +111,8 @@ class Intersection(Kernel):
     """
 
     domain = "nonnegative"
+    because = "min(x, z) = ∫₀^∞ 1[t ≤ x] 1[t ≤ z] dt is an inner product of functions of t"
 
     def formula(self, pair: Pair) -> Expression:
         """Σ min(x, z)."""
-        return pair.statistic(Minimum)
-
-    def theorem(self) -> Theorem:
-        """Min as an inner product of indicator functions."""
-        return Theorem(repr(self), "min(x, z) = ∫₀^∞ 1[t ≤ x] 1[t ≤ z] dt is an inner product of functions of t")
+        return pair.statistic(MinimumSum)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows, as_objects, is_frame, length, pick
-from mercer.formula.parameters import canonical
+from mercer.formula.parameters import make_hashable
 
 SINGLE_OBJECTS = 16  # that a function is tried on alone, before it is called on all of them at once
 
@@ -31,7 +31,7 @@ class Mapped:
 
     @functools.cached_property
     def _stand_in(self) -> Any:
-        return canonical(self.map)  # maps need not be hashable
+        return make_hashable(self.map)  # maps need not be hashable
 
     def _key(self) -> tuple[Any, str]:
         return self._stand_in, self.owner
@@ -100,15 +100,12 @@ def _try_whole(function: Callable[[Any], Any], X: Rows) -> Rows | None:
 
 def _agree(found: Any, expected: Any) -> bool:
     """Whether two matrices of features are the same up to rounding."""
-    found, expected = (_table(side) for side in (found, expected))
+    sides = (side.toarray() if sparse.issparse(side) else side for side in (found, expected))
+    found, expected = (np.asarray(side, dtype=float) for side in sides)
     if found.shape != expected.shape:
         return False
     rounding = 1e-9 * np.nanmax(np.abs(expected), initial=0.0)
     return bool(np.allclose(found, expected, rtol=1e-6, atol=rounding, equal_nan=True))
-
-
-def _table(features: Any) -> np.ndarray:
-    return np.asarray(features.toarray() if sparse.issparse(features) else features, dtype=float)
 
 
 def _differs(function: Callable[[Any], Any], item: Any, whole: Rows, position: int) -> bool:

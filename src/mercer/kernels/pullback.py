@@ -14,10 +14,10 @@ from mercer.formula.expression import Expression
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import show
 
-from .algebra import check_kernels, inside
-from .base import ATOM, Kernel
+from .algebra import show_operand
+from .base import ATOM, COMPOSE, Inner, Kernel
 from .mapping import Mapped
-from .theorem import Theorem, pull_back
+from .theorem import PULL_BACK, Theorem
 
 
 class On(Kernel):
@@ -26,11 +26,11 @@ class On(Kernel):
     ``columns`` is a position, a name, a list of them, or a slice; an open end of a slice is that of the data.
     """
 
-    kernel: Kernel
+    kernel: Inner
     columns: Any
 
     def __post_init__(self) -> None:
-        check_kernels(self, "kernel")
+        super().__post_init__()
         try:
             chosen = self.chosen()
         except (TypeError, ValueError):
@@ -81,8 +81,7 @@ class On(Kernel):
 
     def theorem(self) -> Theorem | None:
         """Pull-back by the projection."""
-        proved = self.kernel.theorem()
-        return None if proved is None else pull_back(self, proved, f"the choice of columns {show(self.columns)}")
+        return self.prove(f"{PULL_BACK}the choice of columns {show(self.columns)}")
 
     def feature_dim(self, d: int) -> float:
         """Features of as many inputs as there are columns."""
@@ -90,7 +89,7 @@ class On(Kernel):
 
     def expression(self) -> str:
         """``k.on(columns)``."""
-        return f"{inside(self.kernel, ATOM)}.on({show(self.columns)})"
+        return f"{show_operand(self.kernel, ATOM)}.on({show(self.columns)})"
 
 
 class After(Kernel):
@@ -100,11 +99,11 @@ class After(Kernel):
     independently; which of the two is found out by calling it.
     """
 
-    kernel: Kernel
+    kernel: Inner
     map: Any
 
     def __post_init__(self) -> None:
-        check_kernels(self, "kernel")
+        super().__post_init__()
         if not (callable(self.map) or hasattr(self.map, "transform")):
             raise TypeError(f"after: expected a function or a fitted transformer, got {self.map!r}")
 
@@ -118,14 +117,16 @@ class After(Kernel):
 
     def theorem(self) -> Theorem | None:
         """Pull-back."""
-        proved = self.kernel.theorem()
-        return None if proved is None else pull_back(self, proved, show(self.map))
+        return self.prove(PULL_BACK + show(self.map))
 
     def feature_dim(self, d: int) -> float:
         """Features of the images, if the map works on d numbers."""
-        images = Mapped(self.map, repr(self)).apply(np.zeros((2, d)))
+        images = self.step().apply(np.zeros((2, d)))
         return self.kernel.feature_dim(images.shape[1]) if hasattr(images, "shape") else math.inf
 
     def expression(self) -> str:
         """``k.after(map)``."""
-        return f"{inside(self.kernel, ATOM)}.after({show(self.map)})"
+        return f"{show_operand(self.kernel, ATOM)}.after({show(self.map)})"
+
+
+COMPOSE.update(on=On, after=After)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from mercer.formula.expression import Expression, scaled_bessel
 from mercer.formula.pair import Pair
-from mercer.formula.parameters import check_length_scale, check_positive
+from mercer.formula.parameters import LengthScale, Positive, check_positive
 
 from .base import Kernel
-from .theorem import SQUARED_DISTANCE, Theorem, schoenberg
+from .theorem import SCHOENBERG, SQUARED_DISTANCE, Theorem
 
-LengthScale = Any  # a positive number, or one for each feature
+MIXTURE = "limit of conical sums: Gaussians averaged over"
 
 
 class Gaussian(Kernel):
@@ -36,9 +36,7 @@ class Gaussian(Kernel):
     """
 
     length_scale: LengthScale = 1.0
-
-    def __post_init__(self) -> None:
-        check_length_scale(self)
+    because, lemmas = SCHOENBERG, (SQUARED_DISTANCE,)
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Self:
@@ -50,10 +48,6 @@ class Gaussian(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """exp(−s/2) of the squared distance s."""
         return np.exp(-0.5 * pair.squared_distance())
-
-    def theorem(self) -> Theorem:
-        """Schoenberg."""
-        return schoenberg(self, SQUARED_DISTANCE)
 
 
 class Laplacian(Kernel):
@@ -74,23 +68,17 @@ class Laplacian(Kernel):
     """
 
     length_scale: LengthScale = 1.0
-
-    def __post_init__(self) -> None:
-        check_length_scale(self)
+    because = SCHOENBERG
+    lemmas = (
+        Theorem(
+            "‖x−z‖₁ is conditionally negative definite",
+            "|x−z| = ∫ (1[t ≤ x] − 1[t ≤ z])² dt is a squared distance of functions of t, in each coordinate",
+        ),
+    )
 
     def formula(self, pair: Pair) -> Expression:
         """exp(−s) of the absolute distance s."""
         return np.exp(-pair.absolute_distance())
-
-    def theorem(self) -> Theorem:
-        """Schoenberg."""
-        return schoenberg(
-            self,
-            Theorem(
-                "‖x−z‖₁ is conditionally negative definite",
-                "|x−z| = ∫ (1[t ≤ x] − 1[t ≤ z])² dt is a squared distance of functions of t, in each coordinate",
-            ),
-        )
 
 
 class Matern(Kernel):
@@ -117,7 +105,7 @@ class Matern(Kernel):
     length_scale: LengthScale = 1.0
 
     def __post_init__(self) -> None:
-        check_length_scale(self)
+        super().__post_init__()
         if self.nu != math.inf:
             check_positive(self, "nu")
 
@@ -136,13 +124,10 @@ class Matern(Kernel):
             return (1.0 + r + (5.0 / 3.0) * s) * decay
         return scaled_bessel(r, self.nu, self.nu)
 
-    def theorem(self) -> Theorem:
+    def theorem(self) -> Theorem | None:
         """A mixture of Gaussians."""
-        return Theorem(
-            repr(self),
-            "limit of conical sums: Gaussians averaged over an inverse-gamma distribution of squared length scales",
-            (Gaussian(self.length_scale).theorem(),),
-        )
+        averaged = f"{MIXTURE} an inverse-gamma distribution of squared length scales"
+        return self.prove(averaged, Gaussian(self.length_scale).theorem())
 
 
 class RationalQuadratic(Kernel):
@@ -163,21 +148,14 @@ class RationalQuadratic(Kernel):
     """
 
     length_scale: LengthScale = 1.0
-    alpha: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_length_scale(self)
-        check_positive(self, "alpha")
+    alpha: Positive = 1.0
 
     def formula(self, pair: Pair) -> Expression:
         """exp(−α log(1 + s/2α)) of the squared distance s."""
         alpha = pair.param("alpha")
         return np.exp(-alpha * np.log1p(pair.squared_distance() / (2.0 * alpha)))
 
-    def theorem(self) -> Theorem:
+    def theorem(self) -> Theorem | None:
         """A mixture of Gaussians."""
-        return Theorem(
-            repr(self),
-            "limit of conical sums: Gaussians averaged over a gamma distribution of inverse squared length scales",
-            (Gaussian(self.length_scale).theorem(),),
-        )
+        averaged = f"{MIXTURE} a gamma distribution of inverse squared length scales"
+        return self.prove(averaged, Gaussian(self.length_scale).theorem())

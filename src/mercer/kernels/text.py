@@ -8,8 +8,16 @@ from dataclasses import MISSING
 from typing import Any
 
 import mercer.kernels
-from mercer.formula.numbers import CONSTANTS, combine, is_number, literal
-from mercer.formula.syntax import FUNCTION_NAMES, ExpressionError, Source, did_you_mean, read, show
+from mercer.formula.syntax import (
+    CONSTANTS,
+    FUNCTION_NAMES,
+    OPERATORS,
+    SourceReader,
+    did_you_mean,
+    is_number,
+    quote,
+    read,
+)
 
 from . import Kernel
 from .algebra import Power
@@ -25,6 +33,9 @@ _ABSTRACT = {"Kernel", "ObjectKernel"}
 _EXAMPLES = {"PairSum": "Gaussian()", "MeanEmbedding": "Gaussian()", "Precomputed": "[[2, 1], [1, 3]]"}
 _CONSTRUCTORS = ("from_gamma",)
 _METHODS = ("normalize", "on")
+NOT_KNOWN = (
+    " is no kernel; those for vectors are Gaussian, Laplacian, Matern, Linear, Polynomial and others of mercer.kernels"
+)
 _OTHER_NAMES = {
     "rbf": "Gaussian? Gaussian.from_gamma(g) takes scikit-learn's gamma",
     "squaredexponential": "Gaussian?",
@@ -32,7 +43,7 @@ _OTHER_NAMES = {
 }
 CLASSES: dict[str, type[Kernel]] = {
     name: found
-    for name in mercer.kernels.__all__
+    for name in sorted(mercer.kernels.__all__)
     if isinstance(found := getattr(mercer.kernels, name), type) and issubclass(found, Kernel) and name not in _ABSTRACT
 }
 _PLAIN = {name.lower(): name for name in CLASSES}
@@ -73,37 +84,24 @@ def parse_kernel(text: str) -> Kernel:
     mercer.formula.syntax.ExpressionError: cannot read "Gausian(1)" at column 1: Gausian: did you mean Gaussian?
     """
     source = read(text)
-    try:
-        value = _Reader(source).value(source.tree)
-    except RecursionError:
-        raise source.error(source.tree, "it is nested too deeply") from None
+    value = _KernelReader(source).read_all()
     if isinstance(value, Kernel):
         return value
-    raise source.error(source.tree, f"{show(value)} is a number; the constant kernel is written Constant({value:g})")
+    raise source.error(source.tree, f"{quote(value)} is a number; the constant kernel is written Constant({value:g})")
 
 
-class _Reader:
-    """A walk over the nodes that kernels are made of; whatever is not named here is refused."""
+class _KernelReader(SourceReader):
+    """A walk over the nodes that kernels are made of."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def read_constant(self, node: ast.Constant) -> int | float:
+        return self.literal(node)
 
-    def value(self, node: ast.expr) -> Any:
-        """Return the kernel or number of a node."""
-        if isinstance(node, ast.Constant):
-            return literal(self.source, node)
-        if isinstance(node, ast.Name):
-            return self._name(node)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-            inner = self.value(node.operand)
-            return -inner if isinstance(node.op, ast.USub) else inner
-        if isinstance(node, ast.BinOp):
-            return self._operation(node)
-        if isinstance(node, ast.Call):
-            return self._method(node) if isinstance(node.func, ast.Attribute) else self._call(node)
-        if isinstance(node, ast.Attribute):
-            raise self.source.error(node, f".{node.attr} alone is not allowed; write k.normalize() or k.on([0, 3])")
-        raise self.source.refuse(node)
+    def read_unaryop(self, node: ast.UnaryOp) -> Any:
+        inner = self.read(node.operand)
+        return -inner if isinstance(node.op, ast.USub) else inner
+
+    def read_attribute(self, node: ast.Attribute) -> Any:
+        raise self.error(node, f".{node.attr} alone is not allowed; write k.normalize() or k.on([0, 3])")
 
     def argument(self, node: ast.expr) -> Any:
         """Return a parameter: a number, text, truth value, None, list of them, or kernel."""
@@ -114,175 +112,156 @@ class _Reader:
             return items if isinstance(node, ast.List) else tuple(items)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "slice":
             return self._slice(node)
-        return self.value(node)
+        return self.read(node)
 
-    def _name(self, node: ast.Name) -> Any:
+    def read_name(self, node: ast.Name) -> Any:
         if node.id in CONSTANTS:
             return CONSTANTS[node.id]
         if node.id == "exp":
-            raise self.source.error(node, "exp needs a kernel in parentheses, as in exp(Linear())")
-        return self._build(node, self._class(node), (), {})
+            raise self.error(node, "exp needs a kernel in parentheses, as in exp(Linear())")
+        return self._build(node, self._find_class(node), (), {})
 
-    def _class(self, node: ast.Name) -> type[Kernel]:
+    def _find_class(self, node: ast.Name) -> type[Kernel]:
         plain = node.id.replace("_", "").lower()
         if plain in _PLAIN:
             return CLASSES[_PLAIN[plain]]
         if node.id in ("x", "z"):
-            raise self.source.error(node, "x and z have no place in a kernel expression, only in a function of x and z")
+            raise self.error(node, "x and z have no place in a kernel expression, only in a function of x and z")
         if node.id == "Graph":
-            raise self.source.error(node, "Graph is data; a kernel on graphs is for example WeisfeilerLehman()")
+            raise self.error(node, "Graph is data; a kernel on graphs is for example WeisfeilerLehman()")
         if node.id in FUNCTION_NAMES:
-            raise self.source.error(
-                node, f"{node.id} is for functions of x and z, and here neither x nor z is mentioned"
-            )
+            raise self.error(node, f"{node.id} is for functions of x and z, and here neither x nor z is mentioned")
         hint = f": did you mean {_OTHER_NAMES[plain]}" if plain in _OTHER_NAMES else did_you_mean(node.id, CLASSES)
-        raise self.source.error(node, f"{show(node.id)[1:-1]}{hint or ' is no kernel; ' + _listing()}")
+        raise self.error(node, f"{quote(node.id)[1:-1]}{hint or NOT_KNOWN}")
 
-    def _operation(self, node: ast.BinOp) -> Any:
-        left, right = self.value(node.left), self.value(node.right)
+    def read_binop(self, node: ast.BinOp) -> Any:
+        left, right = self.read(node.left), self.read(node.right)
         if is_number(left) and is_number(right):
-            return combine(self.source, node, left, right)
+            return self.combine(node, left, right)
+        operate = self._power if isinstance(node.op, ast.Pow) else OPERATORS.get(type(node.op))
+        if operate is None:
+            raise self.refuse(node)
         try:
-            if isinstance(node.op, ast.Add):
-                return left + right
-            if isinstance(node.op, ast.Sub):
-                return left - right
-            if isinstance(node.op, ast.Mult):
-                return left * right
-            if isinstance(node.op, ast.Div):
-                return left / right
-            if isinstance(node.op, ast.Pow):
-                return self._power(node, left, right)
-        except ExpressionError:
-            raise
+            return operate(left, right)
         except (TypeError, ValueError, ArithmeticError) as error:
-            raise self.source.error(node, self._reason(node, right, error)) from None
-        raise self.source.refuse(node)
+            divided = isinstance(node.op, ast.Div) and isinstance(right, Kernel)
+            reason = "a kernel divides nothing; only a number can stand below the line" if divided else str(error)
+            raise self.error(node, reason) from None
 
-    def _reason(self, node: ast.BinOp, right: Any, error: Exception) -> str:
-        if isinstance(node.op, ast.Div) and isinstance(right, Kernel):
-            return "a kernel divides nothing; only a number can stand below the line"
-        return str(error)
-
-    def _power(self, node: ast.BinOp, base: Any, exponent: Any) -> Kernel:
+    def _power(self, base: Any, exponent: Any) -> Kernel:
         if not isinstance(base, Kernel) or isinstance(exponent, Kernel):
-            raise self.source.error(node, "the exponent must be a whole number; e to the power of k is written exp(k)")
+            raise ValueError("the exponent must be a whole number; e to the power of k is written exp(k)")
         if exponent > 0 and exponent * _total_power(base) > LARGEST_POWER:
-            raise self.source.error(node, f"powers of kernels go up to {LARGEST_POWER}, powers of powers multiplied")
+            raise ValueError(f"powers of kernels go up to {LARGEST_POWER}, powers of powers multiplied")
         return base**exponent
 
-    def _call(self, node: ast.Call) -> Any:
+    def read_call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node, node.func)
         if not isinstance(node.func, ast.Name):
-            raise self.source.error(node, "only names can be called, as in Gaussian(1) or exp(k)")
+            raise self.error(node, "only names can be called, as in Gaussian(1) or exp(k)")
         if node.func.id == "exp":
             return self._exp(node)
         if node.func.id == "float":
             return self._float(node)
         if node.func.id in CONSTANTS:
-            raise self.source.error(node, f"{node.func.id} is a number; to multiply, write *")
-        return self._build(node, self._class(node.func), *self._arguments(node))
+            raise self.error(node, f"{node.func.id} is a number; to multiply, write *")
+        return self._build(node, self._find_class(node.func), *self._arguments(node))
 
     def _arguments(self, node: ast.Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
         for item in (*node.args, *node.keywords):
             if isinstance(item, ast.Starred) or (isinstance(item, ast.keyword) and item.arg is None):
-                raise self.source.error(item, "starred arguments are not allowed here")
+                raise self.error(item, "starred arguments are not allowed here")
         positional = tuple(self.argument(item) for item in node.args)
         return positional, {str(item.arg): self.argument(item.value) for item in node.keywords}
 
     def _exp(self, node: ast.Call) -> Any:
-        inner = [self.value(item) for item in node.args]
+        inner = [self.read(item) for item in node.args]
         if len(inner) != 1 or node.keywords:
-            raise self.source.error(node, "exp takes one kernel or number")
+            raise self.error(node, "exp takes one kernel or number")
         if isinstance(inner[0], Kernel):
             return exp_of_kernel(inner[0])
         try:
             return math.exp(inner[0])
         except OverflowError:
-            raise self.source.error(node, f"exp({show(inner[0])}) is too large") from None
+            raise self.error(node, f"exp({quote(inner[0])}) is too large") from None
 
     def _float(self, node: ast.Call) -> float:
         """``float('inf')``, which is how the text of a kernel shows infinity."""
         only = node.args[0] if len(node.args) == 1 and not node.keywords else None
         if isinstance(only, ast.Constant) and only.value in ("inf", "-inf"):
             return float(only.value)
-        raise self.source.error(node, "float is only for float('inf'); write other numbers as they are")
+        raise self.error(node, "float is only for float('inf'); write other numbers as they are")
 
     def _slice(self, node: ast.Call) -> slice:
         bounds, keywords = self._arguments(node)
         whole = all(item is None or (isinstance(item, int) and abs(item) <= LARGEST_SLICE) for item in bounds)
         if keywords or not 1 <= len(bounds) <= 3 or not whole:
-            raise self.source.error(node, f"slice takes up to three whole numbers of at most {LARGEST_SLICE}")
+            raise self.error(node, f"slice takes up to three whole numbers of at most {LARGEST_SLICE}")
         return slice(*bounds)
 
-    def _method(self, node: ast.Call) -> Kernel:
-        assert isinstance(node.func, ast.Attribute)
-        name, owner = node.func.attr, node.func.value
+    def _method(self, node: ast.Call, function: ast.Attribute) -> Kernel:
+        name, owner = function.attr, function.value
         if name in _CONSTRUCTORS and isinstance(owner, ast.Name):
             return self._construct(node, owner, name)
-        kernel = self.value(owner)
+        kernel = self.read(owner)
         if not isinstance(kernel, Kernel):
-            raise self.source.error(node.func, f"{show(kernel)} is a number, which has no .{name}()")
+            raise self.error(node.func, f"{quote(kernel)} is a number, which has no .{name}()")
         if name == "after":
-            raise self.source.error(node.func, "after takes a Python function, which an expression cannot hold")
+            raise self.error(node.func, "after takes a Python function, which an expression cannot hold")
         if name not in _METHODS:
             hint = did_you_mean(name, _METHODS) or " is not there; kernels have .normalize() and .on(columns)"
-            raise self.source.error(node.func, f".{name}{hint}")
+            raise self.error(node.func, f".{name}{hint}")
         positional, keywords = self._arguments(node)
         return self._guarded(node.func, getattr(kernel, name), positional, keywords)
 
     def _construct(self, node: ast.Call, owner: ast.Name, name: str) -> Kernel:
-        found = self._class(owner)
+        found = self._find_class(owner)
         if not hasattr(found, name):
-            raise self.source.error(node, f"{found.__name__} has no {name}; Gaussian has")
+            raise self.error(node, f"{found.__name__} has no {name}; Gaussian has")
         positional, keywords = self._arguments(node)
         if not all(is_number(item) for item in (*positional, *keywords.values())):
-            raise self.source.error(node, f"{name} takes a number")
+            raise self.error(node, f"{name} takes a number")
         return self._guarded(node, getattr(found, name), positional, keywords)
 
     def _build(self, node: ast.expr, kind: type[Kernel], positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
         """Make a kernel, with errors about its parameters in the words of this language."""
         name = kind.__name__
         if name in _HOLD_FUNCTIONS:
-            raise self.source.error(node, f"{name} takes {_HOLD_FUNCTIONS[name]}, which an expression cannot hold")
+            raise self.error(node, f"{name} takes {_HOLD_FUNCTIONS[name]}, which an expression cannot hold")
         fields = kind._fields()
         names = [field.name for field in fields]
         has = f"it has {', '.join(names)}" if names else "it has none"
         for key in named:
             if key not in names:
-                raise self.source.error(node, f"{name} has no parameter {key}{did_you_mean(key, names) or '; ' + has}")
+                raise self.error(node, f"{name} has no parameter {key}{did_you_mean(key, names) or '; ' + has}")
         if len(positional) > len(names):
-            raise self.source.error(node, f"{name} got {len(positional)} parameters; {has}")
+            raise self.error(node, f"{name} got {len(positional)} parameters; {has}")
         given = dict(zip(names, positional, strict=False))
         twice = sorted(given.keys() & named.keys())
         if twice:
-            raise self.source.error(node, f"{name} got {twice[0]} twice")
+            raise self.error(node, f"{name} got {twice[0]} twice")
         missing = [field.name for field in fields if field.default is MISSING and field.name not in given | named]
         if missing:
-            raise self.source.error(node, f"{name} needs {missing[0]}, as in {name}({_EXAMPLES.get(name, '…')})")
+            raise self.error(node, f"{name} needs {missing[0]}, as in {name}({_EXAMPLES.get(name, '…')})")
         for field in fields:
             value: Any = (given | named).get(field.name)
-            if str(field.type).startswith("int") and is_number(value) and value > LARGEST_WHOLE:
-                raise self.source.error(
-                    node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {show(value)}"
-                )
+            if str(field.type).startswith(("int", "Natural", "Count")) and is_number(value) and value > LARGEST_WHOLE:
+                raise self.error(node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {quote(value)}")
         kernel = self._guarded(node, kind, positional, named)
         gaps = getattr(kernel, "gaps", getattr(kernel, "mismatches", None))
         if gaps is not None and math.comb(int(getattr(kernel, "length", 0)), int(gaps)) > LARGEST_CHOICE:
-            raise self.source.error(node, f"{name}: there are too many ways to choose so many positions of a word")
+            raise self.error(node, f"{name}: there are too many ways to choose so many positions of a word")
         return kernel
 
     def _guarded(self, node: ast.expr, make: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
         try:
             return make(*positional, **named)
         except (TypeError, ValueError, ArithmeticError) as error:
-            raise self.source.error(node, str(error).removeprefix("Kernel.")) from None
+            raise self.error(node, str(error).removeprefix("Kernel.")) from None
 
 
 def _total_power(kernel: Kernel) -> float:
     """Return the largest product of exponents from the outside to a leaf."""
     inner = [_total_power(value) for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
     return max(inner, default=1.0) * (float(kernel.exponent) if isinstance(kernel, Power) else 1.0)
-
-
-def _listing() -> str:
-    return "those for vectors are Gaussian, Laplacian, Matern, Linear, Polynomial and others of mercer.kernels"

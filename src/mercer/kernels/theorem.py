@@ -38,21 +38,9 @@ class Theorem:
         return self  # texts and theorems only: a copy of a long proof would be nothing but slow
 
 
+SCHOENBERG = "exp(−t·ψ) is positive semi-definite if ψ is conditionally negative definite (Schoenberg)"
+PULL_BACK = "pull-back: k(g(x), g(z)) is a kernel for every map g, here "
 SQUARED_DISTANCE = Theorem(
     "‖x−z‖² is conditionally negative definite",
     "Σ aᵢaⱼ‖xᵢ−xⱼ‖² = −2‖Σ aᵢxᵢ‖² ≤ 0 whenever Σ aᵢ = 0",
 )
-
-
-def schoenberg(claim: object, distance: Theorem) -> Theorem:
-    """exp(−t·ψ) for a conditionally negative definite ψ."""
-    return Theorem(
-        repr(claim),
-        "exp(−t·ψ) is positive semi-definite if ψ is conditionally negative definite (Schoenberg)",
-        (distance,),
-    )
-
-
-def pull_back(claim: object, part: Theorem, map_name: str) -> Theorem:
-    """k(g(x), g(z)) for any map g."""
-    return Theorem(repr(claim), f"pull-back: k(g(x), g(z)) is a kernel for every map g, here {map_name}", (part,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,20 +11,19 @@ import numpy as np
 
 from mercer.formula.expression import Const, Expression, Param, Stat
 from mercer.formula.pair import Pair
-from mercer.formula.parameters import check_integer, check_length_scale, check_positive
+from mercer.formula.parameters import LengthScale, Natural, NotNegative, Positive
 from mercer.formula.statistics import (
     CoordinateSum,
     Dot,
     Prepared,
-    Scaled,
+    ScaledDistance,
     SquaredDistance,
     Statistic,
     VectorStatistic,
-    sum_of_terms,
-)
+)  # fmt: skip
 
 from .base import Kernel
-from .theorem import SQUARED_DISTANCE, Theorem, pull_back, schoenberg
+from .theorem import PULL_BACK, SCHOENBERG, SQUARED_DISTANCE, Theorem
 
 UNIT = Param("period", 1.0)
 ADDITION = Theorem(
@@ -32,70 +32,40 @@ ADDITION = Theorem(
 )
 
 
-@dataclass(frozen=True)
-class AngleSwing(CoordinateSum):
-    """Σ_d w_d t sin t over the angles t = θ(x_d − z_d): what derivatives by a frequency are made of."""
+WAVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "cosine": np.cos,
+    "chord": lambda t: 4.0 * np.sin(0.5 * t) ** 2,
+    "swing": lambda t: t * np.sin(t),  # what derivatives by a frequency are made of
+    "sinc": lambda t: 2.0 * np.pi * np.sinc(t / np.pi),
+    "sinc fall": lambda t: 4.0 * np.pi * _one_minus_sinc(t),
+}
+APART = {"cosine": "chord", "sinc": "sinc fall"}  # f(0) + f(0) − 2 f(t), which keeps the digits of small t
 
-    frequency: float = 1.0
+
+@dataclass(frozen=True)
+class WaveSum(CoordinateSum):
+    """Σ_θ Σ_d w_d f(θ(x_d − z_d)) of a wave f, with differences formed first."""
+
+    wave: str
+    frequencies: tuple[float, ...] = (1.0,)
     weights: tuple[float, ...] = ()
     centred = True
     direct_form = True
 
-    def transform(self, A: Any) -> Any:
-        """Every coordinate times the frequency."""
-        return self.frequency * A
-
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Weighted sum of the coordinates' terms."""
-        weights = self.weights or (1.0,) * A.shape[1]
-        total = np.zeros((len(A), len(B)), dtype=A.dtype)
-        for d, weight in enumerate(weights):
-            total += weight * self.term(A[:, d, None], B[None, :, d])
-        return total
+        if not self.weights:
+            return super().block(A, B)
+        parts = (w * self.term(A[:, d, None], B[None, :, d]) for d, w in enumerate(self.weights))
+        return sum(parts, np.zeros((len(A), len(B)), dtype=A.dtype))
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """(a − b) sin(a − b)."""
-        return (a - b) * np.sin(a - b)
-
-
-@dataclass(frozen=True)
-class DifferenceCosine(CoordinateSum):
-    """Σ_θ Σ_d cos θ(x_d − z_d), with differences formed first."""
-
-    frequencies: tuple[float, ...] = (1.0,)
-    centred = True
-    direct_form = True
-
-    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Σ_θ cos θ(a − b)."""
-        return sum((np.cos(theta * (a - b)) for theta in self.frequencies), np.zeros(()))
+        """Σ_θ f(θ(a − b))."""
+        return sum((WAVES[self.wave](theta * (a - b)) for theta in self.frequencies), np.zeros((), dtype=a.dtype))
 
     def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
-        """Σ 4 sin²(θ(x − z)/2)."""
-        parts = [DifferenceSine(self.view, self.owner, 2.0 * math.pi / t).block(A, B) for t in self.frequencies if t]
-        return sum(parts, np.zeros((len(A), len(B))))
-
-
-@dataclass(frozen=True)
-class DifferenceSine(CoordinateSum):
-    """Σ_d w_d 4 sin²(π(x_d − z_d)/p), with differences formed first."""
-
-    period: float = 1.0
-    weights: tuple[float, ...] = ()
-    centred = True
-    direct_form = True
-
-    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
-        """Weighted sum of the coordinates' terms."""
-        weights = self.weights or (1.0,) * A.shape[1]
-        return sum(
-            (weight * self.term(A[:, d, None], B[None, :, d]) for d, weight in enumerate(weights)),
-            np.zeros((len(A), len(B))),
-        )
-
-    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """4 sin²(π(a − b)/p)."""
-        return 4.0 * np.sin(math.pi * (a - b) / self.period) ** 2
+        """Σ 4 sin²(θ(x − z)/2) for cosines."""
+        return replace(self, wave=APART[self.wave]).block(A, B) if self.wave in APART else super().apart(A, B)
 
 
 @dataclass(frozen=True)
@@ -120,7 +90,7 @@ class CircleDot(VectorStatistic):
 
     def direct(self) -> Statistic:
         """Cosines of differences."""
-        return DifferenceCosine(self.view, self.owner, self.frequencies)
+        return WaveSum(self.view, self.owner, "cosine", self.frequencies)
 
     def parameters(self) -> tuple[Param, ...]:
         """Return the frequency."""
@@ -130,11 +100,11 @@ class CircleDot(VectorStatistic):
         """−Σ t sin t."""
         if self.param is None or self.param.name != name:
             return Const(0.0)
-        return -Stat(AngleSwing(self.view, self.owner, self.param.value))
+        return -Stat(WaveSum(self.view, self.owner, "swing", self.frequencies))
 
 
 @dataclass(frozen=True)
-class CircleDistance(Scaled):
+class CircleDistance(ScaledDistance):
     """Σ_d 4 sin²(π(x_d − z_d)/p): the squared distance of points moved to circles of circumference p."""
 
     period: Param = UNIT
@@ -161,8 +131,11 @@ class CircleDistance(Scaled):
 
     def direct(self) -> Statistic:
         """Sines of differences."""
+        return self._sum_waves("chord")
+
+    def _sum_waves(self, wave: str) -> WaveSum:
         weights = tuple(param.value**-2 for param in self.scale)
-        return DifferenceSine(self.view, self.owner, self.period.value, weights)
+        return WaveSum(self.view, self.owner, wave, (2.0 * math.pi / self.period.value,), weights)
 
     def parameters(self) -> tuple[Param, ...]:
         """Return the length scales and the period."""
@@ -170,30 +143,7 @@ class CircleDistance(Scaled):
 
     def log_derivative(self, name: str) -> Expression:
         """By a length scale as for any distance; by the period −2 Σ t sin t with t = 2π(x_d − z_d)/p."""
-        if name != self.period.name:
-            inner = super().log_derivative(name)
-            if isinstance(inner, Const):
-                return inner
-            position = [param.name for param in self.scale].index(name)
-            return -2.0 * Stat(replace(self, column=position))
-        weights = tuple(param.value**-2 for param in self.scale)
-        return -2.0 * Stat(AngleSwing(self.view, self.owner, 2.0 * math.pi / self.period.value, weights))
-
-
-@dataclass(frozen=True)
-class SincSum(CoordinateSum):
-    """Σ_d sin(2π(x_d − z_d))/(x_d − z_d), 2π where the coordinates agree."""
-
-    centred = True
-    direct_form = True
-
-    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """2π sinc(2(a − b))."""
-        return 2.0 * np.pi * np.sinc(2.0 * (a - b))
-
-    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
-        """Σ 4π(1 − sinc(2(x − z)))."""
-        return sum_of_terms(lambda a, b: 4.0 * np.pi * _one_minus_sinc(2.0 * np.pi * (a - b)), A, B)
+        return -2.0 * Stat(self._sum_waves("swing")) if name == self.period.name else super().log_derivative(name)
 
 
 def _one_minus_sinc(t: np.ndarray) -> np.ndarray:
@@ -228,21 +178,14 @@ class Periodic(Kernel):
     array([[0.3679, 0.1353, 1.    ]])
     """
 
-    length_scale: Any = 1.0
-    period: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_length_scale(self)
-        check_positive(self, "period")
+    length_scale: LengthScale = 1.0
+    period: Positive = 1.0
+    because = PULL_BACK + "x ↦ (cos 2πx/p, sin 2πx/p) in each coordinate"
+    lemmas = (Theorem("exp(−‖u−v‖²/2σ²)", SCHOENBERG, (SQUARED_DISTANCE,)),)
 
     def formula(self, pair: Pair) -> Expression:
         """A Gaussian between points on circles."""
         return np.exp(-0.5 * pair.distance(CircleDistance, "length_scale", pair.param("period")))
-
-    def theorem(self) -> Theorem:
-        """Pull-back of the Gaussian."""
-        gaussian = schoenberg("exp(−‖u−v‖²/2σ²)", SQUARED_DISTANCE)
-        return pull_back(self, gaussian, "x ↦ (cos 2πx/p, sin 2πx/p) in each coordinate")
 
 
 class Cosine(Kernel):
@@ -261,19 +204,13 @@ class Cosine(Kernel):
     array([[-1.]])
     """
 
-    frequency: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive(self, "frequency", allow_zero=True)
+    frequency: NotNegative = 1.0
+    because = ADDITION.because
 
     def formula(self, pair: Pair) -> Expression:
         """Σ cos θ(x − z)."""
         frequency = pair.param("frequency")
         return pair.statistic(CircleDot, (frequency.value,), frequency)
-
-    def theorem(self) -> Theorem:
-        """The addition theorem of the cosine."""
-        return Theorem(repr(self), ADDITION.because)
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each input."""
@@ -297,10 +234,9 @@ class Fourier(Kernel):
     array([[5., 1., 5.]])
     """
 
-    order: int = 4
-
-    def __post_init__(self) -> None:
-        check_integer(self, "order", 1)
+    order: Natural = 4
+    because = "conical sum: one cosine kernel for each frequency"
+    lemmas = (ADDITION,)
 
     @property
     def frequencies(self) -> tuple[float, ...]:
@@ -310,10 +246,6 @@ class Fourier(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """Σ cos θ(x − z) over all frequencies."""
         return pair.statistic(CircleDot, self.frequencies)
-
-    def theorem(self) -> Theorem:
-        """A sum of trigonometric kernels."""
-        return Theorem(repr(self), "conical sum: one cosine kernel for each frequency", (ADDITION,))
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each frequency and input."""
@@ -336,17 +268,12 @@ class Sinc(Kernel):
     array([[6.2832, 4.    , 0.    ]])
     """
 
+    because = "limit: sin(2πt)/t = ∫₀^{2π} cos(ut) du is a limit of conical sums of cosine kernels"
+    lemmas = (ADDITION,)
+
     def formula(self, pair: Pair) -> Expression:
         """Σ sin(2π(x − z))/(x − z)."""
-        return pair.statistic(SincSum)
-
-    def theorem(self) -> Theorem:
-        """Limit of Fourier kernels."""
-        return Theorem(
-            repr(self),
-            "limit: sin(2πt)/t = ∫₀^{2π} cos(ut) du is a limit of conical sums of cosine kernels",
-            (ADDITION,),
-        )
+        return pair.statistic(WaveSum, "sinc", (2.0 * math.pi,))
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each quadrature node and input, for data within a few units of each other."""

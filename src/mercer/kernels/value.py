@@ -7,12 +7,14 @@ deepest first, in a loop, so that no chain of calls grows with the depth.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, cast, dataclass_transform
+from typing import Annotated, Any, ClassVar, Self, cast, dataclass_transform, get_origin
 
-from mercer.formula.parameters import canonical, frozen
+from mercer.formula.deep import are_equal, walk
+from mercer.formula.parameters import freeze, make_hashable
 
 SHALLOW = 64  # depth up to which methods simply call themselves
 FROM_BELOW = ("expression", "theorem", "feature_dim")  # what a composition makes of the same of its parts
@@ -32,17 +34,26 @@ class Value:
     """An object that is its parameters; subclasses become frozen dataclasses by themselves."""
 
     depth = 0  # how many values are inside each other
+    _checks: ClassVar[dict[str, Callable[[object, str], None]]] = {}  # of parameters annotated with one
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         dataclass(frozen=True, eq=False, repr=False)(cls)
-        setattr(cls, "__init__", _freezing(cls.__init__))  # noqa: B010  (to mypy a method is no attribute)
+        setattr(cls, "__init__", _freeze_arguments(cls.__init__))  # noqa: B010  (to mypy a method is no attribute)
         for name in FROM_BELOW:
             if name in vars(cls):
-                setattr(cls, name, _from_below(name, vars(cls)[name]))
+                setattr(cls, name, _answer_from_below(name, vars(cls)[name]))
+        known: dict[Any, Any] = vars(sys.modules.get(cls.__module__, sys))
+        kinds = {f.name: known.get(f.type, f.type) for f in cls._fields() if isinstance(f.type, Hashable)}
+        own = {name: kind.__metadata__[0] for name, kind in kinds.items() if get_origin(kind) is Annotated}
+        cls._checks = {**cls._checks, **own}
+
+    def __post_init__(self) -> None:
+        for name, check in self._checks.items():
+            check(self, name)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({name: frozen(value) for name, value in state.items()})
+        self.__dict__.update({name: freeze(value) for name, value in state.items()})
         _measure(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -68,27 +79,13 @@ class Value:
 
     def _key(self) -> tuple[Any, ...]:
         values = [getattr(self, field.name) for field in self._fields()]
-        # A value stands for itself: canonical() would hash it once more, and so double the work at each level.
-        return (type(self), *(value if isinstance(value, Value) else canonical(value) for value in values))
+        # A value stands for itself: make_hashable() would hash it once more, and so double the work at each level.
+        return (type(self), *(value if isinstance(value, Value) else make_hashable(value) for value in values))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Value):
             return NotImplemented
-        left, seen = [(self, other)], set()
-        while left:
-            a, b = left.pop()
-            if a is b or (id(a), id(b)) in seen:
-                continue
-            seen.add((id(a), id(b)))
-            mine, yours = a._key(), b._key()
-            if len(mine) != len(yours):
-                return False
-            for x, y in zip(mine, yours, strict=True):
-                if isinstance(x, Value) and isinstance(y, Value):
-                    left.append((x, y))
-                elif x != y:
-                    return False
-        return True
+        return are_equal(self, other, lambda value: value._key(), Value)
 
     def __hash__(self) -> int:
         if "_hash" not in vars(self):
@@ -106,12 +103,12 @@ class Value:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds those of kernels inside, as ``name__parameter``."""
         found: dict[str, Any] = {}
-        left: list[tuple[str, Any]] = list(reversed(_named(self, "")))
+        left: list[tuple[str, Any]] = list(reversed(_list_params(self, "")))
         while left:
             name, value = left.pop()
             found[name] = value
             if deep and isinstance(value, Value):
-                left += reversed(_named(value, f"{name}__"))
+                left += reversed(_list_params(value, f"{name}__"))
         return found
 
     def with_params(self, **params: Any) -> Self:
@@ -155,42 +152,33 @@ _DERIVED = ("_hash", "depth")  # what is in the dictionary of a value and no par
 
 def inner_values(value: Value) -> Iterator[Value]:
     """Yield every value in the parameters of a value, and in theirs, before the value they are in; itself last."""
-    seen: set[int] = set()
-    left: list[tuple[Value, bool]] = [(value, False)]
-    while left:
-        found, ready = left.pop()
-        if ready:
-            yield found
-        elif id(found) not in seen:
-            seen.add(id(found))
-            left.append((found, True))
-            left += [(inner, False) for inner in reversed(_inside(found)) if id(inner) not in seen]
+    return walk(value, _list_inner)
 
 
-def _named(value: Value, prefix: str) -> list[tuple[str, Any]]:
+def _list_params(value: Value, prefix: str) -> list[tuple[str, Any]]:
     return [(prefix + field.name, getattr(value, field.name)) for field in value._fields()]
 
 
-def _inside(value: Value) -> list[Value]:
+def _list_inner(value: Value) -> list[Value]:
     return [inner for field in value._fields() if isinstance(inner := getattr(value, field.name, None), Value)]
 
 
 def _measure(value: Value) -> None:
-    vars(value)["depth"] = 1 + max((inner.depth for inner in _inside(value)), default=0)
+    vars(value)["depth"] = 1 + max((inner.depth for inner in _list_inner(value)), default=0)
 
 
-def _freezing(init: Callable[..., None]) -> Callable[..., None]:
+def _freeze_arguments(init: Callable[..., None]) -> Callable[..., None]:
     """Return a constructor that keeps its own frozen copy of everything it is given."""
 
     @functools.wraps(init)
     def construct(self: Value, *args: Any, **kwargs: Any) -> None:
-        init(self, *map(frozen, args), **{name: frozen(value) for name, value in kwargs.items()})
+        init(self, *map(freeze, args), **{name: freeze(value) for name, value in kwargs.items()})
         _measure(self)
 
     return construct
 
 
-def _from_below(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+def _answer_from_below(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method that a deep value answers after the values inside it have."""
 
     @functools.wraps(method)

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import (
-    accepts_sparse,
-    all_or_nothing,
-    checked_rows,
-    device_among,
-    is_precomputed,
-    resolve_kernel,
-)
-from mercer.estimators.targets import check_targets
-from mercer.estimators.transaction import check_kept
+from mercer.estimators.fitted import SOMETIMES
+from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
+from mercer.estimators.targets import check_labels, check_targets
+from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.features.params import KernelParams
-from mercer.formula.data import Rows, length, pick
-from mercer.solvers.neighbors.search import nearest
-
-Weights = Literal["uniform", "distance"] | Callable[[np.ndarray], np.ndarray]
+from mercer.formula.data import Rows, length
+from mercer.kernels import Kernel
+from mercer.solvers.neighbors.votes import Neighbors, Weights
+from mercer.solvers.plan import Plan
 
 
 class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
     """What both estimators share: the points, and the search among them."""
+
+    kernel_: Kernel
+    X_fit_: Rows
+    n_samples_fit_: int
+    plan_: Annotated[Plan, SOMETIMES]
+    _neighbors: Neighbors
 
     def __init__(
         self,
@@ -61,14 +58,26 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
             Their labels or targets.
         """
         with all_or_nothing(self):
-            self._check_parameters()
-            X = checked_rows(self, X, self.kernel, reset=True)
-            kernel = resolve_kernel(self, self.kernel, X)
-            self._keep(y, length(X))
-            check_kept(kernel, X)
-            kernel.diag(host_array(pick(X, [0])))  # so that objects the kernel cannot take are refused here
-            self.kernel_, self.X_fit_, self.n_samples_fit_ = kernel, X, length(X)
+            self._fit(X, y)
         return self
+
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None) -> None:
+        """Fit to rows in partitions, all of which come here."""
+        from mercer.distributed.gathered import fit_gathered
+
+        fit_gathered(self, cluster, X, y)
+
+    def _fit(self, X: Rows, y: Any, sample_weight: None = None) -> None:
+        argument = self._check_parameters()
+        X = argument.check(X, reset=True)
+        kernel = argument.resolve(X, assume_psd=True)
+        values = self._check_y(y, length(X))
+        check_kept(kernel, X)
+        self._keep(Neighbors(kernel, X, values))
+
+    def _keep(self, neighbors: Neighbors) -> None:
+        self._neighbors = neighbors
+        self.kernel_, self.X_fit_, self.n_samples_fit_ = neighbors.kernel, neighbors.points, length(neighbors.points)
 
     @where_the_data_lives
     def kneighbors(
@@ -98,47 +107,33 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
     def _nearest(self, X: Rows | None, n_neighbors: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return distances and indices as arrays, wherever they were found."""
         check_is_fitted(self)
-        own = X is None
-        queries = self.X_fit_ if X is None else checked_rows(self, X, self.kernel, reset=False)
+        argument = kernel_argument(self)
+        points = None if X is None else argument.new_points(X)
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
-        k = _checked_count(self, wanted, self.n_samples_fit_ - int(own))
-        device = device_among(self, queries, self.X_fit_)
-        return nearest(self.kernel_, queries, self.X_fit_, k, exclude=own, memory=self.memory, device=device)
+        k = _check_count(self, wanted, self.n_samples_fit_ - int(X is None))
+        return self._neighbors.find(points, k, argument.place(points, self.X_fit_))
 
-    def _voters(self, X: Rows) -> tuple[np.ndarray, np.ndarray]:
-        """Return the neighbours of each query, and their weights, which add up to one."""
-        distances, indices = self._nearest(X)
-        weights = _weights(self, self.weights, distances)
-        total = weights.sum(axis=1, keepdims=True)
-        if not (total > 0).all():
-            bad = int(np.flatnonzero(~(total[:, 0] > 0))[0])
-            raise ValueError(
-                f"{type(self).__name__}: all neighbors of sample {bad} get zero weight, so that nothing can be "
-                "predicted there; use a function for weights that is positive at some of the distances it is given"
-            )
-        return indices, weights / total
-
-    def _keep(self, y: Any, n: int) -> None:
-        """Check and keep what belongs to the points."""
+    def _check_y(self, y: Any, n: int) -> np.ndarray:
+        """Return what belongs to the points, checked."""
         raise NotImplementedError
 
-    def _check_parameters(self) -> None:
-        _checked_count(self, self.n_neighbors, None)
+    def _check_parameters(self) -> KernelArgument:
+        _check_count(self, self.n_neighbors, None)
         if not callable(self.weights) and self.weights not in ("uniform", "distance"):
             raise ValueError(
                 f"{type(self).__name__}: weights must be 'uniform', 'distance' or a function of distances, got "
                 f"{self.weights!r}"
             )
-        if is_precomputed(self.kernel):
+        argument = kernel_argument(self)
+        if argument.is_matrix:
             raise ValueError(
                 f"{type(self).__name__}: kernel='precomputed' is not possible, because distances need k(x, x) of new "
                 "points; give a kernel, for example mercer.kernels.Precomputed(K) with positions as points"
             )
+        return argument
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = accepts_sparse(self.kernel)
-        return tags
+        return kernel_argument(self).describe(super().__sklearn_tags__())
 
 
 class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ignore[misc]
@@ -190,6 +185,9 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
     array(['maths', 'pet'], dtype='<U5')
     """
 
+    classes_: np.ndarray | list[np.ndarray]
+    outputs_2d_: bool
+
     @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return the class with most votes for each point.
@@ -227,29 +225,16 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
 
     def _shares(self, X: Rows) -> list[np.ndarray]:
         """Return the shares of each output as arrays."""
-        check_is_fitted(self)
-        indices, weights = self._voters(X)
-        shares = []
-        for column, labels in enumerate(self.classes_ if self.outputs_2d_ else [self.classes_]):
-            places = self._codes[indices, column] + len(labels) * np.arange(len(indices))[:, None]
-            votes = np.bincount(places.ravel(), weights.ravel(), minlength=len(labels) * len(indices))
-            shares.append(votes.reshape(len(indices), len(labels)))
-        return shares
+        found = self._nearest(X)
+        counts = [len(labels) for labels in (self.classes_ if self.outputs_2d_ else [self.classes_])]
+        return self._neighbors.share_votes(found, self.weights, counts, type(self).__name__)
 
-    def _keep(self, y: Any, n: int) -> None:
-        name = type(self).__name__
-        if y is None:
-            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-        labels = np.asarray(_check_y(y, multi_output=True))
-        check_classification_targets(labels)
-        if len(labels) != n:
-            raise ValueError(f"{name}: X has {n} points, so y must have {n} labels; got {len(labels)}")
-        self.outputs_2d_ = labels.ndim == 2 and labels.shape[1] > 1
-        if labels.ndim == 2 and not self.outputs_2d_:
-            labels = column_or_1d(labels, warn=True)
+    def _check_y(self, y: Any, n: int) -> np.ndarray:
+        labels = check_labels(self, y, n, several=True)
+        self.outputs_2d_ = labels.ndim == 2
         found = [np.unique(column, return_inverse=True) for column in labels.reshape(n, -1).T]
         self.classes_ = [classes for classes, _ in found] if self.outputs_2d_ else found[0][0]
-        self._codes = np.stack([codes for _, codes in found], axis=1)
+        return np.stack([codes for _, codes in found], axis=1)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -310,15 +295,14 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _KernelNeighbor
         -------
         array of shape (m,) or (m, outputs)
         """
-        check_is_fitted(self)
-        indices, weights = self._voters(X)
-        return np.asarray(np.einsum("ij,ij...->i...", weights, self._targets[indices]))
+        found = self._nearest(X)
+        return self._neighbors.average(found, self.weights, type(self).__name__)
 
-    def _keep(self, y: Any, n: int) -> None:
-        self._targets = check_targets(self, y, n)
+    def _check_y(self, y: Any, n: int) -> np.ndarray:
+        return check_targets(self, y, n)
 
 
-def _checked_count(owner: object, count: Any, available: int | None) -> int:
+def _check_count(owner: object, count: Any, available: int | None) -> int:
     """Return a number of neighbours, at most as many as there are points to choose from."""
     name = type(owner).__name__
     if isinstance(count, bool) or not isinstance(count, numbers.Integral):
@@ -332,20 +316,3 @@ def _checked_count(owner: object, count: Any, available: int | None) -> int:
             "points to choose from; ask for fewer neighbours or give more points"
         )
     return count
-
-
-def _weights(owner: object, weights: Any, distances: np.ndarray) -> np.ndarray:
-    """Return the weight of each neighbour."""
-    if callable(weights):
-        values = np.asarray(weights(distances), dtype=np.float64)
-        if values.shape != distances.shape or not np.isfinite(values).all() or (values < 0).any():
-            raise ValueError(
-                f"{type(owner).__name__}: the function in weights must return finite numbers that are not negative, "
-                f"of the shape {distances.shape} of the distances it is given"
-            )
-        return values
-    if weights == "uniform":
-        return np.ones_like(distances)
-    nearest_first = distances[:, :1]  # dividing by it keeps the reciprocals of tiny distances finite
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(nearest_first > 0, nearest_first / distances, distances == 0)

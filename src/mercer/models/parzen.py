@@ -2,20 +2,106 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import warnings
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.budget import parse_memory
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import all_or_nothing
-from mercer.estimators.targets import check_labels, check_targets
-from mercer.estimators.windows import ParzenEstimator
+from mercer.estimators.fitted import SOMETIMES
+from mercer.estimators.kernel_argument import kernel_argument
+from mercer.estimators.targets import check_labels, check_targets, check_weights
+from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.expansion import Expansion
-from mercer.formula.data import Rows, pick
-from mercer.solvers.windows.scale import LeaveOneOut
-from mercer.solvers.windows.sums import log_sum_exp, softmax
+from mercer.features.params import KernelParams
+from mercer.formula.data import Rows, length, pick
+from mercer.kernels import Kernel
+from mercer.solvers.plan import Plan
+from mercer.solvers.windows.fits import ClassWindows, MeanWindows, Windows
+from mercer.solvers.windows.shapes import resolve_window
+
+
+class WeightedPoints(NamedTuple):
+    """Points with a positive weight, their weights, which of how many points they are, and the window for them."""
+
+    kernel: Kernel
+    search: bool  # whether its length scale is to be found
+    points: Rows
+    weights: np.ndarray
+    kept: np.ndarray
+    total: int
+
+
+class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
+    """What the estimators with windows on weighted points share."""
+
+    kernel_: Kernel
+    length_scale_: Any
+    X_fit_: Rows
+    loo_length_scales_: Annotated[np.ndarray, SOMETIMES]
+    loo_losses_: Annotated[np.ndarray, SOMETIMES]
+    n_loo_points_: Annotated[int, SOMETIMES]
+    plan_: Annotated[Plan, SOMETIMES]
+    _windows: Windows
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        length_scale: Any = None,
+        memory: float | str | None = None,
+        random_state: Any = None,
+        device: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.length_scale = length_scale
+        self.memory = memory
+        self.random_state = random_state
+        self.device = device
+
+    def _check_points(self, X: Rows, sample_weight: Any) -> WeightedPoints:
+        kernel, search = resolve_window(self, self.kernel, self.length_scale)
+        X = kernel_argument(self, kernel).check(X, reset=True)
+        n = length(X)
+        weights = check_weights(self, sample_weight, n)
+        weights = np.ones(n) if weights is None else weights
+        kept = np.flatnonzero(weights)
+        check_kept(kernel, X, int(kept[0]))
+        return WeightedPoints(kernel, search, X if len(kept) == n else pick(X, kept), weights[kept], kept, n)
+
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        """Fit to rows in partitions, all of which come here."""
+        from mercer.distributed.gathered import fit_gathered
+
+        window, _ = resolve_window(self, self.kernel, self.length_scale)
+        fit_gathered(self, cluster, X, y, sample_weight, argument=window)
+
+    def _keep(self, windows: Windows, search: bool) -> None:
+        """Find the length scale if that is wanted, and keep the windows."""
+        for name in ("loo_length_scales_", "loo_losses_", "n_loo_points_"):
+            self.__dict__.pop(name, None)
+        if search:
+            windows, found = windows.choose_scale(type(self).__name__, parse_memory(self.memory), self.random_state)
+            self.loo_length_scales_, self.loo_losses_, self.n_loo_points_ = found.tried, found.losses, found.points
+        self._windows, self.kernel_, self.X_fit_ = windows, windows.kernel, windows.points
+        self.length_scale_ = windows.kernel.get_params(deep=False).get("length_scale")
+
+    def _evaluate(self, X: Rows) -> np.ndarray:
+        """Return what the windows say at points, as an array, wherever the points are."""
+        check_is_fitted(self)
+        argument = kernel_argument(self, self.kernel_)
+        X = argument.new_points(X)
+        values, message = self._windows.evaluate(X, argument.place(X, self.X_fit_))
+        if message is not None:
+            warnings.warn(f"{type(self).__name__}: {message}", stacklevel=4)
+        return values
+
+    def __sklearn_tags__(self) -> Tags:
+        return kernel_argument(self).describe(super().__sklearn_tags__())
 
 
 class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
@@ -71,6 +157,10 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
     (array([0, 0]), array([[1., 0., 0.]]))
     """
 
+    classes_: np.ndarray
+    class_prior_: np.ndarray
+    _windows: ClassWindows
+
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -81,12 +171,8 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         random_state: Any = None,
         device: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.length_scale = length_scale
+        super().__init__(kernel, length_scale=length_scale, memory=memory, random_state=random_state, device=device)
         self.priors = priors
-        self.memory = memory
-        self.random_state = random_state
-        self.device = device
 
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
@@ -102,13 +188,16 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
         """
         with all_or_nothing(self):
-            kernel, search, X, weights, kept, total = self._points(X, sample_weight)
-            labels = check_labels(self, y, total)
-            self.classes_, self._codes = np.unique(labels[kept], return_inverse=True)
-            self._members = weights[:, None] * (self._codes[:, None] == np.arange(len(self.classes_)))
-            self.class_prior_ = self._priors(self._members.sum(axis=0))
-            self._settle(kernel, search, X, self._loss)
+            self._fit(X, y, sample_weight)
         return self
+
+    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
+        data = self._check_points(X, sample_weight)
+        labels = check_labels(self, y, data.total)
+        self.classes_, codes = np.unique(labels[data.kept], return_inverse=True)
+        priors = self._check_priors()
+        self._keep(ClassWindows.sort(data.kernel, data.points, data.weights, codes, priors), data.search)
+        self.class_prior_ = self._windows.priors
 
     @where_the_data_lives
     def predict_log_proba(self, X: Rows) -> np.ndarray:
@@ -123,22 +212,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         -------
         array of shape (m, classes)
         """
-        return self._log_posterior(X)
-
-    def _log_posterior(self, X: Rows) -> np.ndarray:
-        """Return the logarithms as an array, wherever the points are."""
-        check_is_fitted(self)
-        X = self._checked(X)
-        windows = self._windows(X)
-        joint = windows.log_sums(X, self._members) + self._log_shares()
-        total = log_sum_exp(joint)
-        empty = ~np.isfinite(total)
-        if empty.any():
-            of_points = np.eye(len(self.classes_))[self._codes]
-            with np.errstate(divide="ignore"):
-                joint[empty] = np.log(self._fill(windows, X, empty, of_points, self.class_prior_, "class"))
-            total[empty] = 0.0
-        return joint - total[:, None]
+        return self._evaluate(X)
 
     @where_the_data_lives
     def predict_proba(self, X: Rows) -> np.ndarray:
@@ -153,7 +227,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         -------
         array of shape (m, classes)
         """
-        logs = self._log_posterior(X)
+        logs = self._evaluate(X)
         return np.where(np.isneginf(logs), 0.0, np.maximum(np.exp(logs), np.finfo(np.float64).tiny))
 
     @where_the_data_lives
@@ -169,51 +243,26 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         -------
         array of shape (m,)
         """
-        chosen = self._log_posterior(X).argmax(axis=1)
+        chosen = self._evaluate(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
     @property
     def expansions_(self) -> list[Expansion | None]:
         """The density of each class as a function, up to the integral of the window."""
         check_is_fitted(self)
-        found: list[Expansion | None] = []
-        for column in self._members.T:
-            places = np.flatnonzero(column)
-            coef = column[places] / column.sum() if len(places) else column[places]
-            found.append(Expansion(self.kernel_, pick(self.X_fit_, places), coef) if len(places) else None)
-        return found
+        return self._windows.expansions
 
-    def _priors(self, mass: np.ndarray) -> np.ndarray:
+    def _check_priors(self) -> np.ndarray | None:
         if self.priors is None:
-            return np.asarray(mass / mass.sum())
-        name, count = type(self).__name__, len(self.classes_)
-        priors = np.asarray(self.priors, dtype=np.float64)
+            return None
+        count, priors = len(self.classes_), np.asarray(self.priors, dtype=np.float64)
         valid = priors.shape == (count,) and np.isfinite(priors).all() and (priors >= 0).all()
         if not valid or not np.isclose(priors.sum(), 1.0):
             raise ValueError(
-                f"{name}: priors must be {count} probabilities that add up to 1, one for each class of "
+                f"{type(self).__name__}: priors must be {count} probabilities that add up to 1, one for each class of "
                 f"{self.classes_.tolist()}; got {self.priors!r}"
             )
         return priors
-
-    def _log_shares(self) -> np.ndarray:
-        """Return log(π_c / Σ wᵢ), −inf for classes without a prior."""
-        mass = self._members.sum(axis=0)
-        with np.errstate(divide="ignore"):
-            return np.log(np.divide(self.class_prior_, mass, out=np.zeros_like(mass), where=mass > 0))
-
-    def _loss(self, left_out: LeaveOneOut, scale: float) -> float:
-        """Return the mean squared error of the posterior at the points left out; empty windows give the priors."""
-        logs, rows = left_out.log_window(scale), left_out.queries
-        own = self._members[rows]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            joint = np.stack([log_sum_exp(logs + np.log(column)) for column in self._members.T], axis=1)
-            joint -= np.log(np.maximum(left_out.remaining(self._members), 0.0))
-            joint = np.where(np.isnan(joint), -np.inf, joint) + np.log(self.class_prior_)
-        posterior = softmax(joint)
-        posterior = np.where(np.isnan(posterior), self.class_prior_, posterior)
-        errors = ((posterior - (own > 0)) ** 2).sum(axis=1)
-        return float(np.average(errors, weights=own.sum(axis=1)))
 
 
 class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # type: ignore[misc]
@@ -260,20 +309,7 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
     array([ 1.  , -0.28])
     """
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        length_scale: Any = None,
-        memory: float | str | None = None,
-        random_state: Any = None,
-        device: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.length_scale = length_scale
-        self.memory = memory
-        self.random_state = random_state
-        self.device = device
+    _windows: MeanWindows
 
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
@@ -289,12 +325,13 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
         """
         with all_or_nothing(self):
-            kernel, search, X, weights, kept, total = self._points(X, sample_weight)
-            targets = check_targets(self, y, total)
-            self._single = targets.ndim == 1
-            self._targets, self._weights = targets.reshape(total, -1)[kept], weights
-            self._settle(kernel, search, X, self._loss)
+            self._fit(X, y, sample_weight)
         return self
+
+    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
+        data = self._check_points(X, sample_weight)
+        targets = check_targets(self, y, data.total)[data.kept]
+        self._keep(MeanWindows(data.kernel, data.points, data.weights, targets), data.search)
 
     @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
@@ -309,20 +346,4 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
         -------
         array of shape (m,) or (m, targets)
         """
-        check_is_fitted(self)
-        X = self._checked(X)
-        windows = self._windows(X)
-        values, empty = windows.averages(X, self._weights, self._targets)
-        if empty.any():
-            mean = np.average(self._targets, axis=0, weights=self._weights)
-            values[empty] = self._fill(windows, X, empty, self._targets, mean, "target")
-        return values[:, 0] if self._single else values
-
-    def _loss(self, left_out: LeaveOneOut, scale: float) -> float:
-        """Return the mean squared error at the points left out; empty windows give the mean of all targets."""
-        shares = softmax(left_out.log_window(scale) + np.log(self._weights))
-        reached = ~np.isnan(shares[:, :1])
-        mean = np.average(self._targets, axis=0, weights=self._weights)
-        predicted = np.where(reached, np.where(reached, shares, 0.0) @ self._targets, mean)
-        errors = ((predicted - self._targets[left_out.queries]) ** 2).sum(axis=1)
-        return float(np.average(errors, weights=self._weights[left_out.queries]))
+        return self._evaluate(X)

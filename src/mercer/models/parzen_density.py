@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import all_or_nothing
-from mercer.estimators.windows import ParzenEstimator
+from mercer.estimators.targets import check_whole
+from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion
 from mercer.features.validate import takes_vectors
-from mercer.formula.data import Rows, pick
-from mercer.solvers.windows.scale import LeaveOneOut
-from mercer.solvers.windows.shapes import log_integral, noise
-from mercer.solvers.windows.sums import log_sum_exp
+from mercer.formula.data import Rows
+from mercer.solvers.windows.fits import DensityWindows
+
+from .parzen import ParzenEstimator
 
 
 class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
@@ -83,20 +80,10 @@ class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
     array([0.4, 0.2])
     """
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        length_scale: Any = None,
-        memory: float | str | None = None,
-        random_state: Any = None,
-        device: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.length_scale = length_scale
-        self.memory = memory
-        self.random_state = random_state
-        self.device = device
+    normalized_: bool
+    log_integral_: float
+    weights_: np.ndarray
+    _windows: DensityWindows
 
     @where_the_data_lives
     def fit(self, X: Rows, y: object = None, sample_weight: Any = None) -> Self:
@@ -112,31 +99,27 @@ class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
         """
         with all_or_nothing(self):
-            kernel, search, X, weights, _, _ = self._points(X, sample_weight)
-            d = X.shape[1] if takes_vectors(kernel) else None
-            if search and (d is None or log_integral(kernel, d) is None):
-                raise ValueError(
-                    f"{type(self).__name__}: likelihoods of different length scales need the integral of the window, "
-                    f"which is not known for {kernel!r}; give length_scale a number"
-                )
-
-            def loss(left_out: LeaveOneOut, scale: float) -> float:
-                logs = log_sum_exp(left_out.log_window(scale) + np.log(weights))
-                logs = logs - np.log(left_out.remaining(weights))
-                volume = log_integral(kernel.with_params(length_scale=scale), d or 1) or 0.0
-                return float(volume - np.average(logs, weights=weights[left_out.queries]))
-
-            self._settle(kernel, search, X, loss)
-            known = None if d is None else log_integral(self.kernel_, d)
-            self.normalized_, self.log_integral_ = known is not None, 0.0 if known is None else known
-            self.weights_ = weights / weights.sum()
+            self._fit(X, y, sample_weight)
         return self
+
+    def _fit(self, X: Rows, y: object, sample_weight: Any) -> None:
+        data = self._check_points(X, sample_weight)
+        d = int(data.points.shape[1]) if takes_vectors(data.kernel) else None
+        windows = DensityWindows(data.kernel, data.points, data.weights / data.weights.sum(), d)
+        if data.search and windows.log_integral is None:
+            raise ValueError(
+                f"{type(self).__name__}: likelihoods of different length scales need the integral of the window, "
+                f"which is not known for {data.kernel!r}; give length_scale a number"
+            )
+        self._keep(windows, data.search)
+        known, self.weights_ = self._windows.log_integral, windows.weights
+        self.normalized_, self.log_integral_ = known is not None, 0.0 if known is None else known
 
     @property
     def expansion_(self) -> Expansion:
         """The density as a function of the kernel's space."""
         check_is_fitted(self)
-        return Expansion(self.kernel_, self.X_fit_, self.weights_ * np.exp(-self.log_integral_))
+        return self._windows.expansion
 
     @where_the_data_lives
     def score_samples(self, X: Rows) -> np.ndarray:
@@ -151,9 +134,7 @@ class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
         -------
         array of shape (m,)
         """
-        check_is_fitted(self)
-        X = self._checked(X)
-        return self._windows(X).log_sums(X, self.weights_[:, None])[:, 0] - self.log_integral_
+        return self._evaluate(X)
 
     def score(self, X: Rows, y: object = None) -> float:
         """Return the sum of the log-densities of all points, as scikit-learn's ``KernelDensity`` does.
@@ -182,15 +163,9 @@ class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
         array of shape (n_samples, d)
         """
         check_is_fitted(self)
-        name = type(self).__name__
         if not self.normalized_:
             raise ValueError(
-                f"{name}: cannot draw from {self.kernel_!r}, whose integral is not known; use one of the names, or "
-                "Gaussian, Laplacian, Matern or RationalQuadratic"
+                f"{type(self).__name__}: cannot draw from {self.kernel_!r}, whose integral is not known; use one of "
+                "the names, or Gaussian, Laplacian, Matern or RationalQuadratic"
             )
-        if isinstance(n_samples, bool) or not isinstance(n_samples, numbers.Integral) or n_samples < 1:
-            raise ValueError(f"{name}: n_samples must be a whole number of at least 1, got {n_samples!r}")
-        rng = check_random_state(random_state)
-        centers = pick(self.X_fit_, rng.choice(len(self.weights_), size=n_samples, p=self.weights_))
-        centers = centers.toarray() if sparse.issparse(centers) else np.asarray(host_array(centers))
-        return np.asarray(centers + noise(self.kernel_, len(centers), centers.shape[1], rng))
+        return self._windows.sample(check_whole(self, "n_samples", n_samples), check_random_state(random_state))

@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
-from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import _check_psd_eigenvalues, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays import Array
 from mercer.arrays.tensors import host_array, is_tensor, on_device
-from mercer.estimators.components import check_invertible, check_parameters, kernel_of_scores, square
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import (
-    accepts_sparse,
-    all_or_nothing,
-    checked_rows,
-    cross_kernel,
-    device_among,
-    is_precomputed,
-    place_of,
-    resolve_kernel,
-)
+from mercer.estimators.fitted import SOMETIMES
+from mercer.estimators.kernel_argument import KernelArgument, MatrixArgument, kernel_argument
+from mercer.estimators.kernels import default_gaussian
+from mercer.estimators.targets import check_positive, check_whole
+from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion, evaluate_expansion
 from mercer.features.params import KernelParams
+from mercer.features.validate import takes_vectors
 from mercer.formula.data import Rows, length
-from mercer.gram import Gram
-from mercer.kernels import Kernel, Precomputed
-from mercer.solvers.eigen import decompose, fits, from_features
+from mercer.kernels import Kernel
+from mercer.solvers.eigen import Components, EigenSolver, PrincipalComponents
 
 from .ridge import KernelRidge
+
+SOLVERS = ("auto", "dense", "arpack", "randomized", "nystroem")
+
+
+class AnyMatrix(MatrixArgument):
+    """kernel="precomputed" of a matrix that need not be symmetric, as in scikit-learn: its symmetric part counts."""
+
+    def resolve(self, X: Rows, *, assume_psd: bool = False, **options: Any) -> Kernel:
+        """Return the symmetric part as a kernel on row numbers."""
+        return super().resolve((X + X.T) / 2 if X.shape[0] == X.shape[1] else X)
 
 
 class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -64,9 +69,9 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Gaussian if that is one of chosen columns, or with a length scale for each.
     eigen_solver : {"auto", "dense", "arpack", "randomized", "nystroem"}, default="auto"
         "dense" decomposes the whole matrix; "arpack" and "randomized" find leading eigenvectors, without storing the
-        matrix where there are more than 5,000 points or it does not fit; "nystroem" takes the components of features
-        from ``n_centers`` centres.  "auto" is "arpack" for less than 10 components of more than 200 points,
-        "randomized" if the matrix does not fit into memory, and "dense" otherwise.
+        matrix where it does not fit, or there are more than 5,000 points of a kernel that is quickly evaluated;
+        "nystroem" takes the components of features from ``n_centers`` centres.  "auto" is "arpack" for less than 10
+        components of more than 200 points, "randomized" if the matrix does not fit into memory, and "dense" otherwise.
     tol : float, default=0
         Of "arpack"; 0 is machine precision.
     max_iter : int, optional
@@ -102,7 +107,7 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     gamma_ : float
         γ of a kernel given by name.
     kernel_ : Kernel
-        The kernel used, None if it was precomputed.
+        The kernel used.
     eigen_solver_ : str
         The solver used.
     expansion_ : Expansion
@@ -119,6 +124,17 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     True
     """
 
+    kernel_: Kernel
+    X_fit_: Rows
+    eigenvalues_: np.ndarray
+    eigenvectors_: np.ndarray
+    eigen_solver_: str
+    expansion_: Expansion
+    gamma_: Annotated[float, SOMETIMES]
+    inverse_: Annotated[KernelRidge, SOMETIMES]
+    dual_coef_: Annotated[np.ndarray, SOMETIMES]
+    X_transformed_fit_: Annotated[np.ndarray, SOMETIMES]
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -130,7 +146,7 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         kernel_params: dict[str, Any] | None = None,
         alpha: float = 1.0,
         fit_inverse_transform: bool = False,
-        eigen_solver: Literal["auto", "dense", "arpack", "randomized", "nystroem"] = "auto",
+        eigen_solver: EigenSolver = "auto",
         tol: float = 0,
         max_iter: int | None = None,
         iterated_power: Any = "auto",
@@ -174,7 +190,35 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             Here because pipelines pass it.
         """
         with all_or_nothing(self):
-            self._fit(X)
+            argument = self._check_parameters()
+            X = argument.check(X, reset=True)
+            if self.fit_inverse_transform:
+                _check_invertible(self.kernel, X)
+            for name in ("gamma_", "inverse_", "dual_coef_", "X_transformed_fit_"):
+                self.__dict__.pop(name, None)
+            if not isinstance(self.kernel, Kernel):
+                self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else self.gamma
+            options: dict[str, Any] = {name: getattr(self, name) for name in ("degree", "coef0", "kernel_params")}
+            gamma = getattr(self, "gamma_", None)
+            kernel = argument.resolve(X, assume_psd=True, gamma=gamma, **options)
+            if self.copy_X and (is_tensor(X) or hasattr(X, "copy")):
+                X = X.clone() if is_tensor(X) else X.copy()
+            search = PrincipalComponents(
+                self.n_components, self.eigen_solver, self.tol, self.max_iter, self.iterated_power, self.n_centers,
+                self.remove_zero_eig, self.random_state,
+            )  # fmt: skip
+            place = argument.place(X)
+            found = search.fit(kernel, argument.points(X), place)
+            self._keep(found, X)
+            if self.fit_inverse_transform:
+                self._learn_inverse(X, place.device)
+        if found.missing:
+            warnings.warn(
+                f"KernelPCA: {length(found.expansion.centers)} centres have only {len(found.eigenvalues)} features, so "
+                f"that there are as many components and not {self.n_components}; use more centres, n_centers, or ask "
+                "for fewer components",
+                stacklevel=3,
+            )
         return self
 
     def fit_transform(self, X: Rows, y: object = None, **params: Any) -> Any:
@@ -190,7 +234,7 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             Here because pipelines pass them.
         """
         self.fit(X)
-        scores = self._typed(self.eigenvectors_ * np.sqrt(self.eigenvalues_), self.X_fit_)
+        scores = _cast_like(self.eigenvectors_ * np.sqrt(self.eigenvalues_), self.X_fit_)
         return on_device(scores, X.device, scores.dtype) if is_tensor(X) else scores
 
     @where_the_data_lives
@@ -207,17 +251,15 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         array of shape (m, components)
         """
         check_is_fitted(self)
-        if is_precomputed(self.kernel):
-            X = cross_kernel(self, X)
-            return self._typed(np.asarray(X @ self._coef + self._offset), X)
-        X = checked_rows(self, X, self.kernel, reset=False)
-        if self._coef.shape[1] == 0:
-            return np.empty((length(X), 0))
-        device = device_among(self, X, self._centers)
+        argument = self._argument()
+        points = argument.new_points(X)
+        if len(self.eigenvalues_) == 0:
+            return np.empty((length(points), 0))
+        f, place = self.expansion_, argument.place(points, self.expansion_.centers)
         values = evaluate_expansion(
-            self.kernel_, X, self._centers, self._coef, self._offset, self.memory, device, np.float64
+            f.kernel, points, f.centers, f.coef, f.intercept, place.memory, place.device, np.float64
         )
-        return self._typed(values, X)
+        return _cast_like(values, X)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return points whose components are about those given, by kernel ridge regression.
@@ -237,108 +279,97 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 "KernelPCA: fit_inverse_transform was False when the model was fitted, so that there is no inverse; "
                 "set it to True and fit again"
             )
-        return self._typed(self.inverse_.predict(X), self.X_fit_)
-
-    @property
-    def expansion_(self) -> Expansion:
-        """The components as functions of the kernel's space."""
-        check_is_fitted(self)
-        kernel = Precomputed(self.X_fit_) if is_precomputed(self.kernel) else self.kernel_
-        return Expansion(kernel, self._centers, self._coef, self._offset)
+        return _cast_like(self.inverse_.predict(X), self.X_fit_)
 
     @property
     def _n_features_out(self) -> int:
         return len(self.eigenvalues_)
 
-    # -- the steps of a fit -----------------------------------------------------------------------------------------
+    def _argument(self) -> KernelArgument:
+        return kernel_argument(self, matrix=AnyMatrix)
 
-    def _fit(self, X: Rows) -> None:
-        check_parameters(self)
-        X = checked_rows(self, X, self.kernel, reset=True)
-        if self.fit_inverse_transform:
-            check_invertible(self.kernel, X)
-        if self.copy_X and (is_tensor(X) or hasattr(X, "copy")):
-            X = X.clone() if is_tensor(X) else X.copy()
-        self.__dict__.pop("gamma_", None)
-        if not isinstance(self.kernel, Kernel):
-            self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else self.gamma
-        kernel, n = self._kernel(X), length(X)
-        device, memory = place_of(self, X)
-        count = n if self.n_components is None else min(n, self.n_components)
-        solver = self._solver(n, count, memory)
-        if solver == "nystroem":
-            centers = min(n, max(200, 10 * count) if self.n_centers is None else self.n_centers)
-            found = from_features(kernel, host_array(X), centers, min(count, centers), self.random_state, self.memory)
-            values, vectors = found.eigenvalues, found.eigenvectors
-            if self.n_components is not None and len(values) < count:
-                warnings.warn(
-                    f"KernelPCA: {centers} centres have only {len(values)} features, so that there are as many "
-                    f"components and not {count}; use more centres, n_centers, or ask for fewer components",
-                    stacklevel=4,
-                )
-        else:
-            gram = square(X) if kernel is None else Gram(kernel, X, memory=memory, dtype=np.float64, device=device)
-            means, values, vectors = self._decompose(gram, count, solver, memory)
-        values = _check_psd_eigenvalues(values, enable_warnings=False)
-        flipped, _ = svd_flip(u=vectors.copy(), v=None)
-        order = values.argsort()[::-1]
-        if self.remove_zero_eig or self.n_components is None:
-            order = order[values[order] > 0]
-        self.eigenvalues_, self.eigenvectors_ = values[order], flipped[:, order]
-        if solver == "nystroem":
-            signs = np.where((flipped * vectors).sum(axis=0)[order] < 0, -1.0, 1.0)
-            self._centers, self._coef = found.centers, signs * found.directions[:, order]
-            self._offset = -signs * found.offsets[order]
-        else:
-            roots = np.sqrt(self.eigenvalues_)
-            coef = np.divide(self.eigenvectors_, roots, out=np.zeros_like(self.eigenvectors_), where=roots > 0)
-            self._centers, self._coef = X if kernel is not None else np.arange(n), coef - coef.mean(axis=0)
-            self._offset = -means @ self._coef
-        self.kernel_, self.X_fit_, self.eigen_solver_ = kernel, X, solver
-        self._learn_inverse(X)
+    def _keep(self, found: Components, X: Rows) -> None:
+        self.eigenvalues_, self.eigenvectors_ = found.eigenvalues, found.eigenvectors
+        self.expansion_, self.kernel_ = found.expansion, found.expansion.kernel
+        self.X_fit_, self.eigen_solver_ = X, found.solver
 
-    def _kernel(self, X: Any) -> Any:
-        """Return the kernel, None if X holds its values."""
-        if is_precomputed(self.kernel):
-            return None
-        options: dict[str, Any] = {name: getattr(self, name) for name in ("degree", "coef0", "kernel_params")}
-        return resolve_kernel(self, self.kernel, X, gamma=getattr(self, "gamma_", None), **options)
-
-    def _solver(self, n: int, count: int, memory: int) -> str:
-        if self.eigen_solver == "auto":
-            few = n > 200 and count < 10
-            return "arpack" if few else "dense" if count == n or fits(n, memory) else "randomized"
-        return "dense" if self.eigen_solver == "arpack" and count >= n else self.eigen_solver
-
-    def _decompose(self, gram: Any, count: int, solver: str, memory: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the means of the matrix's columns, eigenvalues and eigenvectors."""
-        names = ("tol", "max_iter", "iterated_power", "random_state")
-        return decompose(gram, count, solver, memory=memory, **{name: getattr(self, name) for name in names})
-
-    def _learn_inverse(self, X: Any) -> None:
-        for name in ("inverse_", "dual_coef_", "X_transformed_fit_"):
-            self.__dict__.pop(name, None)
-        if not self.fit_inverse_transform:
-            return
+    def _learn_inverse(self, X: Rows, device: Any) -> None:
         scores = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
         # Names and functions mean the same for components, as in scikit-learn.
         kernel = kernel_of_scores(self.kernel_, scores) if isinstance(self.kernel, Kernel) else self.kernel_
         ridge = KernelRidge(
             self.alpha, kernel=kernel, memory=self.memory, random_state=self.random_state, assume_psd=True,
-            device=device_among(self, X),
+            device=device,
         )  # fmt: skip
         self.inverse_ = ridge.fit(scores, np.asarray(host_array(X), dtype=np.float64))
         self.dual_coef_, self.X_transformed_fit_ = self.inverse_.dual_coef_, scores
 
-    def _typed(self, values: Any, X: Any) -> Any:
-        """Return results in single precision for data in single precision."""
-        if str(getattr(X, "dtype", None)).rpartition(".")[2] != "float32":
-            return values
-        return values.float() if is_tensor(values) else values.astype(np.float32)
+    def _check_parameters(self) -> KernelArgument:
+        """Raise unless solver and counts are what they may be; return the kernel argument."""
+        argument = self._argument()
+        if self.eigen_solver not in SOLVERS:
+            raise ValueError(f"KernelPCA: eigen_solver must be one of {SOLVERS}, got {self.eigen_solver!r}")
+        if self.eigen_solver == "nystroem" and argument.is_matrix:
+            raise ValueError("KernelPCA: eigen_solver='nystroem' needs a kernel, not kernel='precomputed'")
+        for name in ("n_components", "max_iter", "n_centers"):
+            check_whole(self, name, getattr(self, name), none=True)
+        if self.iterated_power != "auto":
+            check_whole(self, "iterated_power", self.iterated_power, least=0)
+        check_positive(self, "tol", self.tol, zero=True)
+        if self.fit_inverse_transform and argument.is_matrix:
+            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel; give the points and a kernel")
+        return argument
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = accepts_sparse(self.kernel) and not self.fit_inverse_transform
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags = self._argument().describe(super().__sklearn_tags__())
+        tags.input_tags.sparse = tags.input_tags.sparse and not self.fit_inverse_transform
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def kernel_of_scores(kernel: Kernel, scores: np.ndarray) -> Kernel:
+    """Return the kernel of the map from components back to points.
+
+    The kernel itself serves if it takes all vectors of any length, as in scikit-learn.  One that looks at chosen
+    columns, has a length scale for each, or takes no negative numbers means columns of X, which components are not:
+    then it is the Gaussian that adapts to the scale and the number of the components.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> kernel_of_scores(Gaussian(3.0), np.eye(2)), kernel_of_scores(Gaussian([1.0, 2.0, 3.0]), np.eye(2))
+    (Gaussian(length_scale=3.0), Gaussian(length_scale=0.5))
+    """
+    return kernel if takes_vectors(kernel) and _takes_any(kernel) else default_gaussian(scores, None)
+
+
+def _takes_any(kernel: Kernel) -> bool:
+    """Whether no kernel of a composition asks for signs, or has a parameter with an entry for each column."""
+    values = kernel.get_params(deep=False).values()
+    parts = [value for value in values if isinstance(value, Kernel)]
+    columns = any(np.ndim(value) > 0 for value in values if not isinstance(value, Kernel | str))
+    return kernel.domain == "real" and not columns and all(map(_takes_any, parts))
+
+
+def _check_invertible(kernel: Any, X: Rows) -> None:
+    """Raise unless the points are vectors, which a regression can give back."""
+    if sparse.issparse(X):
+        raise TypeError("KernelPCA: the inverse is not implemented for sparse matrices; use X.toarray()")
+    if not isinstance(kernel, Kernel):
+        return
+    try:
+        table = np.asarray(host_array(X))
+    except ValueError:
+        table = np.empty(0)
+    if table.ndim != 2 or table.dtype.kind not in "biuf":
+        raise ValueError(
+            f"KernelPCA: fit_inverse_transform gives points back, so that they must be rows of numbers; {kernel!r} was "
+            "given others. Leave fit_inverse_transform out."
+        )
+
+
+def _cast_like(values: Array, X: Rows) -> Array:
+    """Return results in single precision for data in single precision."""
+    if str(getattr(X, "dtype", None)).rpartition(".")[2] != "float32":
+        return values
+    return values.float() if is_tensor(values) else values.astype(np.float32)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import _check_partial_fit_first_call
@@ -17,15 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.budget import parse_memory
 from mercer.estimators.classifier import KernelClassifier
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import all_or_nothing, checked_rows, is_precomputed
+from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.targets import check_whole
-from mercer.expansion import Expansion
+from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows
-from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.perceptron.solver import Kept, Learnt, Perceptron
-
-TILE_BYTES = 2**25  # of kernel values at a time, when all functions vote
+from mercer.solvers.plan import Plan
 
 
 class KernelPerceptron(KernelClassifier):
@@ -116,6 +112,19 @@ class KernelPerceptron(KernelClassifier):
     (1.0, True, True)
     """
 
+    classes_: np.ndarray
+    kernel_: Kernel
+    plan_: Plan
+    n_iter_: int
+    n_mistakes_: int
+    mistakes_: np.ndarray
+    n_vectors_: int
+    converged_: bool
+    radius_: float
+    margin_: float
+    novikoff_bound_: float
+    _kept: Kept
+
     def __init__(
         self,
         kind: Literal["averaged", "plain", "voted"] = "averaged",
@@ -159,8 +168,6 @@ class KernelPerceptron(KernelClassifier):
         with all_or_nothing(self):
             max_iter = check_whole(self, "max_iter", self.max_iter)
             found = self._learn(X, y, sample_weight, max_iter=max_iter)
-            self.margin_ = found.margin
-            self.novikoff_bound_ = (self.radius_ / found.margin) ** 2 if found.margin > 0 else math.inf
         if self.kind == "plain" and not found.converged:
             warnings.warn(
                 f"{type(self).__name__}: the last of {max_iter} epochs still made {found.mistakes[-1]} mistakes, so "
@@ -187,7 +194,7 @@ class KernelPerceptron(KernelClassifier):
         sample_weight : float or array of shape (n,), optional
             As in :meth:`fit`.
         """
-        if is_precomputed(self.kernel):
+        if kernel_argument(self).is_matrix:
             raise ValueError(
                 f"{type(self).__name__}: partial_fit cannot know a precomputed kernel between these points and those "
                 "before; use kernel=mercer.kernels.Precomputed(K) with positions as points, or fit"
@@ -195,7 +202,6 @@ class KernelPerceptron(KernelClassifier):
         with all_or_nothing(self):
             first = _check_partial_fit_first_call(self, classes)
             self._learn(X, y, sample_weight, self.classes_, first=first)
-            self.margin_, self.novikoff_bound_ = 0.0, math.inf
         return self
 
     @where_the_data_lives
@@ -215,14 +221,11 @@ class KernelPerceptron(KernelClassifier):
         array of shape (m,) or (m, classes)
         """
         check_is_fitted(self)
-        X = checked_rows(self, X, self._argument(), reset=False)
-        if self.kind == "voted":
-            votes = self._votes(X)
-            return votes[:, 0] if votes.shape[1] == 1 else votes
-        f = self.expansion_
-        if is_precomputed(self.kernel):
-            return np.asarray(X[:, f.centers] @ f.coef + f.intercept)
-        return f(X, memory=self.memory)
+        points = kernel_argument(self, self._argument()).new_points(X)
+        if self.kind != "voted":
+            return self.expansion_(points, memory=self.memory)
+        votes = self._kept.vote(self.kernel_, points, bool(self.fit_intercept), parse_memory(self.memory))
+        return votes[:, 0] if votes.shape[1] == 1 else votes
 
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
@@ -246,29 +249,25 @@ class KernelPerceptron(KernelClassifier):
         memory = parse_memory(self.memory)
         solver = Perceptron(kernel, bool(self.fit_intercept), self.budget, self.forget, memory)
         found = solver.learn(before, data.points, data.codes, data.weights, max_iter or 1, order)
-        earlier = [] if first else self.mistakes_.tolist()
-        self.classes_, self.plan_, self.converged_ = data.classes, found.plan, found.converged
-        self.kernel_: Kernel = kernel
-        self._kept: Kept = found.kept
-        self.mistakes_: np.ndarray = np.array([*earlier, *found.mistakes], dtype=np.int64)
-        self.n_iter_, self.n_mistakes_ = len(self.mistakes_), int(self.mistakes_.sum())
-        self.radius_: float = found.radius if first else max(self.radius_, found.radius)
-        self._keep(found.kept)
+        self.classes_, self.kernel_ = data.classes, kernel
+        self._keep(found, first)
         return found
 
-    def _keep(self, kept: Kept) -> None:
-        """Set the function to predict by."""
-        if self.kind != "plain" and len(kept.log.time) != self.n_mistakes_:
+    def _keep(self, found: Learnt, first: bool) -> None:
+        """Keep what was learnt, on top of what calls before have left unless this is the first."""
+        earlier = [] if first else self.mistakes_.tolist()
+        self.mistakes_ = np.array([*earlier, *found.mistakes], dtype=np.int64)
+        self.n_iter_, self.n_mistakes_ = len(self.mistakes_), int(self.mistakes_.sum())
+        self.radius_ = found.radius if first else max(self.radius_, found.radius)
+        self.margin_, self.novikoff_bound_ = found.margin, found.novikoff_bound
+        self.plan_, self.converged_, self._kept = found.plan, found.converged, found.kept
+        if self.kind != "plain" and len(found.kept.log.time) != self.n_mistakes_:
             raise ValueError(
                 f"{type(self).__name__}: kind={self.kind!r} needs all vectors there ever were, but earlier calls had a "
                 "budget; use kind='plain', or fit anew"
             )
-        coef = kept.average() if self.kind == "averaged" else kept.coef
-        intercept = coef.sum(axis=0) * float(bool(self.fit_intercept))
-        if kept.outputs == 1:
-            coef, intercept = coef[:, 0], intercept[0]
-        self.expansion_ = Expansion(self.kernel_, kept.vectors, coef, intercept)
-        self.n_vectors_ = len(coef)
+        self.expansion_ = found.kept.expand(self.kernel_, self.kind == "averaged", bool(self.fit_intercept))
+        self.n_vectors_ = len(found.kept.coef)
 
     def _check_parameters(self) -> None:
         name = type(self).__name__
@@ -282,14 +281,3 @@ class KernelPerceptron(KernelClassifier):
                 f"{name}: kind={self.kind!r} needs all vectors there ever were, but budget={self.budget}; use "
                 "kind='plain', or no budget"
             )
-
-    def _votes(self, X: Any) -> np.ndarray:
-        """Let all functions vote, some points at a time."""
-        kept, bias = self._kept, float(bool(self.fit_intercept))
-        if is_precomputed(self.kernel):
-            values = X[:, kept.vectors]
-            return kept.votes(values.toarray() if sparse.issparse(values) else values, bias)
-        gram = Gram(self.kernel_, X, kept.vectors, memory=self.memory, dtype=np.float64)
-        step = max(1, min(TILE_BYTES, gram.memory // 4) // (8 * gram.shape[1]))
-        starts = range(0, gram.shape[0], step)
-        return np.concatenate([kept.votes(gram.rows(slice(start, start + step)), bias) for start in starts])

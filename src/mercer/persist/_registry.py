@@ -31,10 +31,12 @@ from mercer.kernels import Graph, Kernel, algebra, mapping, pullback, theorem
 from mercer.kernels.sequences import alignment as sequences
 from mercer.kernels.trees import forest as trees_forest
 from mercer.solvers.base import Problem
+from mercer.solvers.neighbors.votes import Neighbors
 from mercer.solvers.perceptron.solver import Kept, Mistakes
 from mercer.solvers.plan import Plan
 from mercer.solvers.ridge.diagnosis import Diagnosis
 from mercer.solvers.windows import shapes as _parzen_windows
+from mercer.solvers.windows.fits import ClassWindows, DensityWindows, MeanWindows
 
 from ._entries import Entry, Fitted, Kinds, Record, Values, from_dataclass
 from .errors import ModelFileError
@@ -78,6 +80,7 @@ FITTED: dict[str, Kinds] = {
     "support_": ARRAY, "n_support_": ARRAY, "epsilon_": NUMBER, "import_indices_": ARRAY, "n_import_vectors_": WHOLE,
     "n_vectors_": WHOLE,
     "_problem": (Problem, NOTHING), "_penalty": ARRAY, "_kept": (np.ndarray, Kept, NOTHING),
+    "_neighbors": (Neighbors,), "_windows": (ClassWindows, DensityWindows, MeanWindows),
     "eigenvalues_": ARRAY, "eigenvectors_": ARRAY, "X_transformed_fit_": ARRAY, "eigen_solver_": TEXT,
     # what was chosen
     "alpha_": NUMBERS, "alphas_": ARRAY, "C_": NUMBER, "gamma_": ANY, "_gamma": NUMBER, "length_scale_": ANY,
@@ -103,7 +106,8 @@ MACHINE = ("kernel_", "support_", "support_vectors_", "intercept_", "_coef", "_X
 RIDGE = ("kernel_", "X_fit_", "expansion_", "dual_coef_", "intercept_", "plan_", "_problem", "_penalty", "_kept",
          "_targets")  # fmt: skip
 LOGISTIC = ("classes_", "kernel_", "X_fit_", "expansion_", "dual_coef_", "intercept_")
-NEAR = ("kernel_", "X_fit_", "n_samples_fit_")
+WINDOWS = ("kernel_", "X_fit_", "_windows")
+NEAR = ("kernel_", "X_fit_", "n_samples_fit_", "_neighbors")
 
 # The estimators, and what each needs to do what a fitted one does.
 ESTIMATORS: dict[Any, tuple[str, ...]] = {
@@ -121,12 +125,12 @@ ESTIMATORS: dict[Any, tuple[str, ...]] = {
     models.KernelLogisticRegressionCV: ("logistic_", *LOGISTIC),
     models.ImportVectorMachine: ("import_indices_", "import_vectors_", *LOGISTIC),
     models.KernelPerceptron: ("classes_", "kernel_", "expansion_", "_kept"),
-    models.KernelNeighborsClassifier: ("classes_", "outputs_2d_", "_codes", *NEAR),
-    models.KernelNeighborsRegressor: ("_targets", *NEAR),
-    models.ParzenClassifier: ("classes_", "class_prior_", "_codes", "_members", "kernel_", "X_fit_"),
-    models.ParzenRegressor: ("_single", "_targets", "_weights", "kernel_", "X_fit_"),
-    models.ParzenDensity: ("weights_", "log_integral_", "normalized_", "kernel_", "X_fit_"),
-    models.KernelPCA: ("kernel_", "X_fit_", "eigenvalues_", "eigenvectors_", "_centers", "_coef", "_offset"),
+    models.KernelNeighborsClassifier: ("classes_", "outputs_2d_", *NEAR),
+    models.KernelNeighborsRegressor: NEAR,
+    models.ParzenClassifier: ("classes_", "class_prior_", *WINDOWS),
+    models.ParzenRegressor: WINDOWS,
+    models.ParzenDensity: ("weights_", "log_integral_", "normalized_", *WINDOWS),
+    models.KernelPCA: ("kernel_", "X_fit_", "eigenvalues_", "eigenvectors_", "expansion_"),
     PolynomialCountSketch: ("indexHash_", "bitHash_"),
 }
 MAPS: dict[Any, tuple[str, ...]] = {
@@ -177,6 +181,10 @@ RECORDS: tuple[Entry, ...] = (
     from_dataclass(DualityGap, absolute=NUMBER, relative=NUMBER),
     from_dataclass(Diagnosis),
     from_dataclass(Kept, outputs=WHOLE, coef=ARRAY, moment=ARRAY, entered=ARRAY, seen=WHOLE, log=(Mistakes,)),
+    from_dataclass(ClassWindows, kernel=(Kernel,), members=ARRAY, priors=ARRAY),
+    from_dataclass(DensityWindows, kernel=(Kernel,), weights=ARRAY, dim=(*WHOLE, NOTHING)),
+    from_dataclass(MeanWindows, kernel=(Kernel,), weights=ARRAY, targets=ARRAY),
+    from_dataclass(Neighbors, kernel=(Kernel,), values=ARRAY),
     from_dataclass(Mistakes, vector=ARRAY, label=ARRAY, wrong=ARRAY, step=ARRAY, time=ARRAY),
     Record("ExplicitFunction", ExplicitFunction, {"feature_map": tuple(MAPS), "w": ARRAY, "intercept": NUMBERS}),
     from_dataclass(theorem.Theorem, claim=TEXT, because=TEXT, parts=(tuple,)),

@@ -1,20 +1,27 @@
-"""Leading eigenvectors of a centred Gram matrix: exactly, by Krylov spaces, at random, or from Nyström features."""
+"""Principal components of a kernel: leading eigenvectors of its centred Gram matrix, as functions of new points.
+
+They are found exactly, by Krylov spaces, at random, or from Nyström features.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from sklearn.preprocessing import KernelCenterer
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import svd_flip
+from sklearn.utils.validation import _check_psd_eigenvalues
 
-from mercer.arrays.budget import parse_memory, require
-from mercer.arrays.namespace import orthonormal
-from mercer.arrays.tensors import host_array, is_tensor, load_torch, on_device
+from mercer.arrays import Array
+from mercer.arrays.budget import require
+from mercer.arrays.namespace import namespace
+from mercer.arrays.place import Place
+from mercer.arrays.tensors import host_array
+from mercer.expansion import Expansion
 from mercer.features import Nystroem
 from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
@@ -22,171 +29,201 @@ from mercer.kernels import Kernel
 
 ENTRY = 24.0  # bytes for each entry of a matrix that is decomposed
 OVERSAMPLING = 10  # random directions beyond the number of components
-HELD = 5000  # up to as many points iterations use the matrix itself, if it fits, rather than evaluate it every time
+HELD = 5000  # up to as many points iterations use the matrix itself, if it fits, though it is quickly evaluated again
 REMEDY = "ask for few components with eigen_solver='randomized' or 'nystroem', or give more memory"
 STRIP = 2**22  # numbers in one piece of the Nyström features
 
+Pairs = tuple[np.ndarray, np.ndarray]  # eigenvalues and eigenvectors
+EigenSolver = Literal["auto", "dense", "arpack", "randomized", "nystroem"]
+
 
 @dataclass(frozen=True)
-class Centred:
-    """HKH with H = I − 11ᵀ/n, kept as a matrix or evaluated at every product."""
+class Components:
+    """The components found, in decreasing order, and the components of any point as an expansion."""
 
-    size: int
-    means: Any  # of the columns of K, which new points are centred by
-    matrix: Any | None  # an array, or a tensor on a device
-    gram: Any
+    eigenvalues: np.ndarray
+    eigenvectors: np.ndarray
+    expansion: Expansion
+    solver: str
+    missing: int  # how many of those asked for the features do not have
 
-    @classmethod
-    def of(cls, gram: Any, dense: bool, budget: int) -> Centred:
-        """Centre a Gram, or an array of its values."""
-        n = gram.shape[0]
-        if not dense:
-            return cls(n, host_array(gram @ np.ones(n)) / n, None, gram)
-        require(ENTRY * n * n, budget, f"an eigendecomposition of the {n} × {n} matrix", REMEDY)
-        K = gram.dense(np.float64) if isinstance(gram, Gram) else np.array(gram, dtype=np.float64)
-        means = K.mean(axis=0)
-        if is_tensor(K):
-            K -= means
-            K -= means[:, None] - means.mean()
-            return cls(n, host_array(means), K, None)
-        return cls(n, means, KernelCenterer().fit(K).transform(K, copy=False), None)
 
-    @property
-    def device(self) -> Any:
-        """Where products are computed, None for the host."""
-        if self.matrix is None:
-            return getattr(self.gram, "device", None)
-        return self.matrix.device if is_tensor(self.matrix) else None
+@dataclass(frozen=True)
+class PrincipalComponents:
+    """The search for principal components, with the parameters of :class:`~mercer.models.pca.KernelPCA`.
 
-    def __call__(self, V: Any) -> Any:
-        """Multiply an array, or a tensor on a device."""
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> PrincipalComponents(1).fit(Linear(), np.array([[0.0], [3.0]]), Place.find(None, None)).eigenvalues.round(6)
+    array([4.5])
+    """
+
+    count: int | None = None
+    solver: EigenSolver = "auto"
+    tol: float = 0.0
+    max_iter: int | None = None
+    power: int | Literal["auto"] = "auto"
+    centers: int | None = None
+    remove_zeros: bool = False
+    random_state: Any = None
+
+    def fit(self, kernel: Kernel, X: Rows, place: Place) -> Components:
+        """Return the components of points, computed at a place (features always on the host)."""
+        n = length(X)
+        count = n if self.count is None else min(n, self.count)
+        solver = self._choose(n, count, place.memory)
+        if solver == "nystroem":
+            found = self._decompose_features(kernel, host_array(X), count, place.memory)
+        else:
+            gram = Gram(kernel, X, memory=place.memory, dtype=np.float64, device=place.device)
+            found = self._decompose_gram(gram, X, count, solver, place)
+        flipped, _ = svd_flip(u=found.vectors.copy(), v=None)
+        signs = np.where((flipped * found.vectors).sum(axis=0) < 0, -1.0, 1.0)
+        order = found.values.argsort()[::-1]
+        if self.remove_zeros or self.count is None:
+            order = order[found.values[order] > 0]
+        coef = (signs * found.directions)[:, order]
+        function = Expansion(kernel, found.centers, coef, (-signs * found.offsets)[order])
+        missing = 0 if self.count is None else count - len(found.values)
+        return Components(found.values[order], flipped[:, order], function, solver, missing)
+
+    def _choose(self, n: int, count: int, memory: int) -> str:
+        if self.solver == "auto":
+            few = n > 200 and count < 10
+            return "arpack" if few else "dense" if count == n or fits(n, memory) else "randomized"
+        return "dense" if self.solver == "arpack" and count >= n else self.solver
+
+    def _decompose_gram(self, gram: Gram, X: Rows, count: int, solver: str, place: Place) -> _Spectrum:
+        n, rng = gram.shape[0], check_random_state(self.random_state)
+        K = CentredGram(gram, place, solver == "dense" or (fits(n, place.memory) and (n <= HELD or not gram.cheap)))
+        if solver == "dense":
+            values, vectors = K.find_all(count)
+        elif solver == "arpack":
+            values, vectors = K.find_by_krylov(count, self.tol, self.max_iter, rng.uniform(-1, 1, n))
+        else:
+            power = (7 if count < 0.1 * n else 4) if self.power == "auto" else self.power
+            values, vectors = K.find_at_random(count, power, rng)
+        values = _check_psd_eigenvalues(values, enable_warnings=False)
+        roots = np.sqrt(values)
+        directions = np.divide(vectors, roots, out=np.zeros_like(vectors), where=roots > 0)
+        directions -= directions.mean(axis=0)
+        return _Spectrum(values, vectors, X, directions, K.means @ directions)
+
+    def _decompose_features(self, kernel: Kernel, X: Rows, count: int, memory: int) -> _Spectrum:
+        """Return the components of centred Nyström features φ(x) = L⁻¹k_c(x), which are streamed over the points."""
+        n = length(X)
+        centers = min(n, max(200, 10 * count) if self.centers is None else self.centers)
+        count = min(count, centers)
+        require(
+            8.0 * (3 * centers * centers + n * (centers + count)),
+            memory,
+            f"the principal components of {centers} Nyström features",
+            "give more memory or use fewer centres, n_centers",
+        )
+        rng = check_random_state(self.random_state)
+        nystroem = Nystroem(kernel, n_components=centers, random_state=rng).fit(X)
+        size = len(nystroem.cholesky_)
+
+        def strips() -> Iterator[np.ndarray]:
+            step = max(1, STRIP // size)
+            for start in range(0, n, step):
+                rows = np.arange(start, min(start + step, n))
+                yield np.asarray(nystroem.transform(pick(X, rows)), dtype=np.float64)
+
+        mean = sum(features.sum(axis=0) for features in strips()) / n
+        scatter = np.zeros((size, size))
+        for features in strips():
+            centred = features - mean
+            scatter += centred.T @ centred
+        values, vectors = find_largest(scatter, min(count, size))
+        scores = np.concatenate([(features - mean) @ vectors for features in strips()])
+        norms = np.linalg.norm(scores, axis=0)
+        return _Spectrum(
+            _check_psd_eigenvalues(values, enable_warnings=False),
+            np.divide(scores, norms, out=np.zeros_like(scores), where=norms > 0),
+            nystroem.centers_,
+            solve_triangular(nystroem.cholesky_.T, vectors, lower=False),
+            mean @ vectors,
+        )
+
+
+@dataclass(frozen=True)
+class _Spectrum:
+    """Eigenvalues, eigenvectors of unit length, and the components as expansions at some centres."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    centers: Rows
+    directions: np.ndarray  # coefficients of each component at the centres
+    offsets: np.ndarray  # what the mean of the features takes off each component
+
+
+class CentredGram:
+    """HKH with H = I − 11ᵀ/n, held as a matrix or evaluated at every product; products are arrays of the place."""
+
+    def __init__(self, gram: Gram, place: Place, held: bool) -> None:
+        self.gram, self.place, self.size = gram, place, gram.shape[0]
+        self.matrix: Array = None
+        if held:
+            n = self.size
+            require(ENTRY * n * n, place.memory, f"an eigendecomposition of the {n} × {n} matrix", REMEDY)
+            self.matrix = gram.dense(np.float64)
+            means = self.matrix.mean(axis=0)
+            self.matrix -= means
+            self.matrix -= self.matrix.mean(axis=1)[:, None]
+        else:
+            means = (gram @ np.ones(self.size)) / self.size
+        self.means: np.ndarray = host_array(means)  # of the columns of K, which new points are centred by
+
+    def __matmul__(self, V: Array) -> Array:
         if self.matrix is not None:
             return self.matrix @ V
         product = self.gram @ (V - V.mean(axis=0))
         return product - product.mean(axis=0)
 
-    def on_arrays(self, V: np.ndarray) -> np.ndarray:
-        """Multiply an array, wherever that happens."""
-        return np.asarray(host_array(self(self.place(V))))
+    def find_all(self, count: int) -> Pairs:
+        """Return the largest eigenvalues, in ascending order, and their eigenvectors."""
+        if self.place.on_host:
+            return find_largest(self.matrix, count)
+        values, vectors = namespace(self.matrix).linalg.eigh(self.matrix)
+        return host_array(values[-count:]), np.ascontiguousarray(host_array(vectors[:, -count:]))
 
-    def place(self, V: np.ndarray) -> Any:
-        """Return an array as products take it."""
-        return V if self.device is None else on_device(V, self.device, np.float64)
+    def find_by_krylov(self, count: int, tol: float, max_iter: int | None, start: np.ndarray) -> Pairs:
+        """Return the same by ARPACK's implicitly restarted Lanczos method."""
 
+        def multiply(V: np.ndarray) -> np.ndarray:
+            return np.asarray(host_array(self @ self.place.put(V)))
 
-def exact(K: Centred, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest eigenvalues, in ascending order, and their eigenvectors."""
-    if is_tensor(K.matrix):
-        values, vectors = load_torch().linalg.eigh(K.matrix)
-        return host_array(values[-count:]), host_array(vectors[:, -count:].contiguous())
-    return eigh(K.matrix, subset_by_index=(K.size - count, K.size - 1))
+        operator = LinearOperator((self.size, self.size), matvec=multiply, matmat=multiply, dtype=np.float64)
+        try:
+            return eigsh(operator, count, which="LA", tol=tol, maxiter=max_iter, v0=start)
+        except ArpackNoConvergence as failure:
+            message = (
+                f"KernelPCA: only {len(failure.eigenvalues)} of {count} eigenvectors converged within max_iter; raise "
+                "max_iter or tol, or use another eigen_solver"
+            )
+            raise ArpackNoConvergence(message, failure.eigenvalues, failure.eigenvectors) from None
 
+    def find_at_random(self, count: int, power: int, rng: np.random.RandomState) -> Pairs:
+        """Return the eigenvalues that are largest in size, from the range of the matrix on random vectors.
 
-def krylov(
-    K: Centred, count: int, tol: float, max_iter: int | None, start: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same by ARPACK's implicitly restarted Lanczos method."""
-    operator = LinearOperator((K.size, K.size), matvec=K.on_arrays, matmat=K.on_arrays, dtype=np.float64)
-    try:
-        return eigsh(operator, count, which="LA", tol=tol, maxiter=max_iter, v0=start)
-    except ArpackNoConvergence as failure:
-        message = (
-            f"KernelPCA: only {len(failure.eigenvalues)} of {count} eigenvectors converged within max_iter; raise "
-            "max_iter or tol, or use another eigen_solver"
-        )
-        raise ArpackNoConvergence(message, failure.eigenvalues, failure.eigenvectors) from None
-
-
-def randomised(
-    multiply: Callable[[Any], Any],
-    size: int,
-    count: int,
-    power: int,
-    rng: np.random.RandomState,
-    place: Callable[[np.ndarray], Any] = np.asarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenvalues that are largest in size, from the range of the matrix on random vectors.
-
-    Each of the ``power`` products makes small eigenvalues matter less.  ``place`` takes the random vectors to where
-    products are computed.
-    """
-    basis = place(rng.normal(size=(size, min(size, count + OVERSAMPLING))))
-    for _ in range(power + 1):
-        basis = orthonormal(multiply(basis))
-    inside = host_array(basis.T @ multiply(basis))
-    values, vectors = np.linalg.eigh((inside + inside.T) / 2)
-    largest = np.argsort(-np.abs(values), kind="stable")[:count]
-    return values[largest], np.asarray(host_array(basis @ place(vectors[:, largest])))
+        Each of the ``power`` products makes small eigenvalues matter less.
+        """
+        basis = self.place.put(rng.normal(size=(self.size, min(self.size, count + OVERSAMPLING))))
+        for _ in range(power + 1):
+            basis = namespace(basis).linalg.qr(self @ basis)[0]
+        inside = host_array(basis.T @ (self @ basis))
+        values, vectors = np.linalg.eigh((inside + inside.T) / 2)
+        largest = np.argsort(-np.abs(values), kind="stable")[:count]
+        return values[largest], np.asarray(host_array(basis @ self.place.put(vectors[:, largest])))
 
 
-def decompose(
-    gram: Any,
-    count: int,
-    solver: str,
-    *,
-    tol: float,
-    max_iter: int | None,
-    iterated_power: Any,
-    random_state: Any,
-    memory: Any,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the means of the columns of a Gram or an array, and eigenvalues and eigenvectors once it is centred."""
-    n, budget = gram.shape[0], parse_memory(memory)
-    keep = solver == "dense" or not isinstance(gram, Gram) or (n <= HELD and fits(n, memory))
-    K = Centred.of(gram, keep, budget)
-    rng = check_random_state(random_state)
-    if solver == "dense":
-        return K.means, *exact(K, count)
-    if solver == "arpack":
-        return K.means, *krylov(K, count, tol, max_iter, rng.uniform(-1, 1, n))
-    power = (7 if count < 0.1 * n else 4) if iterated_power == "auto" else iterated_power
-    return K.means, *randomised(K, n, count, power, rng, K.place)
+def find_largest(matrix: np.ndarray, count: int) -> Pairs:
+    """Return the largest eigenvalues of a matrix, in ascending order, and their eigenvectors."""
+    return eigh(matrix, subset_by_index=(len(matrix) - count, len(matrix) - 1))
 
 
-def fits(n: int, memory: Any) -> bool:
-    """Whether a matrix of n rows, centred and decomposed, fits into the memory budget."""
-    return ENTRY * n * n <= parse_memory(memory)
-
-
-@dataclass(frozen=True)
-class Features:
-    """Principal components of Nyström features φ(x) = L⁻¹k_c(x), and them as expansions at the centres."""
-
-    eigenvalues: np.ndarray
-    eigenvectors: np.ndarray
-    centers: Any
-    directions: np.ndarray  # L⁻ᵀv for each component: coefficients at the centres
-    offsets: np.ndarray  # what the mean of the features takes off each component
-
-
-def from_features(kernel: Kernel, X: Rows, centers: int, count: int, random_state: Any, memory: Any) -> Features:
-    """Return the leading components of centred Nyström features, which are streamed over the points."""
-    n, rng = length(X), check_random_state(random_state)
-    require(
-        8.0 * (3 * centers * centers + n * (centers + count)),
-        parse_memory(memory),
-        f"the principal components of {centers} Nyström features",
-        "give more memory or use fewer centres, n_centers",
-    )
-    nystroem = Nystroem(kernel, n_components=centers, random_state=rng).fit(X)
-    size = len(nystroem.cholesky_)
-    strips = [np.arange(a, min(a + max(1, STRIP // size), n)) for a in range(0, n, max(1, STRIP // size))]
-
-    def features(rows: np.ndarray) -> np.ndarray:
-        return np.asarray(nystroem.transform(pick(X, rows)), dtype=np.float64)
-
-    mean = sum(features(rows).sum(axis=0) for rows in strips) / n
-    scatter = np.zeros((size, size))
-    for rows in strips:
-        centred = features(rows) - mean
-        scatter += centred.T @ centred
-    values, vectors = exact(Centred(size, mean, scatter, None), min(count, size))
-    scores = np.concatenate([(features(rows) - mean) @ vectors for rows in strips])
-    norms = np.linalg.norm(scores, axis=0)
-    return Features(
-        values,
-        np.divide(scores, norms, out=np.zeros_like(scores), where=norms > 0),
-        nystroem.centers_,
-        solve_triangular(nystroem.cholesky_.T, vectors, lower=False),
-        mean @ vectors,
-    )
+def fits(n: int, memory: int) -> bool:
+    """Whether a matrix of n rows, centred and decomposed, fits into a memory budget."""
+    return ENTRY * n * n <= memory

@@ -3,17 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from ..prepared import Sliced
 from .table import GraphTable
 
+FREQUENT = 0.1  # share of rows above which a column costs less in a dense product than in a sparse one
 SOURCES = 2**20  # entries of the distance matrix of one graph that are computed at a time
 
 
-def refined_labels(table: GraphTable, iterations: int) -> Iterator[np.ndarray]:
+@dataclass(frozen=True, eq=False)
+class CountRows(Sliced):
+    """Rows of a feature matrix, ready for products: columns that occur in many rows are stored densely."""
+
+    frequent: np.ndarray
+    rare: sparse.csr_array
+    along = ("frequent", "rare")
+
+    @classmethod
+    def of(cls, features: sparse.csr_array) -> CountRows:
+        """Split a feature matrix."""
+        occurs = np.bincount(features.indices, minlength=features.shape[1])
+        often = occurs > FREQUENT * features.shape[0]
+        columns = features.tocsc()
+        return cls(columns[:, np.flatnonzero(often)].toarray(order="C"), columns[:, np.flatnonzero(~often)].tocsr())
+
+    def product(self, other: CountRows) -> np.ndarray:
+        """Return the dot products of all rows with all rows of the other."""
+        values = self.frequent @ other.frequent.T
+        values += (self.rare @ other.rare.T).toarray()
+        return np.asarray(values)
+
+    def squares(self) -> np.ndarray:
+        """Return the dot product of every row with itself."""
+        return np.asarray((self.frequent**2).sum(axis=1) + (self.rare**2).sum(axis=1)).ravel()
+
+
+def refine_labels(table: GraphTable, iterations: int) -> Iterator[np.ndarray]:
     """Yield the labels of all nodes after 0, 1, … rounds of Weisfeiler–Lehman refinement, as numbers.
 
     A round replaces a node's label by the pair of it and the multiset of (edge label, label) of its neighbours.  The
@@ -41,26 +72,18 @@ def refined_labels(table: GraphTable, iterations: int) -> Iterator[np.ndarray]:
         yield labels
 
 
-def label_counts(table: GraphTable, iterations: int) -> sparse.csr_array:
+def count_labels(table: GraphTable, iterations: int) -> sparse.csr_array:
     """Return how often each refined label of each round occurs in each graph."""
     graph = table.graph_of_node()
     parts = []
-    for labels in refined_labels(table, iterations):
+    for labels in refine_labels(table, iterations):
         shape = (len(table), int(labels.max(initial=-1)) + 1)
         parts.append(sparse.coo_array((np.ones(len(graph)), (graph, labels)), shape=shape).tocsr())
     return sparse.hstack(parts, format="csr")
 
 
-def unary(counts: sparse.csr_array) -> sparse.csr_array:
-    """Write every count c as c ones, so that dot products of rows become sums of minima.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> unary(csr_array([[2.0, 1.0], [1.0, 3.0]])).toarray()
-    array([[1., 1., 1., 0., 0.],
-           [1., 0., 1., 1., 1.]])
-    """
+def write_unary(counts: sparse.csr_array) -> sparse.csr_array:
+    """Write every count c as c ones, so that dot products of rows become sums of minima."""
     most = counts.max(axis=0).toarray().ravel().astype(np.int64)
     repeats = counts.data.astype(np.int64)
     before = np.cumsum(repeats) - repeats  # ones in front of each count
@@ -70,14 +93,15 @@ def unary(counts: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(columns)), columns, pointers), shape=(counts.shape[0], int(most.sum())))
 
 
-def path_counts(table: GraphTable) -> sparse.csr_array:
+def count_paths(table: GraphTable) -> sparse.csr_array:
     """Return how many ordered pairs of different nodes have each triple (label, label, distance), for each graph."""
     labels = np.unique(table.labels, return_inverse=True)[1]
     width = labels.max(initial=0) + 1
     longest = np.diff(table.first).max(initial=0) + 1  # no distance is as long as the number of nodes
     rows, keys, counts = [], [], []
     for g in range(len(table)):
-        for key, count in _paths(table.run(g, g + 1), labels[table.first[g] : table.first[g + 1]], width, longest):
+        own = labels[table.first[g] : table.first[g + 1]]
+        for key, count in _find_paths(table.run(g, g + 1), own, width, longest):
             rows.append(np.full(len(key), g))
             keys.append(key)
             counts.append(count)
@@ -87,7 +111,7 @@ def path_counts(table: GraphTable) -> sparse.csr_array:
     return sparse.coo_array((values.astype(float), (row, column)), shape=shape).tocsr()
 
 
-def _paths(graph: GraphTable, labels: np.ndarray, width: int, longest: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _find_paths(graph: GraphTable, labels: np.ndarray, width: int, longest: int) -> Iterator[tuple[Any, Any]]:
     """Yield triples as numbers and how often they occur, for some nodes of one graph at a time."""
     n = len(labels)
     if len(graph.end) == 0:

@@ -45,23 +45,23 @@ class Graph:
     edge_labels: Any = None
 
     def __post_init__(self) -> None:
-        nodes, lists, attached = _adjacency(self.neighbours)
+        nodes, lists, attached = _read_adjacency(self.neighbours)
         numbers = {node: i for i, node in enumerate(nodes)}
         coded = []
         for node, listed in zip(nodes, lists, strict=True):
             try:
                 coded.append(tuple([numbers[other] for other in listed]))
             except (KeyError, TypeError):
-                unknown = next(other for other in listed if not _is_node(other, numbers))
+                unknown = next(other for other in listed if not (isinstance(other, Hashable) and other in numbers))
                 raise ValueError(
                     f"Graph: node {node!r} has the neighbour {unknown!r}, which is not a node; the nodes are "
                     f"{short(list(nodes))}. Give every node an entry in neighbours, an empty one if it has none."
                 ) from None
         if attached is not None and self.edge_labels is not None:
             raise ValueError("Graph: edge labels are given twice, inside neighbours and as edge_labels; give them once")
-        edges = attached if attached is not None else _edge_labels(self.edge_labels, nodes, lists)
+        edges = attached if attached is not None else _read_edge_labels(self.edge_labels, nodes, lists)
         object.__setattr__(self, "neighbours", tuple(coded))
-        object.__setattr__(self, "labels", _node_labels(self.labels, nodes, numbers))
+        object.__setattr__(self, "labels", _read_node_labels(self.labels, nodes, numbers))
         object.__setattr__(self, "edge_labels", edges)
 
     @classmethod
@@ -145,7 +145,7 @@ class Graph:
         """
         attributes = dict(graph.nodes(data=True))
         labels = {node: data[label] for node, data in attributes.items() if label in data}
-        _all_or_none("node", len(labels), attributes, label)
+        _check_all_or_none("node", len(labels), attributes, label)
         neighbours: dict[Any, list[Any]] = {}
         kinds: list[list[Any]] = []
         for node, adjacent in graph.adjacency():
@@ -156,7 +156,7 @@ class Graph:
             ]
             neighbours[node] = [other for other, _ in parallel]
             kinds.append([data[edge_label] for _, data in parallel if edge_label in data])
-        _all_or_none("edge", sum(map(len, kinds)), range(sum(map(len, neighbours.values()))), edge_label)
+        _check_all_or_none("edge", sum(map(len, kinds)), range(sum(map(len, neighbours.values()))), edge_label)
         return cls(neighbours, labels or None, kinds if any(kinds) else None)
 
     @property
@@ -175,7 +175,7 @@ class Graph:
         return f"<Graph of {size}" + (f", {' and '.join(named)} labelled>" if named else ">")
 
 
-def _adjacency(given: Any) -> tuple[list[Any], list[list[Any]], tuple[tuple[Any, ...], ...] | None]:
+def _read_adjacency(given: Any) -> tuple[list[Any], list[list[Any]], tuple[tuple[Any, ...], ...] | None]:
     """Return nodes, their neighbours, and the labels of edges if neighbours are mapped to them."""
     if isinstance(given, str | bytes) or not isinstance(given, Mapping | Sequence):
         raise TypeError(
@@ -200,7 +200,7 @@ def _adjacency(given: Any) -> tuple[list[Any], list[list[Any]], tuple[tuple[Any,
     if not all(mapped):
         wrong = nodes[mapped.index(False)]
         raise TypeError(f"Graph: some nodes map their neighbours to labels, but node {wrong!r} only lists them")
-    return nodes, lists, tuple(tuple(_hashable(kind, "edge") for kind in listed.values()) for listed in values)
+    return nodes, lists, tuple(tuple(_check_label(kind, "edge") for kind in listed.values()) for listed in values)
 
 
 def _is_matrix(given: Sequence[Any]) -> bool:
@@ -217,11 +217,7 @@ def _is_matrix(given: Sequence[Any]) -> bool:
     return flags and (len(rows) > 2 or not any(row[i] for i, row in enumerate(rows)))
 
 
-def _is_node(other: Any, numbers: Mapping[Any, int]) -> bool:
-    return isinstance(other, Hashable) and other in numbers
-
-
-def _node_labels(given: Any, nodes: list[Any], numbers: Mapping[Any, int]) -> tuple[Any, ...] | None:
+def _read_node_labels(given: Any, nodes: list[Any], numbers: Mapping[Any, int]) -> tuple[Any, ...] | None:
     if given is None:
         return None
     if isinstance(given, Mapping):
@@ -230,14 +226,14 @@ def _node_labels(given: Any, nodes: list[Any], numbers: Mapping[Any, int]) -> tu
         if unknown or missing:
             what = f"{unknown[0]!r} is labelled but is no node" if unknown else f"node {missing[0]!r} has no label"
             raise ValueError(f"Graph: labels must name exactly the {len(nodes)} nodes, but {what}")
-        return tuple(_hashable(given[node], "node") for node in nodes)
-    labels = tuple(_hashable(label, "node") for label in given)
+        return tuple(_check_label(given[node], "node") for node in nodes)
+    labels = tuple(_check_label(label, "node") for label in given)
     if len(labels) != len(nodes):
         raise ValueError(f"Graph: {len(labels)} labels are given for {len(nodes)} nodes; give one for each node")
     return labels
 
 
-def _edge_labels(given: Any, nodes: list[Any], lists: list[list[Any]]) -> tuple[tuple[Any, ...], ...] | None:
+def _read_edge_labels(given: Any, nodes: list[Any], lists: list[list[Any]]) -> tuple[tuple[Any, ...], ...] | None:
     if given is None:
         return None
     if isinstance(given, Mapping):
@@ -255,10 +251,10 @@ def _edge_labels(given: Any, nodes: list[Any], lists: list[list[Any]]) -> tuple[
         rows = [list(row) for row in given]
     if [len(row) for row in rows] != [len(listed) for listed in lists]:
         raise ValueError("Graph: edge_labels must have one label for each neighbour of each node")
-    return tuple(tuple(_hashable(label, "edge") for label in row) for row in rows)
+    return tuple(tuple(_check_label(label, "edge") for label in row) for row in rows)
 
 
-def _hashable(label: Any, kind: str) -> Any:
+def _check_label(label: Any, kind: str) -> Any:
     if type(label) in (int, str):
         return label
     label = label.item() if isinstance(label, np.generic) else label
@@ -273,7 +269,7 @@ def _hashable(label: Any, kind: str) -> Any:
     return label
 
 
-def _all_or_none(kind: str, count: int, things: Any, name: str) -> None:
+def _check_all_or_none(kind: str, count: int, things: Any, name: str) -> None:
     if count not in (0, len(things)):
         raise ValueError(
             f"Graph: {count} of {len(things)} {kind}s have the attribute {name!r}; give it to all of them or to none"

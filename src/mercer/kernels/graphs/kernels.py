@@ -6,18 +6,16 @@ is a product of sparse matrices.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows
-from mercer.formula.parameters import check_integer
+from mercer.formula.parameters import Count
 
 from ..base import ObjectKernel
-from ..theorem import Theorem
-from .counts import label_counts, path_counts, unary
-from .rows import CountRows
+from .counts import CountRows, count_labels, count_paths, write_unary
 from .table import GraphTable, read_graphs
 
 
@@ -36,21 +34,19 @@ class CountKernel(ObjectKernel):
         found = self.counts(table)
         return found[:n], found[n:]
 
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[CountRows, CountRows]:
         """Count everything that occurs in X or Z."""
         table, n = read_graphs(X, None if Z is X else Z, repr(self))
         rows = CountRows.of(self.counts(table))
         return (rows, rows) if Z is X else (rows[slice(0, n)], rows[slice(n, len(rows))])
 
-    def block(self, A: Any, B: Any) -> np.ndarray:
+    def block(self, A: CountRows, B: CountRows) -> np.ndarray:
         """Dot products of the counts."""
-        values: np.ndarray = A.product(B)
-        return values
+        return A.product(B)
 
-    def block_diag(self, A: Any) -> np.ndarray:
+    def block_diag(self, A: CountRows) -> np.ndarray:
         """Squared norms of the counts."""
-        values: np.ndarray = A.squares()
-        return values
+        return A.squares()
 
 
 class WeisfeilerLehman(CountKernel):
@@ -79,21 +75,12 @@ class WeisfeilerLehman(CountKernel):
            [ 4.,  8.]])
     """
 
-    iterations: int = 5
-
-    def __post_init__(self) -> None:
-        check_integer(self, "iterations", 0)
+    iterations: Count = 5
+    because = "k(G, H) = φ(G)ᵀφ(H), where φ counts the nodes with each refined label, so Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0"
 
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Histograms of refined labels."""
-        return label_counts(table, int(self.iterations))
-
-    def theorem(self) -> Theorem:
-        """Counts as features."""
-        return Theorem(
-            repr(self),
-            "k(G, H) = φ(G)ᵀφ(H), where φ counts the nodes with each refined label, so Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0",
-        )
+        return count_labels(table, int(self.iterations))
 
 
 class WeisfeilerLehmanAssignment(CountKernel):
@@ -118,22 +105,15 @@ class WeisfeilerLehmanAssignment(CountKernel):
            [2., 4.]])
     """
 
-    iterations: int = 5
-
-    def __post_init__(self) -> None:
-        check_integer(self, "iterations", 0)
+    iterations: Count = 5
+    because = (
+        "k(G, H) = Σ min(c, c') over counts of refined labels, and min(c, c') = Σ_t 1[t ≤ c] 1[t ≤ c'] is an inner "
+        "product of indicators"
+    )
 
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Histograms of refined labels, each count c as c ones."""
-        return unary(label_counts(table, int(self.iterations)))
-
-    def theorem(self) -> Theorem:
-        """Unary counts as features."""
-        return Theorem(
-            repr(self),
-            "k(G, H) = Σ min(c, c') over counts of refined labels, and min(c, c') = Σ_t 1[t ≤ c] 1[t ≤ c'] is an inner "
-            "product of indicators",
-        )
+        return write_unary(count_labels(table, int(self.iterations)))
 
 
 class ShortestPath(CountKernel):
@@ -152,14 +132,11 @@ class ShortestPath(CountKernel):
            [ 0.,  4.]])
     """
 
+    because = (
+        "k(G, H) = φ(G)ᵀφ(H), where φ counts the pairs of nodes with each triple (label, label, distance), so "
+        "Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0"
+    )
+
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Pairs of nodes by their labels and distance."""
-        return path_counts(table)
-
-    def theorem(self) -> Theorem:
-        """Counts as features."""
-        return Theorem(
-            repr(self),
-            "k(G, H) = φ(G)ᵀφ(H), where φ counts the pairs of nodes with each triple (label, label, distance), so "
-            "Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0",
-        )
+        return count_paths(table)

@@ -15,6 +15,7 @@ import numpy as np
 
 from mercer.formula.data import Rows, as_objects, short
 
+from ..prepared import HeldArrays
 from .data import Graph
 
 
@@ -36,37 +37,18 @@ def as_graph(thing: Any, position: int, owner: str) -> Graph:
     )
 
 
-@dataclass(frozen=True)
-class GraphTable:
-    """Many graphs side by side: nodes numbered through, labels as numbers, arcs in the order of the nodes they leave.
+@dataclass(frozen=True, eq=False)
+class GraphTable(HeldArrays):
+    """Many graphs side by side: nodes numbered through, labels as numbers, arcs in the order of nodes they leave."""
 
-    Parameters
-    ----------
-    first : array of shape (graphs + 1,)
-        Graph g has the nodes from ``first[g]`` up to ``first[g + 1]``.
-    labels : array of shape (nodes,)
-        The number of each node's label.
-    start : array of shape (nodes + 1,)
-        Node v has the arcs from ``start[v]`` up to ``start[v + 1]``.
-    end : array of shape (arcs,)
-        The node each arc leads to.
-    kind : array of shape (arcs,)
-        The number of each arc's label.
-    """
-
-    first: np.ndarray
-    labels: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    kind: np.ndarray
+    first: np.ndarray  # graph g has the nodes from first[g] up to first[g + 1]
+    labels: np.ndarray  # the number of each node's label
+    start: np.ndarray  # node v has the arcs from start[v] up to start[v + 1]
+    end: np.ndarray  # the node each arc leads to
+    kind: np.ndarray  # the number of each arc's label
 
     def __len__(self) -> int:
         return len(self.first) - 1
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(a.nbytes for a in (self.first, self.labels, self.start, self.end, self.kind))
 
     def graph_of_node(self) -> np.ndarray:
         """Return the number of the graph each node belongs to."""
@@ -105,13 +87,13 @@ def read_graphs(X: Rows, Z: Rows | None, owner: str) -> tuple[GraphTable, int]:
     ends = chain.from_iterable(chain.from_iterable(graph.neighbours for graph in graphs))
     arcs = np.fromiter(ends, np.int64, start[-1])
     per_graph = np.diff(start[first])
-    labels = _numbered([graph.labels for graph in graphs], sizes, "node labels", owner)
+    labels = _number_labels([graph.labels for graph in graphs], sizes, "node labels", owner)
     listed = [None if graph.edge_labels is None else tuple(chain(*graph.edge_labels)) for graph in graphs]
-    kind = _numbered(listed, per_graph, "edge labels", owner)
+    kind = _number_labels(listed, per_graph, "edge labels", owner)
     return GraphTable(first, labels, start, arcs + np.repeat(first[:-1], per_graph), kind), len(left)
 
 
-def _numbered(labels: list[tuple[Any, ...] | None], sizes: np.ndarray, what: str, owner: str) -> np.ndarray:
+def _number_labels(labels: list[tuple[Any, ...] | None], sizes: np.ndarray, what: str, owner: str) -> np.ndarray:
     """Number the labels of all graphs, 0 for all if there are none at all."""
     given = [i for i, some in enumerate(labels) if some is not None and sizes[i]]
     absent = [i for i, some in enumerate(labels) if some is None and sizes[i]]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from mercer.formula.data import Rows
-from mercer.formula.parameters import check_positive
+from mercer.formula.parameters import Positive
 
 from ..base import ObjectKernel
-from ..theorem import Theorem
+from ..prepared import Sliced
 from .table import GraphTable, read_graphs
 
 PAIRS = 2**20  # pairs of nodes that walks are counted on at a time
@@ -50,15 +50,16 @@ class RandomWalk(ObjectKernel):
 
     structured: ClassVar[bool] = True
 
-    decay: float = 0.1
+    decay: Positive = 0.1
+    because = (
+        "k(G, H) = Σ λˡ c_w(G) c_w(H) over sequences w of labels of any length l, where c_w counts the walks with "
+        "labels w: an inner product of the features λ^(l/2) c_w, wherever it converges"
+    )
 
-    def __post_init__(self) -> None:
-        check_positive(self, "decay")
-
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[WalkRows, WalkRows]:
         """Read the graphs and make sure that sums over their walks converge."""
         table, n = read_graphs(X, None if Z is X else Z, repr(self))
-        radius = max(_spectral_radius(table.run(g, g + 1)) for g in range(len(table)))
+        radius = max(_find_spectral_radius(table.run(g, g + 1)) for g in range(len(table)))
         rate = float(self.decay) * radius**2
         if rate >= 1 - 1e-9:
             raise ValueError(
@@ -66,11 +67,11 @@ class RandomWalk(ObjectKernel):
                 f"eigenvalues up to {radius:.4g}; use a decay below 1/{radius:.4g}² = {radius**-2:.4g}, or "
                 "WeisfeilerLehman, which has no such bound"
             )
-        undirected = all((step != step.T).nnz == 0 for step in _adjacency(table).values())
+        undirected = all((step != step.T).nnz == 0 for step in _build_adjacency(table).values())
         rows = WalkRows(table, np.arange(len(table)), rate, undirected)
         return (rows, rows) if Z is X else (rows[slice(0, n)], rows[slice(n, len(table))])
 
-    def block(self, A: Any, B: Any) -> np.ndarray:
+    def block(self, A: WalkRows, B: WalkRows) -> np.ndarray:
         """Walks of every graph of A against many of B at a time, and of each pair once where B begins with A."""
         out = np.empty((len(A), len(B)))
         twice = A.table is B.table and np.array_equal(A.which, B.which[: len(A)])
@@ -78,29 +79,21 @@ class RandomWalk(ObjectKernel):
             first = i if twice else 0
             graph = A[i : i + 1].graphs()
             for columns, some in B[first:].pieces(PAIRS // max(len(graph.labels), 1)):
-                out[i, first + columns.start : first + columns.stop] = self._values(graph, some, A)
+                out[i, first + columns.start : first + columns.stop] = self._sum_walks(graph, some, A)
             if twice:
                 out[i + 1 : len(A), i] = out[i, i + 1 : len(A)]
         return out
 
-    def block_diag(self, A: Any) -> np.ndarray:
+    def block_diag(self, A: WalkRows) -> np.ndarray:
         """Walks of every graph against itself."""
         graphs = (A[i : i + 1].graphs() for i in range(len(A)))
-        return np.array([self._values(graph, graph, A)[0] for graph in graphs])
+        return np.array([self._sum_walks(graph, graph, A)[0] for graph in graphs])
 
-    def theorem(self) -> Theorem:
-        """Numbers of walks as features."""
-        return Theorem(
-            repr(self),
-            "k(G, H) = Σ λˡ c_w(G) c_w(H) over sequences w of labels of any length l, where c_w counts the walks with "
-            "labels w: an inner product of the features λ^(l/2) c_w, wherever it converges",
-        )
-
-    def _values(self, graph: GraphTable, others: GraphTable, rows: WalkRows) -> np.ndarray:
+    def _sum_walks(self, graph: GraphTable, others: GraphTable, rows: WalkRows) -> np.ndarray:
         """Return the sum over walks of one graph against each of the others."""
         same = (others.labels[:, None] == graph.labels[None, :]).astype(float)
-        own = {kind: step.toarray().T for kind, step in _adjacency(graph).items()}
-        shared = [(step, own[kind]) for kind, step in _adjacency(others).items() if kind in own]
+        own = {kind: step.toarray().T for kind, step in _build_adjacency(graph).items()}
+        shared = [(step, own[kind]) for kind, step in _build_adjacency(others).items() if kind in own]
         owner, weight = others.graph_of_node(), float(self.decay) * same
         rate = rows.rate**2
         walks, total = same, np.zeros(len(others))  # from each pair of nodes on, times the decay for each step
@@ -124,15 +117,6 @@ class Tail:
     If walks of p more steps are at most r < 1 times as many, from each pair of nodes on, then so are those of 2p more
     steps of these, and so on: all further ones are at most r/(1 − r) times the last p steps' together.  For one step
     that is a norm of the adjacency matrix; its powers come closer to the largest eigenvalue, so p grows.
-
-    Parameters
-    ----------
-    walks : array of shape (nodes, nodes of the one graph)
-        The numbers of walks so far, from each pair of nodes on.
-    owner : array of shape (nodes,)
-        The graph of each node.
-    n : int
-        The number of graphs.
     """
 
     def __init__(self, walks: np.ndarray, owner: np.ndarray, n: int) -> None:
@@ -155,30 +139,15 @@ class Tail:
         return left
 
 
-@dataclass(frozen=True)
-class WalkRows:
+@dataclass(frozen=True, eq=False)
+class WalkRows(Sliced):
     """Some graphs of a table, the ratio at which sums over their walks converge, and whether walks can be reversed."""
 
     table: GraphTable
     which: np.ndarray
     rate: float
     undirected: bool
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of graphs."""
-        return (len(self.which),)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all graphs of the table."""
-        return self.table.nbytes
-
-    def __len__(self) -> int:
-        return len(self.which)
-
-    def __getitem__(self, index: Any) -> WalkRows:
-        return WalkRows(self.table, self.which[index], self.rate, self.undirected)
+    along = ("which",)
 
     def graphs(self) -> GraphTable:
         """Return the graphs, which must follow each other in the table."""
@@ -193,7 +162,7 @@ class WalkRows:
             yield slice(begin, end), self[begin:end].graphs()
 
 
-def _adjacency(table: GraphTable) -> dict[int, sparse.csr_array]:
+def _build_adjacency(table: GraphTable) -> dict[int, sparse.csr_array]:
     """Return the adjacency matrix of the arcs with each label; parallel arcs are counted."""
     source, n = table.node_of_arc(), len(table.labels)
     matrices = {}
@@ -204,7 +173,7 @@ def _adjacency(table: GraphTable) -> dict[int, sparse.csr_array]:
     return matrices
 
 
-def _spectral_radius(graph: GraphTable) -> float:
+def _find_spectral_radius(graph: GraphTable) -> float:
     """Return the largest eigenvalue of the adjacency matrix of one graph."""
     if len(graph.end) == 0:
         return 0.0

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.formula.data import Rows, as_objects, refuse_masked, short
-from mercer.formula.parameters import check_length_scale, is_vector
+from mercer.formula.parameters import LengthScale, is_vector
 
 from ..algebra import Normalized
 from ..base import Kernel, ObjectKernel
 from ..radial import Gaussian
-from ..theorem import Theorem
-from .data import Ragged, log_alignments
+from .data import Ragged, sum_alignments
 
 LARGEST = float(np.log(np.finfo(np.float64).max))
 
@@ -50,15 +49,17 @@ class GlobalAlignment(ObjectKernel):
 
     structured: ClassVar[bool] = True
 
-    length_scale: float | Sequence[float] = 1.0
+    length_scale: LengthScale = 1.0
+    because = (
+        "κ = χ + χ² + χ³ + … with χ = κ/(1 + κ) = g/2, so that k(x, z) sums Π χ(x'ᵢ, z'ᵢ) over all x' and z' of "
+        "equal length made by repeating elements of x and of z in place, a sum over both of products of Gaussians"
+    )
+    lemmas = (Gaussian().theorem(),)
 
-    def __post_init__(self) -> None:
-        check_length_scale(self)
-
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:
         """Put the elements of all sequences of a collection into one array, in units of the length scale."""
-        A = self._ragged(X)
-        B = A if Z is X else self._ragged(Z)
+        A = self._read(X)
+        B = A if Z is X else self._read(Z)
         if A.rows.shape[1] != B.rows.shape[1]:
             raise ValueError(
                 f"{self!r}: elements of X have {A.rows.shape[1]} features but those of Z have {B.rows.shape[1]}; both "
@@ -66,28 +67,19 @@ class GlobalAlignment(ObjectKernel):
             )
         return A, B
 
-    def block(self, A: Any, B: Any) -> np.ndarray:
+    def block(self, A: Ragged, B: Ragged) -> np.ndarray:
         """Sums over alignments."""
-        return self._values(log_alignments(A, B))
+        return self._exponentiate(sum_alignments(A, B))
 
-    def block_diag(self, A: Any) -> np.ndarray:
+    def block_diag(self, A: Ragged) -> np.ndarray:
         """Sums over alignments of every sequence with itself."""
-        return self._values(log_alignments_with_itself(A))
+        return self._exponentiate(sum_own_alignments(A))
 
     def normalize(self) -> Kernel:
         """Return k(x, z) / √(k(x, x) k(z, z)), computed from logarithms."""
         return NormalizedAlignment(self)
 
-    def theorem(self) -> Theorem:
-        """Sequences stretched to equal lengths and compared element by element."""
-        return Theorem(
-            repr(self),
-            "κ = χ + χ² + χ³ + … with χ = κ/(1 + κ) = g/2, so that k(x, z) sums Π χ(x'ᵢ, z'ᵢ) over all x' and z' of "
-            "equal length made by repeating elements of x and of z in place, a sum over both of products of Gaussians",
-            (Gaussian().theorem(),),
-        )
-
-    def _values(self, logarithms: np.ndarray) -> np.ndarray:
+    def _exponentiate(self, logarithms: np.ndarray) -> np.ndarray:
         if logarithms.size and logarithms.max() > LARGEST:
             raise OverflowError(
                 f"{self!r} overflows float64: a sum over alignments is e^{logarithms.max():.0f}. Use "
@@ -95,8 +87,8 @@ class GlobalAlignment(ObjectKernel):
             )
         return np.exp(logarithms)
 
-    def _ragged(self, X: Rows) -> Ragged:
-        parts = [as_frames(thing, i, repr(self)) for i, thing in enumerate(as_objects(X, repr(self)))]
+    def _read(self, X: Rows) -> Ragged:
+        parts = [read_sequence(thing, i, repr(self)) for i, thing in enumerate(as_objects(X, repr(self)))]
         widths = np.array([part.shape[1] for part in parts])
         if (widths != widths[0]).any():
             wrong = int(np.argmax(widths != widths[0]))
@@ -119,18 +111,19 @@ class NormalizedAlignment(ObjectKernel):
     structured: ClassVar[bool] = True
 
     kernel: GlobalAlignment
+    because = Normalized.because
 
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:
         """Sum over the alignments of every sequence with itself, once."""
         A, B = self.kernel.prepare(X, Z)
-        left = A.with_notes(log_alignments_with_itself(A))
-        return left, left if B is A else B.with_notes(log_alignments_with_itself(B))
+        left = replace(A, notes=sum_own_alignments(A))
+        return left, left if B is A else replace(B, notes=sum_own_alignments(B))
 
-    def block(self, A: Any, B: Any) -> np.ndarray:
+    def block(self, A: Ragged, B: Ragged) -> np.ndarray:
         """Divide, as a difference of logarithms."""
-        return np.exp(np.minimum(log_alignments(A, B) - 0.5 * (A.notes[:, None] + B.notes[None, :]), 0.0))
+        return np.exp(np.minimum(sum_alignments(A, B) - 0.5 * (A.notes[:, None] + B.notes[None, :]), 0.0))
 
-    def block_diag(self, A: Any) -> np.ndarray:
+    def block_diag(self, A: Ragged) -> np.ndarray:
         """Ones."""
         return np.ones(len(A))
 
@@ -138,21 +131,17 @@ class NormalizedAlignment(ObjectKernel):
         """Return the kernel itself, which is normalised."""
         return self
 
-    def theorem(self) -> Theorem | None:
-        """Features of unit length."""
-        return Normalized(self.kernel).theorem()
-
     def expression(self) -> str:
         """``k.normalize()``."""
         return f"{self.kernel!r}.normalize()"
 
 
-def log_alignments_with_itself(A: Ragged) -> np.ndarray:
+def sum_own_alignments(A: Ragged) -> np.ndarray:
     """Return the logarithm of the sum over alignments of every sequence with itself."""
-    return np.array([log_alignments(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
+    return np.array([sum_alignments(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
 
 
-def as_frames(thing: Any, position: int, owner: str) -> np.ndarray:
+def read_sequence(thing: Any, position: int, owner: str) -> np.ndarray:
     """Return one sequence as an array of shape (elements, features)."""
     refuse_masked(thing, owner)
     try:

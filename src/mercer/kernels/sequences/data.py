@@ -2,71 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+import mercer._native as _native
 from mercer.arrays.threads import default_threads
+
+from ..prepared import Sliced
 
 CELLS = 1e8  # pairs of elements of one native call: a second or two
 
 
-@dataclass(frozen=True)
-class Ragged:
-    """Sequences of rows of one array, sliced like a list of them.
+@dataclass(frozen=True, eq=False)
+class Ragged(Sliced):
+    """Sequences of rows of one array; each may have a number of its own, its note."""
 
-    Parameters
-    ----------
-    rows : array of shape (total, d)
-        The elements of all sequences.
-    start, size : arrays of shape (n,)
-        Sequence i has ``size[i]`` rows from ``start[i]`` on.
-    notes : array of shape (n,), optional
-        A number for each sequence that is sliced along.
-    """
-
-    rows: np.ndarray
+    rows: np.ndarray  # the elements of all sequences, shape (total, d)
     start: np.ndarray
     size: np.ndarray
-    notes: np.ndarray | None = None
+    notes: np.ndarray
+    along = ("start", "size", "notes")
 
     @classmethod
     def of(cls, parts: list[np.ndarray]) -> Ragged:
         """Put sequences one after the other."""
         size = np.array([len(part) for part in parts], dtype=np.int64)
-        return cls(np.ascontiguousarray(np.concatenate(parts)), np.cumsum(size) - size, size)
-
-    def with_notes(self, notes: np.ndarray) -> Ragged:
-        """Return the same sequences with a number each."""
-        return replace(self, notes=notes)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of sequences."""
-        return (len(self.size),)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return self.rows.nbytes + self.start.nbytes + self.size.nbytes
-
-    def __len__(self) -> int:
-        return len(self.size)
-
-    def __getitem__(self, index: Any) -> Ragged:
-        notes = None if self.notes is None else self.notes[index]
-        return Ragged(self.rows, self.start[index], self.size[index], notes)
+        return cls(np.ascontiguousarray(np.concatenate(parts)), np.cumsum(size) - size, size, np.zeros(len(size)))
 
 
-def log_alignments(A: Ragged, B: Ragged) -> np.ndarray:
+def sum_alignments(A: Ragged, B: Ragged) -> np.ndarray:
     """Return the logarithm of the sum over alignments for every pair, some sequences of A at a time.
 
     Where B begins with the sequences of A, as on the diagonal of a Gram matrix, each of their pairs is computed once.
     """
-    from mercer import _native
-
     n = len(A)
     twice = A.rows is B.rows and np.array_equal(A.start, B.start[:n])
     out = np.empty((n, len(B)))

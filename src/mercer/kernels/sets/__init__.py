@@ -1,1 +1,5 @@
 """Kernels on sets of objects."""
+
+from .kernels import MeanEmbedding, PairSum
+
+__all__ = ["MeanEmbedding", "PairSum"]

@@ -13,9 +13,8 @@ from mercer.formula.data import Rows, as_objects, concatenate, is_frame, length,
 from mercer.formula.distance import Distances
 from mercer.formula.evaluation import TILE_ENTRIES, Evaluation
 
-from ..algebra import check_kernels
-from ..base import Kernel, ObjectKernel
-from ..theorem import Theorem
+from ..base import Inner, ObjectKernel
+from ..prepared import Sliced
 
 
 class BagKernel(ObjectKernel):
@@ -23,16 +22,13 @@ class BagKernel(ObjectKernel):
 
     structured: ClassVar[bool] = True
 
-    base: Kernel
-
-    def __post_init__(self) -> None:
-        check_kernels(self, "base")
+    base: Inner
 
     def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the values of bags with given sizes from the sums over their pairs."""
         raise NotImplementedError
 
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Bags, Bags]:
         """Put the elements of all bags into one collection, for which the base kernel is prepared once."""
         left, start, size = join_bags(X, repr(self))
         formula, name = self.base.traced(), repr(self.base)
@@ -46,39 +42,39 @@ class BagKernel(ObjectKernel):
             cross, Evaluation(formula, right, None, name), right_start, right_size
         )
 
-    def block(self, A: Any, B: Any) -> np.ndarray:
+    def block(self, A: Bags, B: Bags) -> np.ndarray:
         """Sum over pairs of elements, some rows of them at a time."""
-        sums = np.concatenate([_pair_sums(A.cross, A, some) for some in B.runs()], axis=1)
+        sums = np.concatenate([_sum_pairs(A.cross, A, some) for some in B.runs()], axis=1)
         return self.weigh(sums, A.size[:, None], B.size[None, :])
 
-    def block_distance(self, A: Any, B: Any) -> np.ndarray:
+    def block_distance(self, A: Bags, B: Bags) -> np.ndarray:
         """Sum the distances of elements, between bags and inside them, which a shift of all elements leaves alone.
 
         With weights w of the elements of both bags, negative in one of them, the distance is ΣΣ wᵢwⱼ base(xᵢ, xⱼ) =
         Σ wᵢ · Σ wᵢ base(xᵢ, xᵢ) − ½ ΣΣ wᵢwⱼ ‖φ(xᵢ) − φ(xⱼ)‖².
         """
-        sums = np.concatenate([_pair_sums(A.cross.distances, A, some) for some in B.runs()], axis=1)
+        sums = np.concatenate([_sum_pairs(A.cross.distances, A, some) for some in B.runs()], axis=1)
         between = self.weigh(sums, A.size[:, None], B.size[None, :])
-        (left, one), (right, other) = (self._inside(bags) for bags in (A, B))
-        totals = self._total(A.size)[:, None] - self._total(B.size)[None, :]
+        (left, one), (right, other) = (self._sum_inside(bags) for bags in (A, B))
+        totals = self._weigh_whole(A.size)[:, None] - self._weigh_whole(B.size)[None, :]
         shift = np.where(totals == 0, 0.0, totals * (one[:, None] - other[None, :]))
         return between - 0.5 * (left[:, None] + right[None, :]) + shift
 
-    def _inside(self, bags: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _sum_inside(self, bags: Bags) -> tuple[np.ndarray, np.ndarray]:
         """Return the weighted sums of distances inside each bag, and those of base(x, x)."""
         one_by_one = [bags[i : i + 1] for i in range(len(bags))]
-        sums = np.array([_pair_sums(bags.own.distances, bag, bag)[0, 0] for bag in one_by_one])
+        sums = np.array([_sum_pairs(bags.own.distances, bag, bag)[0, 0] for bag in one_by_one])
         diagonal = bags.own.diag()
         own = np.array([diagonal[s : s + m].sum() for s, m in zip(bags.start, bags.size, strict=True)])
-        return self.weigh(sums, bags.size, bags.size), own * self._total(bags.size) / bags.size
+        return self.weigh(sums, bags.size, bags.size), own * self._weigh_whole(bags.size) / bags.size
 
-    def _total(self, size: np.ndarray) -> np.ndarray:
+    def _weigh_whole(self, size: np.ndarray) -> np.ndarray:
         """Return the weight of all elements of a bag together."""
         return np.sqrt(self.weigh(1.0 * size * size, size, size))
 
-    def block_diag(self, A: Any) -> np.ndarray:
+    def block_diag(self, A: Bags) -> np.ndarray:
         """Sum over the pairs of elements of each bag."""
-        sums = [_pair_sums(A.own, A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))]
+        sums = [_sum_pairs(A.own, A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))]
         return self.weigh(np.array(sums), A.size, A.size)
 
 
@@ -101,15 +97,11 @@ class PairSum(BagKernel):
            [15., 25.]])
     """
 
+    because = "k(X, Z) = Φ(X)ᵀΦ(Z), where Φ(X) = Σ_{x∈X} φ(x) sums the features of the elements"
+
     def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The sums."""
         return sums
-
-    def theorem(self) -> Theorem | None:
-        """Sums of features."""
-        proved = self.base.theorem()
-        because = "k(X, Z) = Φ(X)ᵀΦ(Z), where Φ(X) = Σ_{x∈X} φ(x) sums the features of the elements"
-        return None if proved is None else Theorem(repr(self), because, (proved,))
 
 
 class MeanEmbedding(BagKernel):
@@ -133,46 +125,22 @@ class MeanEmbedding(BagKernel):
            [0.6065, 1.    ]])
     """
 
+    because = "k(X, Z) = μ_Xᵀμ_Z, where μ_X is the mean of the features φ(x) of the elements"
+
     def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The sums divided by the number of pairs."""
         return sums / (left * right)
 
-    def theorem(self) -> Theorem | None:
-        """Means of features."""
-        proved = self.base.theorem()
-        because = "k(X, Z) = μ_Xᵀμ_Z, where μ_X is the mean of the features φ(x) of the elements"
-        return None if proved is None else Theorem(repr(self), because, (proved,))
 
+@dataclass(frozen=True, eq=False)
+class Bags(Sliced):
+    """Bags of elements of an evaluation of the base kernel: bag i has ``size[i]`` of them from ``start[i]`` on."""
 
-@dataclass(frozen=True)
-class Bags:
-    """Bags of elements of an evaluation of the base kernel, sliced like a list of them.
-
-    Parameters
-    ----------
-    cross : Evaluation
-        The base kernel between the elements of both collections of bags.
-    own : Evaluation
-        The base kernel among the elements of this one.
-    start, size : arrays of shape (n,)
-        Bag i has ``size[i]`` elements from ``start[i]`` on.
-    """
-
-    cross: Evaluation
-    own: Evaluation
+    cross: Evaluation  # the base kernel between the elements of both collections of bags
+    own: Evaluation  # the base kernel among the elements of this one
     start: np.ndarray
     size: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of bags."""
-        return (len(self.size),)
-
-    def __len__(self) -> int:
-        return len(self.size)
-
-    def __getitem__(self, index: Any) -> Bags:
-        return Bags(self.cross, self.own, self.start[index], self.size[index])
+    along = ("start", "size")
 
     def runs(self) -> list[Bags]:
         """Return the bags in groups whose elements follow each other."""
@@ -181,7 +149,7 @@ class Bags:
         return [self[begin:end] for begin, end in pairwise(bounds)]
 
 
-def _pair_sums(base: Evaluation | Distances, A: Bags, B: Bags) -> np.ndarray:
+def _sum_pairs(base: Evaluation | Distances, A: Bags, B: Bags) -> np.ndarray:
     """Return the sums of the base kernel over pairs of bags; the elements of B follow each other."""
     columns = slice(int(B.start[0]), int(B.start[-1] + B.size[-1]))
     rows = np.concatenate([np.arange(s, s + m) for s, m in zip(A.start, A.size, strict=True)])

@@ -1,1 +1,6 @@
-"""Kernels on strings."""
+"""Kernels on strings and other sequences of tokens."""
+
+from .alignment import Edit, Subsequence, WeightedDegree
+from .windows import GappedKmer, Mismatch, Spectrum
+
+__all__ = ["Edit", "GappedKmer", "Mismatch", "Spectrum", "Subsequence", "WeightedDegree"]

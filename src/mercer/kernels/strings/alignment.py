@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import mercer._native as _native
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
-from mercer.formula.parameters import check_integer, check_positive
+from mercer.formula.parameters import Natural, Positive
 
-from ..theorem import Theorem
-from .base import Part, StringKernel
+from .base import CALL_CELLS, Part, StringKernel
 from .table import Coded
 
 if TYPE_CHECKING:
     from mercer.certify.verdict import Verdict
 
-CALL_CELLS = 5e8  # cells of the tables of one native call and thread: about half a second
 LANES = 16  # sequences that the compiled core compares with one at a time
 SHORT_WORDS = 5  # tokens of the longest words that an edit kernel is examined at
 
@@ -49,12 +48,12 @@ class Subsequence(StringKernel):
            [0.4444, 1.    ]])
     """
 
-    length: int = 3
-    decay: float = 0.5
+    length: Natural = 3
+    decay: Positive = 0.5
+    because = "k = φ(x)ᵀφ(z), where φ_u(x) = Σ λ^span over the places at which x spells u"
 
     def __post_init__(self) -> None:
-        check_integer(self, "length", 1)
-        check_positive(self, "decay")
+        super().__post_init__()
         if self.decay > 1:
             raise ValueError(
                 f"Subsequence: decay must be at most 1, so that subsequences with wide gaps weigh less; "
@@ -63,19 +62,13 @@ class Subsequence(StringKernel):
 
     def fill(self, part: Part) -> None:
         """Run the dynamic programme on some rows at a time."""
-        from mercer import _native
-
-        for piece in part.pieces(CALL_CELLS * default_threads() / self.length):
-            _native.subsequences(*piece.arguments, int(self.length), float(self.decay), piece.out, default_threads())
+        length = int(self.length)
+        part.run(_native.subsequences, length, float(self.decay), cells=CALL_CELLS / length)
 
     def scratch(self, A: Coded, B: Coded) -> int:
         """Sums over subsequences of every length for each token of the longest sequences, in each thread."""
         longest = int(B.table.sizes[B.ids].max(initial=0)) + 1
         return default_threads() * 8 * LANES * longest * (int(self.length) + 1)
-
-    def theorem(self) -> Theorem:
-        """Weights of subsequences."""
-        return Theorem(repr(self), "k = φ(x)ᵀφ(z), where φ_u(x) = Σ λ^span over the places at which x spells u")
 
 
 class WeightedDegree(StringKernel):
@@ -99,10 +92,8 @@ class WeightedDegree(StringKernel):
            [0.   , 0.   , 2.667]])
     """
 
-    degree: int = 3
-
-    def __post_init__(self) -> None:
-        check_integer(self, "degree", 1)
+    degree: Natural = 3
+    because = "k = φ(x)ᵀφ(z), where φ says with weight √β_d which word starts at each position"
 
     def weights(self) -> np.ndarray:
         """Return β_d for the lengths 1 to D."""
@@ -111,15 +102,8 @@ class WeightedDegree(StringKernel):
 
     def fill(self, part: Part) -> None:
         """Walk along both sequences: each run of agreement holds words of every length up to its own."""
-        from mercer import _native
-
         gained = np.concatenate([[0.0], np.cumsum(self.weights())])
-        for piece in part.pieces(CALL_CELLS * default_threads()):
-            _native.matching_runs(*piece.arguments, gained, piece.out, default_threads())
-
-    def theorem(self) -> Theorem:
-        """Indicators of words at positions."""
-        return Theorem(repr(self), "k = φ(x)ᵀφ(z), where φ says with weight √β_d which word starts at each position")
+        part.run(_native.matching_runs, gained)
 
 
 class Edit(StringKernel):
@@ -145,33 +129,20 @@ class Edit(StringKernel):
     True
     """
 
-    gamma: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive(self, "gamma")
+    gamma: Positive = 1.0
 
     def fill(self, part: Part) -> None:
-        """Compute the distances of some rows at a time."""
-        from mercer import _native
-
-        for piece in part.pieces(CALL_CELLS * default_threads()):
-            _native.edit_distances(*piece.arguments, piece.out, default_threads())
-            np.exp(-float(self.gamma) * piece.out, out=piece.out)
+        """Compute the distances, and their exponentials in their place."""
+        part.run(_native.edit_distances)
+        np.multiply(part.out, -float(self.gamma), out=part.out)
+        np.exp(part.out, out=part.out)
 
     def block_diag(self, A: Coded) -> np.ndarray:
         """Ones: nothing is closer to a sequence than itself."""
         return np.ones(len(A))
 
     def certificate(self, dim: int | None = None, sample: Rows | None = None) -> Verdict:
-        """Return whether this is a kernel, looked at on short words of two letters if no sample is given.
-
-        Parameters
-        ----------
-        dim : int, optional
-            Number of tokens of the points to look at.
-        sample : collection, optional
-            Objects to look at.
-        """
+        """Return whether this is a kernel, looked at on short words of two letters if no sample is given."""
         if dim is None and sample is None:
             sample = ["".join(word) for size in range(SHORT_WORDS + 1) for word in product("ab", repeat=size)]
         return super().certificate(dim, sample)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.statistics import Prepared
 
 from ..base import ObjectKernel
-from .table import Coded, Table, encode
+from .table import Coded, TokenTable, encode
 
-if TYPE_CHECKING:
-    from mercer.features.explicit import ExplicitMap
-
+CALL_CELLS = 5e8  # cells of the tables of one native call and thread: about half a second
 DIAGONAL = 64  # sequences whose values with themselves are computed in one block
 
 
@@ -30,7 +30,7 @@ class StringKernel(ObjectKernel):
         self.check(A.table)
         return A, B
 
-    def check(self, table: Table) -> None:
+    def check(self, table: TokenTable) -> None:
         """Raise if the kernel does not take the tokens of a table."""
 
     def fill(self, part: Part) -> None:
@@ -55,7 +55,7 @@ class StringKernel(ObjectKernel):
             values[both, : len(shared)] = square + np.triu(square, 1).T
         position = np.empty(len(order), dtype=np.int64)
         position[np.searchsorted(columns, order)] = np.arange(len(order))
-        return _spread(_spread(values, to_rows, 0), position[to_columns], 1)
+        return _take(_take(values, to_rows, 0), position[to_columns], 1)
 
     def block_diag(self, A: Coded) -> np.ndarray:
         """Compute every distinct sequence with itself."""
@@ -71,48 +71,28 @@ class StringKernel(ObjectKernel):
             found.append(values.diagonal())
         return np.concatenate(found)[inverse]
 
-    def features(self) -> ExplicitMap:
-        """Return the explicit map φ as a transformer that learns its vocabulary from the strings it is fitted on.
 
-        k(x, z) = φ(x)ᵀφ(z) holds whenever x or z is one of these strings; substructures that none of them has are
-        left out.
-
-        Examples
-        --------
-        >>> from mercer.kernels import Spectrum
-        >>> words = Spectrum(2).features().fit(["abab", "bac"])
-        >>> words.transform(["abab", "cab"]).toarray()
-        array([[2., 0., 1.],
-               [1., 0., 0.]])
-        """
-        from mercer.features.strings import string_map
-
-        return string_map(self)
-
-
+@dataclass(frozen=True, eq=False)
 class Part:
     """Which values of a block a kernel is to write: columns from ``first[i]`` to ``last[i]`` of every row i."""
 
-    def __init__(
-        self,
-        table: Table,
-        rows: np.ndarray,
-        columns: np.ndarray,
-        first: np.ndarray,
-        last: np.ndarray,
-        out: np.ndarray,
-    ) -> None:
-        self.table = table
-        self.rows = rows
-        self.columns = columns
-        self.first = first
-        self.last = last
-        self.out = out
+    table: TokenTable
+    rows: np.ndarray
+    columns: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    out: np.ndarray
 
     @property
     def arguments(self) -> tuple[tuple[np.ndarray, np.ndarray, int], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """What every function of the compiled core starts with."""
         return self.table.native, self.rows, self.columns, self.first, self.last
+
+    def run(self, function: Callable[..., Any], *extra: Any, cells: float = CALL_CELLS) -> None:
+        """Let a function of the compiled core write all values, in calls of so many cells for each thread."""
+        threads = default_threads()
+        for piece in self.pieces(cells * threads):
+            function(*piece.arguments, *extra, piece.out, threads)
 
     def pieces(self, work: float) -> Iterator[Part]:
         """Yield some rows at a time, so many that |s|·|t| sums to ``work``: in between, Python looks for Ctrl-C."""
@@ -127,7 +107,7 @@ class Part:
             start = stop
 
 
-def _spread(values: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
+def _take(values: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     """Return ``values`` at some positions of an axis, without a copy if these are all of them in order."""
     if len(index) == values.shape[axis] and bool((index == np.arange(len(index))).all()):
         return values

@@ -9,28 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.data import Rows, as_objects, short
+from mercer.formula.data import Rows, as_objects, is_missing, short
 
-from ..categorical import _is_missing as is_missing
+from ..prepared import HeldArrays, Sliced
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Distinct sequences, shortest first, with their tokens numbered.
+class TokenTable(HeldArrays):
+    """Distinct sequences, shortest first, with their tokens numbered."""
 
-    Parameters
-    ----------
-    codes : array of int32
-        The tokens of all sequences, one after the other.
-    starts : array of int64
-        Sequence q has the codes from ``starts[q]`` to ``starts[q + 1]``.
-    tokens : tuple
-        The token that each code stands for.
-    """
-
-    codes: np.ndarray
-    starts: np.ndarray
-    tokens: tuple[Hashable, ...]
+    codes: np.ndarray  # the tokens of all sequences, one after the other, as int32
+    starts: np.ndarray  # sequence q has the codes from starts[q] to starts[q + 1]
+    tokens: tuple[Hashable, ...]  # what each code stands for
 
     @property
     def sizes(self) -> np.ndarray:
@@ -42,10 +32,10 @@ class Table:
         """The table as the compiled core takes it."""
         return self.codes, self.starts, len(self.tokens)
 
-    def part(self, first: int, last: int) -> Table:
+    def part(self, first: int, last: int) -> TokenTable:
         """Return the table of the sequences from ``first`` up to but not including ``last``."""
         starts = self.starts[first : last + 1]
-        return Table(self.codes[starts[0] : starts[-1]], starts - starts[0], self.tokens)
+        return TokenTable(self.codes[starts[0] : starts[-1]], starts - starts[0], self.tokens)
 
     def windows(self, ids: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
         """Return every window of some sequences: its number in ``ids``, and where it starts in ``codes``."""
@@ -55,49 +45,20 @@ class Table:
         return owners, self.starts[ids][owners] + steps
 
 
-class Coded:
-    """A collection of sequences, each given by its number in a table; it can be sliced as the evaluation asks."""
+@dataclass(frozen=True, eq=False)
+class Coded(Sliced):
+    """A collection of sequences, each given by its number in a table."""
 
-    def __init__(self, table: Table, ids: np.ndarray) -> None:
-        self.table = table
-        self.ids = ids
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of sequences."""
-        return (len(self.ids),)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory held."""
-        return self.table.codes.nbytes + self.table.starts.nbytes + self.ids.nbytes
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __getitem__(self, index: Any) -> Coded:
-        return Coded(self.table, self.ids[index])
+    table: TokenTable
+    ids: np.ndarray
+    along = ("ids",)
 
 
 def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[Coded, Coded]:
-    """Number the tokens of two collections together; equal sequences become one.
-
-    Parameters
-    ----------
-    X, Z : collections of sequences
-        Strings, or sequences of hashable tokens; Z = None means X again.
-    owner : str
-        The kernel to name in messages.
-
-    Examples
-    --------
-    >>> A, B = encode(["abc", "ba", "abc"], ["c"], "k")
-    >>> A.ids, B.ids, A.table.codes, A.table.tokens
-    (array([2, 1, 2]), array([0]), array([2, 1, 0, 0, 1, 2], dtype=int32), ('a', 'b', 'c'))
-    """
+    """Number the tokens of two collections together (Z = None means X again); equal sequences become one."""
     left = as_objects(X, owner)
     right = [] if Z is None else as_objects(Z, owner)
-    items = [_tokens(item, i, owner) for side in (left, right) for i, item in enumerate(side)]
+    items = [_read_tokens(item, i, owner) for side in (left, right) for i, item in enumerate(side)]
     kinds = {type(item): i for i, item in reversed(list(enumerate(items)))}
     if len(kinds) > 1:
         (one, i), (other, j) = sorted(kinds.items(), key=lambda kind: kind[1])[:2]
@@ -107,8 +68,8 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[Coded, Coded]:
             f"{_KINDS[other]}; give all of them as one kind"
         )
     known: dict[Any, int] = {}
-    ids = np.array([_number(known, item, i, len(left), owner) for i, item in enumerate(items)], dtype=np.int64)
-    table, places = _table(list(known), owner)
+    ids = np.array([_number_sequence(known, item, i, len(left), owner) for i, item in enumerate(items)], dtype=np.int64)
+    table, places = _make_table(list(known), owner)
     ids = places[ids]
     A = Coded(table, ids[: len(left)])
     return A, A if Z is None else Coded(table, ids[len(left) :])
@@ -117,7 +78,7 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[Coded, Coded]:
 _KINDS: dict[Any, str] = {str: "a string", bytes: "bytes", tuple: "a sequence of tokens"}
 
 
-def _tokens(item: Any, position: int, owner: str) -> Any:
+def _read_tokens(item: Any, position: int, owner: str) -> Any:
     """Return an object as a string, as bytes or as a tuple of tokens."""
     if isinstance(item, str):
         return str(item)
@@ -133,7 +94,7 @@ def _tokens(item: Any, position: int, owner: str) -> Any:
     )
 
 
-def _number(known: dict[Any, int], item: Any, position: int, count: int, owner: str) -> int:
+def _number_sequence(known: dict[Any, int], item: Any, position: int, count: int, owner: str) -> int:
     """Return the number of a sequence among the distinct ones, a new one if it was not seen before."""
     try:
         return known.setdefault(item, len(known))
@@ -150,7 +111,7 @@ def _number(known: dict[Any, int], item: Any, position: int, count: int, owner: 
         raise
 
 
-def _table(distinct: list[Any], owner: str) -> tuple[Table, np.ndarray]:
+def _make_table(distinct: list[Any], owner: str) -> tuple[TokenTable, np.ndarray]:
     """Return the table of distinct sequences, and the place of each in it."""
     sizes = np.array([len(item) for item in distinct], dtype=np.int64)
     order = np.argsort(sizes, kind="stable")
@@ -174,4 +135,4 @@ def _table(distinct: list[Any], owner: str) -> tuple[Table, np.ndarray]:
                 f"{owner}: a token is missing ({missing[0]!r}), which equals nothing; drop it, or put a token of its "
                 "own such as '?' there"
             )
-    return Table(np.ascontiguousarray(codes, dtype=np.int32), starts, tokens), places
+    return TokenTable(np.ascontiguousarray(codes, dtype=np.int32), starts, tokens), places

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+import mercer._native as _native
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import short
-from mercer.formula.parameters import check_integer
+from mercer.formula.parameters import Count, Natural, check_integer
 
-from ..theorem import Theorem
 from .base import Part, StringKernel
-from .table import Table
+from .table import TokenTable
 
 CALL_PAIRS = 5e7  # pairs of sequences, times masks, of one native call and thread: below half a second
 CALL_BYTES = 2**26  # of lists of windows in one native call
@@ -44,8 +44,6 @@ class WindowKernel(StringKernel):
 
     def fill(self, part: Part) -> None:
         """Add up some masks at a time."""
-        from mercer import _native
-
         masks, threads = self.masks(), default_threads()
         windows = int(part.table.sizes[part.columns].sum()) + 1
         pairs = len(part.rows) * len(part.columns)
@@ -82,11 +80,12 @@ class Spectrum(WindowKernel):
            [1., 2.]])
     """
 
-    length: int = 3
+    length: Natural = 3
     shortest: int | None = None
+    because = "k = φ(x)ᵀφ(z), where φ counts how often each word occurs"
 
     def __post_init__(self) -> None:
-        check_integer(self, "length", 1)
+        super().__post_init__()
         if self.shortest is not None:
             check_integer(self, "shortest", 1)
             if self.shortest > self.length:
@@ -98,10 +97,6 @@ class Spectrum(WindowKernel):
         """One for each length."""
         least = self.length if self.shortest is None else self.shortest
         return [Mask(size, tuple(range(size))) for size in range(int(least), int(self.length) + 1)]
-
-    def theorem(self) -> Theorem:
-        """Counts of words."""
-        return Theorem(repr(self), "k = φ(x)ᵀφ(z), where φ counts how often each word occurs")
 
 
 class GappedKmer(WindowKernel):
@@ -126,12 +121,12 @@ class GappedKmer(WindowKernel):
            [1., 3.]])
     """
 
-    length: int = 6
-    gaps: int = 2
+    length: Natural = 6
+    gaps: Count = 2
+    because = "k = φ(x)ᵀφ(z), where φ counts how often each word with gaps occurs"
 
     def __post_init__(self) -> None:
-        check_integer(self, "length", 1)
-        check_integer(self, "gaps", 0)
+        super().__post_init__()
         if self.gaps >= self.length:
             raise ValueError(
                 f"GappedKmer: gaps must be fewer than length, so that something is compared; got gaps={self.gaps} and "
@@ -142,10 +137,6 @@ class GappedKmer(WindowKernel):
         """Every choice of positions."""
         length, gaps = int(self.length), int(self.gaps)
         return [Mask(length, kept) for kept in combinations(range(length), length - gaps)]
-
-    def theorem(self) -> Theorem:
-        """Counts of words with gaps."""
-        return Theorem(repr(self), "k = φ(x)ᵀφ(z), where φ counts how often each word with gaps occurs")
 
 
 class Mismatch(WindowKernel):
@@ -174,13 +165,13 @@ class Mismatch(WindowKernel):
            [ 0.,  2., 10.]])
     """
 
-    length: int = 5
-    mismatches: int = 1
+    length: Natural = 5
+    mismatches: Count = 1
     alphabet: Any = "ACGT"
+    because = "k = φ(x)ᵀφ(z), where φ counts the windows that are close to each word"
 
     def __post_init__(self) -> None:
-        check_integer(self, "length", 1)
-        check_integer(self, "mismatches", 0)
+        super().__post_init__()
         if self.mismatches >= self.length:
             raise ValueError(
                 f"Mismatch: mismatches must be fewer than length, because all words are alike otherwise; got "
@@ -197,7 +188,7 @@ class Mismatch(WindowKernel):
                 f"Mismatch: alphabet must hold every token once, and at least one; got {short(self.alphabet)}"
             )
 
-    def check(self, table: Table) -> None:
+    def check(self, table: TokenTable) -> None:
         """Raise on tokens that are not in the alphabet."""
         alphabet = set(self.alphabet)
         unknown = [token for token in table.tokens if token not in alphabet]
@@ -240,7 +231,3 @@ class Mismatch(WindowKernel):
                     ways = factorial(differences) // (factorial(one) * factorial(other) * factorial(neither))
                     total += outside * ways * (letters - 2) ** neither
         return total
-
-    def theorem(self) -> Theorem:
-        """Counts of almost equal words."""
-        return Theorem(repr(self), "k = φ(x)ᵀφ(z), where φ counts the windows that are close to each word")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,8 @@ from scipy import sparse
 
 from mercer.formula.data import Rows, as_objects
 
-from .parse import nodes_of
+from ..prepared import HeldArrays, Sliced
+from .parse import read_nodes
 
 
 class Merger:
@@ -25,7 +25,7 @@ class Merger:
         """Return the number of the subtree at every node, the root's last."""
         found: list[int] = []
         stack: list[int] = []
-        for label, children in nodes_of(tree):
+        for label, children in read_nodes(tree):
             first = len(stack) - children
             key = (self.labels.setdefault(label, len(self.labels)), *stack[first:])
             number = self.numbers.setdefault(key, len(self.numbers))
@@ -65,16 +65,16 @@ class Merger:
         A = Forest(table, left)
         return A, A if Z is X else Forest(table, right)
 
-    def table(self, *, by_label: bool) -> Table:
+    def table(self, *, by_label: bool) -> SubtreeTable:
         """Return children and groups of all subtrees."""
         keys = list(self.numbers)
         ends = np.cumsum([0, *(len(key) - 1 for key in keys)])
         child = np.fromiter((c for key in keys for c in key[1:]), dtype=np.int64, count=int(ends[-1]))
         if by_label:
-            return Table(ends, child, np.array([key[0] for key in keys], dtype=np.int64))
+            return SubtreeTable(ends, child, np.array([key[0] for key in keys], dtype=np.int64))
         productions: dict[tuple[int, ...], int] = {}
         group = [productions.setdefault((key[0], *(keys[c][0] for c in key[1:])), len(productions)) for key in keys]
-        return Table(ends, child, np.array(group, dtype=np.int64))
+        return SubtreeTable(ends, child, np.array(group, dtype=np.int64))
 
     def inner_nodes(self) -> np.ndarray:
         """Return how many nodes with children each subtree has."""
@@ -93,61 +93,25 @@ class Merger:
         return texts
 
 
-@dataclass(frozen=True)
-class Table:
-    """Distinct subtrees, children before their parents.
+@dataclass(frozen=True, eq=False)
+class SubtreeTable(HeldArrays):
+    """Distinct subtrees, children before their parents; subtrees of different groups have no fragment in common."""
 
-    Parameters
-    ----------
-    start : array of shape (n + 1,)
-        Where the children of each subtree start.
-    child : array
-        The children, as numbers of subtrees.
-    group : array of shape (n,)
-        Number of the production or the label at the root; subtrees of different groups have no fragment in common.
-    """
-
-    start: np.ndarray
-    child: np.ndarray
-    group: np.ndarray
+    start: np.ndarray  # where the children of each subtree start
+    child: np.ndarray  # the children, as numbers of subtrees
+    group: np.ndarray  # the number of the production or of the label at the root
 
 
-class Forest:
-    """Trees of a collection, as rows of counts over a table of subtrees.
+@dataclass(frozen=True, eq=False)
+class Forest(Sliced):
+    """Trees of a collection: how often each has which of the subtrees of a table."""
 
-    Parameters
-    ----------
-    table : Table
-        The distinct subtrees.
-    counts : csr_array of shape (trees, subtrees)
-        How often each tree has each subtree.
-    """
-
-    def __init__(self, table: Table, counts: sparse.csr_array) -> None:
-        self.table = table
-        self.counts = counts
+    table: SubtreeTable
+    counts: sparse.csr_array
+    along = ("counts",)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of trees and of subtrees."""
-        return int(self.counts.shape[0]), int(self.counts.shape[1])
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        held: Sequence[np.ndarray] = (
-            self.counts.data, self.counts.indices, self.counts.indptr, self.table.start, self.table.child,
-            self.table.group,
-        )  # fmt: skip
-        return sum(array.nbytes for array in held)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, index: slice | np.ndarray) -> Forest:
-        return Forest(self.table, self.counts[index])
-
-    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return starts, subtrees and counts of the trees, as the compiled core takes them."""
+    def native(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Starts, subtrees and counts of the trees, as the compiled core takes them."""
         counts = self.counts
         return counts.indptr.astype(np.int64), counts.indices.astype(np.int64), counts.data

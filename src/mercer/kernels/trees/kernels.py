@@ -9,18 +9,25 @@ Trees are s-expressions, nested tuples, or objects with a label and children; se
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+import mercer._native as _native
+from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
-from mercer.formula.parameters import check_positive
+from mercer.formula.parameters import Flag, NotNegative, Positive
 
 from ..base import ObjectKernel
 from ..theorem import Theorem
-from .delta import FragmentRule, fragments, fragments_bytes, fragments_diag
 from .forest import Forest, Merger
+
+PAIR = 4  # work on a pair of subtrees, next to a pair of children of theirs
+WORK = PAIR * 2**21  # in one native call: a fraction of a second, and 16 MB
+BOOKKEEPING = 64  # bytes for each distinct subtree: its place, level, slot and weight
+DIAGONAL = 1024  # trees of which one native call computes the diagonal
 
 
 class Subtree(ObjectKernel):
@@ -54,12 +61,9 @@ class Subtree(ObjectKernel):
 
     structured: ClassVar[bool] = True
 
-    decay: float = 0.4
-    leaves: bool = True
-
-    def __post_init__(self) -> None:
-        check_positive(self, "decay")
-        check_flag(self, "leaves")
+    decay: Positive = 0.4
+    leaves: Flag = True
+    because = "k(x, z) = φ(x)ᵀφ(z), where φ counts every subtree t with the weight √λ^{n(t)}"
 
     def weighted(self, merger: Merger, counts: sparse.csr_array) -> sparse.csr_array:
         """Return the features #_t √(λ^{n(t)}) of trees whose subtrees have been counted."""
@@ -68,7 +72,7 @@ class Subtree(ObjectKernel):
             weight = np.where(inner > 0, float(self.decay) ** (inner / 2), np.sqrt(self.decay) if self.leaves else 0.0)
         return sparse.csr_array((counts.data * weight[counts.indices], counts.indices, counts.indptr), counts.shape)
 
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Forest, Forest]:
         """Count the subtrees of both collections, and weigh them."""
         merger = Merger()
         sides = merger.forests(X, Z, repr(self), by_label=True)
@@ -83,35 +87,76 @@ class Subtree(ObjectKernel):
         """Squared norms of the features."""
         return np.asarray(A.counts.multiply(A.counts).sum(axis=1)).ravel()
 
-    def theorem(self) -> Theorem:
-        """Counts as features."""
-        return Theorem(repr(self), "k(x, z) = φ(x)ᵀφ(z), where φ counts every subtree t with the weight √λ^{n(t)}")
-
 
 class FragmentKernel(ObjectKernel):
-    """A kernel on trees by a recursion over pairs of subtrees; subclasses give its rule."""
+    """A kernel on trees by a recursion over pairs of subtrees; subclasses give its rule.
+
+    Δ is never stored as a whole: of the subtrees of a few rows, each meets those subtrees of the columns that lie in
+    its group.
+    """
 
     structured: ClassVar[bool] = True
 
-    def rule(self) -> FragmentRule:
-        """Return which fragments count, and how much."""
+    def rule(self) -> dict[str, Any]:
+        """Return which fragments count, and how much: arguments of the compiled core."""
         raise NotImplementedError
 
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
+    def prepare(self, X: Rows, Z: Rows) -> tuple[Forest, Forest]:
         """Merge the identical subtrees of both collections."""
-        return Merger().forests(X, Z, repr(self), by_label=self.rule().partial)
+        return Merger().forests(X, Z, repr(self), by_label=self.rule()["partial"])
 
     def block(self, A: Forest, B: Forest) -> np.ndarray:
-        """C Δ Cᵀ."""
-        return fragments(self.rule(), A, B, repr(self))
-
-    def scratch(self, A: Forest, B: Forest) -> int:
-        """Δ for the pairs of subtrees of a few trees and all others."""
-        return fragments_bytes(A, B)
+        """C Δ Cᵀ, some rows at a time."""
+        table, columns, rule, threads = A.table, B.native, self.rule(), default_threads()
+        out = np.empty((len(A), len(B)))
+        for part in _cut(A, B):
+            _native.tree_block(
+                table.start, table.child, table.group, *A[part].native, *columns, **rule, out=out[part], threads=threads
+            )
+        return self._check_range(out)
 
     def block_diag(self, A: Forest) -> np.ndarray:
         """C Δ Cᵀ for every tree alone."""
-        return fragments_diag(self.rule(), A, repr(self))
+        table, rule, out = A.table, self.rule(), np.empty(len(A))
+        for start in range(0, len(A), DIAGONAL):
+            part = slice(start, start + DIAGONAL)
+            _native.tree_diag(table.start, table.child, table.group, *A[part].native, **rule, out=out[part])
+        return self._check_range(out)
+
+    def scratch(self, A: Forest, B: Forest) -> int:
+        """Δ for the pairs of subtrees that one native call keeps, of one tree at least."""
+        before = _add_up(A, _sum_groups(A, np.unique(B.counts.indices)))
+        kept = max(int(np.diff(before).max(initial=0)), min(int(before[-1]), WORK // PAIR))
+        return 8 * kept + BOOKKEEPING * len(A.table.group)
+
+    def _check_range(self, values: np.ndarray) -> np.ndarray:
+        if not np.isfinite(values).all():
+            raise OverflowError(
+                f"{self!r}: the number of common fragments of these trees is beyond float64; use a smaller decay"
+            )
+        return values
+
+
+def _sum_groups(A: Forest, present: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return for each subtree the number, or the sum of weights, of those present in its group."""
+    group = A.table.group
+    return np.bincount(group[present], weights=weights, minlength=int(group.max()) + 1)[group]
+
+
+def _add_up(A: Forest, work: np.ndarray) -> np.ndarray:
+    """Return the work on the subtrees of all trees before each."""
+    return np.concatenate([[0], np.cumsum(work[A.counts.indices])])[A.counts.indptr]
+
+
+def _cut(A: Forest, B: Forest) -> Iterator[slice]:
+    """Cut the rows so that the work on one part is little enough."""
+    children, present = np.diff(A.table.start), np.unique(B.counts.indices)
+    before = _add_up(A, PAIR * _sum_groups(A, present) + children * _sum_groups(A, present, children[present]))
+    first = 0
+    while first < len(A):
+        last = max(int(np.searchsorted(before, before[first] + WORK, side="right")) - 1, first + 1)
+        yield slice(first, last)
+        first = last
 
 
 class SubsetTree(FragmentKernel):
@@ -156,24 +201,17 @@ class SubsetTree(FragmentKernel):
            [1.25   , 2.125  ]])
     """
 
-    decay: float = 0.4
-    leaves: bool = True
+    decay: Positive = 0.4
+    leaves: Flag = True
+    because = (
+        "k(x, z) = φ(x)ᵀφ(z), where φ counts every fragment with the weight √λⁿ for its n nodes with children "
+        "(Collins and Duffy)"
+    )
 
-    def __post_init__(self) -> None:
-        check_positive(self, "decay")
-        check_flag(self, "leaves")
-
-    def rule(self) -> FragmentRule:
+    def rule(self) -> dict[str, Any]:
         """Subset trees."""
-        return FragmentRule(partial=False, decay=float(self.decay), leaves=bool(self.leaves))
-
-    def theorem(self) -> Theorem:
-        """Counts as features."""
-        return Theorem(
-            repr(self),
-            "k(x, z) = φ(x)ᵀφ(z), where φ counts every fragment with the weight √λⁿ for its n nodes with children "
-            "(Collins and Duffy)",
-        )
+        once = {"vertical_decay": 1.0, "terminal_factor": 1.0}
+        return {"partial": False, "decay": float(self.decay), "leaves": bool(self.leaves), **once}
 
 
 class PartialTree(FragmentKernel):
@@ -210,37 +248,19 @@ class PartialTree(FragmentKernel):
            [0.6503, 1.    ]])
     """
 
-    decay: float = 0.4
-    vertical_decay: float = 0.4
-    terminal_factor: float = 1.0
+    decay: Positive = 0.4
+    vertical_decay: Positive = 0.4
+    terminal_factor: NotNegative = 1.0
+    because = (
+        "by induction over the height Δ is a conical sum of kernels: the indicators of equal labels and, as τ ≥ 1, "
+        "of equal leaves, and gap-weighted sums of products of Δ over subsequences of children (Moschitti)"
+    )
 
-    def __post_init__(self) -> None:
-        check_positive(self, "decay")
-        check_positive(self, "vertical_decay")
-        check_positive(self, "terminal_factor", allow_zero=True)
-
-    def rule(self) -> FragmentRule:
+    def rule(self) -> dict[str, Any]:
         """Partial trees."""
-        return FragmentRule(
-            partial=True,
-            decay=float(self.decay),
-            vertical_decay=float(self.vertical_decay),
-            terminal_factor=float(self.terminal_factor),
-        )
+        factors = {name: float(value) for name, value in self.get_params().items()}
+        return {"partial": True, "leaves": True, **factors}
 
     def theorem(self) -> Theorem | None:
         """By induction over the height; leaves that weigh less than other nodes break it."""
-        if self.terminal_factor < 1:
-            return None
-        return Theorem(
-            repr(self),
-            "by induction over the height Δ is a conical sum of kernels: the indicators of equal labels and, as τ ≥ 1, "
-            "of equal leaves, and gap-weighted sums of products of Δ over subsequences of children (Moschitti)",
-        )
-
-
-def check_flag(kernel: object, name: str) -> None:
-    """Raise unless a parameter is True or False."""
-    value = getattr(kernel, name)
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{type(kernel).__name__}: {name} must be True or False, got {value!r}")
+        return None if self.terminal_factor < 1 else super().theorem()

@@ -20,33 +20,22 @@ FORMS = (
 )
 
 
-def nodes_of(tree: Any) -> Nodes:
+def read_nodes(tree: Any) -> Nodes:
     """Yield label and number of children of every node, children before their parents.
 
-    Parameters
-    ----------
-    tree : str, tuple, list or object
-        An s-expression; a tuple or list of a label and children, each of which is again one or a label alone; or an
-        object with ``label`` and ``children`` (attributes or methods; iteration in place of ``children``, as NLTK's
-        trees have it).
-
-    Examples
-    --------
-    >>> list(nodes_of("(S (NP x) (VP y))"))
-    [('x', 0), ('NP', 1), ('y', 0), ('VP', 1), ('S', 2)]
-    >>> list(nodes_of(("S", ("NP", "x"), "y")))
-    [('x', 0), ('NP', 1), ('y', 0), ('S', 2)]
+    A tree is an s-expression; a tuple or list of a label and children, each of which is again one or a label alone; or
+    an object with ``label`` and ``children``, attributes or methods (or iteration, as NLTK's trees have it).
     """
     if isinstance(tree, str):
-        return _from_text(tree)
+        return _read_text(tree)
     if isinstance(tree, np.ndarray):
         tree = tree.tolist()
     if not (isinstance(tree, tuple | list) or hasattr(tree, "label")):
         raise TypeError(f"{short(tree)} is no tree but of type {type(tree).__name__}; give {FORMS}")
-    return _from_nested(tree)
+    return _read_nested(tree)
 
 
-def _from_text(text: str) -> Nodes:
+def _read_text(text: str) -> Nodes:
     """Read an s-expression; a bare word is a leaf, and so is a word in brackets of its own."""
     stack: list[tuple[Any, int]] = []  # label, or none yet, and number of children of every open node
     roots = 0
@@ -79,13 +68,13 @@ def _from_text(text: str) -> Nodes:
         raise ValueError(f"the tree {short(text)} {found}; give one tree in a string, such as '(S (NP x) (VP y))'")
 
 
-def _from_nested(root: Any) -> Nodes:
+def _read_nested(root: Any) -> Nodes:
     """Walk through nested tuples or objects without recursion, whatever their depth."""
     stack: list[tuple[Any, Any, Iterator[Any], int]] = []  # node, label, children to come and their number
     path: set[int] = set()
     node: Any = root
     while True:
-        label, children = _parts(node)
+        label, children = _take_apart(node)
         if children:
             if id(node) in path:
                 raise ValueError(f"the tree has a cycle: the node {short(label)} is among its own descendants")
@@ -105,11 +94,11 @@ def _from_nested(root: Any) -> Nodes:
             return
 
 
-def _parts(node: Any) -> tuple[Any, list[Any]]:
+def _take_apart(node: Any) -> tuple[Any, list[Any]]:
     """Return the label and the children of a node; anything that is no node is the label of a leaf."""
     if hasattr(node, "label"):
         label = node.label() if callable(node.label) else node.label
-        children = _children(node)
+        children = _list_children(node)
     elif isinstance(node, tuple | list):
         if len(node) == 0:
             raise ValueError(f"the tree has a node {node!r} without a label; give (label, child, …)")
@@ -122,7 +111,7 @@ def _parts(node: Any) -> tuple[Any, list[Any]]:
     return label, children
 
 
-def _children(node: Any) -> list[Any]:
+def _list_children(node: Any) -> list[Any]:
     if not hasattr(node, "children") and not isinstance(node, Iterable):
         raise TypeError(
             f"{short(node)} has a label but neither children nor a way to iterate over them; give it an attribute "

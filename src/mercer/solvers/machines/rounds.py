@@ -234,7 +234,7 @@ class Run:
 
     def _round(self, chosen: np.ndarray, tolerance: float, most: int) -> int:
         """Solve the problem of the chosen variables and carry the change to all slopes; return the steps it took."""
-        from mercer import _native
+        import mercer._native as _native
 
         problem, count = self.problem, len(chosen)
         K = self._matrix(chosen)

@@ -68,7 +68,7 @@ class KeptRows:
 
     def add(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """Add weights @ K[index] to ``out``."""
-        from mercer import _native
+        import mercer._native as _native
 
         step = min(self.capacity, max(CHUNK, self.capacity // 2))
         for start in range(0, len(index), step):
@@ -117,7 +117,7 @@ class DenseRows:
 
     def add(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """Add weights @ K[index] to ``out``."""
-        from mercer import _native
+        import mercer._native as _native
 
         _native.add_kept_rows(self.matrix, index, weights, out, self._threads)
 

@@ -1,4 +1,9 @@
-"""The search for nearest neighbours: tiles of the ranking, the best k kept from tile to tile."""
+"""The search for nearest neighbours: tiles of the ranking, the best k kept from tile to tile, and those compared again.
+
+On the host threads go through tiles of the cache's size, and candidates that may be among the best are kept in flat
+arrays.  On a device tiles are large, and a fixed number of the smallest entries is kept.  Either way equal distances
+come in the order of positions.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +13,71 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arrays import Array
 from mercer.arrays.budget import parse_memory, require
-from mercer.arrays.tensors import device_memory, host_array
+from mercer.arrays.place import Place
+from mercer.arrays.tensors import host_array, load_torch
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.program import UnsupportedError
 from mercer.gram.backend import Backend
 from mercer.gram.choice import choose_backend
+from mercer.gram.torch.backend import TorchBackend
 from mercer.kernels import Kernel
 
-from .distance import Ranking, ranking
+from .ranking import HOST, Ranking, rank_points
 
 QUERIES = 96  # of a tile, which together with POINTS stays in the cache
 POINTS = 4096
 GROUPS = 128  # columns of a tile are compared group by group first
 ROUGH = 2**22  # pairs from which on it pays to rank in single precision first
 SLACK = 1e-9  # relative error of distances in tiles, with much to spare; points this close are compared again
-SPARE = 32  # how many of those are kept beyond the k best
+SPARE = 32  # how many of those are kept beyond twice the k best
+DEVICE_POINTS = 2**18  # of a tile on a device, at most
+DEVICE_ENTRIES = {"cuda": 2**26, "cpu": 2**20}  # of such a tile
+FEWER = "give more memory or fewer points"
+
+
+def find_nearest(
+    kernel: Kernel,
+    X: Rows,
+    Z: Rows,
+    k: int,
+    *,
+    place: Place | None = None,
+    exclude: bool = False,
+    order: Ranking | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return distances √(k(x, x) + k(z, z) − 2k(x, z)) and indices of the k points of Z nearest to each point of X.
+
+    Both have shape (m, k), nearest first, and points at equal distance in the order of their indices.  With ``exclude``
+    X is Z, and no point counts as its own neighbour.  ``order`` ranks by something else than the distance of features.
+    The place is the host if none is given, or if the one given has no way to search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> find_nearest(Linear(), np.array([[1.0]]), np.array([[5.0], [0.0], [2.0]]), 2)
+    (array([[1., 1.]]), array([[1, 2]]))
+    """
+    place = Place.find(None, None) if place is None else place
+    order = rank_points(kernel) if order is None else order
+    try:
+        found = None if place.on_host else _search_device(order, kernel, X, Z, k, exclude, place)
+    except UnsupportedError:
+        found = None
+    if found is None:
+        points, memory = host_array(Z), place.memory if place.on_host else min(place.memory, parse_memory(None))
+        found = _search_host(order, kernel, points if X is Z else host_array(X), points, k, exclude, memory)
+
+    def diagonal() -> np.ndarray:
+        return kernel.diag(host_array(X)).astype(np.float64)[:, None]
+
+    return np.sqrt(order.squared_distance(found[0], diagonal)), found[1]
+
+
+# -- on the host ------------------------------------------------------------------------------------------------------
 
 _Entries = tuple[np.ndarray, ...]  # rows, columns and values
 
@@ -45,112 +98,32 @@ class _Best:
     full: bool = False
 
 
-def nearest(
-    kernel: Kernel,
-    X: Rows,
-    Z: Rows,
-    k: int,
-    *,
-    exclude: bool = False,
-    memory: float | str | None = None,
-    device: Any = None,
+def _search_host(
+    order: Ranking, kernel: Kernel, X: Rows, Z: Rows, k: int, exclude: bool, memory: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return distances and indices of the k points of Z nearest to each point of X in feature space.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel; the distance is √(k(x, x) + k(z, z) − 2k(x, z)).
-    X : collection of m objects
-        The queries.
-    Z : collection of n objects
-        The points, of which k ≤ n are found.
-    k : int
-        How many.
-    exclude : bool
-        Whether X is Z and no point counts as its own neighbour.
-    memory : int or str, optional
-        Budget in bytes.
-    device : torch.device, optional
-        Where to search matrices of numbers; on the host if not given.
-
-    Returns
-    -------
-    distances, indices : arrays of shape (m, k), nearest first; points at equal distance in the order of their indices
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import Linear
-    >>> nearest(Linear(), np.array([[1.0]]), np.array([[5.0], [0.0], [2.0]]), 2)
-    (array([[1., 1.]]), array([[1, 2]]))
-    """
-    return nearest_by(ranking(kernel), kernel, X, Z, k, exclude=exclude, memory=memory, device=device)
-
-
-def nearest_by(
-    order: Ranking,
-    kernel: Kernel,
-    X: Rows,
-    Z: Rows,
-    k: int,
-    *,
-    exclude: bool = False,
-    memory: float | str | None = None,
-    device: Any = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return what :func:`nearest` does, for a ranking at hand."""
-    values, indices = _found(order, kernel, X, Z, k, exclude, memory, device)
-
-    def diagonal() -> np.ndarray:
-        return kernel.diag(host_array(X)).astype(np.float64)[:, None]
-
-    return np.sqrt(order.squared_distance(values, diagonal)), indices
-
-
-def _found(
-    order: Ranking, kernel: Kernel, X: Rows, Z: Rows, k: int, exclude: bool, memory: Any, device: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Search where that is asked for, or here if that place has no way to."""
-    if device is not None:
-        from .device import device_nearest
-
-        options: Any = {"slack": SLACK, "spare": SPARE, "exclude": exclude, "device": device}
-        try:
-            return device_nearest(order, kernel, X, Z, k, memory=device_memory(device, memory), **options)
-        except UnsupportedError:
-            pass
-    points = host_array(Z)
-    return _search_here(order, kernel, points if X is Z else host_array(X), points, k, exclude, memory)
-
-
-def _search_here(
-    order: Ranking, kernel: Kernel, X: Rows, Z: Rows, k: int, exclude: bool, memory: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Search on the host."""
-    budget = parse_memory(memory)
+    """Return the smallest numbers of the ranking, and where they are."""
     backend = choose_backend(order.expression, X, Z, repr(kernel), "auto", np.float64)
     m, n = backend.shape
-    exact, rough, single, margin = order.exact(X, Z), None, None, np.zeros(m)
-    if exact is not None and backend.name == "native" and m * n >= ROUGH and 6 * backend.held < budget:
+    exact, rough, single, margin = order.compare_exactly(X, Z, HOST), None, None, np.zeros(m)
+    if exact is not None and backend.cheap and m * n >= ROUGH and 6 * backend.held < memory:
         rough = order.rough(X, Z)
     if rough is not None:
         # Tiles in single precision take half the time; candidates within their error are compared exactly after that.
         single = choose_backend(rough.expression, rough.X, rough.Z, repr(kernel), "auto", np.float32)
         margin = 2 * rough.margin
     values, indices = np.empty((m, k)), np.empty((m, k), dtype=np.intp)
-    threads = default_threads() if backend.name == "native" else 1  # functions in Python would wait for each other
-    left = budget - backend.held * (1 if exact is None else 2 if rough is None else 4) - values.nbytes - indices.nbytes
-    queries, points = _tile(left // threads, backend.entry_bytes + 16, min(m, QUERIES), min(n, POINTS), k)
+    threads = default_threads() if backend.cheap else 1  # functions in Python would wait for each other
+    left = memory - backend.held * (1 if exact is None else 2 if rough is None else 4) - values.nbytes - indices.nbytes
+    queries, points = _size_tile(left // threads, backend.entry_bytes + 16, min(m, QUERIES), min(n, POINTS), k)
 
     def search(start: int) -> None:
         rows = slice(start, min(start + queries, m))
-        best = _search(single or backend, rows, points, k, exclude, margin[rows])
+        best = _scan(single or backend, rows, points, k, exclude, margin[rows])
         if single is not None and best.full:
-            best = _search(backend, rows, points, k, exclude, np.zeros(rows.stop - start))
+            best = _scan(backend, rows, points, k, exclude, np.zeros(rows.stop - start))
         if exact is not None:
             best.value = exact(best.row + start, best.index)
-        values[rows], indices[rows] = _first(best, k, rows.stop - rows.start)
+        values[rows], indices[rows] = _take_first(best, k, rows.stop - rows.start)
 
     pool = ThreadPoolExecutor(threads)
     try:
@@ -161,13 +134,13 @@ def _search_here(
     return values, indices
 
 
-def _tile(budget: int, entry: int, queries: int, points: int, k: int) -> tuple[int, int]:
+def _size_tile(budget: int, entry: int, queries: int, points: int, k: int) -> tuple[int, int]:
     """Return how many queries and points a tile may have."""
     require(
         (points // 64 + 1) * entry + 100 * k,
         budget,
         "a strip of the distances",
-        "give more memory or fewer points",
+        FEWER,
     )
     while queries > 1 and queries * (points * entry + 100 * k) > budget:
         queries = (queries + 1) // 2
@@ -176,7 +149,7 @@ def _tile(budget: int, entry: int, queries: int, points: int, k: int) -> tuple[i
     return queries, points
 
 
-def _search(backend: Backend, rows: slice, points: int, k: int, exclude: bool, margin: np.ndarray) -> _Best:
+def _scan(backend: Backend, rows: slice, points: int, k: int, exclude: bool, margin: np.ndarray) -> _Best:
     """Go through the points tile by tile."""
     count, n = rows.stop - rows.start, backend.shape[1]
     empty = np.empty(0, dtype=np.intp)
@@ -186,14 +159,14 @@ def _search(backend: Backend, rows: slice, points: int, k: int, exclude: bool, m
         if exclude:
             own = np.arange(max(rows.start, start), min(rows.stop, start + tile.shape[1]))
             tile[own - rows.start, own - start] = np.inf
-        row, column, value = _candidates(tile, best, k, first=start == 0)
+        row, column, value = _pick_candidates(tile, best, k, first=start == 0)
         _merge(best, row, column + start, value, k)
         if best.full and margin.any():
             break  # too many within the error: only more precision can tell
     return best
 
 
-def _candidates(tile: np.ndarray, best: _Best, k: int, first: bool) -> _Entries:
+def _pick_candidates(tile: np.ndarray, best: _Best, k: int, first: bool) -> _Entries:
     """Return row, column and value of the entries of a tile that may be among the k smallest of all tiles.
 
     The smallest entry of each group of columns is computed first.  A group whose smallest entry is above the limit has
@@ -204,23 +177,23 @@ def _candidates(tile: np.ndarray, best: _Best, k: int, first: bool) -> _Entries:
     whole = width // GROUPS * GROUPS
     if k > GROUPS // 2 or whole == 0:
         if first and k < width:
-            limit = _above(np.partition(tile, k - 1, axis=1)[:, k - 1], best.margin)
-        return _below(tile, _rounded_up(limit, tile.dtype), 0)
+            limit = _raise_limit(np.partition(tile, k - 1, axis=1)[:, k - 1], best.margin)
+        return _pick_below(tile, _round_up(limit, tile.dtype), 0)
     blocks = tile[:, :whole].reshape(count, whole // GROUPS, GROUPS)
     least = blocks.min(axis=1)
     if first:
-        limit = _above(np.partition(least, k - 1, axis=1)[:, k - 1], best.margin)
-    limit = _rounded_up(limit, tile.dtype)
+        limit = _raise_limit(np.partition(least, k - 1, axis=1)[:, k - 1], best.margin)
+    limit = _round_up(limit, tile.dtype)
     row, group = np.nonzero(least <= limit[:, None])
     values = blocks[row, :, group]
     hit, place = np.nonzero(values <= limit[row][:, None])
     found = row[hit], place * GROUPS + group[hit], values[hit, place]
     if whole == width:
         return found
-    return tuple(map(np.concatenate, zip(found, _below(tile[:, whole:], limit, whole), strict=True)))
+    return tuple(map(np.concatenate, zip(found, _pick_below(tile[:, whole:], limit, whole), strict=True)))
 
 
-def _below(tile: np.ndarray, limit: np.ndarray, start: int) -> _Entries:
+def _pick_below(tile: np.ndarray, limit: np.ndarray, start: int) -> _Entries:
     """Return row, column (counted from ``start``) and value of the entries up to the limit of their row."""
     row, column = np.nonzero(tile <= limit[:, None])
     return row, column + start, tile[row, column]
@@ -230,11 +203,11 @@ def _merge(best: _Best, row: np.ndarray, index: np.ndarray, value: np.ndarray, k
     """Put new candidates to the old ones, and drop those that cannot be among the k nearest any more."""
     if len(row) == 0:
         return
-    row, index, value, place = _sorted(
+    row, index, value, place = _sort_entries(
         np.concatenate([best.row, row]), np.concatenate([best.index, index]), np.concatenate([best.value, value])
     )
     kth = place == k - 1
-    best.limit[row[kth]] = _above(value[kth], best.margin[row[kth]])
+    best.limit[row[kth]] = _raise_limit(value[kth], best.margin[row[kth]])
     last = 2 * k + SPARE - 1
     keep = (place < k) | ((value <= best.limit[row]) & (place <= last))
     full = keep & (place == last)  # what comes later has larger indices, so that it must be smaller to get in
@@ -243,14 +216,14 @@ def _merge(best: _Best, row: np.ndarray, index: np.ndarray, value: np.ndarray, k
     best.row, best.index, best.value = row[keep], index[keep], value[keep]
 
 
-def _first(best: _Best, k: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _take_first(best: _Best, k: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return values and indices of the k best of each query."""
-    _, index, value, place = _sorted(best.row, best.index, best.value)
+    _, index, value, place = _sort_entries(best.row, best.index, best.value)
     keep = place < k
     return value[keep].reshape(count, k), index[keep].reshape(count, k)
 
 
-def _sorted(row: np.ndarray, index: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, ...]:
+def _sort_entries(row: np.ndarray, index: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, ...]:
     """Sort by query, then by value, then by index, and count the places of each query from 0."""
     order = np.lexsort((index, value, row))
     row = row[order]
@@ -258,11 +231,80 @@ def _sorted(row: np.ndarray, index: np.ndarray, value: np.ndarray) -> tuple[np.n
     return row, index[order], value[order], place
 
 
-def _above(value: np.ndarray, margin: np.ndarray) -> np.ndarray:
+def _raise_limit(value: np.ndarray, margin: np.ndarray) -> np.ndarray:
     value = value.astype(np.float64)
     return np.asarray(value + SLACK * np.abs(value) + margin)
 
 
-def _rounded_up(limit: np.ndarray, kind: Any) -> np.ndarray:
+def _round_up(limit: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
     """Return limits in the precision of a tile, so that comparisons need no other."""
     return limit if kind == np.float64 else np.nextafter(limit.astype(kind), kind.type(np.inf))
+
+
+# -- on a device ------------------------------------------------------------------------------------------------------
+
+
+def _search_device(
+    order: Ranking, kernel: Kernel, X: Rows, Z: Rows, k: int, exclude: bool, place: Place
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same from a device; raise UnsupportedError if the search has no form there."""
+    torch = load_torch()
+    tiles = TorchBackend(order.expression, X, Z, repr(kernel), place.device)
+    exact = order.compare_exactly(X, Z, place)
+    m, n = tiles.shape
+    kept, entry, points = min(n, 2 * k + SPARE), tiles.entry_bytes + 24, min(n, DEVICE_POINTS)
+    require(entry * n, place.memory, f"one row of {n} distances on {place}", FEWER)
+    queries = max(1, min(m, _entries(place) // points, place.memory // (2 * entry * points)))
+    values, indices = [], []
+    for start in range(0, m, queries):
+        rows = torch.arange(start, min(start + queries, m), device=place.device)
+        value, index = _take_smallest(tiles, rows, points, kept, exclude)
+        if kept < n - int(exclude):
+            _settle(value, index, tiles, rows, k, exclude, max(1, _entries(place) // n))
+        if exact is not None:
+            value = torch.where(torch.isinf(value), value, exact(rows[:, None], index))
+        index, by_index = torch.sort(index, dim=1)  # so that equal values come in the order of indices
+        value, by_value = torch.sort(value.gather(1, by_index), dim=1, stable=True)
+        values.append(value[:, :k])
+        indices.append(index.gather(1, by_value)[:, :k])
+    return np.asarray(host_array(torch.cat(values))), host_array(torch.cat(indices)).astype(np.intp, copy=False)
+
+
+def _entries(place: Place) -> int:
+    return DEVICE_ENTRIES.get(place.kind, DEVICE_ENTRIES["cpu"])
+
+
+def _take_smallest(tiles: TorchBackend, rows: Array, points: int, kept: int, exclude: bool) -> tuple[Array, Array]:
+    """Return values and indices of the smallest entries of some rows, going from tile to tile."""
+    torch = load_torch()
+    value, index = rows.new_empty((len(rows), 0), dtype=torch.float64), rows.new_empty((len(rows), 0))
+    for start in range(0, tiles.shape[1], points):
+        columns = slice(start, min(start + points, tiles.shape[1]))
+        values = _without_self(tiles.tile(rows, columns), rows, columns, exclude)
+        found = torch.topk(values, min(kept, values.shape[1]), dim=1, largest=False, sorted=False)
+        value, index = torch.cat([value, found.values], 1), torch.cat([index, found.indices + start], 1)
+        if value.shape[1] > kept:
+            few = torch.topk(value, kept, dim=1, largest=False, sorted=False)
+            value, index = few.values, index.gather(1, few.indices)
+    return value, index
+
+
+def _settle(value: Array, index: Array, tiles: TorchBackend, rows: Array, k: int, exclude: bool, step: int) -> None:
+    """Look at whole rows again where more entries are as small as the k-th than were kept, in the order of indices."""
+    torch = load_torch()
+    kth = torch.kthvalue(value, k, dim=1).values
+    unsure = (value.amax(1) <= kth + SLACK * kth.abs()).nonzero()[:, 0]
+    everything = slice(0, tiles.shape[1])
+    for part in unsure.split(step):
+        whole = _without_self(tiles.tile(rows[part], everything), rows[part], everything, exclude)
+        ordered = torch.sort(whole, dim=1, stable=True)
+        value[part], index[part] = ordered.values[:, : value.shape[1]], ordered.indices[:, : value.shape[1]]
+
+
+def _without_self(values: Array, rows: Array, columns: slice, exclude: bool) -> Array:
+    """Put the entries of points with themselves at infinity."""
+    if not exclude:
+        return values
+    torch = load_torch()
+    places = torch.arange(columns.start, columns.stop, device=rows.device)
+    return values.masked_fill(rows[:, None] == places, torch.inf)

@@ -17,8 +17,9 @@ from typing import Literal
 
 import numpy as np
 
-from mercer import _native
+import mercer._native as _native
 from mercer.arrays.threads import default_threads
+from mercer.expansion import Expansion
 from mercer.formula.data import Rows, concatenate, length, pick, take
 from mercer.gram import Gram
 from mercer.kernels import Kernel
@@ -26,10 +27,11 @@ from mercer.kernels import Kernel
 from ..costs import HOST
 from ..plan import Plan
 from ..products import width
-from .walks import PoolWalk, Slate, Sweep, Walk, margins
+from .walks import PoolWalk, Slate, Sweep, measure_margins
 
 BLOCK = 512  # points between two products: fewer cost calls, more cost kernel values inside the blocks
 DENSE_BYTES = 2**25  # of kernel values that are kept for all epochs rather than computed again
+TILE_BYTES = 2**25  # of kernel values at a time, when all functions vote
 SHARE = 0.1  # of points that are mistakes in an epoch, typically
 
 Way = Literal["auto", "dense", "pool", "sweep"]
@@ -37,25 +39,13 @@ Way = Literal["auto", "dense", "pool", "sweep"]
 
 @dataclass(frozen=True)
 class Mistakes:
-    """Every mistake made, in order.
+    """Every mistake made, in order."""
 
-    Parameters
-    ----------
-    vector : int array
-        Position of the point among the vectors kept.
-    label, wrong : int array
-        Its class, and the one taken instead.
-    step : array
-        By how much the functions changed.
-    time : int array
-        How many points had been seen by then, with this one.
-    """
-
-    vector: np.ndarray
-    label: np.ndarray
-    wrong: np.ndarray
-    step: np.ndarray
-    time: np.ndarray
+    vector: np.ndarray  # position of the point among the vectors kept
+    label: np.ndarray  # its class
+    wrong: np.ndarray  # the one taken instead
+    step: np.ndarray  # by how much the functions changed
+    time: np.ndarray  # how many points had been seen by then, with this one
 
     def and_then(self, *later: np.ndarray) -> Mistakes:
         """Return these mistakes followed by others, given as the fields in order."""
@@ -63,7 +53,7 @@ class Mistakes:
         return Mistakes(*(np.concatenate(both) for both in zip(mine, later, strict=True)))
 
 
-def no_mistakes() -> Mistakes:
+def make_empty_log() -> Mistakes:
     """Return the mistakes of a perceptron that has seen nothing."""
     none = np.zeros(0, dtype=np.int64)
     return Mistakes(none, none, none, np.zeros(0), none)
@@ -72,21 +62,6 @@ def no_mistakes() -> Mistakes:
 @dataclass(frozen=True)
 class Kept:
     """What a perceptron keeps of all it has seen; nothing, if only the number q of functions is given.
-
-    Parameters
-    ----------
-    outputs : int
-        How many functions: 1 for two classes, otherwise as many as classes.
-    vectors : collection of S objects, optional
-        The vectors kept.
-    coef, moment : array of shape (S, q)
-        Their coefficients; and the sums of the steps that led there, times the time of each.
-    entered : int array of shape (S,)
-        When each came in.
-    seen : int
-        How many points have been seen.
-    log : Mistakes
-        All mistakes, unless vectors have left.
 
     Examples
     --------
@@ -99,91 +74,77 @@ class Kept:
     (array([[1.]]), array([[1.]]), [1])
     """
 
-    outputs: int
-    vectors: Rows = None
-    coef: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))
-    moment: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))
-    entered: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    seen: int = 0
-    log: Mistakes = field(default_factory=no_mistakes)
+    outputs: int  # q, 1 for two classes, otherwise as many as classes
+    vectors: Rows = None  # S of them
+    coef: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))  # of shape (S, q)
+    moment: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))  # Σ steps that led there · time of each
+    entered: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # when each vector came in
+    seen: int = 0  # how many points have been seen
+    # all mistakes, unless vectors have left
+    log: Mistakes = field(default_factory=make_empty_log)
 
     def average(self) -> np.ndarray:
         """Return the mean of the coefficients after each point seen: a step at time t is in T − t + 1 of T of them."""
         return ((self.seen + 1) * self.coef - self.moment) / self.seen
 
-    def votes(self, values: np.ndarray, bias: float) -> np.ndarray:
-        """Return the share of all times at which the functions voted so, from the kernel to all vectors, shape (m, S).
+    def expand(self, kernel: Kernel, averaged: bool, fit_intercept: bool) -> Expansion:
+        """Return the mean function, or the last one."""
+        coef = self.average() if averaged else self.coef
+        intercept = coef.sum(axis=0) * float(fit_intercept)
+        if self.outputs == 1:
+            return Expansion(kernel, self.vectors, coef[:, 0], intercept[0])
+        return Expansion(kernel, self.vectors, coef, intercept)
+
+    def vote(self, kernel: Kernel, X: Rows, fit_intercept: bool, memory: int) -> np.ndarray:
+        """Return the share of all times at which the functions voted so, some points at a time.
 
         Two classes have one column, votes for the second less votes for the first, where a value of 0 is no vote.
         More have one column each, and of equal values the first counts.
         """
         log = self.log
         survival = np.diff(log.time, append=self.seen + 1).astype(np.float64)
-        votes = np.zeros((len(values), self.outputs))
-        values = np.ascontiguousarray(values, dtype=np.float64)
-        _native.perceptron_votes(values, log.vector, log.label, log.wrong, log.step, survival, bias, votes)
+        gram = Gram(kernel, X, self.vectors, memory=memory, dtype=np.float64)
+        step = max(1, min(TILE_BYTES, gram.memory // 4) // (8 * gram.shape[1]))
+        votes = np.zeros((gram.shape[0], self.outputs))
+        for start in range(0, len(votes), step):
+            rows = slice(start, start + step)
+            values = np.ascontiguousarray(gram.rows(rows), dtype=np.float64)
+            _native.perceptron_votes(
+                values, log.vector, log.label, log.wrong, log.step, survival, float(fit_intercept), votes[rows]
+            )
         return votes / self.seen
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """What one call has led to.
-
-    Parameters
-    ----------
-    kept : Kept
-        What is kept now.
-    mistakes : list of int
-        The mistakes of each epoch.
-    converged : bool
-        Whether the last epoch made none.
-    radius : float
-        The largest norm R of a step.
-    margin : float
-        The smallest margin γ of a point under the function found, divided by its norm; 0 where it is not known, because
-        there are mistakes left or points that came before.
-    plan : Plan
-        How the work was arranged, and why.
-    """
+    """What one call has led to."""
 
     kept: Kept
-    mistakes: list[int]
-    converged: bool
-    radius: float
-    margin: float
+    mistakes: list[int]  # of each epoch
+    converged: bool  # whether the last epoch made none
+    radius: float  # R, the largest norm of a step
+    margin: float  # γ, the smallest of a point under the function found over its norm; 0 where it is not known
     plan: Plan
+
+    @property
+    def novikoff_bound(self) -> float:
+        """(R/γ)², which bounds the mistakes of any order of the points."""
+        return (self.radius / self.margin) ** 2 if self.margin > 0 else math.inf
 
 
 @dataclass(frozen=True)
 class Perceptron:
-    """The algorithm, and how its work is arranged: the result is the same to rounding.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel k.
-    fit_intercept : bool, default=True
-        Whether to use k + 1.
-    budget : int, optional
-        The most vectors to keep.
-    forget : {"oldest", "smallest"}, default="oldest"
-        Which vector leaves when there are more.
-    memory : int
-        Budget in bytes.
-    way : {"auto", "dense", "pool", "sweep"}, default="auto"
-        Kernel values between all points stored; blocks of points against the vectors kept; or values of all points
-        kept up to date, which cannot be with a budget.
-    block : int
-        How many points there are in a block.
-    """
+    """The algorithm, and how its work is arranged: the result is the same to rounding."""
 
     kernel: Kernel
     fit_intercept: bool = True
-    budget: int | None = None
-    forget: Literal["oldest", "smallest"] = "oldest"
+    budget: int | None = None  # the most vectors to keep
+    forget: Literal["oldest", "smallest"] = "oldest"  # which vector leaves when there are more
     memory: int = 2**30
+    # Kernel values between all points stored; blocks of points against the vectors kept; or values of all points kept
+    # up to date, which cannot be with a budget.
     way: Way = "auto"
-    block: int = BLOCK
+    block: int = BLOCK  # how many points there are in one
 
     def plan(self, before: Kept, X: Rows, max_iter: int) -> Plan:
         """Return the way to arrange the work, and why."""
@@ -191,9 +152,9 @@ class Perceptron:
             raise ValueError("a sweep cannot let vectors leave; use way='pool', or no budget")
         old, m = len(before.coef), length(X)
         most = old + m if self.budget is None else min(self.budget, old + m)
-        native = Gram(self.kernel, take(X, 0, 1)).backend_name == "native"
+        cheap = Gram(self.kernel, take(X, 0, 1)).cheap
         dense = 8.0 * (old + m) * m
-        limit = DENSE_BYTES if native or max_iter == 1 else math.inf
+        limit = DENSE_BYTES if cheap or max_iter == 1 else math.inf
         entries = {
             "dense": float(old + m) * m,
             "pool": float(max_iter) * m * (most + self.block),
@@ -204,12 +165,12 @@ class Perceptron:
             way, reason = "dense", f"the kernel between all {m} points and the vectors kept is small"
         elif way == "auto" and self.budget is not None:
             way, reason = "pool", f"of at most {self.budget} vectors any may leave"
-        elif way == "auto" and not native and max_iter == 1:
+        elif way == "auto" and not cheap and max_iter == 1:
             way, reason = "pool", "the kernel is slow, and one pass needs its values between points and vectors once"
         elif way == "auto":
             way, reason = "sweep", "the values of all points can be kept up to date, one row for each mistake"
         flops = entries[way] * (2.0 * width(X) + 20.0)
-        block = self._block(most, m)
+        block = self._count_block(most, m)
         needed = {"dense": dense, "pool": 8.0 * (most + block) * block, "sweep": 12.0 * block * block + 16.0 * m}[way]
         return Plan(way, reason, int(needed), flops, flops / (HOST.single * default_threads()))
 
@@ -224,31 +185,19 @@ class Perceptron:
     ) -> Learnt:
         """Go through the points until an epoch makes no mistake, or ``max_iter`` times.
 
-        Parameters
-        ----------
-        before : Kept
-            What is kept of points that came before.
-        X : collection of m objects
-            The points.
-        label : int array of shape (m,)
-            Their classes: 0 and 1 for one function, otherwise positions among the functions.
-        weight : array of shape (m,)
-            The positive step that a mistake makes at each.
-        max_iter : int, default=1
-            The most epochs.
-        order : callable, optional
-            Gives the order of the points in the next epoch; as they come if not given.
+        ``before`` is what is kept of points that came before; labels are 0 and 1 for one function, otherwise positions
+        among the functions; weights are the steps that mistakes make; ``order`` gives that of the next epoch.
         """
         m, q, old = length(X), before.outputs, len(before.coef)
-        slate = self._slate(before, X, label, weight)
+        slate = self._fill_slate(before, X, label, weight)
         diagonal = self.kernel.diag(X)
         plan = self.plan(before, X, max_iter)
-        walk = self._walk(slate, plan.solver, diagonal)
+        walk = self._choose_walk(slate, plan.solver, diagonal)
         mistakes: list[int] = []
         log, converged, clock = before.log, False, before.seen
         while len(mistakes) < max_iter and not converged:
             visits = np.arange(m) if order is None else order()
-            wrong = walk.epoch(visits, clock)
+            wrong = walk.visit_all(visits, clock)
             times = np.flatnonzero(wrong[visits] >= 0)
             at = visits[times]
             log = log.and_then(old + at, label[at], wrong[at], weight[at], clock + times + 1)
@@ -256,10 +205,10 @@ class Perceptron:
             clock += m
             converged = len(at) == 0 and walk.confirm()
         radius = float(np.sqrt((1 if q == 1 else 2) * (weight**2 * (diagonal + slate.bias)).max().clip(0.0)))
-        margin = self._margin(slate, walk.scores) if converged and old == 0 else 0.0
-        return Learnt(self._result(slate, log, clock), mistakes, converged, radius, margin, plan)
+        margin = self._measure_margin(slate, walk.scores) if converged and old == 0 else 0.0
+        return Learnt(self._keep_vectors(slate, log, clock), mistakes, converged, radius, margin, plan)
 
-    def _slate(self, before: Kept, X: Rows, label: np.ndarray, weight: np.ndarray) -> Slate:
+    def _fill_slate(self, before: Kept, X: Rows, label: np.ndarray, weight: np.ndarray) -> Slate:
         m, q, old = length(X), before.outputs, len(before.coef)
         vectors = concatenate(before.vectors, X) if old else X
         none = np.zeros((m, q))
@@ -271,28 +220,28 @@ class Perceptron:
             self.budget or 0, self.forget == "smallest", self.memory,
         )  # fmt: skip
 
-    def _walk(self, slate: Slate, way: str, diagonal: np.ndarray) -> Walk:
+    def _choose_walk(self, slate: Slate, way: str, diagonal: np.ndarray) -> PoolWalk | Sweep:
         m = len(slate.label)
         if way == "sweep":
-            return Sweep(slate, self._block(0, m), diagonal)
+            return Sweep(slate, self._count_block(0, m), diagonal)
         most = len(slate.coef) if self.budget is None else min(self.budget, len(slate.coef))
-        return PoolWalk(slate, m if way == "dense" else self._block(most, m))
+        return PoolWalk(slate, m if way == "dense" else self._count_block(most, m))
 
-    def _block(self, most: int, m: int) -> int:
+    def _count_block(self, most: int, m: int) -> int:
         """Return how many points fit in a block with so many vectors, within a quarter of the memory."""
         entries = self.memory / 4 / 8
         return max(1, min(self.block, m, int(math.sqrt(entries + (most / 2) ** 2) - most / 2)))
 
-    def _margin(self, slate: Slate, scores: np.ndarray) -> float:
+    def _measure_margin(self, slate: Slate, scores: np.ndarray) -> float:
         # ‖f‖² = cᵀKc, and Kc is there: the values at the points.
         norm = math.sqrt(max(float(np.sum(slate.coef * scores)), 0.0))
-        least = float((slate.weight * margins(scores, slate.label)).min())
+        least = float((slate.weight * measure_margins(scores, slate.label)).min())
         return least / norm if norm > 0 else 0.0
 
-    def _result(self, slate: Slate, log: Mistakes, seen: int) -> Kept:
+    def _keep_vectors(self, slate: Slate, log: Mistakes, seen: int) -> Kept:
         kept = slate.kept
         if self.budget is not None:
-            log = no_mistakes()
+            log = make_empty_log()
         log = Mistakes(np.searchsorted(kept, log.vector), log.label, log.wrong, log.step, log.time)
         return Kept(
             slate.coef.shape[1], pick(slate.vectors, kept), slate.coef[kept], slate.moment[kept], slate.entered[kept],

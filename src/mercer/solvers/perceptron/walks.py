@@ -10,11 +10,11 @@ part to a native loop.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from mercer import _native
+import mercer._native as _native
 from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
@@ -25,47 +25,19 @@ SAFE = 1e30  # size of kernel values up to which sums of them are safe in float3
 
 @dataclass
 class Slate:
-    """Points to learn from, and the coefficients of all vectors there are: those kept before, and these points.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel k.
-    vectors : collection of S + m objects
-        The vectors.
-    first : int
-        How many vectors, S, come before the points.
-    label : int array of shape (m,)
-        The class of each point.
-    weight : array of shape (m,)
-        The step that a mistake there makes.
-    coef : array of shape (S + m, q)
-        Coefficients of the q functions.
-    moment : array of shape (S + m, q)
-        The sum over the steps of each coefficient, times the time they were made.
-    entered : int array of shape (S + m,)
-        When a vector came in, −1 for those that are not kept.
-    bias : float
-        What is added to the kernel: 1 with an intercept and otherwise 0.
-    budget : int
-        The most vectors, 0 for any number.
-    smallest : bool
-        Whether the smallest instead of the oldest leaves.
-    memory : int
-        Budget in bytes.
-    """
+    """Points to learn from, and the coefficients of all vectors there are: S that were kept before, and m points."""
 
     kernel: Kernel
     vectors: Rows
-    first: int
-    label: np.ndarray
-    weight: np.ndarray
-    coef: np.ndarray
-    moment: np.ndarray
-    entered: np.ndarray
-    bias: float
-    budget: int
-    smallest: bool
+    first: int  # S, how many vectors come before the points
+    label: np.ndarray  # the class of each point
+    weight: np.ndarray  # the step that a mistake there makes
+    coef: np.ndarray  # of the q functions, of shape (S + m, q)
+    moment: np.ndarray  # the sum over the steps of each coefficient, times the time they were made
+    entered: np.ndarray  # when a vector came in, −1 for those that are not kept
+    bias: float  # what is added to the kernel: 1 with an intercept and otherwise 0
+    budget: int  # the most vectors, 0 for any number
+    smallest: bool  # whether the smallest instead of the oldest leaves
     memory: int
 
     @property
@@ -73,7 +45,7 @@ class Slate:
         """Positions of the vectors kept."""
         return np.flatnonzero(self.entered >= 0)
 
-    def values(self, points: Rows) -> np.ndarray:
+    def evaluate(self, points: Rows) -> np.ndarray:
         """Return the functions at some points, of shape (len(points), q), in float64."""
         kept = self.kept
         if len(kept) == 0:
@@ -100,30 +72,19 @@ class Slate:
         return wrong
 
 
-class Walk(Protocol):
-    """A way to go through all points once."""
-
-    @property
-    def scores(self) -> np.ndarray:
-        """Values at the points, of shape (m, q), up to date after an epoch without mistakes."""
-
-    def epoch(self, order: np.ndarray, clock: int) -> np.ndarray:
-        """Visit all points in an order; return for each the class that was taken instead of the right one, or −1."""
-
-    def confirm(self) -> bool:
-        """Whether an epoch without mistakes stands when the values are computed anew in float64."""
-
-
 class PoolWalk:
-    """Blocks of points against all vectors kept; a single block's kernel values serve every epoch."""
+    """Blocks of points against all vectors kept; a single block's kernel values serve every epoch.
+
+    ``scores`` are values at the points, of shape (m, q), up to date after an epoch without mistakes.
+    """
 
     def __init__(self, slate: Slate, block: int) -> None:
         self.slate, self.block = slate, block
         self.scores = np.zeros((len(slate.label), slate.coef.shape[1]))
         self._whole: np.ndarray | None = None
 
-    def epoch(self, order: np.ndarray, clock: int) -> np.ndarray:
-        """Visit all points in an order."""
+    def visit_all(self, order: np.ndarray, clock: int) -> np.ndarray:
+        """Visit all points in an order; return for each the class that was taken instead of its own, or −1."""
         wrong = np.empty(len(order), dtype=np.int64)
         for start in range(0, len(order), self.block):
             part = order[start : start + self.block]
@@ -132,7 +93,7 @@ class PoolWalk:
             else:
                 points, visits = part, np.arange(len(part))
                 pool = np.union1d(self.slate.kept, self.slate.first + part)
-            K = self._kernel(pool, points)
+            K = self._evaluate(pool, points)
             coef = self.slate.coef[pool]
             scores = coef.T @ K + self.slate.bias * coef.sum(axis=0)[:, None]
             self.scores[points] = scores.T
@@ -140,10 +101,10 @@ class PoolWalk:
         return wrong
 
     def confirm(self) -> bool:
-        """Values are in float64 already."""
+        """Whether an epoch without mistakes stands in float64, which all values are in already."""
         return True
 
-    def _kernel(self, pool: np.ndarray, points: np.ndarray) -> np.ndarray:
+    def _evaluate(self, pool: np.ndarray, points: np.ndarray) -> np.ndarray:
         if self._whole is not None:
             return self._whole
         slate = self.slate
@@ -166,8 +127,8 @@ class Sweep:
         if slate.first:
             self._points = pick(slate.vectors, np.arange(slate.first, len(slate.coef)))
         # One row for each function, since rows of the Gram matrix are added to vectors.
-        self._values = np.ascontiguousarray(slate.values(self._points).T)
-        self._gram = self._matrix(np.float32 if np.abs(diagonal).max() < SAFE else np.float64)
+        self._values = np.ascontiguousarray(slate.evaluate(self._points).T)
+        self._gram = self._gram_of(np.float32 if np.abs(diagonal).max() < SAFE else np.float64)
         self._spare = np.empty((0, 0))
 
     @property
@@ -175,11 +136,11 @@ class Sweep:
         """The values of all points, of shape (m, q)."""
         return self._values.T
 
-    def epoch(self, order: np.ndarray, clock: int) -> np.ndarray:
-        """Visit all points in an order."""
+    def visit_all(self, order: np.ndarray, clock: int) -> np.ndarray:
+        """Do what a pool walk does."""
         wrong = np.empty(len(order), dtype=np.int64)
         for start in range(0, len(order), GROUP * self.block):
-            group, visits = _sorted(order[start : start + GROUP * self.block])
+            group, visits = _sort_visits(order[start : start + GROUP * self.block])
             before = self.slate.coef[self.slate.first + group]
             wrong[group] = self._visit(group, visits, clock + start)
             self._add(self._gram, group, before, group, self._values)
@@ -189,10 +150,10 @@ class Sweep:
         """Compute the values in float64, and go on with them if they are not all on the right side."""
         if self._gram.dtype == np.float64:
             return True
-        self._values = np.ascontiguousarray(self.slate.values(self._points).T)
-        if (margins(self.scores, self.slate.label) > 0).all():
+        self._values = np.ascontiguousarray(self.slate.evaluate(self._points).T)
+        if (measure_margins(self.scores, self.slate.label) > 0).all():
             return True
-        self._gram = self._matrix(np.float64)
+        self._gram = self._gram_of(np.float64)
         return False
 
     def _visit(self, group: np.ndarray, visits: np.ndarray, clock: int) -> np.ndarray:
@@ -200,10 +161,10 @@ class Sweep:
         slate, wrong = self.slate, np.empty(len(group), dtype=np.int64)
         near, values = self._gram.part(group), np.ascontiguousarray(self._values[:, group])
         for start in range(0, len(group), self.block):
-            block, inside = _sorted(visits[start : start + self.block])
+            block, inside = _sort_visits(visits[start : start + self.block])
             points = group[block]
             before = slate.coef[slate.first + points]
-            K = near.part(block).dense(out=self._inside(len(block)))
+            K = near.part(block).dense(out=self._reuse_matrix(len(block)))
             local = np.ascontiguousarray(values[:, block])
             wrong[block] = slate.visit(K, slate.first + points, points, inside, local, clock + start)
             self._add(near, points, before, block, values)
@@ -218,30 +179,30 @@ class Sweep:
                 gram.add_rows(rows[changed], step[changed], value)
                 value += self.slate.bias * step.sum()
 
-    def _inside(self, size: int) -> np.ndarray:
+    def _reuse_matrix(self, size: int) -> np.ndarray:
         """Return a matrix for the kernel inside a block, always the same one, because fresh memory takes time."""
         if self._spare.shape[0] != size or self._spare.dtype != self._gram.dtype:
             self._spare = np.empty((size, size), dtype=self._gram.dtype)
         return self._spare
 
-    def _matrix(self, dtype: Any) -> Gram:
+    def _gram_of(self, dtype: DTypeLike) -> Gram:
         return Gram(self.slate.kernel, self._points, memory=self.slate.memory, dtype=dtype)
 
 
-def _sorted(order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sort_visits(order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return positions in increasing order, and the order in terms of those."""
     positions = np.sort(order)
     return positions, np.searchsorted(positions, order)
 
 
-def margins(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
+def measure_margins(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return by how much each true class is ahead of the best of the others, or ±f for one function and two classes.
 
     Examples
     --------
-    >>> margins(np.array([[2.0], [3.0]]), np.array([1, 0]))
+    >>> measure_margins(np.array([[2.0], [3.0]]), np.array([1, 0]))
     array([ 2., -3.])
-    >>> margins(np.array([[2.0, 5.0, 4.0]]), np.array([1]))
+    >>> measure_margins(np.array([[2.0, 5.0, 4.0]]), np.array([1]))
     array([1.])
     """
     if scores.shape[1] == 1:

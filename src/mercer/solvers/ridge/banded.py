@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer import _native
+import mercer._native as _native
 from mercer.arrays.threads import default_threads
 from mercer.linalg.band import band_form
 

@@ -132,7 +132,7 @@ def log_integral(kernel: Kernel, d: int) -> float | None:
     return shape + float(np.log(_scales(kernel, d)).sum())
 
 
-def noise(kernel: Any, count: int, d: int, rng: np.random.RandomState) -> np.ndarray:
+def draw_noise(kernel: Any, count: int, d: int, rng: np.random.RandomState) -> np.ndarray:
     """Return samples of the density proportional to k(0, ·), for the kernels whose integral is known."""
     normal = rng.normal(size=(count, d))
     match kernel:
@@ -147,11 +147,13 @@ def noise(kernel: Any, count: int, d: int, rng: np.random.RandomState) -> np.nda
         case Laplacian():
             sample = rng.laplace(size=(count, d))
         case _:
-            sample = normal / np.linalg.norm(normal, axis=1, keepdims=True) * _radii(kernel, count, d, rng)[:, None]
+            sample = (
+                normal / np.linalg.norm(normal, axis=1, keepdims=True) * _draw_radii(kernel, count, d, rng)[:, None]
+            )
     return np.asarray(sample * _scales(kernel, d))
 
 
-def _radii(kernel: Kernel, count: int, d: int, rng: np.random.RandomState) -> np.ndarray:
+def _draw_radii(kernel: Kernel, count: int, d: int, rng: np.random.RandomState) -> np.ndarray:
     """Return samples of r with density proportional to the window times r^(d−1)."""
     match kernel:
         case UniformWindow():

@@ -65,7 +65,7 @@ def triton_sets(sets: WorkingSets) -> tuple[Any, Any]:
 
 def native_sets(sets: WorkingSets) -> tuple[Any, Any]:
     """Solve one set after the other in the compiled core on the host."""
-    from mercer import _native
+    import mercer._native as _native
 
     torch = load_torch()
     K, lower, upper, slope = (host_array(part.contiguous()) for part in (sets.K, sets.lower, sets.upper, sets.slope))

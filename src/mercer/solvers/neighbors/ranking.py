@@ -10,22 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from mercer.formula.data import Rows, View, as_matrix
+from mercer.arrays import Array
+from mercer.arrays.namespace import namespace
+from mercer.arrays.place import Place
+from mercer.formula.data import Rows, Steps, as_matrix
 from mercer.formula.expression import Call, Diagonal, Expression, Stat, evaluate, nodes
-from mercer.formula.program import anonymous
+from mercer.formula.program import UnsupportedError, anonymous
 from mercer.formula.statistics import FURTHEST, AbsoluteDistance, Dot, SquaredDistance, VectorStatistic
+from mercer.gram.torch.points import read_coordinates
 from mercer.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, RationalQuadratic
 from mercer.kernels.algebra import Exp, Power, Product, Scaled, Sum
 from mercer.kernels.pullback import After, On
 
-Pairs = Callable[[np.ndarray, np.ndarray], np.ndarray]  # positions in X, positions in Z → a number for each pair
+Comparison = Callable[[Array, Array], Array]  # positions in X, positions in Z → a number for each pair
 TINY, HUGE = 1e-37, 1e37  # squares beyond are no numbers of single precision
 STRIP = 2**20  # numbers in one piece of a computation pair by pair
+DEVICE_STRIP = 2**24  # the same on a device
+HOST = Place(None, 0)
 
 
 @dataclass(frozen=True)
@@ -38,60 +44,46 @@ class Rough:
     margin: np.ndarray
 
 
-class Ranking(Protocol):
-    """What orders points as the distance of their features does, and how to get from there to that distance."""
-
-    @property
-    def expression(self) -> Expression:
-        """The number for each pair that is smaller where the features are closer."""
-
-    def exact(self, X: Rows, Z: Rows) -> Pairs | None:
-        """Return a function that gives this number to full precision, or None if tiles are as precise as it gets."""
-
-    def rough(self, X: Rows, Z: Rows) -> Rough | None:
-        """Return a way to rank in single precision with a known error, or None if there is none."""
-
-    def squared_distance(self, values: np.ndarray, diagonal: Any) -> np.ndarray:
-        """Return the squared distance of the features; ``diagonal`` gives k(x, x) of the queries as a column."""
-
-
 @dataclass(frozen=True)
 class ByDistance:
     """Kernels that order points by one distance of the data."""
 
-    statistic: Any
+    statistic: VectorStatistic
     kernel: Expression
     slope: float | None  # the squared distance of features is this multiple of it, or a function of it if None
 
     @property
     def expression(self) -> Expression:
-        """The distance of the data, squared where it is Euclidean."""
+        """The number for each pair that is smaller where features are closer: a distance, squared if Euclidean."""
         return Stat(self.statistic)
 
-    def exact(self, X: Rows, Z: Rows) -> Pairs | None:
-        """Add up differences of coordinates."""
-        A = self._coordinates(X)
-        B = A if Z is X else self._coordinates(Z)
-        step = max(1, STRIP // A.shape[1])
+    def compare_exactly(self, X: Rows, Z: Rows, place: Place) -> Comparison | None:
+        """Return the function that adds up differences of coordinates."""
+        A = self._read_coordinates(X, place)
+        B = A if Z is X else self._read_coordinates(Z, place)
+        squared = isinstance(self.statistic, SquaredDistance)
 
-        def values(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-            out = np.empty(len(left))
+        def compare(left: Array, right: Array) -> Array:
+            width = A.shape[1] * int(np.prod(right.shape[1:]))
+            step = max(1, (STRIP if place.on_host else DEVICE_STRIP) // width)
+            parts = []
             for start in range(0, len(left), step):
                 piece = slice(start, start + step)
                 difference = A[left[piece]] - B[right[piece]]
-                squared = isinstance(self.statistic, SquaredDistance)
                 with np.errstate(over="ignore"):
-                    shares = difference * difference if squared else np.abs(difference)
-                    out[piece] = np.minimum(np.asarray(shares.sum(axis=1)).ravel(), FURTHEST)
-            return out
+                    shares = difference * difference if squared else abs(difference)
+                    total = shares.sum(axis=-1)
+                parts.append(total if right.ndim > 1 else np.asarray(total).ravel())  # which sparse matrices need
+            xp = namespace(parts[0])
+            return xp.clip(xp.concat(parts), max=FURTHEST)
 
-        return values
+        return compare
 
     def rough(self, X: Rows, Z: Rows) -> Rough | None:
         """Round the centred coordinates; the error of ‖a‖² + ‖b‖² − 2aᵀb is that of sums of d products."""
         if not isinstance(self.statistic, SquaredDistance):
             return None
-        A, B = self._coordinates(X), self._coordinates(Z)
+        A, B = (self._read_coordinates(points, HOST) for points in (X, Z))
         if sparse.issparse(A) or sparse.issparse(B):
             return None
         with np.errstate(all="ignore"):
@@ -104,21 +96,28 @@ class ByDistance:
             fine = bool(size.max() ** 2 < HUGE)
         if not fine:
             return None
-        single = Stat(SquaredDistance(View(), self.statistic.owner))
+        single = Stat(SquaredDistance(Steps(), self.statistic.owner))
         return Rough(single, A.astype(np.float32), B.astype(np.float32), margin)
 
-    def _coordinates(self, X: Rows) -> Any:
-        matrix = as_matrix(self.statistic.view.apply(X), self.statistic.owner, allow_sparse=self.statistic.takes_sparse)
-        return self.statistic.transform(matrix.astype(np.float64, copy=False))
-
-    def squared_distance(self, values: np.ndarray, diagonal: Any) -> np.ndarray:
-        """A multiple of the squared distance, or twice the fall of the kernel from its value at 0."""
+    def squared_distance(self, values: np.ndarray, diagonal: Callable[[], np.ndarray]) -> np.ndarray:
+        """Return a multiple of the squared distance, or twice the fall of the kernel from its value at 0."""
         return self.slope * values if self.slope is not None else 2.0 * fall(self.kernel, values)
+
+    def _read_coordinates(self, X: Rows, place: Place) -> Any:
+        """Return the points as the statistic compares them, in float64."""
+        if place.on_host:
+            statistic = self.statistic
+            matrix = as_matrix(statistic.view.apply(X), statistic.owner, allow_sparse=statistic.takes_sparse)
+            return statistic.transform(matrix.astype(np.float64, copy=False))
+        found = read_coordinates(self.statistic, X, place.device)
+        if found is None:
+            raise UnsupportedError("the coordinates are prepared on the host")
+        return found
 
 
 @dataclass(frozen=True)
 class ByKernel:
-    """Any kernel: k(z, z) − 2k(x, z), which lacks only a number that all points share."""
+    """Any kernel: k(z, z) − 2k(x, z), which lacks only a number that all points share; tiles are precise enough."""
 
     kernel: Expression
 
@@ -127,32 +126,35 @@ class ByKernel:
         """The squared distance less k(x, x)."""
         return Diagonal("right", self.kernel) - 2.0 * self.kernel
 
-    def exact(self, X: Rows, Z: Rows) -> Pairs | None:
-        """Tiles are as precise as it gets."""
+    def compare_exactly(self, X: Rows, Z: Rows, place: Place) -> Comparison | None:
+        """There is no more precise way."""
         return None
 
     def rough(self, X: Rows, Z: Rows) -> Rough | None:
         """The error in single precision is not known."""
         return None
 
-    def squared_distance(self, values: np.ndarray, diagonal: Any) -> np.ndarray:
-        """Add k(x, x); what is below 0 is rounding."""
+    def squared_distance(self, values: np.ndarray, diagonal: Callable[[], np.ndarray]) -> np.ndarray:
+        """Add k(x, x), a column; what is below 0 is rounding."""
         return np.asarray(np.maximum(values + diagonal(), 0.0))
 
 
-def ranking(kernel: Kernel) -> Ranking:
+Ranking = ByDistance | ByKernel  # what orders points as the distance of their features does
+
+
+def rank_points(kernel: Kernel) -> Ranking:
     """Return how to rank points by the distance of their features.
 
     Examples
     --------
     >>> from mercer.kernels import Gaussian, Linear, Polynomial
-    >>> type(ranking(2.0 * Gaussian())).__name__, type(ranking(Linear())).__name__
+    >>> type(rank_points(2.0 * Gaussian())).__name__, type(rank_points(Linear())).__name__
     ('ByDistance', 'ByDistance')
-    >>> type(ranking(Polynomial())).__name__
+    >>> type(rank_points(Polynomial())).__name__
     'ByKernel'
     """
     formula = anonymous(kernel.traced())
-    statistic = only_statistic(formula)
+    statistic = find_only_statistic(formula)
     slope = _slope(kernel)
     if isinstance(statistic, Dot) and slope is not None and slope > 0:
         return ByDistance(SquaredDistance(statistic.view, statistic.owner), formula, slope)
@@ -161,7 +163,7 @@ def ranking(kernel: Kernel) -> Ranking:
     return ByKernel(formula)
 
 
-def only_statistic(formula: Expression) -> VectorStatistic | None:
+def find_only_statistic(formula: Expression) -> VectorStatistic | None:
     """Return the one statistic a formula depends on, or None if there are several or it has no fast form."""
     found = {node.statistic for node in nodes(formula) if isinstance(node, Stat)}
     statistic = found.pop() if len(found) == 1 else None
