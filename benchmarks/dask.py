@@ -61,7 +61,7 @@ def on_workers(count: int, memory: str, call: Callable) -> tuple[object, float, 
 
 
 def load() -> None:
-    import mercer.distributed._fits  # noqa: F401
+    import mercer.distributed.ridge  # noqa: F401
 
 
 def peak() -> int:

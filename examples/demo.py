@@ -66,7 +66,9 @@ def learners() -> None:
     evidence = {
         mercer.SVC(C=10.0, kernel=kernel): lambda m: f"duality gap {m.duality_gap_.relative:.1e} of the objective",
         mercer.KernelRidgeClassifier(kernel=kernel): lambda m: f"leave-one-out accuracy {m.loo_accuracy_:.3f}",
-        mercer.KernelLogisticRegression(0.01, kernel=kernel, tol=1e-6): lambda m: f"duality gap {m.duality_gap_:.1e}",
+        mercer.KernelLogisticRegression(0.01, kernel=kernel, tol=1e-6): lambda m: (
+            f"duality gap {m.duality_gap_.absolute:.1e}"
+        ),
         mercer.KernelNeighborsClassifier(kernel=kernel): lambda m: "nothing to solve",
     }
     for model, says in evidence.items():

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from mercer import KernelRidgeCV  # noqa: E402
 from mercer.kernels import Gaussian, Linear, Matern  # noqa: E402
-from mercer.models import ridge_cv  # noqa: E402
+from mercer.learning import search  # noqa: E402
 from mercer.solvers.base import Problem  # noqa: E402
 from mercer.solvers.ridge.banded import loo_path  # noqa: E402
 
@@ -99,7 +99,7 @@ def test_penalties_that_have_no_factor_are_left_to_eigenvalues(alpha):
 
 def test_on_a_gpu_the_path_takes_all_points_that_fit():
     data = replace(problem(), memory=24 * 30_000**2)
-    assert ridge_cv.path_sizes(data) == (5000, 3000)
-    assert ridge_cv.path_sizes(replace(data, device=torch.device("cpu"))) == (5000, 3000)
-    assert ridge_cv.path_sizes(replace(data, device=torch.device("cuda"))) == (30_000, 20_000)
-    assert ridge_cv.path_sizes(replace(data, memory=24 * 100, device=torch.device("cuda"))) == (10, 10)
+    assert search.limit_path(data) == (5000, 3000)
+    assert search.limit_path(replace(data, device=torch.device("cpu"))) == (5000, 3000)
+    assert search.limit_path(replace(data, device=torch.device("cuda"))) == (30_000, 20_000)
+    assert search.limit_path(replace(data, memory=24 * 100, device=torch.device("cuda"))) == (10, 10)

@@ -189,8 +189,8 @@ FITS = [
     (nystroem, 0, ["survey", "pick", "gram", "residual"]),
     (logistic, 2, ["values", "hessian"]),
     (logistic, 2, ["range", "share"]),
-    (logistic, 2, ["loss", "gradient", "residuals"]),
-    (logistic, 3, ["curvatures"]),
+    (logistic, 2, ["value", "gradient", "residual_sums"]),
+    (logistic, 3, ["curvature_sums"]),
     (conjugate, 0, ["rows", "product"]),
     (conjugate, 0, ["block", "diagonal"]),
     (lambda: KernelRidge(0.1, kernel=Polynomial(2), solver="primal"), 0, ["head", "constant", "normal"]),
@@ -242,8 +242,8 @@ def test_a_task_that_kills_every_worker_is_an_error_and_no_hang():
 
 
 def test_no_workers_at_all_is_an_error_and_no_hang(monkeypatch):
-    monkeypatch.setattr("mercer.distributed._cluster.POLL", 0.2)
-    monkeypatch.setattr("mercer.distributed._cluster.PATIENCE", 1.0)
+    monkeypatch.setattr("mercer.distributed.cluster.POLL", 0.2)
+    monkeypatch.setattr("mercer.distributed.cluster.PATIENCE", 1.0)
     with (
         quick_cluster(n_workers=0) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
@@ -318,7 +318,7 @@ def test_pairs_of_classes_are_solved_on_the_workers():
 def own_memory():
     import psutil
 
-    import mercer.distributed._fits  # noqa: F401  (what a task loads)
+    import mercer.distributed.ridge  # noqa: F401  (what a task loads)
 
     return psutil.Process().memory_info().rss
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from mercer.distributed import ClusterPlan
 from mercer.kernels import Custom, Gaussian, Linear, Polynomial
 from mercer.models import (
     SVC,
@@ -144,11 +145,12 @@ def test_classifiers(data, make, weighted, labels):
     if hasattr(here, "predict_proba"):
         assert_same(here.predict_proba(data.X), there.predict_proba(cut(data.X)).compute())
         assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
+        assert isinstance(there.plan_, ClusterPlan)
+        assert type(there.duality_gap_) is type(here.duality_gap_)
 
 
 def test_logistic_with_so_many_unknowns_that_newton_iterates(data, monkeypatch):
     monkeypatch.setattr("mercer.solvers.newton.features.JOINT", 10)
-    monkeypatch.setattr("mercer.distributed._newton.JOINT", 10)
     make = lambda: KernelLogisticRegression(random_state=0, n_centers=8)  # noqa: E731
     here = make().fit(data.X[:80], data.three[:80])
     there = make().fit(cut(data.X[:80], (30, 50)), cut(data.three[:80], (30, 50)))
@@ -269,7 +271,7 @@ def test_leave_one_out_predictions_of_rows_where_they_live(data):
 
 
 def test_more_rows_than_a_permutation_holds_give_distinct_centres(data, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.sampling.LIMIT", 100)
+    monkeypatch.setattr("mercer.solvers.centers.PERMUTED", 100)
     here = KernelRidge(0.1, kernel=Gaussian(), n_centers=2, random_state=0).fit(data.X, data.y)
     there = KernelRidge(0.1, kernel=Gaussian(), n_centers=2, random_state=0).fit(cut(data.X), cut(data.y))
     assert_same(here.predict(data.X), there.predict(data.X))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mercer.kernels import Gaussian, Linear, Polynomial
-from mercer.learning.choice import Curves, best_place, choose
+from mercer.learning.choice import Curves, choose, find_best
 from mercer.models.ridge_cv import KernelRidgeCV
 from mercer.solvers.base import Problem
 
@@ -31,7 +31,7 @@ def by_brute_force(scores, alphas):
 def test_the_best_place_is_that_of_the_whole_table_and_ties_go_to_the_largest_penalty(scores, random):
     alphas = np.logspace(-2, 2, scores.shape[1])
     random.shuffle(alphas)
-    assert best_place(scores, alphas) == by_brute_force(scores, alphas)
+    assert find_best(scores, alphas) == by_brute_force(scores, alphas)
 
 
 class Table(Curves):

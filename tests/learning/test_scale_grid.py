@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from mercer.kernels import Constant, Gaussian, Linear, Matern, Periodic, Polynomial
 from mercer.learning.length_scales import stretched
-from mercer.learning.scale_grid import Point, ScaleGrid, informative_factors, scale_grid
+from mercer.learning.scale_grid import Point, ScaleGrid, find_factors, make_scale_grid
 from mercer.learning.tuning import Tuned
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.spectral import Spectral
@@ -22,7 +22,7 @@ LINE = np.sort(np.random.default_rng(0).uniform(0.0, 1.0, size=(40, 1)), axis=0)
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_factors_reach_from_where_points_are_alone_to_where_they_are_alike(kernel, unit):
     X = unit * (1.0 + LINE)
-    factors = informative_factors(kernel, X)
+    factors = find_factors(kernel, X)
     assert len(factors) > 4
 
     def cosines(factor):
@@ -35,24 +35,24 @@ def test_factors_reach_from_where_points_are_alone_to_where_they_are_alike(kerne
 
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(3, 1.0), Constant(2.0)], ids=str)
 def test_kernels_without_a_length_scale_have_one_path(kernel):
-    grid = scale_grid(Problem(kernel, LINE, np.sin(LINE)))
+    grid = make_scale_grid(Problem(kernel, LINE, np.sin(LINE)))
     assert grid.factors.tolist() == [1.0]
     assert len(grid.minima()) >= 1
 
 
 def test_a_constant_column_has_one_path():
-    assert informative_factors(Gaussian(), np.ones((10, 1))) == [1.0]
+    assert find_factors(Gaussian(), np.ones((10, 1))) == [1.0]
 
 
 def test_a_period_stays_as_it_is():
-    grid = scale_grid(Problem(Periodic(1.0, 0.25), LINE, np.sin(8.0 * np.pi * LINE), None, True))
+    grid = make_scale_grid(Problem(Periodic(1.0, 0.25), LINE, np.sin(8.0 * np.pi * LINE), None, True))
     assert len(grid.factors) > 3
     assert {kernel.period for kernel in grid.kernels} == {0.25}
 
 
 def test_errors_are_those_of_leaving_out_each_point():
     y = np.cos(9.0 * LINE) + 0.1
-    grid = scale_grid(Problem(Gaussian([2.0]), LINE, y, np.linspace(0.5, 2.0, 40), True))
+    grid = make_scale_grid(Problem(Gaussian([2.0]), LINE, y, np.linspace(0.5, 2.0, 40), True))
     for kernel, errors in zip(grid.kernels, grid.errors, strict=True):
         residuals = Spectral().prepare(Problem(kernel, LINE, y, np.linspace(0.5, 2.0, 40), True)).loo(grid.alphas)
         expected = np.average(residuals[:, :, 0] ** 2, axis=1, weights=np.linspace(0.5, 2.0, 40))
@@ -76,7 +76,9 @@ def test_the_best_point_is_a_minimum_and_no_minimum_has_a_better_neighbour(error
 
 def test_stopping_keeps_what_was_computed():
     seen = []
-    grid = scale_grid(Problem(Gaussian(), LINE, np.sin(LINE)), lambda error: bool(seen.append(error)) or len(seen) == 3)
+    grid = make_scale_grid(
+        Problem(Gaussian(), LINE, np.sin(LINE)), lambda error: bool(seen.append(error)) or len(seen) == 3
+    )
     assert len(seen) == len(grid.factors) == len(grid.kernels) == 3
     assert 1.0 in grid.factors
 

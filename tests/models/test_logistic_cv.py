@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear
-from mercer.models import logistic_cv
 from mercer.models.logistic import KernelLogisticRegression
 from mercer.models.logistic_cv import KernelLogisticRegressionCV
 from mercer.solvers.newton import scores as logistic_scores
@@ -57,9 +56,9 @@ def test_an_approximation_that_refits_contradict_is_not_used(monkeypatch):
 
 
 def test_many_points_are_judged_by_folds_of_a_sample(monkeypatch):
-    monkeypatch.setattr(logistic_cv, "LOO_LIMIT", 20)
-    monkeypatch.setattr(logistic_cv, "PATH_LIMIT", 50)
-    monkeypatch.setattr(logistic_cv, "PATH_SAMPLE", 40)
+    monkeypatch.setattr(logistic_scores, "LOO_LIMIT", 20)
+    monkeypatch.setattr(logistic_scores, "PATH_LIMIT", 50)
+    monkeypatch.setattr(logistic_scores, "PATH_SAMPLE", 40)
     X, y = _data(3, n=120)
     y[y == 2] = 1
     y[:3] = 2  # a rare class must be in the sample
@@ -179,7 +178,7 @@ def test_bad_options_are_named_and_leave_the_object_unfitted(options, error, mes
 
 
 def test_a_class_of_one_point_cannot_be_in_folds(monkeypatch):
-    monkeypatch.setattr(logistic_cv, "LOO_LIMIT", 0)
+    monkeypatch.setattr(logistic_scores, "LOO_LIMIT", 0)
     X, y = _data()
     y[0] = 7
     with pytest.raises(ValueError, match="class 7 has 1"):

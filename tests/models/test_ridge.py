@@ -14,7 +14,6 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import MemoryBudgetError
 from mercer.kernels import Constant, Custom, Gaussian, Linear, Overlap, Polynomial, Sigmoid
-from mercer.models import ridge
 from mercer.models.ridge import KernelRidge
 
 FOUR_X = np.array([[1.0], [4.0], [6.0], [9.0]])
@@ -369,7 +368,7 @@ def test_a_fit_that_fails_changes_nothing(data, monkeypatch, error):
     def stop(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr(ridge, "Expansion", stop)  # the last step that can fail
+    monkeypatch.setattr("mercer.solvers.ridge.fit.Expansion", stop)  # the last step that can fail
     for model in (fresh, fitted):
         with pytest.raises(error):
             model.fit(X[:, :2], Y)

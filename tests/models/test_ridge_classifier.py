@@ -13,9 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer.kernels import Constant, Custom, Gaussian, Linear, Sigmoid
-from mercer.models import ridge_classifier
+from mercer.learning import class_penalty
+from mercer.learning.class_penalty import PenaltyChoice
 from mercer.models.ridge import KernelRidge
-from mercer.models.ridge_classifier import KernelRidgeClassifier, best_of
+from mercer.models.ridge_classifier import KernelRidgeClassifier
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_penalties_that_are_rounding_are_not_chosen_and_of_equal_ones_the_larges
     model = KernelRidgeClassifier(alphas=alphas, kernel=Gaussian(3.0)).fit(X, y)
     assert model.loo_errors_[0] == np.inf
     assert np.isfinite(model.loo_errors_[alphas == model.alpha_]).all()
-    assert best_of(np.array([1.0, 3.0, 2.0]), np.array([[0.5, 1.0]] * 3))[0] == 3.0
+    assert PenaltyChoice.of(np.array([1.0, 3.0, 2.0]), np.array([[0.5, 1.0]] * 3)).alpha == 3.0
 
 
 def test_the_default_does_well_without_help(moons):
@@ -83,7 +84,7 @@ def test_the_default_does_well_without_help(moons):
 
 def test_many_points_choose_the_penalty_on_a_sample(moons, monkeypatch):
     X, y = moons
-    monkeypatch.setattr(ridge_classifier, "SPECTRAL_LIMIT", 40)
+    monkeypatch.setattr(class_penalty, "SPECTRAL_LIMIT", 40)
     monkeypatch.setattr(import_module("mercer.solvers.plan"), "SPECTRAL_LIMIT", 40)
     model = KernelRidgeClassifier(random_state=0).fit(X, y)
     assert model.alpha_ == clone(model).fit(X, y).alpha_

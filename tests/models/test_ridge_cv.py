@@ -18,9 +18,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Custom, Gaussian, Linear, Matern, Sigmoid
-from mercer.learning.length_scales import families
-from mercer.learning.scale_grid import scale_grid
-from mercer.models import ridge_cv
+from mercer.learning import search
+from mercer.learning.length_scales import make_families
+from mercer.learning.scale_grid import make_scale_grid
 from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_cv import KernelRidgeCV
 from mercer.solvers.base import Problem
@@ -223,7 +223,9 @@ def test_the_choice_is_never_worse_than_the_best_of_the_grid_it_starts_from(seed
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some are nothing but noise
         model = KernelRidgeCV(random_state=0).fit(X, y)
-    errors = [scale_grid(Problem(kernel, X, y[:, None], None, True)).minima()[0].error for kernel in families(X)]
+    errors = [
+        make_scale_grid(Problem(kernel, X, y[:, None], None, True)).minima()[0].error for kernel in make_families(X)
+    ]
     assert -model.best_score_ <= min(errors) * (1 + 1e-3) + 1e-10
 
 
@@ -265,8 +267,8 @@ def test_constant_targets_and_constant_columns_have_a_defined_answer():
 
 
 def test_more_points_than_the_path_takes_are_sampled(data, monkeypatch):
-    monkeypatch.setattr(ridge_cv, "PATH_LIMIT", 60)
-    monkeypatch.setattr(ridge_cv, "PATH_SAMPLE", 50)
+    monkeypatch.setattr(search, "PATH_LIMIT", 60)
+    monkeypatch.setattr(search, "PATH_SAMPLE", 50)
     model = KernelRidgeCV(kernel=Gaussian(3.0), random_state=0).fit(*data[:2])
     assert model.loo_predictions_.shape == (110,)
     assert len(model.dual_coef_) == 110

@@ -234,7 +234,7 @@ def test_a_file_keeps_every_parameter_and_attribute(name, roundtrip, same):
     missing = sorted(set(vars(model)) - set(vars(again)))
     assert missing == [], f"annotate {missing} on the class"
     different = {key for key, value in vars(model).items() if not same(vars(again)[key], value)}
-    assert different <= {"_problem", "ridge_", "regressor_", "inverse_"}  # whose budget is that of now
+    assert different <= {"_record", "ridge_", "regressor_", "inverse_"}  # whose budget is that of now
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -264,7 +264,7 @@ def test_every_estimator_has_a_case_and_a_place_in_the_table():
 
 def test_what_parts_of_a_model_share_is_shared_again(roundtrip):
     again = roundtrip(fitted("ridge")[0])
-    assert again.expansion_.centers is again.X_fit_ is again._problem.X
+    assert again.expansion_.centers is again.X_fit_ is again._record.problem.X
     assert again.kernel_ is again.expansion_.kernel is again.kernel
     strings = roundtrip(fitted("ridge of strings")[0])
     assert strings.expansion_.centers is strings.X_fit_

@@ -13,7 +13,7 @@ from mercer.kernels.algebra import Scaled, Sum
 from mercer.learning import length_scales
 from mercer.learning.choice import choose
 from mercer.learning.length_scales import is_length_scale
-from mercer.learning.tuning import Objective, most_steps, race
+from mercer.learning.tuning import most_steps, race
 from mercer.solvers.base import Problem
 
 from .encoder import TableEncoder
@@ -76,9 +76,9 @@ def tune_kernel(
     """Return the best of some kernels with its length scales tuned, until ``on_step`` returns True."""
     n = length(rows)
     size = max(2, min(SUBSET if n < MANY else LARGE_SUBSET, int((memory / STEP_BYTES) ** 0.5)))
-    objective = Objective(rows, targets, memory=memory)
+    problem = Problem(kernels[0], rows, targets, None, True, memory)
     found = race(
-        kernels, objective, rng, size=size, steps=min(steps, _limit_steps(n)), on_step=lambda step, error: on_step()
+        kernels, problem, rng, size=size, steps=min(steps, _limit_steps(n)), on_step=lambda step, error: on_step()
     )
     return round_scales(found.kernel)
 

@@ -1,181 +1,176 @@
-"""One partition of a fit: checked as an estimator checks its data, without the rows that have no weight."""
+"""One partition of a fit without the rows that have no weight, and what one pass over all partitions finds out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import column_or_1d
 
-from mercer.estimators.kernels import checked_rows
-from mercer.estimators.targets import check_targets, check_weights
-from mercer.formula.data import Rows, concatenate, length, pick
+from mercer.arrays.place import Place
+from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 
-from ._graph import worker_memory
-from ._place import place_here
+from ._graph import declare_sized, find_memory, find_place, size_of
 
 COPIES = 6  # of the rows of a block, that any task on them needs
+Kind = Literal["targets", "labels", "raw"]  # what y is: numbers, classes, or whatever the model itself will check
 
 
 @dataclass(frozen=True)
-class Block:
-    """Rows of one partition that have a weight.
+class RowBlock:
+    """Rows of one partition that have a weight."""
 
-    Parameters
-    ----------
-    X : collection
-        The points.
-    y : array of shape (n, q) or (n,)
-        Targets, or the labels or classes of the points.
-    weights : array of shape (n,), optional
-        Positive weights; all 1 if not given.
-    index : int
-        Of the partition.
-    dropped : array
-        What y was in the rows that have no weight.
-    places : int array of shape (n,)
-        Which rows of the partition these are.
-    """
-
-    X: Any
-    y: np.ndarray
-    weights: np.ndarray | None
-    index: int
-    dropped: np.ndarray
-    places: np.ndarray
+    X: Rows  # the points
+    y: np.ndarray  # targets, or the labels or classes of the points, (n, q) or (n,)
+    weights: np.ndarray | None  # positive weights; all 1 if not given, (n,)
+    index: int  # of the partition
+    dropped: np.ndarray  # what y was in the rows that have no weight
+    places: np.ndarray  # which rows of the partition these are, (n,)
 
     def __len__(self) -> int:
         return len(self.y)
 
-    def problem(self, kernel: Kernel, fit_intercept: bool, q: int, device: Any = None) -> Problem:
-        """Return the ridge problem of these rows alone, in the memory that a task has, on a device of the worker."""
-        place, memory = self.place(device)
-        return Problem(kernel, self.X, self.y.reshape(len(self.y), q), self.weights, fit_intercept, memory, place)
-
-    def place(self, device: Any) -> tuple[Any, int]:
-        """Return the device of this worker that was asked for, None for the host, and the memory of a task there."""
-        return place_here(device, self.memory)
+    @property
+    def known_weights(self) -> np.ndarray:
+        """The weights, ones if there are none."""
+        return np.ones(len(self)) if self.weights is None else self.weights
 
     @property
     def memory(self) -> int:
         """The bytes that a task on these rows may use: what its worker has, and at least some copies of the rows."""
-        return max(worker_memory(), COPIES * int(getattr(self.X, "nbytes", 0)))
+        return max(find_memory(), COPIES * int(getattr(self.X, "nbytes", 0)))
+
+    def place(self, device: Any) -> Place:
+        """Return the device of this worker that was asked for, or the host, with the memory of a task there."""
+        return find_place(device, self.memory)
+
+    def problem(self, kernel: Kernel, fit_intercept: bool, q: int, device: Any = None) -> Problem:
+        """Return the ridge problem of these rows alone, in the memory that a task has, on a device of the worker."""
+        place, y = self.place(device), self.y.reshape(len(self.y), q)
+        return Problem(kernel, self.X, y, self.weights, fit_intercept, place.memory, place.device)
+
+
+declare_sized(RowBlock)
+
+
+@dataclass
+class Survey:
+    """What one pass over all partitions finds."""
+
+    sizes: list[tuple[int, int, int]]  # rows, rows with a weight, and index of each partition with rows
+    outputs: int  # columns of y
+    flat: bool  # whether y has one dimension
+    weight: float  # Σw
+    weighted: bool  # whether there are weights at all
+    nbytes: int  # bytes of all points
+    # how often each label occurs with a weight, and how much weight it has, if y holds labels
+    labels: dict[Any, tuple[int, float]]
+    moments: Moments | None  # of all entries of X, where X holds numbers
+    y_moments: Moments | None  # of each column of y, where y holds targets
+
+    def __iadd__(self, other: Survey) -> Survey:
+        if (self.outputs, self.flat) != (other.outputs, other.flat):
+            raise ValueError(
+                f"y has {self.outputs} columns in some partitions and {other.outputs} in others; it must have as many "
+                "in all"
+            )
+        self.sizes = self.sizes + other.sizes
+        self.weight += other.weight
+        self.nbytes += other.nbytes
+        for label, (count, weight) in other.labels.items():
+            before = self.labels.get(label, (0, 0.0))
+            self.labels[label] = before[0] + count, before[1] + weight
+        self.moments = self.moments and other.moments and self.moments.merge(other.moments)
+        self.y_moments = self.y_moments and other.y_moments and self.y_moments.merge(other.y_moments)
+        return self
 
 
 @dataclass(frozen=True)
-class Intake:
-    """How partitions become blocks.
+class Moments:
+    """Count, mean and sum of squared deviations, which those of two sets combine to without loss of digits."""
 
-    Parameters
-    ----------
-    owner : estimator
-        Whose fit it is; it knows number and names of columns, and nothing else.
-    argument : Kernel, str or callable
-        Its kernel, as data is checked for it.
-    kind : {"targets", "labels", "raw"}
-        What y is: numbers, classes, or whatever the model itself will check.
-    keep_all : bool
-        Whether rows without weight stay, because the model counts them.
-    """
+    weight: float
+    mean: Any
+    squares: Any
 
-    owner: Any
-    argument: Any
-    kind: Literal["targets", "labels", "raw"]
-    keep_all: bool = False
+    def merge(self, other: Moments) -> Moments:
+        """Return those of both sets."""
+        weight = self.weight + other.weight
+        if weight == 0:
+            return self
+        apart = other.mean - self.mean
+        mean = self.mean + apart * other.weight / weight
+        squares = self.squares + other.squares + apart**2 * self.weight * other.weight / weight
+        return Moments(weight, mean, squares)
 
-    def head(self, X: Any, count: int) -> Any:
-        """Return the first rows as they come."""
-        X = _listed(X)
-        return None if length(X) == 0 else pick(X, np.arange(min(count, length(X))))
-
-    def block(self, X: Any, y: Any, weights: Any, index: int) -> Block:
-        """Return the checked rows of a partition."""
-        X = _listed(X)
-        n, nothing = length(X), np.zeros(0)
-        with _naming(index):
-            self._check_lengths(n, y, weights)
-            if n == 0:
-                return Block(X, nothing, nothing, index, nothing, np.arange(0))
-            rows = checked_rows(self.owner, X, self.argument, reset=False)
-            values = self._y(y, n)
-            factors = self._weights(weights, n)
-        if factors is None or self.keep_all or factors.all():
-            return Block(rows, values, factors, index, values[:0], np.arange(n))
-        kept = np.flatnonzero(factors)
-        return Block(pick(rows, kept), values[kept], factors[kept], index, values[factors == 0], kept)
-
-    def _check_lengths(self, n: int, y: Any, weights: Any) -> None:
-        for what, values in (("y", y), ("sample_weight", weights)):
-            if values is not None and np.ndim(values) and length(values) != n:
-                raise ValueError(
-                    f"{type(self.owner).__name__}: X has {n} rows, but {what} has {length(values)}; they must be the "
-                    "same in every partition"
-                )
-
-    def _y(self, y: Any, n: int) -> np.ndarray:
-        if self.kind == "targets":
-            return check_targets(self.owner, y, n)
-        if self.kind == "raw":
-            return np.zeros(n) if y is None else np.asarray(y)
-        if y is None:
-            raise ValueError(f"{type(self.owner).__name__} requires y to be passed, but the target y is None.")
-        labels = column_or_1d(np.asarray(y))
-        assert_all_finite(labels, input_name="y", estimator_name=type(self.owner).__name__)
-        return np.asarray(labels)
-
-    def _weights(self, weights: Any, n: int) -> np.ndarray | None:
-        if weights is None:
-            return None
-        values = np.asarray(weights, dtype=np.float64)
-        if self.keep_all:
-            return np.broadcast_to(values, (n,)).copy()  # the model itself checks them all
-        if np.ndim(values) and not values.any():
-            return np.zeros(n)  # the rows of a partition may all be without weight
-        return check_weights(self.owner, values, n)
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.squares / self.weight if self.weight > 0 else 0.0
 
 
-def with_y(block: Block, y: np.ndarray) -> Block:
-    """Return the same rows with other targets."""
-    return replace(block, y=y)
+def survey_block(block: RowBlock, kind: Kind, keep_all: bool) -> Survey | None:
+    """Return what a block has; nothing of an empty one."""
+    n = len(block)
+    if n == 0 and len(block.dropped) == 0:
+        return None
+    y = block.y if n else block.dropped
+    weights = block.known_weights
+    if keep_all:
+        weights = (weights > 0).astype(np.float64)  # machines guess their kernel from all rows that take part
+    labels: dict[Any, tuple[int, float]] = {}
+    if kind == "labels":
+        for label in np.unique(block.dropped):
+            labels[label] = 0, 0.0  # as if they were not there
+        found, codes = np.unique(block.y, return_inverse=True)
+        mass, counts = np.bincount(codes, weights, len(found)), np.bincount(codes, minlength=len(found))
+        for label, count, weight in zip(found, counts, mass, strict=True):
+            labels[label] = labels.get(label, (0, 0.0))[0] + int(count), float(weight)
+    return Survey(
+        sizes=[(n + len(block.dropped), n, block.index)],
+        outputs=1 if y.ndim == 1 else y.shape[1],
+        flat=y.ndim == 1,
+        weight=float(weights.sum()),
+        weighted=block.weights is not None,
+        nbytes=size_of(block.X),
+        labels=labels,
+        moments=measure_entries(block.X, weights) if n else Moments(0.0, 0.0, 0.0),
+        y_moments=measure_columns(y, weights) if kind == "targets" else None,
+    )
 
 
-def joined(parts: list[Rows]) -> Rows:
-    """Return the rows of several collections of a kind as one."""
-    if len(parts) == 1:
-        return parts[0]
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return np.concatenate(parts)
-    if any(sparse.issparse(part) for part in parts):
-        return sparse.vstack([sparse.csr_array(part) for part in parts]).tocsr()
-    if hasattr(parts[0], "iloc"):
-        import pandas as pd
-
-        return pd.concat(parts)
-    if isinstance(parts[0], list):
-        return [item for part in parts for item in part]
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = concatenate(whole, part)
-    return whole
+def measure_columns(y: np.ndarray, weights: np.ndarray) -> Moments:
+    """Return the weighted moments of each column of targets."""
+    y = y.reshape(len(y), -1)
+    total = float(weights.sum())
+    if total == 0:
+        return Moments(0.0, np.zeros(y.shape[1]), np.zeros(y.shape[1]))
+    mean = weights @ y / total
+    return Moments(total, mean, weights @ (y - mean) ** 2)
 
 
-def _listed(X: Any) -> Any:
-    """Return a partition of a bag as a list, and all others as they are."""
-    return X if hasattr(X, "__len__") or hasattr(X, "shape") else list(X)
+def measure_block(block: RowBlock) -> Moments | None:
+    """Return the weighted moments of all entries of a block."""
+    return measure_entries(block.X, block.known_weights)
 
 
-@contextmanager
-def _naming(index: int) -> Iterator[None]:
-    """Say in which partition something was wrong."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        error.add_note(f"This was found in partition {index}, counted from 0.")
-        raise
+def measure_entries(X: Any, weights: np.ndarray) -> Moments | None:
+    """Return the weighted moments of all entries, None where X does not hold numbers only."""
+    if not weights.any():
+        return Moments(0.0, 0.0, 0.0) if sparse.issparse(X) or _is_table(X) else None
+    if sparse.issparse(X):
+        of_rows, squares = np.asarray(X.mean(axis=1)).ravel(), np.asarray(X.multiply(X).mean(axis=1)).ravel()
+        mean = float(weights @ of_rows) / float(weights.sum())
+        return Moments(float(weights.sum()), mean, float(weights @ squares) - float(weights.sum()) * mean**2)
+    if not _is_table(X):
+        return None
+    mean = float(np.average(X.mean(axis=1, dtype=np.float64), weights=weights))
+    of_rows = ((X - mean) ** 2).mean(axis=1, dtype=np.float64)
+    return Moments(float(weights.sum()), mean, float(weights @ of_rows))
+
+
+def _is_table(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2

@@ -13,13 +13,13 @@ from mercer.arrays.tensors import host_array, is_tensor, load_torch, on_device
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from ._block import Block
+from ._block import RowBlock
 
 ENTRIES = 2**24  # of features in work at a time
 
 
 @dataclass(frozen=True)
-class Features:
+class BlockFeatures:
     """Features Φ of some rows; what is computed of them comes back as arrays.
 
     Parameters
@@ -69,16 +69,16 @@ class FeaturesOf:
     triangle: np.ndarray
     device: Any = None
 
-    def __call__(self, block: Block) -> Iterator[tuple[slice, Features]]:
+    def __call__(self, block: RowBlock) -> Iterator[tuple[slice, BlockFeatures]]:
         """Yield places of rows in a block and their features, as many as a task has memory for."""
-        (place, memory), m = block.place(self.device), len(self.triangle)
-        step = max(1, min(len(block), ENTRIES // m, memory // (64 * m)))
-        gram = Gram(self.kernel, block.X, self.centers, memory=memory, dtype=np.float64, device=place)
-        L = self.triangle if place is None else on_device(self.triangle, place, np.float64)
+        place, m = block.place(self.device), len(self.triangle)
+        step = max(1, min(len(block), ENTRIES // m, place.memory // (64 * m)))
+        gram = Gram(self.kernel, block.X, self.centers, memory=place.memory, dtype=np.float64, device=place.device)
+        L = place.put(self.triangle)
         for start in range(0, len(block), step):
             rows = slice(start, min(start + step, len(block)))
             values = gram.rows(np.arange(rows.start, rows.stop)).T
-            yield rows, Features(_whitened(L, values).T)
+            yield rows, BlockFeatures(_whitened(L, values).T)
 
 
 def _whitened(L: Any, values: Any) -> Any:

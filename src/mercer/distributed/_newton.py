@@ -1,7 +1,7 @@
-"""Newton's method for the logistic losses over partitions: values stay with their rows, sums of them come back.
+"""Labelled rows in partitions for Newton's method: values stay with their rows, and sums of them come back.
 
-The method is the one of one machine, :func:`mercer.solvers.newton.method.minimise`.  What it calls outputs, residuals
-and curvatures of all points are names here for what tasks compute; every number that it asks for is a sum over blocks.
+The method is the one of one machine, and so is what it asks of the rows: every sum over all of them is that of
+:class:`~mercer.solvers.newton.rows.FeatureRows` or of its loss over each block, added up.
 """
 
 from __future__ import annotations
@@ -10,223 +10,171 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve
 
-from mercer.losses.logistic import BinaryLoss, LogisticLoss, MultinomialLoss, Share
-from mercer.solvers.newton.features import JOINT, _factor
-from mercer.solvers.newton.gram import conjugate_gradients
+from mercer.arrays.place import Place
+from mercer.arrays.tensors import host_array
+from mercer.formula.data import Rows
+from mercer.kernels import Kernel
+from mercer.solvers.newton.features import NystroemFeatures
+from mercer.solvers.newton.labels import LabelledLoss, make_loss
+from mercer.solvers.newton.rows import Equations, FeatureRows
 
-from ._features import FeaturesOf
-from ._graph import mapped, tree
-from ._newton_tasks import (
-    curvature_sums,
-    curved_of,
-    gradient_of,
-    hessian_of,
-    loss_of,
-    range_of,
-    residual_sums,
-    share_at,
-    values_of,
-)
-from ._survey import size_of
-from ._table import Table
+from ._block import RowBlock
+from ._graph import map_blocks, size_of, sum_tasks
+from .table import RowTable
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Σ tⱼ vⱼ + s, for values vⱼ of all rows that stay with their blocks.
+class SpreadValues:
+    """Σ tⱼ vⱼ + s, for values vⱼ of all rows that stay with their blocks."""
 
-    Parameters
-    ----------
-    terms : tuple of lists of tasks
-        The values v, one task for each block.
-    factors : tuple of float
-        t.
-    shift : array of shape (Q,)
-        s.
-    """
-
-    terms: tuple[list[Any], ...]
+    terms: tuple[list[Any], ...]  # each one task for every block
     factors: tuple[float, ...]
-    shift: np.ndarray
+    shift: np.ndarray  # (Q,)
 
-    def __add__(self, other: Any) -> Spread:
-        if isinstance(other, Spread):
-            return Spread(self.terms + other.terms, self.factors + other.factors, self.shift + other.shift)
+    def __add__(self, other: SpreadValues | np.ndarray) -> SpreadValues:
+        if isinstance(other, SpreadValues):
+            return SpreadValues(self.terms + other.terms, self.factors + other.factors, self.shift + other.shift)
         return replace(self, shift=self.shift + other)
 
-    def __rmul__(self, factor: float) -> Spread:
-        return Spread(self.terms, tuple(factor * t for t in self.factors), factor * self.shift)
+    def __rmul__(self, factor: float) -> SpreadValues:
+        return SpreadValues(self.terms, tuple(factor * t for t in self.factors), factor * self.shift)
 
-    def __truediv__(self, divisor: float) -> Spread:
+    def __truediv__(self, divisor: float) -> SpreadValues:
         return (1.0 / divisor) * self
 
 
 @dataclass(frozen=True)
-class Lazy:
-    """Residuals or curvatures at outputs, to be computed where they are used."""
+class BlockLoss:
+    """How the labels of a block are seen: as those of so many classes."""
 
-    loss: ReducedLoss
-    outputs: Spread
-    intercept: bool = False
+    classes: int
 
-
-class ReducedLoss(LogisticLoss):
-    """The part that both losses share: every sum is one over blocks."""
-
-    table: Table
-
-    def residual_sums(self, values: Any, b: np.ndarray) -> np.ndarray:
-        """Return the sum of residuals of each output at values + b, and the sum of their sizes."""
-        return np.asarray(self._reduced("residuals", residual_sums, values + b))
-
-    def curvature_sums(self, values: Any, b: np.ndarray) -> np.ndarray:
-        """Return the sum of curvatures at values + b."""
-        return np.asarray(self._reduced("curvatures", curvature_sums, values + b))
-
-    def mass(self) -> np.ndarray:
-        """Return the weight of each class, which the survey knows."""
-        return self.weights
-
-    def value(self, outputs: Any) -> float:
-        """Return the loss of all rows."""
-        return float(self._reduced("loss", loss_of, outputs))
-
-    def residuals(self, outputs: Any) -> Any:
-        """Return residuals to be computed later."""
-        return Lazy(self, outputs)
-
-    def curvature(self, outputs: Any, intercept: bool) -> Any:
-        """Return curvatures to be computed later."""
-        return Lazy(self, outputs, intercept)
-
-    def share(self, values: Any, b: np.ndarray, q: int) -> Share:
-        """Return the share of a class as a function of its intercept."""
-        found: Any = ReducedShare(self, values + b if self.outputs > 1 else values, b, q)
-        return found
-
-    def spread(self, values: Any) -> float:
-        """Return the largest of all values minus the smallest."""
-        ranges = np.array(self._each("range", range_of, values, None))
-        return float(ranges[:, 1].max() - ranges[:, 0].min())
-
-    def _tasks(self, name: str, function: Any, outputs: Spread, *shared: Any) -> list[Any]:
-        given = [[block, *(term[i] for term in outputs.terms)] for i, block in enumerate(self.table.blocks)]
-        return mapped(name, function, given, outputs.factors, outputs.shift, self.classes, *shared)
-
-    def _reduced(self, name: str, function: Any, outputs: Spread, *shared: Any) -> Any:
-        tasks = self._tasks(name, function, outputs, *shared)
-        (total,) = self.table.cluster.compute([tree(name, tasks)])
-        self.table.cluster.count("sums", len(tasks) * size_of(total))
-        return total
-
-    def _each(self, name: str, function: Any, outputs: Spread, *shared: Any) -> list[Any]:
-        return self.table.cluster.compute(self._tasks(name, function, outputs, *shared))
-
-
-class ReducedBinaryLoss(ReducedLoss, BinaryLoss):
-    """Two classes."""
-
-
-class ReducedMultinomialLoss(ReducedLoss, MultinomialLoss):
-    """More classes."""
-
-
-def reduced_loss(table: Table, mass: np.ndarray) -> ReducedLoss:
-    """Return the loss of all rows of a table, whose classes have these weights."""
-    kind = ReducedBinaryLoss if len(mass) == 2 else ReducedMultinomialLoss
-    loss = kind(np.empty(0, dtype=np.int64), len(mass), mass)
-    object.__setattr__(loss, "table", table)
-    return loss
+    def __call__(self, block: RowBlock) -> tuple[LabelledLoss, Place]:
+        """Return the loss of a block, and where it is."""
+        return make_loss(block.y, self.classes, block.known_weights), block.place(None)
 
 
 @dataclass(frozen=True)
-class ReducedShare:
-    """:class:`~mercer.losses.logistic.Share` as sums over blocks; b_q of the others is in the values."""
+class BlockRows(BlockLoss):
+    """How the rows of a block are seen: in features φ = L⁻¹k, on the host or on a device of the worker."""
 
-    loss: ReducedLoss
-    values: Spread
-    b: np.ndarray
-    q: int
+    kernel: Kernel
+    centers: Rows
+    triangle: np.ndarray
+    device: Any
 
-    def range(self) -> tuple[float, float, float]:
-        """Return the log-odds of the class by its weight, and the smallest and the largest of the values."""
-        found = np.array(self.loss._each("range", range_of, self.values, (self.b, self.q)))
-        mass, own = self.loss.mass(), 1 if self.loss.outputs == 1 else self.q
-        odds = float(np.log(mass[own]) - np.log(np.delete(mass, own).sum()))
-        return odds, float(found[:, 0].min()), float(found[:, 1].max())
-
-    def at(self, b: float) -> tuple[float, float, float]:
-        """Return the sum, how fast it falls with b, and the sum of its sizes."""
-        miss, bend, size = self.loss._reduced("share", share_at, self.values, (self.b, self.q), b)
-        return float(miss), float(bend), float(size)
+    def __call__(self, block: RowBlock) -> tuple[FeatureRows, Place]:  # type: ignore[override]
+        """Return the rows of a block, whose features are computed when they are asked for, and where they are."""
+        problem = block.problem(self.kernel, True, 1, self.device)
+        loss = super().__call__(block)[0].put(problem.place)
+        return FeatureRows(loss, NystroemFeatures(problem, self.centers, self.triangle, keep=False)), problem.place
 
 
-class ReducedSpace:
-    """f_q = w_qᵀφ with Nyström features φ = L⁻¹k computed a block at a time, where the block is.
+class PartitionSums:
+    """Sums over all blocks of what their rows say, each seen in one way."""
 
-    Parameters
-    ----------
-    table : Table
-        Blocks of classes.
-    features : FeaturesOf
-        φ.
-    loss : ReducedLoss
-        The loss.
-    """
+    def __init__(self, table: RowTable, view: BlockLoss) -> None:
+        self._table, self._view = table, view
 
-    def __init__(self, table: Table, features: FeaturesOf, loss: ReducedLoss) -> None:
-        self._table, self._loss, self._map = table, loss, features
-        self.shape = len(features.triangle), loss.outputs
+    def _sum(self, name: str, outputs: SpreadValues, *shared: Any) -> Any:
+        """Return the sum over all blocks of what a method of their rows returns for outputs."""
+        tasks = self._map(name, outputs, *shared)
+        (total,) = self._table.cluster.compute([sum_tasks(name, tasks)])
+        self._table.cluster.count("sums", len(tasks) * size_of(total))
+        return total
 
-    def values(self, weights: np.ndarray) -> Spread:
-        """Return Φw, which is computed now and stays where the rows are."""
-        tasks = mapped("values", values_of, self._table.blocks, self._map, weights)
-        return Spread((self._table.cluster.keep(tasks),), (1.0,), np.zeros(weights.shape[1]))
+    def _map(self, name: str, outputs: SpreadValues, *shared: Any) -> list[Any]:
+        given = [[block, *(term[i] for term in outputs.terms)] for i, block in enumerate(self._table.blocks)]
+        return map_blocks(name, _ask, given, self._view, name, outputs.factors, outputs.shift, *shared)
 
-    def nothing(self) -> Spread:
-        """Return the values of f = 0."""
-        return Spread((), (), np.zeros(self.shape[1]))
+    def _keep(self, tasks: list[Any], columns: int) -> SpreadValues:
+        """Return values that are computed now and stay where the rows are."""
+        return SpreadValues((self._table.cluster.keep(tasks),), (1.0,), np.zeros(columns))
 
-    def residual(self, R: Lazy, coef: np.ndarray, values: Any, alpha: float) -> tuple[np.ndarray, float]:
-        """Return ΦᵀR − 2αw and its squared norm."""
-        residual = self._loss._reduced("gradient", gradient_of, R.outputs, self._map) - 2 * alpha * coef
-        return residual, float(np.vdot(residual, residual))
 
-    def step(self, residual: np.ndarray, curvature: Lazy, alpha: float, accuracy: float) -> tuple[np.ndarray, Spread]:
-        """Solve the Newton equations: by a factor while they are few, by conjugate gradients otherwise."""
-        m, q = self.shape
-        joint = q == 1 or m * q <= JOINT
-        H, B, G = self._loss._reduced("hessian", hessian_of, curvature.outputs, self._map, joint)
-        taken = np.zeros((m * q, 0))
-        if curvature.intercept:
-            free = 1 if q == 1 else q - 1  # constants of all classes together change nothing
-            taken = np.linalg.solve(np.linalg.cholesky(G[:free, :free]), B[:, :free].T).T
-        step = (
-            cho_solve(
-                _factor(H - taken @ taken.T, alpha, float(np.trace(H))), residual.ravel(), check_finite=False
-            ).reshape(m, q)
-            if joint
-            else self._iterated(residual, curvature, alpha, accuracy, H, taken)
-        )
-        return step, self.values(step)
+class PartitionedLoss(PartitionSums):
+    """:class:`~mercer.solvers.newton.labels.LabelledLoss` over partitions, of classes whose weights are known."""
 
-    def inner(self, first: np.ndarray, second: np.ndarray, values: Any) -> float:
-        """Return the sum of products of the coordinates."""
-        return float(np.vdot(first, second))
+    def __init__(self, table: RowTable, weights: np.ndarray) -> None:
+        super().__init__(table, BlockLoss(len(weights)))
+        self.classes, self._weights = len(weights), weights
+        self.outputs = 1 if self.classes == 2 else self.classes
 
-    def _iterated(
-        self, residual: np.ndarray, curvature: Lazy, alpha: float, accuracy: float, H: np.ndarray, taken: np.ndarray
-    ) -> np.ndarray:
-        factors = [_factor(part, alpha) for part in H]
+    def weigh_classes(self) -> np.ndarray:
+        """Return the weight of each class."""
+        return self._weights
 
-        def inverse(V: np.ndarray) -> np.ndarray:
-            return np.column_stack([cho_solve(f, v, check_finite=False) for f, v in zip(factors, V.T, strict=True)])
+    def value(self, outputs: SpreadValues) -> float:
+        """Return the loss of all rows."""
+        return float(self._sum("value", outputs))
 
-        def apply(V: np.ndarray) -> np.ndarray:
-            bent = self._loss._reduced("curvature", curved_of, curvature.outputs, self._map, V)
-            away = (taken @ (taken.T @ V.ravel())).reshape(V.shape)
-            return np.asarray(2 * alpha * V + bent - away)
+    def residual_sums(self, outputs: SpreadValues) -> np.ndarray:
+        """Return the sum of residuals of each output, and the sum of their sizes."""
+        return np.asarray(self._sum("residual_sums", outputs))
 
-        return conjugate_gradients(apply, inverse, residual, accuracy)[0]
+    def curvature_sums(self, outputs: SpreadValues) -> np.ndarray:
+        """Return the sum of curvatures."""
+        return np.asarray(self._sum("curvature_sums", outputs))
+
+    def range(self, values: SpreadValues) -> tuple[float, float]:
+        """Return the smallest and the largest of all values."""
+        least, most = zip(*self._table.cluster.compute(self._map("range", values)), strict=True)
+        return min(least), max(most)
+
+    def odds(self, outputs: SpreadValues, q: int) -> SpreadValues:
+        """Return the log-odds of class q against all others."""
+        return outputs if self.outputs == 1 else self._keep(self._map("odds", outputs, q), 1)
+
+    def share(self, odds: SpreadValues, q: int, b: float) -> np.ndarray:
+        """Return the sum of residuals of class q at odds + b, how fast it falls with b, and the sum of their sizes."""
+        return np.asarray(self._sum("share", odds, q, b))
+
+
+class PartitionedRows(PartitionSums):
+    """:class:`~mercer.solvers.newton.rows.FeatureRows` over partitions."""
+
+    def __init__(self, table: RowTable, view: BlockRows, weights: np.ndarray) -> None:
+        super().__init__(table, view)
+        self.loss = PartitionedLoss(table, weights)
+        self.shape = len(view.triangle), self.loss.outputs
+
+    def start(self) -> tuple[np.ndarray, SpreadValues]:
+        """Return weights of 0, and their values."""
+        return np.zeros(self.shape), SpreadValues((), (), np.zeros(self.loss.outputs))
+
+    def values(self, weights: np.ndarray) -> SpreadValues:
+        """Return Φw, which stays where the rows are."""
+        return self._keep(map_blocks("values", _compute_values, self._table.blocks, self._view, weights), self.shape[1])
+
+    def gradient(self, outputs: SpreadValues) -> np.ndarray:
+        """Return ΦᵀR for the residuals R."""
+        return np.asarray(self._sum("gradient", outputs))
+
+    def hessian(self, outputs: SpreadValues, joint: bool) -> Equations:
+        """Return ΦᵀWΦ, ΦᵀW1 and 1ᵀW1 for the curvatures W."""
+        H, B, G = self._sum("hessian", outputs, joint)
+        return H, B, G
+
+    def curve(self, outputs: SpreadValues, V: np.ndarray) -> np.ndarray:
+        """Return ΦᵀWΦV."""
+        return np.asarray(self._sum("curve", outputs, V))
+
+
+def _compute_values(block: RowBlock, view: BlockRows, weights: np.ndarray) -> np.ndarray:
+    rows, place = view(block)
+    return np.asarray(host_array(rows.values(place.put(weights))))
+
+
+def _ask(
+    given: list[Any], view: BlockLoss, name: str, factors: tuple[float, ...], shift: np.ndarray, *shared: Any
+) -> Any:
+    """Return what a method of the rows of a block says of their outputs, as arrays."""
+    block, *terms = given
+    outputs = np.zeros((len(block), len(shift))) + shift
+    for factor, term in zip(factors, terms, strict=True):
+        outputs += factor * term
+    rows, place = view(block)
+    shared = tuple(place.put(value) if isinstance(value, np.ndarray) else value for value in shared)
+    found = getattr(rows, name)(place.put(outputs), *shared)
+    return tuple(map(host_array, found)) if isinstance(found, tuple) else np.asarray(host_array(found))

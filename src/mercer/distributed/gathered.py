@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.arrays.budget import parse_memory, show_bytes
+from mercer.estimators.kernel_argument import kernel_argument
 from mercer.solvers.plan import Plan
 
-from ._block import Intake
-from ._cluster import Cluster
-from ._table import Table, make_table
-from .ridge import cluster_plan
+from .cluster import Cluster
+from .table import RowTable, read_table
 
 
 def fit_gathered(
@@ -25,7 +24,9 @@ def fit_gathered(
     """
     if argument is None:
         argument = model._argument() if hasattr(model, "_argument") else model.kernel
-    table = make_table(model, cluster, Intake(model, argument, "raw", keep_all=True), X, y, sample_weight)
+    table = read_table(
+        cluster, kernel_argument(model, argument), "raw", X, y, sample_weight, keep_all=True, matrix=True
+    )
     name, memory = type(model).__name__, parse_memory(model.memory)
     names = vars(model).get("feature_names_in_")
     rows = table.gather("X", name, memory)
@@ -36,10 +37,10 @@ def fit_gathered(
     own = getattr(model, "plan_", None)
     if not isinstance(own, Plan):
         own = Plan("gathered", "the model keeps all rows by definition", 2 * int(table.survey.nbytes), 0.0, 0.0)
-    model.plan_ = cluster_plan(own, table, "nothing but reading the rows", "the whole fit, to all rows")
+    model.plan_ = cluster.plan(own, len(table.blocks), "nothing but reading the rows", "the whole fit, to all rows")
 
 
-def tell(model: Any, table: Table, workers: str, client: str) -> None:
+def tell(model: Any, table: RowTable, workers: str, client: str) -> None:
     """Set ``plan_``, or add to it what ran where."""
     cluster = table.cluster
     moved = ", ".join(f"{show_bytes(size)} of {what}" for what, size in cluster.moved.items())

@@ -29,18 +29,17 @@ from mercer.solvers.machines.fit import MachineFit, keep_solutions, plan_machine
 from mercer.solvers.machines.margins import Function, LineBlock, MarginBlock, MarginRule, MarginSums, fit_margin
 from mercer.solvers.machines.pairs import list_pairs
 from mercer.solvers.machines.smo import SMO
-from mercer.solvers.newton.plan import centers_of
+from mercer.solvers.newton.plan import count_centers
 from mercer.solvers.plan import Plan
 
-from ._block import Block, Intake
-from ._cluster import Cluster
+from ._block import RowBlock
 from ._features import FeaturesOf
-from ._graph import mapped, tree, worker_memory
-from ._labels import Classes
-from ._place import place_here
-from ._table import Table, make_table
-from .ridge import cluster_plan
+from ._graph import declare_sized, find_memory, find_place, map_blocks, sum_tasks
+from .cluster import Cluster
+from .labels import Classes
+from .table import RowTable, read_table
 
+declare_sized(LineBlock, MarginSums)
 EXACT_ROWS = 100_000  # of one problem; SMO on more takes longer than anyone waits
 SHARE = 0.3  # of a worker's memory for the rows of one problem
 Fit = tuple[MachineFit, Kernel, Rows]  # with the kernel and the points
@@ -65,7 +64,7 @@ def fit_svm(
             f"{name}: probability=True is not possible for rows in partitions; use KernelLogisticRegression, whose "
             "probabilities are the model itself"
         )
-    table = make_table(machine, cluster, Intake(machine, machine.kernel, "raw", keep_all=True), X, y, sample_weight)
+    table = read_table(cluster, argument, "raw", X, y, sample_weight, keep_all=True)
     moments = table.survey.moments  # of numbers
     spread = None if moments is None else moments.variance
     kernel = argument.train(table.head, np.arange(length(table.head)), spread)
@@ -77,7 +76,7 @@ def fit_svm(
             f"{name}: {table.n} rows of {show_bytes(table.survey.nbytes)} are more than one worker can solve exactly "
             f"({EXACT_ROWS} rows in {show_bytes(room / 2)}); only SVC and SVR go on in Nyström features"
         )
-    table = make_table(machine, cluster, Intake(machine, machine.kernel, features_of), X, y, sample_weight)
+    table = read_table(cluster, argument, features_of, X, y, sample_weight)
     why = (
         f"the rows of a problem are more than the {EXACT_ROWS} in {show_bytes(room / 2)} that one worker solves exactly"
     )
@@ -96,7 +95,7 @@ def _find_room(memory: float | str | None, cluster: Cluster) -> float:
 # -- exactly --------------------------------------------------------------------------------------------------------
 
 
-def _fit_exactly(machine: SupportVectorMachine, table: Table, kernel: Kernel, labelled: bool, weighted: bool) -> Fit:
+def _fit_exactly(machine: SupportVectorMachine, table: RowTable, kernel: Kernel, labelled: bool, weighted: bool) -> Fit:
     memory = parse_memory(machine.memory)
     sample_weight = table.gather("weights", "the weights", memory) if weighted else None
     y = table.gather("y", "the targets", memory) if labelled else None
@@ -105,15 +104,15 @@ def _fit_exactly(machine: SupportVectorMachine, table: Table, kernel: Kernel, la
         problems = problems.soften(kernel, table.gather("X", "a hard margin", memory))
     held = replace(table, blocks=table.cluster.keep(table.blocks))
     solver, parts = machine._solver(None), problems.parts()
-    given = [[held.picked("X", index), problem] for index, problem in parts]
-    tasks = mapped("smo", _solve, given, solver, kernel, len(parts) > 1, machine.device)
+    given = [[held.pick_later("X", index), problem] for index, problem in parts]
+    tasks = map_blocks("smo", _solve, given, solver, kernel, len(parts) > 1, machine.device)
     solutions = table.cluster.compute(tasks)
     moved = 2 * sum(len(index) for index, _ in parts) / table.n * table.survey.nbytes
     table.cluster.count("rows of problems", moved)
     many = f"{len(parts)} machines, each" if len(parts) > 1 else "one machine,"
-    plan = cluster_plan(
+    plan = table.cluster.plan(
         plan_machines(parts, table.head, Place.find(None, machine.memory)),
-        table,
+        len(table.blocks),
         f"SMO for {many} on a worker that fetches the rows of its problem",
         "labels, weights and the support vectors found",
     )
@@ -123,7 +122,7 @@ def _fit_exactly(machine: SupportVectorMachine, table: Table, kernel: Kernel, la
 def _solve(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device: Any) -> DualSolution:
     """Solve one machine as the fit on one machine does it, which treats several problems otherwise than one."""
     rows, problem = given
-    place = Place(*place_here(None if sparse.issparse(rows) else device, worker_memory()))
+    place = find_place(None if sparse.issparse(rows) else device, find_memory())
     limited, parts = replace(solver, memory=place.memory), [(np.arange(length(rows)), problem)]
     if several and place.on_host:
         return limited.solve_many(kernel, rows, parts)[0]
@@ -133,7 +132,7 @@ def _solve(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device:
 # -- in Nyström features --------------------------------------------------------------------------------------------
 
 
-def _fit_features(machine: SupportVectorMachine, table: Table, kernel: Kernel, why: str, *, classify: bool) -> Fit:
+def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel, why: str, *, classify: bool) -> Fit:
     """Solve every machine in the features of common centres, one after the other."""
     options = machine.get_params(deep=False)
     if not np.isfinite(options["C"]):
@@ -143,13 +142,13 @@ def _fit_features(machine: SupportVectorMachine, table: Table, kernel: Kernel, w
     nothing: Any = np.empty((0, 1))
     problem = Problem(kernel, table.column("X"), nothing, None, True, parse_memory(machine.memory))
     rng = check_random_state(options.get("random_state", 0))  # SVR has none: the same rows give the same machine
-    indices, triangle = choose_centers(problem, centers_of(problem, None), rng)
+    indices, triangle = choose_centers(problem, count_centers(problem, None), rng)
     names = factors = None
     rules = [MarginRule(options["C"], float(options.get("epsilon", 0.0)))]
     codes = np.zeros(len(indices), dtype=np.intp)
     if classify:
         classes = Classes.of(machine, table)
-        table, names = classes.coded(table), classes.names
+        table, names = classes.encode(table), classes.names
         factors = np.ones(len(names)) if classes.factors is None else classes.factors
         sign = -1.0 if len(names) == 2 else 1.0
         rules = [MarginRule(options["C"], 0.0, pair, sign) for pair in list_pairs(len(names))]
@@ -159,9 +158,9 @@ def _fit_features(machine: SupportVectorMachine, table: Table, kernel: Kernel, w
     order = np.argsort(codes, kind="stable")
     coef = np.linalg.solve(triangle.T, np.column_stack([margin.w for margin in found]))[order]
     m = len(triangle)
-    plan = cluster_plan(
+    plan = table.cluster.plan(
         Plan("newton", f"in {m} Nyström features, {why}", 8 * m * m, float(table.n) * m * m, 0.0),
-        table,
+        len(table.blocks),
         f"values of {m} Nyström features, and the sums of gradients and Hessians",
         f"the choice of centres, and Newton's equations of {len(rules)} machines",
     )
@@ -179,7 +178,7 @@ def _fit_features(machine: SupportVectorMachine, table: Table, kernel: Kernel, w
 class ClusterMarginRows:
     """:class:`~mercer.solvers.machines.margins.MarginRows` over blocks: a task for each, and a tree of sums."""
 
-    def __init__(self, table: Table, features: FeaturesOf, rule: MarginRule) -> None:
+    def __init__(self, table: RowTable, features: FeaturesOf, rule: MarginRule) -> None:
         self._table, self._shared, self.features = table, (features, rule), len(features.triangle)
 
     def sums(self, at: Function, width: float) -> MarginSums:
@@ -190,16 +189,18 @@ class ClusterMarginRows:
     def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
         """Keep the rows along a direction where they are."""
         cluster = self._table.cluster
-        lines = cluster.keep(mapped("line", _follow_block, self._table.blocks, *self._shared, at, direction))
+        lines = cluster.keep(map_blocks("line", _follow_block, self._table.blocks, *self._shared, at, direction))
 
         def slopes(lengths: np.ndarray, width: float) -> np.ndarray:
-            (found,) = cluster.compute([tree("slope", mapped("slope", LineBlock.slopes, lines, lengths, width))])
+            (found,) = cluster.compute(
+                [sum_tasks("slope", map_blocks("slope", LineBlock.slopes, lines, lengths, width))]
+            )
             return np.asarray(found)
 
         return slopes
 
 
-def _block_rows(block: Block, features: FeaturesOf, rule: MarginRule) -> MarginBlock:
+def _block_rows(block: RowBlock, features: FeaturesOf, rule: MarginRule) -> MarginBlock:
     def blocks() -> Iterator[tuple[slice, Array]]:
         return ((rows, some.phi) for rows, some in features(block))
 
@@ -207,10 +208,12 @@ def _block_rows(block: Block, features: FeaturesOf, rule: MarginRule) -> MarginB
 
 
 def _sum_block(
-    block: Block, features: FeaturesOf, rule: MarginRule, w: np.ndarray, b: float, width: float
+    block: RowBlock, features: FeaturesOf, rule: MarginRule, w: np.ndarray, b: float, width: float
 ) -> MarginSums:
     return _block_rows(block, features, rule).sums((w, b), width)
 
 
-def _follow_block(block: Block, features: FeaturesOf, rule: MarginRule, at: Function, direction: Function) -> LineBlock:
+def _follow_block(
+    block: RowBlock, features: FeaturesOf, rule: MarginRule, at: Function, direction: Function
+) -> LineBlock:
     return _block_rows(block, features, rule).follow(at, direction)

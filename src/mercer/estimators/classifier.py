@@ -17,36 +17,21 @@ from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Gaussian, Kernel
 
 from .engine import where_the_data_lives
-from .kernels import accepts_sparse, checked_rows, default_gaussian, device_of, is_precomputed, training_kernel
+from .kernel_argument import KernelArgument, kernel_argument
+from .kernels import default_gaussian
 from .targets import check_labels, check_weights, encode_labels
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labelled points that have a weight, ready to be fitted.
+    """Labelled points that have a weight, ready to be fitted."""
 
-    Parameters
-    ----------
-    X : collection of all n objects
-        The data as given, checked.
-    points : collection
-        The points with a weight (positions, if the kernel is precomputed).
-    kept : int array
-        Which of the data they are.
-    classes : array
-        The labels that occur.
-    codes : int array
-        The class of each point, as a position among them.
-    weights : array
-        The weights of the points, positive.
-    """
-
-    X: Any
-    points: Any
-    kept: np.ndarray
-    classes: np.ndarray
-    codes: np.ndarray
-    weights: np.ndarray
+    X: Rows  # all data as given, checked
+    points: Rows  # those with a weight, as the kernel takes them
+    kept: np.ndarray  # which of the data they are
+    classes: np.ndarray  # the labels that occur
+    codes: np.ndarray  # the class of each point, as a position among them
+    weights: np.ndarray  # positive
 
     def part(self, positions: np.ndarray) -> Labelled:
         """Return some of the points, in which every class must still occur."""
@@ -61,8 +46,11 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
 
     kernel: Any
     assume_psd: bool
+    memory: float | str | None
     class_weight: Any = None  # of those that have such a parameter
     device: Any = None  # likewise
+
+    classes_: np.ndarray
     expansion_: Expansion
 
     def decision_function(self, X: Rows) -> np.ndarray:
@@ -83,7 +71,7 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         array of shape (m,)
         """
         values = self.decision_function(X)
-        return np.asarray(self.classes_[winners(values)])
+        return np.asarray(self.classes_[choose_classes(values)])
 
     @property
     def expansions_(self) -> list[Expansion]:
@@ -97,11 +85,16 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         """Return the kernel as data is checked for it."""
         return Gaussian() if self.kernel is None else self.kernel
 
+    def _kernel_argument(self) -> KernelArgument:
+        """Return the kernel as one object, which knows how data is checked for it."""
+        return kernel_argument(self, self._argument())
+
     def _labelled(
         self, X: Rows, y: Any, sample_weight: Any, classes: np.ndarray | None = None, *, reset: bool = True
     ) -> Labelled:
         """Check what a fit is given, and leave out points of weight 0; ``classes`` are those known beforehand."""
-        X = checked_rows(self, X, self._argument(), reset=reset)
+        argument = self._kernel_argument()
+        X = argument.check(X, reset=reset)
         n = length(X)
         labels = check_labels(self, y, n)
         weights = check_weights(self, sample_weight, n)
@@ -111,28 +104,25 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
             weights[there] *= compute_sample_weight(self.class_weight, labels[there])
         kept = np.flatnonzero(weights)
         classes, codes = encode_labels(self, labels[kept], classes)
-        points = np.arange(n) if is_precomputed(self.kernel) else X  # a precomputed kernel takes positions
+        points = argument.points(X)
         return Labelled(X, points if len(kept) == n else pick(points, kept), kept, classes, codes, weights[kept])
 
     def _resolved(self, argument: Any, data: Labelled) -> Kernel:
         """Return the kernel that an argument stands for, checked."""
         if argument is None:
-            return default_gaussian(data.points, data.weights, device_of(self, data.X))
-        return training_kernel(self, argument, data.X, assume_psd=self.assume_psd)
+            return default_gaussian(data.points, data.weights, self._kernel_argument().place(data.X).device)
+        return kernel_argument(self, argument).resolve(data.X, assume_psd=self.assume_psd)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = accepts_sparse(self.kernel)
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
+        return kernel_argument(self).describe(super().__sklearn_tags__())
 
 
-def winners(values: np.ndarray) -> np.ndarray:
+def choose_classes(values: np.ndarray) -> np.ndarray:
     """Return the class of each row: of two by the sign of the only value, of more the first with the largest.
 
     Examples
     --------
-    >>> winners(np.array([-1.0, 2.0])).tolist(), winners(np.array([[1.0, 3.0, 3.0]])).tolist()
+    >>> choose_classes(np.array([-1.0, 2.0])).tolist(), choose_classes(np.array([[1.0, 3.0, 3.0]])).tolist()
     ([0, 1], [1])
     """
     values = host_array(values)

@@ -1,7 +1,7 @@
 """Where an estimator's work happens: here, or where the data lives.
 
-Estimators know nothing of clusters.  A method that is given a Dask collection hands itself over to
-:mod:`mercer.distributed`, which is loaded then and not before; everything else stays as it is.
+Estimators know nothing of clusters.  A method that is given a Dask collection hands itself over to the runner that was
+given to :func:`hand_over`, that of :mod:`mercer.distributed`; everything else stays as it is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,13 @@ from mercer.arrays.tensors import host_array, is_tensor, load_torch
 
 ENGINES = frozenset({"dask", "dask_expr", "distributed"})  # packages whose collections live elsewhere
 Method = TypeVar("Method", bound=Callable[..., Any])
+Runner = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]  # of model, method and arguments
+_RUNNERS: list[Runner] = []
+
+
+def hand_over(runner: Runner) -> None:
+    """Let a runner have all calls whose data lives elsewhere."""
+    _RUNNERS[:] = [runner]
 
 
 def lives_elsewhere(data: object) -> bool:
@@ -52,9 +59,7 @@ def where_the_data_lives(method: Method) -> Method:
     @functools.wraps(method)
     def placed(self: Any, *args: Any, **kwargs: Any) -> Any:
         if any(map(lives_elsewhere, args)) or any(map(lives_elsewhere, kwargs.values())):
-            from mercer import distributed
-
-            return distributed.run(self, method, args, kwargs)
+            return _RUNNERS[0](self, method, args, kwargs)
         if any(map(is_tensor, args)) or any(map(is_tensor, kwargs.values())):
             return _with_tensors(self, method, args, kwargs)
         if "client" in kwargs:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
 
 from mercer.arrays.place import Place
-from mercer.arrays.tensors import host_array
+from mercer.arrays.tensors import host_array, is_tensor
 from mercer.features.validate import takes_sparse
-from mercer.formula.data import Rows
+from mercer.formula.data import Rows, refuse_masked
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.custom import MatrixRows
 
@@ -120,6 +121,22 @@ class MatrixArgument(KernelArgument):
     def pass_on(self, kernel: Kernel) -> Any:
         """Return "precomputed" again."""
         return self.value
+
+
+class TableArgument(KernelArgument):
+    """No kernel, where one is found for the columns of a table of numbers."""
+
+    def check(self, X: Rows, *, reset: bool) -> Rows:
+        """Return rows of numbers, none of them left out."""
+        if is_tensor(X):
+            return super().check(X, reset=reset)
+        refuse_masked(X, type(self.owner).__name__)
+        return validate_data(self.owner, X, reset=reset, dtype=[np.float64, np.float32])
+
+    def describe(self, tags: Tags) -> Tags:
+        """Say that there may be no sparse data."""
+        tags.input_tags.sparse = False
+        return tags
 
 
 def kernel_argument(owner: Any, value: Any = None, matrix: type[MatrixArgument] = MatrixArgument) -> KernelArgument:

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.namespace import expit, log_expit, log_softmax, softmax, stack
+from mercer.arrays import Array
 from mercer.expansion import Expansion
+from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
-from mercer.losses.logistic import LogisticLoss, make_loss
+from mercer.losses.logistic import make_logistic
 from mercer.solvers.base import Problem
-from mercer.solvers.newton.method import Minimum
+from mercer.solvers.evidence import DualityGap
+from mercer.solvers.newton.fit import LogisticFit
+from mercer.solvers.newton.labels import LabelledLoss, make_loss
+from mercer.solvers.plan import Plan
 
 from .classifier import KernelClassifier, Labelled
 from .engine import where_the_data_lives
-from .kernels import checked_rows, cross_kernel, is_precomputed, place_of
 from .targets import check_positive
 
 
-def loss_of(data: Labelled) -> LogisticLoss:
-    """Return the logistic loss of labelled points."""
-    return make_loss(data.codes, len(data.classes), data.weights)
-
-
 class ProbabilityClassifier(KernelClassifier):
-    """A classifier whose functions are log-odds; subclasses set ``kernel`` and the fitted attributes used here."""
+    """A classifier whose functions are log-odds, fitted with a penalty on their norm."""
+
+    alpha: float
+    scaling: str
+    fit_intercept: bool
+
+    kernel_: Kernel
+    X_fit_: Rows
+    dual_coef_: np.ndarray
+    intercept_: float | np.ndarray
+    objective_: float
+    duality_gap_: DualityGap
+    restricted_gap_: float
+    converged_: bool
+    n_iter_: int
+    plan_: Annotated[Plan, SOMETIMES]
 
     @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
@@ -41,10 +56,8 @@ class ProbabilityClassifier(KernelClassifier):
         array of shape (m,) or (m, classes)
         """
         check_is_fitted(self)
-        if is_precomputed(self.kernel):
-            return np.asarray(cross_kernel(self, X) @ self.dual_coef_ + self.intercept_)
-        X = checked_rows(self, X, self._argument(), reset=False)
-        return self.expansion_(X, memory=self.memory, device=self.device)
+        argument = self._kernel_argument()
+        return self.expansion_(argument.new_points(X), memory=self.memory, device=argument.place(X).device)
 
     @where_the_data_lives
     def predict_proba(self, X: Rows) -> np.ndarray:
@@ -59,8 +72,8 @@ class ProbabilityClassifier(KernelClassifier):
         -------
         array of shape (m, classes)
         """
-        values = self.decision_function(X)
-        return stack([expit(-values), expit(values)], 1) if values.ndim == 1 else softmax(values)
+        outputs = self._log_odds(X)
+        return make_logistic(len(self.classes_)).predict(outputs)
 
     @where_the_data_lives
     def predict_log_proba(self, X: Rows) -> np.ndarray:
@@ -75,50 +88,43 @@ class ProbabilityClassifier(KernelClassifier):
         -------
         array of shape (m, classes)
         """
+        outputs = self._log_odds(X)
+        return make_logistic(len(self.classes_)).predict_log(outputs)
+
+    def _log_odds(self, X: Rows) -> Array:
+        """Return the outputs, of shape (m, Q)."""
         values = self.decision_function(X)
-        if values.ndim == 1:
-            return stack([log_expit(-values), log_expit(values)], 1)
-        return log_softmax(values)
+        return values.reshape(len(values), -1)
 
-    def _problem(self, kernel: Kernel, data: Labelled) -> Problem:
-        outputs = loss_of(data).outputs
-        targets = np.zeros((len(data.codes), outputs))
-        device, memory = place_of(self, data.X)
-        return Problem(kernel, data.points, targets, data.weights, bool(self.fit_intercept), memory, device)
+    def _pose_problem(self, kernel: Kernel, data: Labelled) -> tuple[Problem, LabelledLoss]:
+        """Return the problem of labelled points and its loss."""
+        loss, place = make_loss(data.codes, len(data.classes), data.weights), self._kernel_argument().place(data.X)
+        targets = np.zeros((len(data.codes), loss.outputs))
+        intercept = bool(self.fit_intercept)
+        return Problem(kernel, data.points, targets, data.weights, intercept, place.memory, place.device), loss
 
-    def _penalty(self, data: Labelled) -> float:
-        """Return α of the sum form."""
-        return self._penalty_of(float(data.weights.sum()))
-
-    def _penalty_of(self, total: float) -> float:
+    def _scale_penalty(self, total: float) -> float:
         """Return α of the sum form, for points of this weight in all."""
         alpha = check_positive(self, "alpha", self.alpha)
         if self.scaling not in ("sum", "mean"):
             raise ValueError(f"{type(self).__name__}: scaling must be 'sum' or 'mean', got {self.scaling!r}")
         return alpha * (total if self.scaling == "mean" else 1.0)
 
-    def _keep_evidence(self, found: Minimum) -> None:
-        """Set how well the problem was solved; ``duality_gap_`` is that of another, over all functions."""
-        self.objective_, self.restricted_gap_, self.converged_ = found.objective, found.gap, found.converged
+    def _keep(self, fit: LogisticFit, classes: np.ndarray, X: Rows, kept: np.ndarray | None = None) -> None:
+        """Set what a fit sets; ``kept`` says which of the data X the points of the fit were, None that X are centres.
 
-    def _keep(
-        self, kernel: Kernel, data: Labelled, centers: Rows, places: np.ndarray | None, coef: np.ndarray, b: np.ndarray
-    ) -> None:
-        """Set the attributes that every fitted classifier has; ``places`` are the centres among the points."""
-        positions = data.kept if places is None else data.kept[places]
-        full = coef
-        if is_precomputed(self.kernel) or places is None:
-            full = np.zeros((length(data.X), coef.shape[1]))
-            full[positions] = coef
-        self._keep_function(data.classes, kernel, centers, coef, b)
-        self.X_fit_, self.dual_coef_ = data.X, full[:, 0] if coef.shape[1] == 1 else full
-
-    def _keep_function(
-        self, classes: np.ndarray, kernel: Kernel, centers: Rows, coef: np.ndarray, b: np.ndarray
-    ) -> None:
-        """Set the attributes that the function itself has; the centres stand for all points."""
-        two = coef.shape[1] == 1
-        self.classes_, self.kernel_, self.X_fit_ = classes, kernel, centers
-        self.dual_coef_ = coef[:, 0] if two else coef
-        self.intercept_ = float(b[0]) if two else b
-        self.expansion_ = Expansion(kernel, centers, self.dual_coef_, self.intercept_)
+        Coefficients are those of centres, but with all points or a matrix as kernel those of all training points.
+        """
+        argument, positions = self._kernel_argument(), None
+        if kept is not None and (fit.positions is None or argument.is_matrix):
+            positions = kept if fit.positions is None else kept[fit.positions]
+        column = (slice(None), 0) if len(classes) == 2 else (slice(None),)
+        self.classes_, self.kernel_, self.X_fit_ = classes, fit.kernel, X
+        self.intercept_ = float(fit.intercept[0]) if len(classes) == 2 else fit.intercept
+        self.dual_coef_ = argument.spread(fit.coef, positions, length(X))[column]
+        self.expansion_ = Expansion(fit.kernel, fit.centers, fit.coef[column], self.intercept_)
+        self.objective_, self.restricted_gap_ = fit.objective, fit.restricted_gap
+        self.duality_gap_ = DualityGap(fit.gap, fit.gap / fit.objective if fit.objective > 0 else np.inf)
+        self.converged_, self.n_iter_ = fit.converged, fit.n_iter
+        if fit.plan is not None:
+            self.plan_ = fit.plan

@@ -6,7 +6,6 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
@@ -114,25 +113,6 @@ def encode_labels(
             f"{classes.tolist()[0]!r}; add points of another, or name it in classes"
         )
     return classes, codes
-
-
-def split_kept(cv: Any, n: int, kept: np.ndarray, targets: np.ndarray | None, classifier: bool) -> list[Any]:
-    """Return the folds of the points kept of n, as positions among them.
-
-    Numbers and splitters split those points as if there were no others; splits that are given are of all n.
-
-    Examples
-    --------
-    >>> split_kept([([0, 1, 2], [3, 4])], 5, np.array([0, 2, 4]), None, False)
-    [(array([0, 1]), array([2]))]
-    """
-    if cv is None or isinstance(cv, numbers.Integral) or hasattr(cv, "split"):
-        splitter = check_cv(cv, targets, classifier=classifier)
-        return [tuple(map(np.asarray, split)) for split in splitter.split(np.zeros((len(kept), 1)), targets)]
-    where, every = np.full(n, -1), np.arange(n)  # splits may also be given as masks
-    where[kept] = np.arange(len(kept))
-    found = [(where[every[np.asarray(fit)]], where[every[np.asarray(held)]]) for fit, held in cv]
-    return [(fit[fit >= 0], held[held >= 0]) for fit, held in found]
 
 
 def check_positive(owner: object, name: str, value: Any, *, zero: bool = False) -> float:

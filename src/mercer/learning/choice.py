@@ -5,51 +5,37 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from mercer.arrays.tensors import host_array
-from mercer.estimators.targets import split_kept
 from mercer.expansion import Expansion
-from mercer.formula.data import pick
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.banded import loo_path
+from mercer.solvers.ridge.fit import level_of_caller, pick_points
 from mercer.solvers.ridge.spectral import Spectral
 from mercer.solvers.rounding import outweighs_rounding, weighted_trace
+
+from .folds import Folds
 
 GRID = np.logspace(-11.0, 1.0, 25)  # penalties, relative to the trace of WK, as all eigenvalues are
 BEYOND = np.logspace(1.5, 3.0, 4)  # where they go on if the largest is the best
 FINER = 11  # penalties between the neighbours of the best
 Score = Callable[[np.ndarray, np.ndarray, "np.ndarray | None"], float]  # of targets, predictions and weights
-Folds = Sequence[tuple[np.ndarray, np.ndarray]]  # positions to fit and to predict
 Curve = Callable[[np.ndarray], np.ndarray]  # scores of many penalties
+MakeCurves = Callable[[Sequence[Problem], Score, "Folds | None"], "Curves"]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The best kernel and penalty, and all that they were compared with.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    alpha : float
-        The penalty.
-    score : float
-        Their score; larger is better.
-    alphas : array of shape (p,)
-        The penalties tried for every kernel.
-    scores : array of shape (m, p)
-        The score of each kernel at each of them.
-    """
+    """The best kernel and penalty, and all that they were compared with."""
 
     kernel: Kernel
     alpha: float
-    score: float
-    alphas: np.ndarray
-    scores: np.ndarray
+    score: float  # their score; larger is better
+    alphas: np.ndarray  # the penalties tried for every kernel, (p,)
+    scores: np.ndarray  # the score of each kernel at each of them, (m, p)
 
 
 def choose(
@@ -59,7 +45,7 @@ def choose(
     *,
     score: Score | None = None,
     folds: Folds | None = None,
-    curves: type[Curves] | Callable[..., Curves] | None = None,
+    curves: MakeCurves | None = None,
     hints: Sequence[float] = (),
 ) -> Choice:
     """Score every penalty with every kernel, and return the best; a decomposition serves all penalties.
@@ -67,24 +53,6 @@ def choose(
     The best is the largest score of the whole table.  Of equal scores the largest penalty wins, as the simplest
     function, and then the first kernel.  A score that is not a number, or that the rounding of the matrix could have
     made, never wins; where there is no other, it is the largest penalty.
-
-    Parameters
-    ----------
-    problem : Problem
-        Data and targets; its kernel does not matter.
-    kernels : sequence of Kernel
-        The kernels.
-    alphas : array, optional
-        The penalties; by default twelve decades up to ten times the trace of WK, with two more if the largest is the
-        best, and the best refined between its neighbours.
-    score : callable, optional
-        Of targets, predictions and weights, larger is better; minus the mean squared error by default.
-    folds : sequence of pairs of positions, optional
-        Points to fit and to predict; by default each point is left out once.
-    curves : callable, optional
-        Makes the :class:`Curves`; by default those that are computed one after the other in this process.
-    hints : sequence of floats, optional
-        Penalties to try as well, if ``alphas`` are not given.
 
     Examples
     --------
@@ -103,34 +71,27 @@ def choose(
     grid = np.union1d(GRID * unit, hints) if alphas is None else alphas
     found = (curves or Curves)(cases, score or minus_squared_error, folds)
     scores = found.scores(grid)
-    row, column = best_place(scores, grid)
+    row, column = find_best(scores, grid)
     alpha, best = float(grid[column]), float(scores[row, column])
     if alphas is None:
-        alpha, best = _refined(lambda more: found.refined(row, more), grid, scores[row], BEYOND * unit)
+        alpha, best = _refine(lambda more: found.refine(row, more), grid, scores[row], BEYOND * unit)
     elif best == -np.inf:
         warnings.warn(
             f"no leave-one-out error at alphas of at most {np.max(alphas):.3g} can be told from rounding, so the "
             f"largest of them is taken; try alphas from {GRID[0] * traces[row]:.1g} on",
-            stacklevel=2,
+            stacklevel=level_of_caller(),
         )
     return Choice(kernels[row], alpha, best, grid, scores)
 
 
-def best_place(scores: np.ndarray, alphas: np.ndarray) -> tuple[int, int]:
+def find_best(scores: np.ndarray, alphas: np.ndarray) -> tuple[int, int]:
     """Return row and column of the largest score; of equals the largest penalty, and then the first row.
-
-    Parameters
-    ----------
-    scores : array of shape (m, p)
-        NaN counts as the smallest.
-    alphas : array of shape (p,)
-        The penalty of each column.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.learning.choice import best_place
-    >>> best_place(np.array([[5.0, 1.0, np.nan], [1.0, 5.0, 2.0]]), np.array([0.1, 1.0, 10.0]))
+    >>> from mercer.learning.choice import find_best
+    >>> find_best(np.array([[5.0, 1.0, np.nan], [1.0, 5.0, 2.0]]), np.array([0.1, 1.0, 10.0]))
     (1, 1)
     """
     values = np.where(np.isnan(scores), -np.inf, scores)
@@ -139,31 +100,21 @@ def best_place(scores: np.ndarray, alphas: np.ndarray) -> tuple[int, int]:
     return int(rows[first]), int(columns[first])
 
 
-def _refined(curve: Curve, grid: np.ndarray, scores: np.ndarray, beyond: np.ndarray) -> tuple[float, float]:
+def _refine(curve: Curve, grid: np.ndarray, scores: np.ndarray, beyond: np.ndarray) -> tuple[float, float]:
     """Return the best penalty and its score after a look beyond the largest, and between the neighbours of the best."""
-    column = best_place(scores[None], grid)[1]
+    column = find_best(scores[None], grid)[1]
     if column == len(grid) - 1:
         grid, scores = np.concatenate([grid, beyond]), np.concatenate([scores, curve(beyond)])
-        column = best_place(scores[None], grid)[1]
+        column = find_best(scores[None], grid)[1]
     if 0 < column < len(grid) - 1:
         finer = np.geomspace(grid[column - 1], grid[column + 1], FINER)
         grid, scores = np.concatenate([grid, finer]), np.concatenate([scores, curve(finer)])
-        column = best_place(scores[None], grid)[1]
+        column = find_best(scores[None], grid)[1]
     return float(grid[column]), float(scores[column])
 
 
 class Curves:
-    """The scores of several kernels as functions of the penalty.
-
-    Parameters
-    ----------
-    cases : sequence of Problem
-        One for each kernel.
-    score : callable
-        Of targets, predictions and weights, larger is better.
-    folds : sequence of pairs of positions, optional
-        Points to fit and to predict; each point is left out once if not given.
-    """
+    """The scores of several kernels as functions of the penalty."""
 
     def __init__(self, cases: Sequence[Problem], score: Score, folds: Folds | None) -> None:
         self.cases, self.score, self.folds = cases, score, folds
@@ -173,24 +124,24 @@ class Curves:
         """Return the scores, shape (kernels, penalties)."""
         rows: list[np.ndarray] = []
         for i, case in enumerate(self.cases):
-            curve = curve_of(case, self.score, self.folds)
+            curve = make_curve(case, self.score, self.folds)
             rows.append(curve(alphas))
             best = self._best is None or np.max(rows[-1]) > max(np.max(row) for row in rows[:-1])
-            if best and case.device is None:  # devices have less room, and compute a matrix again in no time
+            if best and case.place.on_host:  # devices have less room, and compute a matrix again in no time
                 self._best = i, curve
             del curve  # at most two eigendecompositions are in memory at any time
         return np.array(rows)
 
-    def refined(self, row: int, alphas: np.ndarray) -> np.ndarray:
+    def refine(self, row: int, alphas: np.ndarray) -> np.ndarray:
         """Return the scores of one kernel at other penalties."""
         if self._best is not None and self._best[0] == row:
             return self._best[1](alphas)
-        return curve_of(self.cases[row], self.score, self.folds)(alphas)
+        return make_curve(self.cases[row], self.score, self.folds)(alphas)
 
 
-def curve_of(case: Problem, score: Score, folds: Folds | None) -> Curve:
+def make_curve(case: Problem, score: Score, folds: Folds | None) -> Curve:
     """Return the function from penalties to scores, by folds or by leaving out each point."""
-    return loo_curve(case, score) if folds is None else fold_curve(case, score, folds)
+    return make_loo_curve(case, score) if folds is None else make_fold_curve(case, score, folds)
 
 
 def minus_squared_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None) -> float:
@@ -205,21 +156,21 @@ def minus_squared_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndar
     return -float(np.average(np.mean((y - predictions) ** 2, axis=1), weights=weights))
 
 
-def loo_curve(problem: Problem, score: Score) -> Curve:
+def make_loo_curve(problem: Problem, score: Score) -> Curve:
     """Return the function from penalties to scores of leave-one-out predictions, −∞ where they may be rounding."""
     residuals = loo_path(problem)
 
     def curve(alphas: np.ndarray) -> np.ndarray:
         left = residuals(alphas)
-        scores = _scores(score, problem.y, problem.y - left, problem.weights)
+        scores = _score_each(score, problem.y, problem.y - left, problem.weights)
         return np.where(outweighs_rounding(problem, alphas, left), scores, -np.inf)
 
     return curve
 
 
-def fold_curve(problem: Problem, score: Score, folds: Folds) -> Curve:
+def make_fold_curve(problem: Problem, score: Score, folds: Folds) -> Curve:
     """Return the function from penalties to the mean score over folds."""
-    cases = [(Spectral().prepare(part(problem, fit)), part(problem, held)) for fit, held in folds]
+    cases = [(Spectral().prepare(pick_points(problem, fit)), pick_points(problem, held)) for fit, held in folds]
 
     def curve(alphas: np.ndarray) -> np.ndarray:
         total = np.zeros(len(alphas))
@@ -230,36 +181,15 @@ def fold_curve(problem: Problem, score: Score, folds: Folds) -> Curve:
             function = Expansion(problem.kernel, prepared.problem.X, coef, intercepts)
             values = host_array(function(held.X, memory=problem.memory, device=problem.device))
             predictions = values.reshape(held.n, len(alphas), -1).swapaxes(0, 1)
-            total += _scores(score, held.y, predictions, held.weights)
+            total += _score_each(score, held.y, predictions, held.weights)
         return total / len(cases)
 
     return curve
 
 
-def folds_among(cv: Any, n: int, kept: np.ndarray, labels: np.ndarray | None = None) -> Folds | None:
-    """Return scikit-learn's folds of the points kept of n, as positions among them; None for leaving out each once.
-
-    Labels are those of the points kept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> folds_among(3, 6, np.array([0, 1, 4]))[0]
-    (array([1, 2]), array([0]))
-    """
-    if cv is None:
-        return None
-    folds = split_kept(cv, n, kept, labels, labels is not None)
-    return [(fit, held) for fit, held in folds if len(fit) and len(held)]
-
-
-def part(problem: Problem, positions: np.ndarray) -> Problem:
-    """Return the problem of some of the points."""
-    weights = None if problem.weights is None else problem.weights[positions]
-    return replace(problem, X=pick(problem.X, positions), y=problem.y[positions], weights=weights)
-
-
-def _scores(score: Score, y: np.ndarray, predictions: Iterable[np.ndarray], weights: np.ndarray | None) -> np.ndarray:
+def _score_each(
+    score: Score, y: np.ndarray, predictions: Iterable[np.ndarray], weights: np.ndarray | None
+) -> np.ndarray:
     """Score each set of predictions; what cannot be predicted or scored never wins."""
     found = [score(y, values, weights) if np.isfinite(values).all() else -np.inf for values in predictions]
     return np.nan_to_num(np.array(found), nan=-np.inf, posinf=np.inf, neginf=-np.inf)

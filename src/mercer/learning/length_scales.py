@@ -10,7 +10,7 @@ from mercer.arrays.tensors import host_array
 from mercer.kernels import Gaussian, Kernel, Matern
 
 
-def families(X: np.ndarray) -> list[Kernel]:
+def make_families(X: np.ndarray) -> list[Kernel]:
     """Return Gaussian and Matérn kernels, with one length scale for each feature to start from: √d deviations.
 
     A constant feature gets 1, as it has no scale of its own and no influence either.
@@ -18,8 +18,8 @@ def families(X: np.ndarray) -> list[Kernel]:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.learning.length_scales import families
-    >>> [type(kernel).__name__ for kernel in families(np.eye(3))]
+    >>> from mercer.learning.length_scales import make_families
+    >>> [type(kernel).__name__ for kernel in make_families(np.eye(3))]
     ['Matern', 'Matern', 'Gaussian']
     """
     X = host_array(X)
@@ -29,14 +29,14 @@ def families(X: np.ndarray) -> list[Kernel]:
     return [Matern(1.5, scales), Matern(2.5, scales), Gaussian(scales)]
 
 
-def per_feature(kernel: Kernel, d: int) -> Kernel:
+def split_length_scales(kernel: Kernel, d: int) -> Kernel:
     """Return the kernel with one length scale for each of d features wherever it looks at all of them with one.
 
     Examples
     --------
     >>> from mercer.kernels import Gaussian, Linear, Matern
-    >>> from mercer.learning.length_scales import per_feature
-    >>> per_feature(2.0 * Gaussian(length_scale=3.0) + Matern().on([0]) * Linear(), 2)
+    >>> from mercer.learning.length_scales import split_length_scales
+    >>> split_length_scales(2.0 * Gaussian(length_scale=3.0) + Matern().on([0]) * Linear(), 2)
     2.0 * Gaussian(length_scale=[3.0, 3.0]) + Matern(nu=1.5, length_scale=1.0).on([0]) * Linear()
     """
     probe = np.zeros((1, d))

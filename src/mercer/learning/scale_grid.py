@@ -19,7 +19,7 @@ from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 from mercer.solvers.rounding import weighted_trace
 
-from .choice import loo_curve, minus_squared_error
+from .choice import make_loo_curve, minus_squared_error
 from .length_scales import stretched
 
 OCTAVES, STRIDE = 36, 3  # how far to either side a matrix is looked for that depends on the factor, and in which steps
@@ -34,50 +34,25 @@ FLAT = 0.99  # of the error at the largest penalty: a valley that is no deeper i
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the grid.
+    """A point of the grid."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel, its length scales multiplied.
-    alpha : float
-        The penalty.
-    error : float
-        The mean squared leave-one-out error.
-    factor : float
-        What the length scales were multiplied by.
-    edge : str
-        "constant" if it is no better than the largest penalty, at which only a constant is left; "shortest" or
-        "longest" if it has the first or the last of several factors and the error still falls there.
-    """
-
-    kernel: Kernel
+    kernel: Kernel  # the kernel, its length scales multiplied
     alpha: float
-    error: float
-    factor: float
+    error: float  # the mean squared leave-one-out error
+    factor: float  # what the length scales were multiplied by
+    # "constant" if it is no better than the largest penalty, at which only a constant is left; "shortest" or
+    # "longest" if it has the first or the last of several factors and the error still falls there
     edge: str = ""
 
 
 @dataclass(frozen=True)
 class ScaleGrid:
-    """The errors of one kernel.
+    """The errors of one kernel."""
 
-    Parameters
-    ----------
-    kernels : list of m Kernels
-        The kernel with its length scales multiplied.
-    factors : array of shape (m,)
-        By what, ascending.
-    alphas : array of shape (p,)
-        Penalties, ascending.
-    errors : array of shape (m, p)
-        Mean squared leave-one-out errors, infinite where there is none.
-    """
-
-    kernels: list[Kernel]
-    factors: np.ndarray
-    alphas: np.ndarray
-    errors: np.ndarray
+    kernels: list[Kernel]  # the kernel with its length scales multiplied
+    factors: np.ndarray  # by what, ascending, (m,)
+    alphas: np.ndarray  # penalties, ascending, (p,)
+    errors: np.ndarray  # mean squared leave-one-out errors, infinite where there is none, (m, p)
 
     def minima(self) -> list[Point]:
         """Return the points with no better neighbour, best first.
@@ -122,24 +97,19 @@ class ScaleGrid:
         return Point(self.kernels[row], alpha, error, float(self.factors[row]), edge)
 
 
-def scale_grid(problem: Problem, on_error: Callable[[float], bool] = lambda error: False) -> ScaleGrid:
+def make_scale_grid(problem: Problem, on_error: Callable[[float], bool] = lambda error: False) -> ScaleGrid:
     """Return the errors for all factors that make a difference, a path of penalties for each.
 
-    Parameters
-    ----------
-    problem : Problem
-        Kernel, data and targets.
-    on_error : callable
-        Told the least error of each factor, from 1 on; the grid ends if it returns True.
+    ``on_error`` is told the least error of each factor, from 1 on; the grid ends if it returns True.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
-    >>> from mercer.learning.scale_grid import scale_grid
+    >>> from mercer.learning.scale_grid import make_scale_grid
     >>> from mercer.solvers.base import Problem
     >>> X = np.linspace(-3.0, 3.0, 80).reshape(-1, 1)
-    >>> best = scale_grid(Problem(Gaussian([3.0]), X, np.sin(12.0 * X))).minima()[0]
+    >>> best = make_scale_grid(Problem(Gaussian([3.0]), X, np.sin(12.0 * X))).minima()[0]
     >>> bool(best.error < 1e-4), 0.05 < best.factor < 0.2
     (True, True)
     """
@@ -149,11 +119,11 @@ def scale_grid(problem: Problem, on_error: Callable[[float], bool] = lambda erro
 
     def add(factor: float) -> bool:
         scaled = stretched(kernel, factor)
-        errors = -loo_curve(replace(problem, kernel=scaled), minus_squared_error)(alphas)
+        errors = -make_loo_curve(replace(problem, kernel=scaled), minus_squared_error)(alphas)
         rows[factor] = scaled, errors
         return on_error(float(errors.min()))
 
-    octaves = informative_factors(kernel, problem.X)
+    octaves = find_factors(kernel, problem.X)
     stopped = any(add(factor) for factor in sorted(octaves, key=lambda factor: abs(np.log(factor))))
     while not stopped and len(octaves) > 1 and len(octaves) < OCTAVES_AT_MOST:
         inner, outer = (rows[factor][1].min() for factor in octaves[-2:])
@@ -172,16 +142,16 @@ def scale_grid(problem: Problem, on_error: Callable[[float], bool] = lambda erro
     )
 
 
-def informative_factors(kernel: Kernel, X: Any) -> list[float]:
+def find_factors(kernel: Kernel, X: Any) -> list[float]:
     """Return powers of two, ascending, from where every point is alone to where all are alike; 1 if it has no say.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian, Linear
-    >>> from mercer.learning.scale_grid import informative_factors
+    >>> from mercer.learning.scale_grid import find_factors
     >>> X = np.linspace(0.0, 1.0, 11).reshape(-1, 1)
-    >>> informative_factors(Gaussian(), X), informative_factors(Linear(), X)
+    >>> find_factors(Gaussian(), X), find_factors(Linear(), X)
     ([0.03125, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0], [1.0])
     """
     if stretched(kernel, 2.0) == kernel:

@@ -13,31 +13,14 @@ from .choice import Score
 
 @dataclass(frozen=True)
 class TargetUnits:
-    """The mean and the deviation of each target.
+    """The mean and the deviation of each target."""
 
-    Parameters
-    ----------
-    shift : array of shape (q,)
-        What is subtracted.
-    scale : array of shape (q,)
-        What is divided by, positive.
-    """
-
-    shift: np.ndarray
-    scale: np.ndarray
+    shift: np.ndarray  # what is subtracted, (q,)
+    scale: np.ndarray  # what is divided by, positive, (q,)
 
     @classmethod
     def of(cls, columns: np.ndarray, weights: np.ndarray | None, *, centred: bool) -> TargetUnits:
         """Return the units of targets, in which a weight counts as so many repetitions of a point.
-
-        Parameters
-        ----------
-        columns : array of shape (n, q)
-            The targets.
-        weights : array of shape (n,), optional
-            Their weights.
-        centred : bool
-            Whether the mean is subtracted; deviations are from 0 otherwise.
 
         Examples
         --------

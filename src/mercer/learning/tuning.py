@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
+from mercer.solvers.ridge.fit import pick_points
 from mercer.solvers.ridge.loo_gradient import LeaveOneOut, leave_one_out
 from mercer.solvers.rounding import weighted_trace
 
 from .length_scales import is_length_scale
-from .scale_grid import FLAT, MOST, PENALTIES, Point, scale_grid
+from .scale_grid import FLAT, MOST, PENALTIES, Point, make_scale_grid
 
 RATE = 0.2  # of the first step, in logarithms; it falls to 0 as a cosine
 MEMORY = (0.9, 0.99)  # of Adam, for the gradient and its square
@@ -36,74 +35,17 @@ OnStep = Callable[[int, float], bool]  # number of the step and error; True to s
 
 
 @dataclass(frozen=True)
-class Objective:
-    """What is tuned to: points, targets of comparable size, and how they are fitted.
-
-    Parameters
-    ----------
-    X : collection of n objects
-        The points.
-    y : array of shape (n, q)
-        The targets.
-    weights : array of shape (n,), optional
-        Their weights.
-    fit_intercept : bool
-        Whether there is an intercept.
-    device : torch.device, optional
-        Where to compute; on the host if not given.
-    memory : int, optional
-        Budget in bytes there.
-    """
-
-    X: Rows
-    y: np.ndarray
-    weights: np.ndarray | None = None
-    fit_intercept: bool = True
-    device: Any = None
-    memory: int | None = None
-
-    def part(self, positions: np.ndarray, kernel: Kernel) -> Problem:
-        """Return the problem of some of the points."""
-        weights = None if self.weights is None else self.weights[positions]
-        memory = {} if self.memory is None else {"memory": self.memory}
-        X, y = pick(self.X, positions), self.y[positions]
-        return Problem(kernel, X, y, weights, self.fit_intercept, device=self.device, **memory)
-
-    def on(self, positions: np.ndarray, kernel: Kernel, alpha: float, *, gradient: bool) -> LeaveOneOut:
-        """Return the leave-one-out error of some of the points."""
-        weights = None if self.weights is None else self.weights[positions]
-        return leave_one_out(
-            kernel, pick(self.X, positions), self.y[positions], alpha, weights=weights,
-            fit_intercept=self.fit_intercept, gradient=gradient, device=self.device,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
 class Tuned:
-    """What was found.
+    """What was found."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel, its length scales tuned.
-    alpha : float
-        The penalty.
-    error : float
-        Leave-one-out mean squared error on the subset that all were compared on; NaN if there was none.
-    trace : list of float
-        The error of each step's subset, after the least error of each length scale of the grid.
-    start : Point, optional
-        The point of the grid that it was tuned from.
-    best : Point, optional
-        The best point of the grid.
-    """
-
-    kernel: Kernel
+    kernel: Kernel  # the kernel, its length scales tuned
     alpha: float
+    # leave-one-out mean squared error on the subset that all were compared on; NaN if there was none
     error: float = float("nan")
+    # the error of each step's subset, after the least error of each length scale of the grid
     trace: list[float] = field(default_factory=list)
-    start: Point | None = None
-    best: Point | None = None
+    start: Point | None = None  # the point of the grid that it was tuned from
+    best: Point | None = None  # the best point of the grid
 
     def rivals(self) -> tuple[list[Kernel], list[float]]:
         """Return the kernel and, unless it is clearly better than that, the best of the grid; and their penalties."""
@@ -141,7 +83,7 @@ class Tuned:
 
 def race(
     kernels: Sequence[Kernel],
-    objective: Objective,
+    problem: Problem,
     rng: np.random.RandomState,
     *,
     size: int,
@@ -153,52 +95,38 @@ def race(
     All errors are compared on the subset that the grid was computed from, and nothing replaces what is better there:
     the result is never worse than the best of the grid.
 
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        The families, each with the length scales that the grid multiplies.
-    objective : Objective
-        Data and targets.
-    rng : RandomState
-        Draws the subsets.
-    size : int
-        Points of a subset.
-    steps : int
-        Steps of the finalist that wins; the others take a quarter of them, on subsets of at most 1,000 points.
-    on_step : callable
-        Told the number of each step, of the grid too, and its error; tuning ends if it returns True.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.learning.length_scales import families
-    >>> from mercer.learning.tuning import Objective, race
+    >>> from mercer.learning.length_scales import make_families
+    >>> from mercer.learning.tuning import race
     >>> rng = np.random.RandomState(0)
     >>> X = rng.uniform(-2.0, 2.0, size=(100, 2))
-    >>> data = Objective(X, np.sin(3.0 * X[:, :1]))
-    >>> near, far = race(families(X), data, rng, size=100, steps=40).kernel.length_scale
+    >>> kernels = make_families(X)
+    >>> data = Problem(kernels[0], X, np.sin(3.0 * X[:, :1]), fit_intercept=True)
+    >>> near, far = race(kernels, data, rng, size=100, steps=40).kernel.length_scale
     >>> near < far / 5
     True
     """
     trace: list[float] = []
     stopped = False
 
-    def told(error: float) -> bool:
+    def tell(error: float) -> bool:
         nonlocal stopped
         trace.append(error)
         stopped = stopped or bool(on_step(len(trace), error))
         return stopped
 
     few = min(size, GRID_ROWS)
-    common = rng.permutation(length(objective.X))[:few]
+    common = pick_points(problem, rng.permutation(problem.n)[:few])
     grids = []
     for kernel in kernels:
-        grids.append(scale_grid(objective.part(common, kernel), told).minima())
+        grids.append(make_scale_grid(replace(common, kernel=kernel), tell).minima())
         if stopped:
             break
-    found = [Tuned(point.kernel, point.alpha, point.error, start=point) for point in finalists(grids)]
+    found = [Tuned(point.kernel, point.alpha, point.error, start=point) for point in pick_finalists(grids)]
     if not found:  # not one error is finite: there is nothing to go by
-        return Tuned(kernels[0], weighted_trace(objective.part(common, kernels[0])) or 1.0, trace=trace)
+        return Tuned(kernels[0], weighted_trace(replace(common, kernel=kernels[0])) or 1.0, trace=trace)
     winner, best = found[0], found[0].start
     short = max(1, round(RACE * steps)) if len(found) > 1 else 0
     rounds = [(one, few, short) for one in found if short]
@@ -206,12 +134,12 @@ def race(
         if stopped:
             break
         start = winner if one is None else one
-        tuned = descend(start, objective, rng, size=points, steps=count, on_error=told)
-        winner = min(winner, _better(tuned, start, objective, common), key=lambda tuned: tuned.error)
+        tuned = descend(start, problem, rng, size=points, steps=count, on_error=tell)
+        winner = min(winner, _keep_better(tuned, start, common), key=lambda tuned: tuned.error)
     return replace(winner, trace=trace, best=best)
 
 
-def finalists(grids: Sequence[Sequence[Point]]) -> list[Point]:
+def pick_finalists(grids: Sequence[Sequence[Point]]) -> list[Point]:
     """Return the best point of each grid and the next best of all, best first."""
     firsts = [points[0] for points in grids if points]
     others = sorted((point for points in grids for point in points[1:]), key=lambda point: point.error)
@@ -226,7 +154,7 @@ def most_steps(kernels: int, steps: int) -> int:
 
 def descend(
     start: Tuned,
-    objective: Objective,
+    problem: Problem,
     rng: np.random.RandomState,
     *,
     size: int,
@@ -240,22 +168,22 @@ def descend(
     trace of WK.  A step from which the matrix cannot be inverted is taken back, and the penalty grows instead.
     ``on_error`` is told the error of each step, which is the last if it returns True.
     """
-    n = length(objective.X)
+    n = problem.n
     size = min(size, n)
     values = start.kernel.hyperparameters()
     names = [name for name in values if is_length_scale(name)]
     at = np.log([start.alpha, *(values[name] for name in names)])
-    trace = _mean_trace(start.kernel, objective) * size
+    trace = _mean_trace(replace(problem, kernel=start.kernel)) * size
     low = np.r_[np.log(PENALTIES[0] * trace), at[1:] + np.log(NARROW)]
     high = np.r_[np.log(PENALTIES[-1] * trace), at[1:] + np.log(WIDE)]
     at = np.clip(at, low, high)
     mean, square = np.zeros_like(at), np.zeros_like(at)
     last, errors = [], list(start.trace)
     for step in range(1, steps + 1):
-        subset = rng.permutation(n)[:size]
+        subset = pick_points(problem, rng.permutation(n)[:size])
         kernel = start.kernel.with_hyperparameters(dict(zip(names, np.exp(at[1:]), strict=True)))
         try:
-            found = objective.on(subset, kernel, float(np.exp(at[0])), gradient=True)
+            found = _leave_out(subset, kernel, float(np.exp(at[0])), gradient=True)
         except np.linalg.LinAlgError:
             at[0] = min(at[0] + np.log(10.0), high[0])
             continue
@@ -277,16 +205,23 @@ def descend(
     return replace(start, kernel=kernel, alpha=float(np.exp(at[0])), trace=errors)
 
 
-def _mean_trace(kernel: Kernel, objective: Objective) -> float:
+def _mean_trace(problem: Problem) -> float:
     """Return the mean of w k(x, x), which penalties are relative to."""
-    some = np.arange(min(length(objective.X), GRID_ROWS))
-    return max(weighted_trace(objective.part(some, kernel)) / len(some), np.finfo(float).tiny)
+    some = pick_points(problem, np.arange(min(problem.n, GRID_ROWS)))
+    return max(weighted_trace(some) / some.n, np.finfo(float).tiny)
 
 
-def _better(tuned: Tuned, before: Tuned, objective: Objective, positions: np.ndarray) -> Tuned:
+def _leave_out(problem: Problem, kernel: Kernel, alpha: float, *, gradient: bool) -> LeaveOneOut:
+    return leave_one_out(
+        kernel, problem.X, problem.y, alpha, weights=problem.weights, fit_intercept=problem.fit_intercept,
+        gradient=gradient, device=problem.device,
+    )  # fmt: skip
+
+
+def _keep_better(tuned: Tuned, before: Tuned, common: Problem) -> Tuned:
     """Return what was tuned, with its error on some points, or what was there before if it is better on them."""
     try:
-        error = objective.on(positions, tuned.kernel, tuned.alpha, gradient=False).error
+        error = _leave_out(common, tuned.kernel, tuned.alpha, gradient=False).error
     except np.linalg.LinAlgError:
         return before
     return replace(tuned, error=error) if error < before.error else before

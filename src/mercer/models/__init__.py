@@ -1,5 +1,8 @@
 """Estimators: validate, resolve the kernel, ask the plan for a solver, keep the expansion."""
 
+from mercer.distributed.engine import run_elsewhere
+from mercer.estimators.engine import hand_over
+
 from .import_vector import ImportVectorMachine
 from .logistic import KernelLogisticRegression
 from .logistic_cv import KernelLogisticRegressionCV
@@ -15,6 +18,8 @@ from .ridge_cv import KernelRidgeCV
 from .svm import SVC, NuSVC
 from .svm_cv import SVCCV, SVRCV
 from .svr import SVR, NuSVR
+
+hand_over(run_elsewhere)  # what is given Dask collections
 
 __all__ = [
     "SVC",

@@ -9,11 +9,10 @@ from sklearn.utils import check_random_state
 
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernels import all_or_nothing
-from mercer.estimators.probability import ProbabilityClassifier, loss_of
+from mercer.estimators.probability import ProbabilityClassifier
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.formula.data import Rows, pick
-from mercer.solvers.newton.import_vectors import ImportVectorSearch
-from mercer.solvers.newton.method import warn_if_stuck, whole_gap
+from mercer.solvers.newton.import_vectors import ImportVectorFit, ImportVectorSearch
 
 
 class ImportVectorMachine(ProbabilityClassifier):
@@ -76,7 +75,7 @@ class ImportVectorMachine(ProbabilityClassifier):
         The objective without any vector, and after each round of the search; it falls.
     objective_ : float
         The objective in the end, in the sum form; larger than the last of the history only after deletions.
-    duality_gap_ : float
+    duality_gap_ : DualityGap
         How far above the minimum over all functions of the kernel the objective may be at most: what more vectors could
         still gain.
     restricted_gap_ : float
@@ -101,6 +100,11 @@ class ImportVectorMachine(ProbabilityClassifier):
     >>> model.n_import_vectors_ < 25, model.score(X, y) > 0.95
     (True, True)
     """
+
+    import_vectors_: Rows
+    import_indices_: np.ndarray
+    n_import_vectors_: int
+    objective_history_: np.ndarray
 
     def __init__(
         self,
@@ -159,20 +163,18 @@ class ImportVectorMachine(ProbabilityClassifier):
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
         search = self._search()
         data = self._labelled(X, y, sample_weight)
-        alpha, kernel = self._penalty(data), self._resolved(self.kernel, data)
-        problem = self._problem(kernel, data)
-        loss = loss_of(data)
-        found = search.search(problem, loss, alpha, check_random_state(self.random_state))
-        warn_if_stuck(type(self).__name__, found.minimum, search.max_iter)
-        places = found.indices
-        self._keep(kernel, data, pick(data.points, places), places, found.coef, found.minimum.state.intercept)
-        self.import_indices_ = data.kept[places]
-        self.import_vectors_ = pick(data.X, self.import_indices_)
-        self.n_import_vectors_ = len(places)
-        self.objective_history_ = np.array(found.history)
-        self.duality_gap_ = whole_gap(problem, loss, alpha, found.minimum)
-        self._keep_evidence(found.minimum)
-        self.n_iter_ = max(1, len(found.history) - 1)
+        alpha = self._scale_penalty(float(data.weights.sum()))
+        problem, loss = self._pose_problem(self._resolved(self.kernel, data), data)
+        rng = check_random_state(self.random_state)
+        self._keep(search.search(problem, loss, alpha, rng, type(self).__name__), data.classes, data.X, data.kept)
+
+    def _keep(self, fit: ImportVectorFit, classes: np.ndarray, X: Rows, kept: np.ndarray) -> None:  # type: ignore[override]
+        super()._keep(fit, classes, X, kept)
+        assert fit.positions is not None  # they are some of the points
+        self.import_indices_ = kept[fit.positions]
+        self.import_vectors_ = pick(X, self.import_indices_)
+        self.n_import_vectors_ = len(fit.positions)
+        self.objective_history_ = np.array(fit.history)
 
     def _search(self) -> ImportVectorSearch:
         if not 0 <= self.min_drop < 1:

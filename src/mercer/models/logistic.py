@@ -6,14 +6,15 @@ from typing import Any, Literal, Self
 
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
+from mercer.estimators.classifier import Labelled
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernels import all_or_nothing
-from mercer.estimators.probability import ProbabilityClassifier, loss_of
+from mercer.estimators.probability import ProbabilityClassifier
 from mercer.estimators.progress import report_progress
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.formula.data import Rows
-from mercer.solvers.newton.method import warn_if_stuck
-from mercer.solvers.newton.plan import PreparedLogistic, plan_logistic
+from mercer.solvers.newton.fit import LogisticFit, fit_logistic
+from mercer.solvers.plan import Plan
 
 
 class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # type: ignore[misc]
@@ -73,12 +74,12 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
         b.
     objective_ : float
         The minimum found, in the sum form.
-    duality_gap_ : float
+    duality_gap_ : DualityGap
         How far above the minimum over all functions of the kernel it may be at most.  With Nyström centres this takes
         one product with the n × n matrix, and is NaN where that would be more work than the fit.
     restricted_gap_ : float
         How far above the minimum over the functions that were searched it may be at most: those of the Nyström centres,
-        or else all of them, and then it is ``duality_gap_``.
+        or else all of them, and then it is ``duality_gap_.absolute``.
     converged_ : bool
         Whether ``restricted_gap_`` is at most ``tol`` times ``objective_``.
     n_iter_ : int
@@ -98,9 +99,11 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
     array([[0.95, 0.05],
            [0.58, 0.42],
            [0.05, 0.95]])
-    >>> model.converged_, bool(model.duality_gap_ <= 1e-8 * model.objective_)
+    >>> model.converged_, model.duality_gap_.relative <= 1e-8
     (True, True)
     """
+
+    plan_: Plan
 
     def __init__(
         self,
@@ -152,19 +155,35 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
         return self
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
-        tol = check_positive(self, "tol", self.tol)
-        max_iter = check_whole(self, "max_iter", self.max_iter)
-        n_centers = check_whole(self, "n_centers", self.n_centers, none=True)
+        data, fit = self._solve(X, y, sample_weight)
+        self._keep(fit, data.classes, data.X, data.kept)
+
+    def _solve(self, X: Rows, y: Any, sample_weight: Any) -> tuple[Labelled, LogisticFit]:
+        """Return the data, checked, and its fit."""
+        options = self._options()
         data = self._labelled(X, y, sample_weight)
-        alpha = self._penalty(data)
-        kernel = self._resolved(self.kernel, data)
-        problem = self._problem(kernel, data)
-        plan = plan_logistic(problem, self.solver, n_centers)
-        prepared = PreparedLogistic(problem, loss_of(data), plan.solver, n_centers, self.random_state)
-        found = prepared.solve(alpha, tol, max_iter)
-        warn_if_stuck(type(self).__name__, found, max_iter)
-        centers, places, coef = prepared.expansion(found.state)
-        self._keep(kernel, data, centers, places, coef, found.state.intercept)
-        self.plan_, self.duality_gap_ = plan, prepared.gap(alpha, found, plan.flops)
-        self._keep_evidence(found)
-        self.n_iter_ = found.n_iter
+        alpha = self._scale_penalty(float(data.weights.sum()))
+        problem, loss = self._pose_problem(self._resolved(self.kernel, data), data)
+        return data, fit_logistic(problem, loss, alpha, **options)
+
+    def _options(self) -> dict[str, Any]:
+        """Return how to solve, checked."""
+        return {
+            "solver": self.solver,
+            "n_centers": check_whole(self, "n_centers", self.n_centers, none=True),
+            "tol": check_positive(self, "tol", self.tol),
+            "max_iter": check_whole(self, "max_iter", self.max_iter),
+            "random_state": self.random_state,
+            "name": type(self).__name__,
+        }
+
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        """Fit to rows in partitions; all of them come here if the model keeps them all."""
+        from mercer.distributed.gathered import fit_gathered
+        from mercer.distributed.logistic import fit_partitions
+
+        found = fit_partitions(self, cluster, (X, y, sample_weight), self._scale_penalty, **self._options())
+        if found is None:
+            fit_gathered(self, cluster, X, y, sample_weight)
+        else:
+            self._keep(found[1], found[0], found[1].centers)

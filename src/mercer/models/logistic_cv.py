@@ -12,28 +12,22 @@ from sklearn.utils import check_random_state
 from mercer.arrays.tensors import host_array
 from mercer.estimators.classifier import Labelled
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import all_or_nothing, is_precomputed
-from mercer.estimators.probability import ProbabilityClassifier, loss_of
+from mercer.estimators.kernels import all_or_nothing
+from mercer.estimators.probability import ProbabilityClassifier
 from mercer.estimators.progress import fit_task, reporter
 from mercer.estimators.targets import check_alphas, check_positive, check_whole
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
-from mercer.learning.choice import folds_among
+from mercer.learning.folds import folds_among
 from mercer.learning.length_scales import length_scale_of, with_length_scale
-from mercer.solvers.newton.scores import by_folds, by_leaving_one_out, loo_is_accurate
+from mercer.solvers.newton.scores import sample_path, score_path
+from mercer.solvers.plan import Plan
 
 from .logistic import KernelLogisticRegression
 
 GRID = np.logspace(-4, 2, 13)  # times the mean of k(x, x)
 SCALES = (0.25, 0.5, 1.0, 2.0)  # of the Gaussian that KernelLogisticRegression takes by itself
-LOO_LIMIT = 1500  # points times functions up to which one can be left out: it takes matrices of that size
-PATH_LIMIT = 5000  # points up to which the path is computed from all of them
-PATH_SAMPLE = 3000  # points it is computed from otherwise
 FOLDS = 5
-OF_THE_FIT = (
-    "classes_", "expansion_", "plan_", "dual_coef_", "intercept_", "objective_", "duality_gap_",
-    "restricted_gap_", "n_iter_", "converged_", "X_fit_",
-)  # fmt: skip
 
 
 class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  # type: ignore[misc]
@@ -111,6 +105,12 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
 
     scaling = "sum"  # of the penalties tried
 
+    alpha_: float
+    best_score_: float
+    path_: dict[str, Any]
+    logistic_: KernelLogisticRegression
+    plan_: Plan
+
     def __init__(
         self,
         alphas: Any = None,
@@ -166,39 +166,29 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
         max_iter = check_whole(self, "max_iter", self.max_iter)
         everything = self._labelled(X, y, sample_weight)
         kernels = self._kernels(everything)
-        rng = check_random_state(self.random_state)
-        data = _sampled(everything, rng)
+        some = sample_path(everything.codes, len(everything.classes), check_random_state(self.random_state))
+        data = everything if some is None else everything.part(some)
         alphas = self._alphas(kernels, data)
-        order = np.argsort(-alphas)  # downwards, because a strong penalty is an easy start
-        losses, by = np.full((len(kernels), len(alphas)), np.inf), "leave-one-out"
-        report = reporter(self, context)
-        cases = [self._problem(kernel, data) for kernel in kernels]
-        loss = loss_of(data)
-        if self.cv is None and len(data.codes) * loss.outputs <= LOO_LIMIT:
-            for i, problem in enumerate(cases):
-                losses[i, order] = by_leaving_one_out(problem, loss, alphas[order], max_iter)
-                report(i, float(losses[i].min()))
-            row, column = np.unravel_index(np.argmin(losses), losses.shape)
-            accurate = loo_is_accurate(cases[row], loss, float(alphas[column]), max_iter)
-        else:
-            accurate = False
-        if not accurate:
-            folds, by = self._folds(everything, data), "folds"
-            for i, problem in enumerate(cases):
-                losses[i, order] = by_folds(problem, loss, alphas[order], folds, max_iter, self.random_state)
-                report(i, float(losses[i].min()))
-        row, column = np.unravel_index(np.argmin(losses), losses.shape)
-        self.kernel_, self.alpha_, self.best_score_ = kernels[row], float(alphas[column]), -float(losses.min())
+        problems, (loss, *_) = zip(*(self._pose_problem(kernel, data) for kernel in kernels), strict=True)
+        scored = score_path(
+            problems, loss, alphas, lambda: self._folds(everything, data), reporter(self, context),
+            leave_one_out=self.cv is None, max_iter=max_iter, random_state=self.random_state,
+        )  # fmt: skip
+        row, column = scored.best
+        self.alpha_, self.best_score_ = float(alphas[column]), -float(scored.losses.min())
         scales = [length_scale_of(kernel) for kernel in kernels]
-        self.path_ = {"alphas": alphas, "kernels": kernels, "length_scales": scales, "log_losses": losses, "by": by}
+        self.path_ = {
+            "alphas": alphas, "kernels": kernels, "length_scales": scales, "log_losses": scored.losses, "by": scored.by
+        }  # fmt: skip
         self.logistic_ = KernelLogisticRegression(
-            self.alpha_, kernel="precomputed" if is_precomputed(self.kernel) else self.kernel_,
+            self.alpha_, kernel=self._kernel_argument().pass_on(kernels[row]),
             fit_intercept=self.fit_intercept, class_weight=self.class_weight, solver=self.solver,
             n_centers=self.n_centers, tol=self.tol, max_iter=self.max_iter, memory=self.memory,
             random_state=self.random_state, assume_psd=True, device=self.device,
-        ).fit(everything.X, y, sample_weight)  # fmt: skip
-        for name in OF_THE_FIT:
-            setattr(self, name, getattr(self.logistic_, name))
+        )  # fmt: skip
+        data, fit = self.logistic_._solve(everything.X, y, sample_weight)
+        for model in (self.logistic_, self):
+            model._keep(fit, data.classes, data.X, data.kept)
 
     def _argument(self) -> Any:
         if not isinstance(self.kernel, list | tuple):
@@ -241,14 +231,3 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
                 )
             cv = min(FOLDS, least)
         return list(folds_among(cv, length(everything.X), data.kept, data.codes) or [])
-
-
-def _sampled(data: Labelled, rng: np.random.RandomState) -> Labelled:
-    """Return the data, or a random part of it that holds every class if there is too much for a path."""
-    n = len(data.codes)
-    if n <= PATH_LIMIT:
-        return data
-    order = rng.permutation(n)
-    first = [order[np.flatnonzero(data.codes[order] == code)[:2]] for code in range(len(data.classes))]
-    some = np.unique(np.concatenate([*first, order[:PATH_SAMPLE]]))
-    return data.part(some)

@@ -11,11 +11,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.fitted import SOMETIMES
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.targets import check_labels, check_targets
 from mercer.estimators.transaction import all_or_nothing, check_kept
-from mercer.features.params import KernelParams
+from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
 from mercer.solvers.neighbors.votes import Neighbors, Weights

@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.fitted import SOMETIMES
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.targets import check_labels, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.expansion import Expansion
-from mercer.features.params import KernelParams
+from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.solvers.plan import Plan

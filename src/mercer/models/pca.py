@@ -15,13 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays import Array
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.fitted import SOMETIMES
 from mercer.estimators.kernel_argument import KernelArgument, MatrixArgument, kernel_argument
 from mercer.estimators.kernels import default_gaussian
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion, evaluate_expansion
-from mercer.features.params import KernelParams
+from mercer.features.params import SOMETIMES, KernelParams
 from mercer.features.validate import takes_vectors
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel

@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import Tags
+from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.budget import parse_memory
-from mercer.arrays.tensors import device_memory
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import (
-    accepts_sparse,
-    all_or_nothing,
-    checked_rows,
-    cross_kernel,
-    device_of,
-    is_precomputed,
-    training_kernel,
-)
 from mercer.estimators.progress import report_progress
+from mercer.estimators.ridge import RidgeEstimator
 from mercer.estimators.targets import check_alpha, check_targets, check_weights
-from mercer.expansion import Expansion
-from mercer.features.params import KernelParams
-from mercer.formula.data import Rows, length, pick
-from mercer.kernels import Kernel, Precomputed
-from mercer.solvers.base import Problem, Solution
-from mercer.solvers.evidence import warn_not_converged
-from mercer.solvers.plan import Plan
+from mercer.estimators.transaction import all_or_nothing
+from mercer.formula.data import Rows, is_frame, length
+from mercer.kernels import Kernel
+from mercer.solvers.base import Problem
 from mercer.solvers.ridge.diagnosis import Diagnosis, diagnose
+from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 from mercer.solvers.ridge.interval import jackknife_plus, leave_one_out
-from mercer.solvers.ridge.ladder import solve_ridge
 
 
-class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression: least squares in the space of a kernel, with a penalty on the norm.
 
     f and b minimise Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + α‖f‖².  By the representer theorem f = Σᵢ cᵢ k(xᵢ, ·), and without an
@@ -116,8 +101,8 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
     array([1.203, 3.875, 5.69 , 9.058])
     """
 
-    _problem: Any  # None, as the targets are, if the rows stayed on a cluster
-    _targets: Any
+    X_fit_: Rows
+    _record: RidgeFit
 
     def __init__(
         self,
@@ -183,11 +168,7 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
         -------
         array of shape (m,) or (m, targets)
         """
-        check_is_fitted(self)
-        if is_precomputed(self.kernel):
-            return np.asarray(cross_kernel(self, X) @ self.dual_coef_ + self.intercept_)
-        X = checked_rows(self, X, self.kernel, reset=False)
-        return self.expansion_(X, memory=self.memory, device=self.device)
+        return self._evaluate(X)
 
     def leave_one_out(self) -> np.ndarray:
         """Return what the model would predict at each training point had it been fitted without that point.
@@ -198,8 +179,8 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
         -------
         array of shape (n,) or (n, targets), NaN if nothing is left to fit an intercept to
         """
-        self._check_rows_are_here("leave_one_out")
-        return leave_one_out(self)
+        record = self._rows_are_here("leave_one_out")
+        return leave_one_out(record, random_state=self.random_state, n_centers=self.n_centers)
 
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
         """Return intervals that hold new targets with a probability of about ``coverage``: the jackknife+.
@@ -229,91 +210,81 @@ class KernelRidge(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regresso
         >>> KernelRidge(alpha=0.1, kernel=Gaussian()).fit(X, y).predict_interval([[1.5]]).round(2)
         array([[0.91, 1.11]])
         """
-        self._check_rows_are_here("predict_interval")
-        return jackknife_plus(self, X, coverage)
+        record = self._rows_are_here("predict_interval")
+        return jackknife_plus(record, self._kernel_argument().new_points(X), coverage)
 
     def diagnose(self) -> Diagnosis:
         """Return how the fit is doing: spectrum, degrees of freedom, leave-one-out error, and a sentence of advice."""
-        self._check_rows_are_here("diagnose")
-        return diagnose(self)
+        return diagnose(self._rows_are_here("diagnose"), averaged=self.scaling == "mean")
 
-    def _check_rows_are_here(self, method: str) -> None:
-        """Raise if the model was fitted to rows that stayed on a cluster."""
+    # -- the steps of a fit -----------------------------------------------------------------------------------------
+
+    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
+        self._check_scaling()
+        argument = self._kernel_argument()
+        X = argument.check(X, reset=True)
+        n = length(X)
+        targets, weights = check_targets(self, y, n), check_weights(self, sample_weight, n)
+        kernel, place = self._resolve(X), argument.place(X)
+        intercept = bool(self.fit_intercept)
+        problem = Problem(kernel, argument.points(X), targets, weights, intercept, place.memory, place.device)
+        penalty = self._penalty(targets.size // n, n if weights is None else float(weights.sum()))
+        self._keep(fit_ridge(problem, penalty, name=type(self).__name__, **self._solving()), X)
+
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        from mercer.distributed.ridge import fit_table
+        from mercer.distributed.table import read_table
+
+        self._check_scaling()
+        table = read_table(cluster, self._kernel_argument(), "targets", X, y, sample_weight)
+        record = fit_table(
+            table, self._resolve(table.head), self._penalty(table.survey.outputs, table.survey.weight),
+            fit_intercept=bool(self.fit_intercept), memory=self.memory, device=self.device, name=type(self).__name__,
+            **self._solving(),
+        )  # fmt: skip
+        self._keep(record, record.expansion.centers)
+
+    def _keep(self, record: RidgeFit, X: Rows) -> Self:
+        """Become the model of a fit to checked data, which a cluster keeps but for the centres."""
+        self._keep_function(record, length(X))
+        self.X_fit_, self._record = X, record
+        return self
+
+    @classmethod
+    def _inside(cls, outer: Any, alpha: float, record: RidgeFit, X: Rows) -> Self:
+        """Return the model of a fit that another estimator made, with the parameters of that one."""
+        inner = cls(
+            alpha, kernel=outer._kernel_argument().pass_on(record.expansion.kernel), fit_intercept=outer.fit_intercept,
+            solver=outer.solver, memory=outer.memory, random_state=outer.random_state, assume_psd=True,
+            device=outer.device,
+        )  # fmt: skip
+        for name in ("n_features_in_", "feature_names_in_") if is_frame(X) else ("n_features_in_",):
+            if hasattr(outer, name):
+                setattr(inner, name, getattr(outer, name))
+        return inner._keep(record, X)
+
+    def _check_scaling(self) -> None:
+        if self.scaling not in ("sum", "mean"):
+            raise ValueError(f"{type(self).__name__}: scaling must be 'sum' or 'mean', got {self.scaling!r}")
+
+    def _resolve(self, X: Rows) -> Kernel:
+        given = {name: getattr(self, name) for name in ("gamma", "degree", "coef0", "kernel_params")}
+        return self._kernel_argument().resolve(X, assume_psd=self.assume_psd, **given)
+
+    def _penalty(self, outputs: int, weight: float) -> np.ndarray:
+        """Return the penalty of each output, of the sum form."""
+        return check_alpha(self, self.alpha, outputs) * (weight if self.scaling == "mean" else 1.0)
+
+    def _solving(self) -> dict[str, Any]:
+        return {"solver": self.solver, "random_state": self.random_state, "n_centers": self.n_centers}
+
+    def _rows_are_here(self, method: str) -> RidgeFit:
+        """Return the record of the fit, or raise if the rows stayed on a cluster."""
         check_is_fitted(self)
-        if self._problem is None:
+        if self._record.problem is None:
             raise ValueError(
                 f"{type(self).__name__}.{method} needs the training rows, which stayed on the cluster this model was "
                 "fitted on; mercer.distributed.leave_one_out(model, X, y) gives leave-one-out predictions there, and "
                 "a fit to X.compute() has everything if it fits into memory"
             )
-
-    # -- the steps of a fit -----------------------------------------------------------------------------------------
-
-    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
-        if self.scaling not in ("sum", "mean"):
-            raise ValueError(f"{type(self).__name__}: scaling must be 'sum' or 'mean', got {self.scaling!r}")
-        X = checked_rows(self, X, self.kernel, reset=True)
-        targets = check_targets(self, y, length(X))
-        weights = check_weights(self, sample_weight, length(X))
-        kernel, points = self._kernel_and_points(X)
-        problem, kept = self._problem_of(kernel, points, targets, weights)
-        penalty = check_alpha(self, self.alpha, problem.y.shape[1])
-        if self.scaling == "mean":
-            penalty = penalty * (problem.n if problem.weights is None else problem.weights.sum())
-        chosen, solution = self._solve(problem, penalty)
-        places = solution.centers if isinstance(kernel, Precomputed) else kept
-        coef = solution.coef
-        if places is not None and length(solution.centers) == len(places):
-            coef = np.zeros((length(X), coef.shape[1]))
-            coef[places] = solution.coef
-        columns: Any = (slice(None), 0) if targets.ndim == 1 else slice(None)
-        intercept = solution.intercept[0] if targets.ndim == 1 else solution.intercept
-        explicit = solution.explicit(columns)
-        self.expansion_ = Expansion(kernel, solution.centers, solution.coef[columns], intercept, explicit)
-        self.kernel_, self.plan_, self.X_fit_ = kernel, chosen, X
-        self.dual_coef_, self.intercept_ = coef[columns], intercept
-        self.residual_, self.n_iter_, self.converged_ = solution.residual, solution.n_iter, solution.converged
-        self._problem, self._penalty, self._kept, self._targets = problem, penalty, kept, targets
-
-    def _kernel_and_points(self, X: Any) -> tuple[Kernel, Any]:
-        options = ("gamma", "degree", "coef0", "kernel_params")
-        given = {name: getattr(self, name) for name in options}
-        kernel = training_kernel(self, self.kernel, X, assume_psd=self.assume_psd, **given)
-        return kernel, np.arange(X.shape[0]) if is_precomputed(self.kernel) else X
-
-    def _problem_of(
-        self, kernel: Kernel, X: Rows, y: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[Problem, np.ndarray | None]:
-        """Return the problem, and which points are in it if some have no weight."""
-        y, kept = y.reshape(len(y), -1), None
-        if weights is not None and (weights == 0).any():
-            kept = np.flatnonzero(weights)
-            X, y, weights = pick(X, kept), y[kept], weights[kept]
-        device = None if isinstance(kernel, Precomputed) else device_of(self, X)
-        memory = parse_memory(self.memory) if device is None else device_memory(device, self.memory)
-        return Problem(kernel, X, y, weights, bool(self.fit_intercept), memory, device), kept
-
-    def _solve(self, problem: Problem, alpha: np.ndarray) -> tuple[Plan, Solution]:
-        chosen, solution, prepared = solve_ridge(
-            problem, alpha, self.solver, random_state=self.random_state, n_centers=self.n_centers
-        )
-        name = type(self).__name__
-        if not solution.converged:
-            warn_not_converged(
-                f"{name} ({chosen.solver})", solution.residual, solution.tolerance, solution.remedy, stacklevel=6
-            )
-        rank = int(np.sum(getattr(prepared, "eigenvalues", np.ones(problem.n)) != 0.0))
-        if self.solver == "auto" and (alpha == 0).any() and rank < problem.n:
-            warnings.warn(
-                f"{name}: alpha=0 and the kernel matrix is singular (rank {rank} of {problem.n}), so this is the "
-                "least-squares fit of smallest norm; give a positive alpha, or say "
-                f"solver={chosen.solver!r} to accept it without this warning",
-                stacklevel=6,
-            )
-        return chosen, solution
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = accepts_sparse(self.kernel)
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
+        return self._record

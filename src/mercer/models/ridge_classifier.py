@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, Self
 
 import numpy as np
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.callback import with_callbacks
 
-from mercer.arrays.tensors import host_array
-from mercer.estimators.classifier import KernelClassifier, Labelled, winners
+from mercer.estimators.classifier import KernelClassifier
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import all_or_nothing, checked_rows, is_precomputed, place_of
+from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.progress import report_progress
-from mercer.estimators.targets import check_alphas
+from mercer.estimators.ridge import RidgeEstimator
+from mercer.estimators.targets import check_alpha, check_alphas
+from mercer.estimators.transaction import all_or_nothing
+from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows, length
-from mercer.kernels import Kernel
-from mercer.learning.choice import best_place, part
+from mercer.learning.class_penalty import PenaltyChoice, choose_penalty, make_targets
 from mercer.solvers.base import Problem
-from mercer.solvers.plan import SPECTRAL_LIMIT, make_solver, plan_problem
-from mercer.solvers.ridge.banded import loo_path
-from mercer.solvers.rounding import outweighs_rounding
+from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 
 from .ridge import KernelRidge
 
-GRID = np.logspace(-6, 3, 19)  # times the mean of k(x, x)
 
-SHARED = ("expansion_", "kernel_", "plan_", "dual_coef_", "intercept_", "residual_", "n_iter_", "converged_")
-
-
-class KernelRidgeClassifier(CallbackSupportMixin, KernelClassifier):  # type: ignore[misc]
+class KernelRidgeClassifier(RidgeEstimator, KernelClassifier):
     """Least squares on labels of ±1, in the space of a kernel, with the penalty found by leave-one-out.
 
     For every class, f minimises Σᵢ wᵢ(tᵢ − f(xᵢ) − b)² + α‖f‖² with tᵢ = 1 for points of the class and −1 for others
@@ -90,6 +85,13 @@ class KernelRidgeClassifier(CallbackSupportMixin, KernelClassifier):  # type: ig
     array([0, 0])
     """
 
+    classes_: np.ndarray
+    alpha_: float
+    regressor_: KernelRidge
+    alphas_: Annotated[np.ndarray, SOMETIMES]
+    loo_errors_: Annotated[np.ndarray, SOMETIMES]
+    loo_accuracy_: Annotated[float, SOMETIMES]
+
     def __init__(
         self,
         alpha: Any = "loo",
@@ -146,97 +148,65 @@ class KernelRidgeClassifier(CallbackSupportMixin, KernelClassifier):  # type: ig
         -------
         array of shape (m,) or (m, classes)
         """
-        check_is_fitted(self)
-        if not is_precomputed(self.kernel):
-            X = checked_rows(self, X, self._argument(), reset=False)
-        return self.regressor_.predict(X)
+        return self._evaluate(X)
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
-        data = self._labelled(X, y, sample_weight)
-        kernel, targets = self._resolved(self.kernel, data), targets_of(data.codes, len(data.classes))
-        alpha, tried = self._penalty(kernel, data, targets)
+        argument, data = self._kernel_argument(), self._labelled(X, y, sample_weight)
+        n, targets = length(data.X), make_targets(data.codes, len(data.classes))
+        kernel, place = self._resolved(self.kernel, data), argument.place(data.X)
         # The regression sees all points, so that it has a coefficient for each; those without a weight stay out of it.
-        everything, weights = np.zeros((length(data.X), *targets.shape[1:])), np.zeros(length(data.X))
+        everything, weights = np.zeros((n, *targets.shape[1:])), np.zeros(n)
         everything[data.kept], weights[data.kept] = targets, data.weights
-        regressor = KernelRidge(
-            alpha,
-            kernel="precomputed" if is_precomputed(self.kernel) else kernel,
-            fit_intercept=self.fit_intercept,
-            solver=self.solver,
-            memory=self.memory,
-            random_state=self.random_state,
-            assume_psd=True,
-            device=self.device,
-        ).fit(data.X, everything, None if (weights == 1.0).all() else weights)
-        self._keep_regressor(data.classes, alpha, regressor, tried)
+        some = None if (data.weights == 1.0).all() else data.weights
+        problem = Problem(
+            kernel, data.points, targets.reshape(len(targets), -1), some, bool(self.fit_intercept), place.memory,
+            place.device,
+        )  # fmt: skip
+        found = self._choose(lambda alphas: choose_penalty(problem, alphas, self.random_state))
+        penalty = check_alpha(self, found.alpha, problem.y.shape[1])
+        whole = replace(
+            problem, X=argument.points(data.X), y=everything, weights=None if (weights == 1.0).all() else weights
+        )
+        record = fit_ridge(whole, penalty, self.solver, random_state=self.random_state, name=type(self).__name__)
+        self._keep(data.classes, found, record, data.X)
 
-    def _keep_regressor(self, classes: np.ndarray, alpha: float, regressor: KernelRidge, tried: dict[str, Any]) -> None:
-        self.classes_, self.alpha_, self.regressor_ = classes, alpha, regressor
-        for name in ("alphas_", "loo_errors_", "loo_accuracy_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(tried)
-        for name in SHARED:
-            setattr(self, name, getattr(regressor, name))
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        from mercer.distributed.labels import Classes, resolve_kernel
+        from mercer.distributed.ridge import fit_table
+        from mercer.distributed.ridge_search import choose_penalty
+        from mercer.distributed.table import read_table
 
-    def _penalty(self, kernel: Kernel, data: Labelled, targets: np.ndarray) -> tuple[float, dict[str, Any]]:
-        """Return the penalty, and what was found on the way."""
+        labelled = read_table(cluster, self._kernel_argument(), "labels", X, y, sample_weight)
+        classes = Classes.of(self, labelled)
+        table = classes.make_targets(labelled)
+        kernel, intercept = resolve_kernel(self, table), bool(self.fit_intercept)
+        found = self._choose(
+            lambda alphas: choose_penalty(table, kernel, alphas, intercept, self.memory, self.random_state)
+        )
+        record = fit_table(
+            table, kernel, check_alpha(self, found.alpha, table.survey.outputs), solver=self.solver,
+            fit_intercept=intercept, memory=self.memory, device=self.device, random_state=self.random_state,
+            name=type(self).__name__,
+        )  # fmt: skip
+        self._keep(classes.names, found, record, record.expansion.centers)
+
+    def _choose(self, choose: Callable[[np.ndarray | None], PenaltyChoice]) -> PenaltyChoice:
+        """Return the penalty that was given, or the one that is found among those to be tried."""
         if not isinstance(self.alpha, str):
-            return self.alpha, {}
+            return PenaltyChoice(self.alpha)
         if self.alpha != "loo":
             raise ValueError(f"{type(self).__name__}: alpha must be a number or 'loo', got {self.alpha!r}")
-        weights = None if (data.weights == 1.0).all() else data.weights
-        y = targets.reshape(len(targets), -1)
-        device, memory = place_of(self, data.X)
-        problem = Problem(kernel, data.points, y, weights, bool(self.fit_intercept), memory, device)
-        grid, q = self._grid(problem), y.shape[1]
-        if plan_problem(problem, np.ones(q), loo=True).solver == "primal":
-            prepared = make_solver("primal").prepare(problem)
-            path: list[Any] = [prepared.solve(np.full(q, a), loo=True).loo for a in grid]
-            total = problem.n if problem.weights is None else float(problem.weights.sum())
-            return best_of(grid, np.array([judged(left, problem.y, problem.weights) for left in path]) / total)
-        if problem.n > SPECTRAL_LIMIT:
-            few = check_random_state(self.random_state).choice(problem.n, SPECTRAL_LIMIT, replace=False)
-            problem = part(problem, few)
-        return best_of(grid, judged_path(problem, grid))
+        return choose(None if self.alphas is None else check_alphas(self, self.alphas))
 
-    def _grid(self, problem: Problem) -> np.ndarray:
-        if self.alphas is None:
-            on_host = problem.device is None
-            diagonal = problem.kernel.diag(problem.X) if on_host else host_array(problem.gram().diag())
-            return relative_grid(float(np.abs(diagonal).mean()))
-        return check_alphas(self, self.alphas)
+    def _keep(self, classes: np.ndarray, found: PenaltyChoice, record: RidgeFit, X: Rows) -> None:
+        self.classes_, self.alpha_ = classes, found.alpha
+        tried = {"alphas_": found.alphas, "loo_errors_": found.errors, "loo_accuracy_": found.accuracy}
+        for name, value in tried.items():
+            self.__dict__.pop(name, None)
+            if value is not None:
+                setattr(self, name, value)
+        self.regressor_ = KernelRidge._inside(self, found.alpha, record, X)
+        self._keep_function(record, length(X))
 
-
-def targets_of(codes: np.ndarray, classes: int) -> np.ndarray:
-    """Return targets of ±1: one column for two classes, otherwise one for each."""
-    if classes == 2:
-        return 2.0 * codes - 1.0
-    return 2.0 * (codes[:, None] == np.arange(classes)) - 1.0
-
-
-def relative_grid(size: float) -> np.ndarray:
-    """Return the penalties to try for a kernel whose k(x, x) is of this size."""
-    return GRID * (size if size > 0 else 1.0)
-
-
-def judged(residuals: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
-    """Return the weighted sums, over points, of squared leave-one-out errors and of classes that are right."""
-    residuals = np.nan_to_num(residuals, nan=1.0)  # nothing was left to fit: as good as a prediction of 0
-    weights = np.ones(len(y)) if weights is None else weights
-    right = winners(y - residuals) == winners(y)
-    return float(weights @ (residuals**2).mean(axis=1)), float(weights @ right)
-
-
-def judged_path(problem: Problem, grid: np.ndarray) -> np.ndarray:
-    """Return the weighted means of :func:`judged` for each penalty; the error is infinite where it may be rounding."""
-    path = loo_path(problem)(grid)
-    total = problem.n if problem.weights is None else float(problem.weights.sum())
-    means = np.array([judged(residuals, problem.y, problem.weights) for residuals in path]) / total
-    means[~outweighs_rounding(problem, grid, path), 0] = np.inf
-    return means
-
-
-def best_of(grid: np.ndarray, means: np.ndarray) -> tuple[float, dict[str, Any]]:
-    """Return the penalty of least error, the largest of equals, and what tells of the search; means has two columns."""
-    best = best_place(-means[None, :, 0], grid)[1]
-    return float(grid[best]), {"alphas_": grid, "loo_errors_": means[:, 0], "loo_accuracy_": float(means[best, 1])}
+    def _kernel_argument(self) -> KernelArgument:
+        return kernel_argument(self, self._argument())

@@ -4,52 +4,38 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Any, Self
+from dataclasses import replace
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring, r2_score
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mercer.arrays.tensors import is_tensor
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import (
-    accepts_sparse,
-    all_or_nothing,
-    check_psd,
-    checked_rows,
-    is_precomputed,
-    place_of,
-    resolve_kernel,
-)
+from mercer.estimators.kernel_argument import KernelArgument, TableArgument, kernel_argument
 from mercer.estimators.progress import fit_task, reporter
+from mercer.estimators.ridge import RidgeEstimator
 from mercer.estimators.targets import check_alphas, check_targets, check_weights
-from mercer.features.params import KernelParams
-from mercer.formula.data import Rows, length, pick, refuse_masked
-from mercer.kernels import Gaussian, Kernel, Matern, Precomputed
-from mercer.learning.choice import choose, folds_among, part
-from mercer.learning.length_scales import families, length_scale_of, per_feature, with_length_scale
-from mercer.learning.target_units import TargetUnits
-from mercer.learning.tuning import Objective, OnStep, Tuned, race
+from mercer.estimators.transaction import all_or_nothing
+from mercer.features.params import SOMETIMES
+from mercer.formula.data import Rows, length
+from mercer.kernels import Gaussian, Kernel, Matern
+from mercer.learning.choice import MakeCurves
+from mercer.learning.length_scales import with_length_scale
+from mercer.learning.search import RidgeChoice, search_ridge
+from mercer.learning.tuning import OnStep
 from mercer.solvers.base import Problem
+from mercer.solvers.ridge.fit import RidgeFit, fit_ridge, level_of_caller
 
 from .ridge import KernelRidge
 
-PATH_LIMIT = 5000  # points up to which the path is computed from all of them
-PATH_SAMPLE = 3000  # points it is computed from otherwise
-DEVICE_SAMPLE = 20_000  # the same on a GPU, which computes the path of all points whose matrices fit
-SUBSET = 1500  # points of a tuning step, and more where the fit itself takes minutes anyway
-MANY, LARGE_SUBSET = 20_000, 2200
-STEPS = 120  # of the tuning
-PATH_BYTES, DEVICE_PATH_BYTES, STEP_BYTES = 40, 24, 64  # for each pair: of the path, and of a tuning step
 SERIAL = 500  # points up to which one thread is enough
-OF_THE_FIT = ("expansion_", "plan_", "dual_coef_", "intercept_", "residual_", "n_iter_", "converged_")
 
 
-class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidgeCV(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression with kernel, length scales and penalty chosen by the exact leave-one-out error.
 
     Without arguments: a Gaussian or Matérn kernel with one length scale for each feature; the penalty α from a path; an
@@ -126,7 +112,11 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
     (True, True)
     """
 
-    _targets: np.ndarray | None  # None if the rows stayed on a cluster
+    alpha_: float
+    best_score_: float
+    path_: dict[str, Any]
+    ridge_: KernelRidge
+    _loo: Annotated[np.ndarray, SOMETIMES]
 
     def __init__(
         self,
@@ -167,20 +157,18 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
             Weights that are not negative.
         """
         with fit_task(self, X, y) as context, all_or_nothing(self):
-            self._loo: np.ndarray | None = None
             self._fit(X, y, sample_weight, context)
         return self
 
     @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return f(x) + b for all points, of shape (m,) or (m, targets)."""
-        check_is_fitted(self)
-        return self.ridge_.predict(self._rows(X, reset=False))
+        return self._evaluate(X)
 
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
         """Return jackknife+ intervals, as :meth:`mercer.models.ridge.KernelRidge.predict_interval` does."""
         check_is_fitted(self)
-        return self.ridge_.predict_interval(self._rows(X, reset=False), coverage)
+        return self.ridge_.predict_interval(self._kernel_argument().check(X, reset=False), coverage)
 
     @property
     def loo_predictions_(self) -> np.ndarray:
@@ -189,159 +177,94 @@ class KernelRidgeCV(KernelParams, CallbackSupportMixin, MultiOutputMixin, Regres
         Computed when first asked for; beyond 5,000 points that takes longer than the fit.
         """
         check_is_fitted(self)
-        if self._loo is None:
+        if "_loo" not in vars(self):
             self._loo = self.ridge_.leave_one_out()
-        return np.asarray(self._loo)
+        return self._loo
 
     @property
     def loo_score_(self) -> float:
         """R² of the leave-one-out predictions, weighted, the mean over targets."""
         check_is_fitted(self)
-        if self._targets is None:  # the rows stayed on a cluster, which summed their errors up
-            return float(self._loo_score)
-        size = float(np.abs(self._targets).max()) or 1.0  # squares of 1e-300 or 1e300 are no numbers
-        return float(r2_score(self._targets / size, self.loo_predictions_ / size, sample_weight=self._weights))
+        record = self.ridge_._record
+        if record.loo_score is not None:  # the rows stayed on a cluster, which summed their errors up
+            return record.loo_score
+        assert record.problem is not None
+        assert record.targets is not None
+        some = slice(None) if record.kept is None else record.kept
+        truth, left_out, weights = record.targets[some], self.loo_predictions_[some], record.problem.weights
+        size = float(np.abs(truth).max()) or 1.0  # squares of 1e-300 or 1e300 are no numbers
+        return float(r2_score(truth / size, left_out / size, sample_weight=weights))
 
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
-        X = self._rows(X, reset=True)
-        n = length(X)
+        argument = self._kernel_argument()
+        X = argument.check(X, reset=True)
+        n, place = length(X), argument.place(X)
         targets, weights = check_targets(self, y, n), check_weights(self, sample_weight, n)
+        intercept = bool(self.fit_intercept)
+        problem = Problem(Gaussian(), argument.points(X), targets, weights, intercept, place.memory, place.device)
         # Threads that wait for each other cost more than they gain on small matrices, above all on a busy machine.
         with threadpool_limits(1 if n <= SERIAL else None, user_api="blas"):
-            self._choose(X, targets, weights, reporter(self, context))
-            self.ridge_ = self._last_fit().fit(X, targets, weights)
-        for name in OF_THE_FIT:
-            setattr(self, name, getattr(self.ridge_, name))
-        self._targets, self._weights = targets, weights
+            found = self._search(problem, X, reporter(self, context))
+            record = fit_ridge(
+                replace(problem, kernel=found.kernel), np.full(targets.size // n, found.alpha), self.solver,
+                random_state=self.random_state, name=type(self).__name__,
+            )  # fmt: skip
+        self._keep(found, record, X)
 
-    def _choose(
-        self,
-        X: Any,
-        targets: np.ndarray,
-        weights: np.ndarray | None,
-        on_step: OnStep,
-        curves: Any = None,
-        place: tuple[Any, int] | None = None,
-    ) -> None:
-        """Choose kernel and penalty from points that are here, on the model's device or at another place."""
-        n = length(X)
-        kept = np.arange(n) if weights is None else np.flatnonzero(weights)
-        if len(kept) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least 2 points with a weight, one to leave out and one to fit; "
-                f"got n_samples = {len(kept)}"
-            )
-        points = np.arange(n) if is_precomputed(self.kernel) else X  # a precomputed kernel takes positions
-        columns = targets.reshape(n, -1)[kept]
-        present = None if weights is None else weights[kept]
-        units = TargetUnits.of(columns, present, centred=bool(self.fit_intercept))
-        device, memory = place_of(self, X) if place is None else place
-        options = (present, bool(self.fit_intercept), memory, device)
-        data = Problem(Gaussian(), pick(points, kept), units.relative(columns), *options)
-        alphas = self._alphas()
-        score = None
-        if self.scoring is not None:
-            score = units.score(check_scoring(self, self.scoring), flat=targets.ndim == 1)
-        rng = check_random_state(self.random_state)
-        tuned = self._tuned(X, data, rng, on_step)
-        kernels, hints = (self._listed(X), ()) if tuned is None else tuned.rivals()
-        limit, sample = path_sizes(data)
-        if data.n > limit:
-            chosen = rng.permutation(data.n)[:sample]
-            data, kept = part(data, chosen), kept[chosen]
-        folds = folds_among(self.cv, n, kept)
-        found = choose(data, kernels, alphas, score=score, folds=folds, curves=curves, hints=hints)
-        with np.errstate(over="ignore", under="ignore"):
-            unit = float(units.scale[0] ** 2) if score is None and targets.ndim == 1 else 1.0
-        self.kernel_, self.alpha_, self.best_score_ = found.kernel, found.alpha, unit * found.score
-        self.path_ = {
-            "alphas": found.alphas,
-            "kernels": kernels,
-            "length_scales": [length_scale_of(kernel) for kernel in kernels],
-            "errors": -unit * found.scores,
-            "tuning": unit * np.array([] if tuned is None else tuned.trace),
-        }
-        if tuned is not None and tuned.edge:
-            warnings.warn(f"{type(self).__name__}: {tuned.edge}", stacklevel=6)
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        from mercer.distributed.ridge import fit_table
+        from mercer.distributed.ridge_search import pool_rows
+        from mercer.distributed.table import read_table
 
-    def _last_fit(self) -> KernelRidge:
-        """Return the model of all points, to be fitted."""
-        return KernelRidge(
-            self.alpha_, kernel="precomputed" if is_precomputed(self.kernel) else self.kernel_,
-            fit_intercept=self.fit_intercept, solver=self.solver, memory=self.memory, random_state=self.random_state,
-            assume_psd=True, device=self.device,
+        table = read_table(cluster, self._kernel_argument(), "targets", X, y, sample_weight)
+        pool, curves = pool_rows(table, bool(self.fit_intercept), self.memory, self.random_state, self.device)
+        found = self._search(pool, table.head, cluster.step, curves)
+        record = fit_table(
+            table, found.kernel, np.full(table.survey.outputs, found.alpha), solver=self.solver, loo=True,
+            fit_intercept=bool(self.fit_intercept), memory=self.memory, device=self.device,
+            random_state=self.random_state, name=type(self).__name__,
         )  # fmt: skip
+        self._keep(found, record, record.expansion.centers)
 
-    def _tuned(self, X: Any, data: Problem, rng: np.random.RandomState, on_step: OnStep) -> Tuned | None:
-        """Return the kernel with its length scales tuned, if that was asked for."""
-        wish = "auto" if self.length_scales is None and self.kernel is None else self.length_scales
-        if not (isinstance(wish, str) and wish == "auto"):
-            return None
-        kernels = self._given(X)
-        starts = families(data.X) if self.kernel is None else [per_feature(k, data.X.shape[1]) for k in kernels]
-        steps = int(min(STEPS, 10 + data.n // 4))
-        objective = Objective(data.X, data.y, data.weights, data.fit_intercept, data.device, data.memory)
-        wanted = SUBSET if data.n < MANY else LARGE_SUBSET
-        size = max(2, min(wanted, int((data.memory / STEP_BYTES) ** 0.5)))
-        return race(starts, objective, rng, size=size, steps=steps, on_step=on_step)
+    def _search(self, problem: Problem, X: Rows, on_step: OnStep, curves: MakeCurves | None = None) -> RidgeChoice:
+        """Choose kernel and penalty from points that are here."""
+        wish, alphas = self.length_scales, None if self.alphas is None else check_alphas(self, self.alphas)
+        tune = (isinstance(wish, str) and wish == "auto") or (wish is None and self.kernel is None)
+        found = search_ridge(
+            problem, None if tune and self.kernel is None else self._kernels(X, None if tune else wish), tune=tune,
+            alphas=alphas, scorer=None if self.scoring is None else check_scoring(self, self.scoring), cv=self.cv,
+            random_state=self.random_state, on_step=on_step, curves=curves, name=type(self).__name__,
+        )  # fmt: skip
+        if found.edge:
+            warnings.warn(f"{type(self).__name__}: {found.edge}", stacklevel=level_of_caller())
+        return found
 
-    def _listed(self, X: Any) -> list[Kernel]:
+    def _keep(self, found: RidgeChoice, record: RidgeFit, X: Rows) -> None:
+        self.alpha_, self.best_score_, self.path_ = found.alpha, found.score, found.path
+        self.ridge_ = KernelRidge._inside(self, found.alpha, record, X)
+        self._keep_function(record, length(X))
+        self.__dict__.pop("_loo", None)
+
+    def _kernels(self, X: Rows, length_scales: Any) -> list[Kernel]:
         """Return the kernels to choose from as they are, or with each of the length scales given."""
-        kernels, wish = self._given(X), self.length_scales
-        if wish is None:
+        several = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
+        kernels: list[Kernel] = [Matern(1.5), Matern(2.5), Gaussian()]
+        if self.kernel is not None:
+            kernels = [kernel_argument(self, kernel).resolve(X) for kernel in several]
+        if length_scales is None:
             return kernels
-        if isinstance(wish, str | numbers.Number) or len(wish) == 0:
+        if isinstance(length_scales, str | numbers.Number) or len(length_scales) == 0:
             example = "'auto', or a list of length scales to try such as [0.5, 1.0, 2.0]"
-            raise ValueError(f"{type(self).__name__}: length_scales must be {example}; got {wish!r}")
-        return [with_length_scale(kernel, value) for kernel in kernels for value in wish]
+            raise ValueError(f"{type(self).__name__}: length_scales must be {example}; got {length_scales!r}")
+        return [with_length_scale(kernel, value) for kernel in kernels for value in length_scales]
 
-    def _given(self, X: Any) -> list[Kernel]:
-        if self.kernel is None:
-            return [Matern(1.5), Matern(2.5), Gaussian()]
-        if is_precomputed(self.kernel):
-            return [Precomputed(X)]
-        given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
-        kernels = [resolve_kernel(self, kernel, X) for kernel in given]
-        for kernel in kernels:
-            check_psd(self, kernel, X)
-        return kernels
-
-    def _alphas(self) -> np.ndarray | None:
-        return None if self.alphas is None else check_alphas(self, self.alphas)
-
-    def _rows(self, X: Rows, *, reset: bool) -> Any:
-        if self.kernel is None and not is_tensor(X):
-            refuse_masked(X, type(self).__name__)
-            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
-        return checked_rows(self, X, self._argument(), reset=reset)
-
-    def _argument(self) -> Any:
+    def _kernel_argument(self) -> KernelArgument:
         """Return the kernel as data is checked for it: the sum of several."""
+        if self.kernel is None:
+            return TableArgument(self, None)
         several = isinstance(self.kernel, list | tuple)
         if several and not all(isinstance(kernel, Kernel) for kernel in self.kernel):
             raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {self.kernel!r}")
-        return sum(self.kernel[1:], self.kernel[0]) if several else self.kernel
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel is not None and accepts_sparse(self.kernel)
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
-
-
-def path_sizes(data: Problem) -> tuple[int, int]:
-    """Return up to how many points the path is computed from all of them, and from how many otherwise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> path_sizes(Problem(Gaussian(), np.zeros((2, 1)), np.zeros((2, 1)), memory=10**9))
-    (5000, 3000)
-    """
-    if data.device is not None and data.device.type == "cuda":
-        room = max(2, int((data.memory / DEVICE_PATH_BYTES) ** 0.5))
-        return room, min(DEVICE_SAMPLE, room)
-    room = max(2, int((data.memory / PATH_BYTES) ** 0.5))
-    return min(PATH_LIMIT, room), min(PATH_SAMPLE, room)
+        return kernel_argument(self, sum(self.kernel[1:], self.kernel[0]) if several else self.kernel)

@@ -89,6 +89,7 @@ SPECIAL: tuple[Entry, ...] = (
 def entries(automatic: bool = False) -> tuple[Entry, ...]:
     """Return all types; those of automatic models, whose import takes time, if asked."""
     found = {entry.cls: entry for entry in SPECIAL}
+    cls: Any
     for cls in _subclasses(Kernel):
         if cls.__module__.startswith("mercer.") and cls not in (Kernel, ObjectKernel):
             found.setdefault(cls, from_dataclass(cls))
@@ -99,15 +100,13 @@ def entries(automatic: bool = False) -> tuple[Entry, ...]:
         from mercer import auto
 
         estimators |= {name: getattr(auto, name) for name in auto.__all__}
-    cls: Any
     for name, cls in estimators.items():
-        if isinstance(cls, type) and issubclass(cls, BaseEstimator):
+        if _is_estimator(cls):
             found[cls] = from_estimator(name, cls)
             roots += [part for hint in read_hints(cls, cls._get_param_names()).values() for part in find_classes(hint)]
     while roots:
         cls = roots.pop()
-        ours = is_dataclass(cls) and cls.__module__.startswith("mercer.") and not issubclass(cls, Kernel)
-        if ours and cls not in found:
+        if cls not in found and _is_record(cls):
             found[cls] = from_dataclass(cls)
             roots += [part for hint in read_hints(cls).values() for part in find_classes(hint)]
     return tuple(found.values())
@@ -121,8 +120,17 @@ def _subclasses(cls: type) -> Iterator[type]:
 
 def _nodes() -> list[type]:
     """Return the nodes of explicit feature maps."""
-    known: list[Any] = list(vars(composition).values())
-    return [each for each in known if isinstance(each, type) and is_dataclass(each)]
+    return list(filter(_is_record, vars(composition).values()))
+
+
+def _is_estimator(thing: Any) -> bool:
+    return isinstance(thing, type) and issubclass(thing, BaseEstimator)
+
+
+def _is_record(thing: Any) -> bool:
+    """Whether a class is a dataclass of ours, and no kernel."""
+    ours = isinstance(thing, type) and thing.__module__.startswith("mercer.") and is_dataclass(thing)
+    return ours and not issubclass(thing, Kernel)
 
 
 @cache

@@ -32,26 +32,18 @@ def weighted_trace(problem: Problem) -> float:
     >>> weighted_trace(Problem(Linear(), np.array([[1.0], [2.0]]), np.zeros((2, 1)), np.array([2.0, 0.5])))
     4.0
     """
-    on_host = problem.device is None
-    diagonal = np.abs(problem.kernel.diag(problem.X) if on_host else host_array(problem.gram().diag()))
+    diagonal = read_diagonal(problem)
     return float(diagonal.sum() if problem.weights is None else diagonal @ problem.weights)
+
+
+def read_diagonal(problem: Problem) -> np.ndarray:
+    """Return |k(x, x)| of all points."""
+    on_host = problem.place.on_host
+    return np.abs(problem.kernel.diag(problem.X) if on_host else host_array(problem.gram().diag()))
 
 
 def outweighs_rounding(problem: Problem, alphas: np.ndarray, residuals: np.ndarray) -> np.ndarray:
     """Whether the leave-one-out residuals of each penalty are larger than the bound of their own rounding error.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    alphas : array of shape (p,)
-        The penalties.
-    residuals : array of shape (p, n, q)
-        yᵢ − f₋ᵢ(xᵢ).
-
-    Returns
-    -------
-    bool array of shape (p,)
 
     Examples
     --------

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Custom, Gaussian
-from mercer.losses.logistic import make_loss
 from mercer.solvers.base import Problem
-from mercer.solvers.newton.gains import ChosenFeatures, Judge, rises
+from mercer.solvers.newton.fit import PreparedLogistic
+from mercer.solvers.newton.gains import ChosenFeatures, Judge, measure_rises
 from mercer.solvers.newton.import_vectors import ImportVectorSearch
-from mercer.solvers.newton.plan import PreparedLogistic
+from mercer.solvers.newton.labels import make_loss
 
 
 def _data(classes, n=50, seed=0, fit_intercept=True, kernel=None):
@@ -33,9 +33,9 @@ def test_the_objective_falls_in_every_round(classes, options):
     found = _search(*_data(classes), **options)
     assert len(found.history) > 2
     assert (np.diff(found.history) <= 0).all()
-    assert found.minimum.objective <= found.history[-1] * (1 + 1e-12)
-    assert len(set(found.indices.tolist())) == len(found.indices)
-    assert len(found.indices) <= options.get("max_vectors", 50)
+    assert found.objective <= found.history[-1] * (1 + 1e-12)
+    assert len(set(found.positions.tolist())) == len(found.positions)
+    assert len(found.positions) <= options.get("max_vectors", 50)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -44,7 +44,7 @@ def test_with_all_points_allowed_it_reaches_kernel_logistic_regression(classes, 
     problem, loss = _data(classes, n=30, fit_intercept=fit_intercept)
     full = PreparedLogistic(problem, loss, "newton").solve(0.1, tol=1e-10)
     found = _search(problem, loss, min_drop=0.0, tol=1e-10)
-    assert found.minimum.objective == pytest.approx(full.objective, rel=1e-8)
+    assert found.objective == pytest.approx(full.objective, rel=1e-8)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -59,7 +59,7 @@ def test_gains_are_those_of_a_newton_step_computed_one_by_one(classes, fit_inter
     positions = np.setdiff1d(np.arange(25), features.indices)
     gains = Judge(problem, loss, alpha).gains(features, state, positions)
     R = loss.residuals(state.outputs)
-    W = np.einsum("nqq->nq", loss.curvature(state.outputs, False).blocks())
+    W = np.einsum("nqq->nq", loss.curvature(state.outputs).blocks())
     coef = features.coefficients(state.coef)
     for j, position in enumerate(positions):
         chosen = [*features.indices, int(position)]
@@ -85,7 +85,7 @@ def test_the_first_vector_is_the_best_single_one():
         features.add(np.array([i]))
         drops.append(ImportVectorSearch()._fit(problem, loss, 0.1, features, None, 1e-8).objective)
     # One Newton step is not the whole way, so that the choice may be slightly beaten.
-    assert first.minimum.objective <= np.quantile(drops, 0.1)
+    assert first.objective <= np.quantile(drops, 0.1)
 
 
 def test_features_of_chosen_points_reproduce_the_kernel_at_them():
@@ -103,7 +103,7 @@ def test_a_rise_is_what_removing_a_vector_costs():
     features.add(np.array([1, 8, 15, 22, 29]))
     search = ImportVectorSearch()
     fit = search._fit(problem, loss, 1.0, features, None, 1e-12)
-    estimated = rises(loss, 1.0, features, fit.state, True)
+    estimated = measure_rises(loss, 1.0, features, fit.state, True)
     exact = []
     for j in range(5):
         fewer = ChosenFeatures(problem)
@@ -115,10 +115,10 @@ def test_a_rise_is_what_removing_a_vector_costs():
 def test_deletion_leaves_fewer_vectors_and_hardly_raises_the_objective():
     problem, loss = _data(2, n=60)
     plain, pruned = _search(problem, loss), _search(problem, loss, deletion=True)
-    removed = len(plain.indices) - len(pruned.indices)
+    removed = len(plain.positions) - len(pruned.positions)
     assert removed > 0
-    assert set(pruned.indices) < set(plain.indices)
-    assert pruned.minimum.objective <= plain.minimum.objective * (1 + 1e-3) ** removed * (1 + 1e-6)
+    assert set(pruned.positions) < set(plain.positions)
+    assert pruned.objective <= plain.objective * (1 + 1e-3) ** removed * (1 + 1e-6)
 
 
 def test_it_ends_when_the_drop_over_the_window_is_small():
@@ -136,5 +136,5 @@ def test_a_kernel_evaluated_in_python_gives_the_same_vectors():
     slow = Custom(lambda x, z: float(np.exp(-0.5 * np.sum((x - z) ** 2))))
     same, _ = _data(3, n=25, kernel=slow)
     ours, theirs = _search(problem, loss), _search(same, loss)
-    np.testing.assert_array_equal(ours.indices, theirs.indices)
+    np.testing.assert_array_equal(ours.positions, theirs.positions)
     np.testing.assert_allclose(ours.coef, theirs.coef, rtol=1e-6, atol=1e-8)

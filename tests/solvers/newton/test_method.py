@@ -9,13 +9,17 @@ from scipy.special import log_softmax, softmax
 
 from mercer.gram import MemoryBudgetError
 from mercer.kernels import Custom, Gaussian
-from mercer.losses.logistic import make_loss
 from mercer.solvers.base import Problem
+from mercer.solvers.centers import choose_centers
 from mercer.solvers.newton import features as _newton_features
 from mercer.solvers.newton import gram as _newton_gram
-from mercer.solvers.newton.loo import approximate_loo
+from mercer.solvers.newton.fit import PreparedLogistic
+from mercer.solvers.newton.intercept import find_intercept
+from mercer.solvers.newton.labels import make_loss
 from mercer.solvers.newton.method import minimise
-from mercer.solvers.newton.plan import SOLVERS, PreparedLogistic, plan_logistic
+from mercer.solvers.newton.plan import SOLVERS, plan_logistic
+from mercer.solvers.newton.rows import FeatureRows
+from mercer.solvers.newton.scores import approximate_loo
 
 
 def _data(classes, n=40, seed=0):
@@ -109,7 +113,7 @@ def test_at_the_minimum_coefficients_are_residuals_over_twice_the_penalty(classe
     X, loss = _data(classes)
     prepared = PreparedLogistic(_problem(X, loss), loss, solver, n_centers=40, random_state=0)
     found = prepared.solve(0.05, tol=1e-13)
-    _, places, coef = prepared.expansion(found.state)
+    _, places, coef = prepared.expand(found.state)
     K = Gaussian(1.2)(X)
     chosen = np.arange(len(X)) if places is None else places
     gradient = K @ loss.residuals(found.state.outputs) - 2 * 0.05 * K[:, chosen] @ coef
@@ -155,7 +159,7 @@ def test_the_best_intercept_makes_residuals_sum_to_zero(classes, size, seed):
     codes = np.r_[np.arange(classes), rng.integers(classes, size=20)]
     loss = make_loss(codes, classes, rng.uniform(0.5, 2.0, len(codes)))
     values = size * rng.normal(size=(len(codes), loss.outputs))
-    b = loss.best_intercept(values, np.zeros(loss.outputs))
+    b = find_intercept(loss, values, np.zeros(loss.outputs))
     residuals = loss.residuals(values + b)
     # Where |values| is large, rounding of b itself moves probabilities by its size.
     np.testing.assert_allclose(residuals.sum(axis=0), 0, atol=1e-11 * (1 + size) * len(codes))
@@ -178,7 +182,7 @@ def test_a_factor_in_single_precision_reaches_the_same_gap(monkeypatch):
     X, loss = _data(2, n=200)
     exact = PreparedLogistic(_problem(X, loss), loss, "newton").solve(0.01, tol=1e-10)
     tight = _problem(X, loss, memory=500_000)  # too little for float64 copies
-    assert _newton_gram._stored(tight).dtype == np.float32
+    assert _newton_gram._store(tight).dtype == np.float32
     found = PreparedLogistic(tight, loss, "newton").solve(0.01, tol=1e-10)
     assert found.converged
     assert found.objective == pytest.approx(exact.objective, rel=1e-9)
@@ -194,25 +198,30 @@ def test_blocks_of_features_and_iterated_equations_change_nothing(monkeypatch):
     assert found.objective == pytest.approx(whole.objective, rel=1e-10)
 
 
+def _features(problem, indices, triangle):
+    return _newton_features.NystroemFeatures(problem, problem.X[indices], triangle)
+
+
 def test_features_that_are_computed_again_each_time_change_nothing():
     X, loss = _data(2, n=300)
     problem = _problem(X, loss)
-    held = _newton_features.choose_features(problem, 20, np.random.RandomState(0))
-    lazy = _newton_features.Features(_problem(X, loss, memory=10_000), held.indices, held.triangle)
+    indices, triangle = choose_centers(problem, 20, np.random.RandomState(0))
+    held = _features(problem, indices, triangle)
+    lazy = _features(_problem(X, loss, memory=10_000), indices, triangle)
     assert held.stored is not None
     assert lazy.stored is None
     dense = np.concatenate([block for _, block in lazy.blocks()])
     np.testing.assert_allclose(dense, held.stored, rtol=1e-12, atol=1e-12)
-    centres = X[held.indices]
-    np.testing.assert_allclose(dense[held.indices] @ dense.T, Gaussian(1.2)(centres, X), atol=1e-9)
+    np.testing.assert_allclose(dense[indices] @ dense.T, Gaussian(1.2)(X[indices], X), atol=1e-9)
 
 
 def test_features_held_in_single_precision_reach_the_same_minimum():
     X, loss = _data(2, n=300)
-    double = _newton_features.choose_features(_problem(X, loss), 20, np.random.RandomState(0))
-    single = _newton_features.Features(_problem(X, loss, memory=100_000), double.indices, double.triangle)
+    centers = choose_centers(_problem(X, loss), 20, np.random.RandomState(0))
+    double, single = (_features(_problem(X, loss, **given), *centers) for given in ({}, {"memory": 100_000}))
     assert [double.stored.dtype, single.stored.dtype] == [np.float64, np.float32]
-    found = [minimise(_newton_features.FeatureSpace(features, 1), loss, 0.1) for features in (double, single)]
+    spaces = [_newton_features.FeatureSpace(FeatureRows(loss, features), True) for features in (double, single)]
+    found = [minimise(space, 0.1) for space in spaces]
     assert found[1].converged
     assert found[1].objective == pytest.approx(found[0].objective, rel=1e-6)
 
@@ -342,7 +351,7 @@ def test_the_best_intercept_balances_the_residuals_of_light_points_beside_heavy_
     _, loss = _data(classes, n=30)
     loss = make_loss(loss.codes, classes, weights)
     values = np.random.default_rng(0).normal(size=(30, loss.outputs))
-    b = loss.best_intercept(values, np.zeros(loss.outputs))
+    b = find_intercept(loss, values, np.zeros(loss.outputs))
     R = loss.residuals(values + b)
     assert np.abs(R.sum(axis=0)).max() <= 1e-9 * np.abs(R).sum()
 
@@ -356,21 +365,21 @@ def test_the_gap_over_the_whole_space_bounds_what_centres_leave_on_the_table(cla
     for centers in (2, 10, 40):
         prepared = PreparedLogistic(problem, loss, "nystroem", centers, 0)
         found = prepared.solve(0.01)
-        gap = prepared.gap(0.01, found, 0.0)
-        _, indices, coef = prepared.expansion(found.state)
+        gap = prepared.measure_gap(0.01, found, 0.0)
+        _, indices, coef = prepared.expand(found.state)
         full = np.zeros((len(X), loss.outputs))
         full[indices] = coef
         _, exact, _ = _certificate(K, full, found.state.intercept, loss, 0.01)
         assert gap == pytest.approx(float(exact), rel=1e-6, abs=1e-9 * found.objective)
         assert gap >= found.gap
         assert found.objective - best.objective <= gap + 1e-9 * found.objective
-    assert PreparedLogistic(problem, loss, "newton").gap(0.01, best, 0.0) == best.gap
+    assert PreparedLogistic(problem, loss, "newton").measure_gap(0.01, best, 0.0) == best.gap
 
 
 def test_the_gap_over_the_whole_space_is_left_out_where_it_would_cost_more_than_the_fit(monkeypatch):
     X, loss = _data(2)
     prepared = PreparedLogistic(_problem(X, loss), loss, "nystroem", 5, 0)
     found = prepared.solve(0.1)
-    monkeypatch.setattr("mercer.solvers.newton.plan.CHEAP", 0.0)
-    assert np.isnan(prepared.gap(0.1, found, 1.0))
-    assert np.isfinite(prepared.gap(0.1, found, 1e12))
+    monkeypatch.setattr("mercer.solvers.newton.fit.CHEAP", 0.0)
+    assert np.isnan(prepared.measure_gap(0.1, found, 1.0))
+    assert np.isfinite(prepared.measure_gap(0.1, found, 1e12))

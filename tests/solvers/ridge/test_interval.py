@@ -33,7 +33,7 @@ def test_predictions_without_each_point_equal_as_many_refits(data, kernel, fit_i
     weights = weights if weighted else None
     model = KernelRidge(0.2, kernel=kernel, fit_intercept=fit_intercept).fit(X, y, weights)
     refits, errors = zip(*_refits(model, X, y, weights, new), strict=True)
-    jackknife = Jackknife(model)
+    jackknife = Jackknife(model._record)
     np.testing.assert_allclose(np.concatenate(list(jackknife.blocks(new))), np.transpose(refits), atol=1e-8)
     np.testing.assert_allclose(jackknife.radii, errors, atol=1e-8)
 
@@ -59,8 +59,9 @@ def test_repeated_points_and_no_penalty_give_the_limit_of_small_penalties(data, 
     limit = KernelRidge(0, kernel=kernel, fit_intercept=fit_intercept, solver="spectral")
     refits, errors = zip(*_refits(limit, X, y, weights, new), strict=True)
     model = limit.fit(X, y, weights)
-    model._penalty = np.array([alpha])  # intervals do not depend on how a solver takes a penalty that is rounding
-    jackknife = Jackknife(model)
+    # Intervals do not depend on how a solver takes a penalty that is rounding.
+    model._record = replace(model._record, penalty=np.array([alpha]))
+    jackknife = Jackknife(model._record)
     np.testing.assert_allclose(np.concatenate(list(jackknife.blocks(new))), np.transpose(refits), atol=1e-8)
     np.testing.assert_allclose(jackknife.radii, errors, atol=1e-8)
 
@@ -85,7 +86,8 @@ def test_targets_at_the_ends_of_the_numbers_have_intervals(data, unit):
     X, y, weights, new = data
     model = KernelRidge(0.2, kernel=Gaussian(), fit_intercept=True).fit(X, y, weights)
     expected = model.predict_interval(new)
-    model._problem = replace(model._problem, y=model._problem.y * unit)
+    record = model._record
+    model._record = replace(record, problem=replace(record.problem, y=record.problem.y * unit))
     np.testing.assert_allclose(model.predict_interval(new) / unit, expected, rtol=1e-9)
 
 
@@ -94,7 +96,7 @@ def test_uneven_weights_give_the_predictions_of_extended_precision(data, fit_int
     X, y, _, new = data
     weights = np.logspace(-10.0, 13.0, 20)
     K, across = (Gaussian()(X, Z).astype(np.longdouble) for Z in (X, new))
-    jackknife = Jackknife(KernelRidge(0.2, kernel=Gaussian(), fit_intercept=fit_intercept).fit(X, y, weights))
+    jackknife = Jackknife(KernelRidge(0.2, kernel=Gaussian(), fit_intercept=fit_intercept).fit(X, y, weights)._record)
     found = np.concatenate(list(jackknife.blocks(new)))
     for i in range(20):
         rest = np.arange(20) != i

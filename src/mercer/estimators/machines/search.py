@@ -21,9 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
 from mercer.expansion import Expansion
-from mercer.features.params import KernelParams
+from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
+from mercer.learning.folds import split_kept
 from mercer.learning.length_scales import length_scale_of, with_length_scale
 from mercer.solvers.evidence import DualityGap
 from mercer.solvers.machines.path import Lane, solve_paths
@@ -31,10 +32,8 @@ from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
-from ..fitted import SOMETIMES
 from ..kernels import all_or_nothing
 from ..progress import fit_task, reporter
-from ..targets import split_kept
 from .argument import MachineArgument, machine_argument, with_weight
 from .base import SupportVectorMachine, check_options, check_positive_weights, name_limits, warn_caller
 

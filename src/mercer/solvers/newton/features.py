@@ -1,198 +1,135 @@
-"""The Newton step in explicit features: Nyström features of all points, held or computed a block at a time."""
+"""Newton's method in Nyström features: the features of all points, held or computed again, and the step in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from mercer.arrays.namespace import add_to_diagonal, cast, empty, factorised, solved, stack, vdot
-from mercer.formula.data import Rows, pick, take
+from mercer.arrays import Array
+from mercer.arrays.namespace import namespace, vdot
+from mercer.arrays.tensors import host_array
+from mercer.formula.data import Rows, take
 from mercer.gram import Gram
-from mercer.losses.logistic import Curvature
+from mercer.linalg.cholesky import Factor, factorize_shifted, solve_factorized, solve_triangle
 
 from ..base import Problem
-from ..centers import choose_centers
-from .gram import conjugate_gradients
+from .gram import solve_iteratively
+from .labels import LossSums
+from .method import State
+from .rows import LabelledRows
 
-BLOCK = 2**24  # entries of features in work at a time
+BLOCK, DEVICE_BLOCK = 2**24, 2**26  # entries of features in work at a time
+SHARE = 3  # one part in so many of the budget is for features that are kept
+DOUBLE = 2**28  # bytes of features up to which the host keeps them in float64
 JOINT = 3000  # unknowns up to which the classes' equations are solved together
 
 
-class FeatureBlocks(Protocol):
-    """Features of all points, a block of rows at a time."""
+class NystroemFeatures:
+    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)) with K_zz = LLᵀ, of all points, where the problem is."""
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Points and features."""
-
-    def blocks(self) -> Iterable[tuple[slice, Any]]:
-        """Yield rows of the features, with their places."""
-
-
-class Features:
-    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)) with K_zz = LLᵀ, of all points.
-
-    Parameters
-    ----------
-    problem : Problem
-        Kernel, points and memory.
-    indices : array of shape (m,)
-        Which points the centres z are, linearly independent to rounding.
-    triangle : array of shape (m, m)
-        L.
-    """
-
-    def __init__(self, problem: Problem, indices: np.ndarray, triangle: np.ndarray) -> None:
-        self.problem, self.indices, self.triangle = problem, indices, triangle
-        self.centers: Rows = pick(problem.X, indices)
-        n, m = problem.n, len(indices)
-        self._step = max(1, min(n, BLOCK // m, problem.memory // (64 * m)))
-        self.stored: np.ndarray | None = None
-        if 4 * n * m <= problem.memory // 3:
-            double = 8 * n * m <= min(problem.memory // 3, 2**28)
-            stored = np.empty((n, m), dtype=np.float64 if double else np.float32)
-            for rows, block in self._computed():
+    def __init__(self, problem: Problem, centers: Rows, triangle: Array, *, keep: bool = True) -> None:
+        self._problem, self._centers, place = problem, centers, problem.place
+        self.triangle = place.put(triangle)
+        n, m = self.shape
+        self._step = max(1, min(n, (BLOCK if place.on_host else DEVICE_BLOCK) // m, problem.memory // (64 * m)))
+        self.stored: Array | None = None
+        room = problem.memory // SHARE
+        if keep and 4 * n * m <= room:
+            xp = namespace(self.triangle)
+            double = 8 * n * m <= (min(room, DOUBLE) if place.on_host else room)
+            stored = xp.empty((n, m), dtype=xp.float64 if double else xp.float32, device=self.triangle.device)
+            for rows, block in self.blocks():
                 stored[rows] = block
             self.stored = stored
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Points and features."""
-        return self.problem.n, len(self.indices)
+        """Rows and features."""
+        return self._problem.n, len(self.triangle)
 
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield rows of the features, with their places."""
-        if self.stored is None:
-            yield from self._computed()
-            return
-        for start in range(0, len(self.stored), self._step):
-            rows = slice(start, min(start + self._step, len(self.stored)))
-            yield rows, self.stored[rows]
-
-    def coefficients(self, weights: np.ndarray) -> np.ndarray:
-        """Return L⁻ᵀw, the coefficients of the function at the centres."""
-        return np.asarray(solve_triangular(self.triangle, weights, lower=True, trans=1, check_finite=False))
-
-    def _computed(self) -> Iterator[tuple[slice, np.ndarray]]:
-        problem = self.problem
-        for start in range(0, problem.n, self._step):
-            rows = slice(start, min(start + self._step, problem.n))
+        problem, n = self._problem, self.shape[0]
+        for start in range(0, n, self._step):
+            rows = slice(start, min(start + self._step, n))
+            if self.stored is not None:
+                yield rows, self.stored[rows]
+                continue
             part = take(problem.X, rows.start, rows.stop)
-            values = Gram(problem.kernel, self.centers, part, memory=problem.memory, dtype=np.float64).dense()
-            yield rows, solve_triangular(self.triangle, values, lower=True, check_finite=False).T
+            gram = Gram(
+                problem.kernel, self._centers, part, memory=problem.memory, dtype=np.float64, device=problem.device
+            )
+            yield rows, solve_triangle(self.triangle, gram.dense(), overwrite=True).T
+
+    def coefficients(self, weights: Array) -> np.ndarray:
+        """Return L⁻ᵀw, the coefficients of the function at the centres, as an array."""
+        found = solve_triangle(self.triangle, self._problem.place.put(weights), transposed=True)
+        return np.asarray(host_array(found))
 
 
 class FeatureSpace:
-    """f_q = w_qᵀφ in coordinates w of shape (m, Q), with Newton equations that are summed over blocks of points.
+    """f_q = w_qᵀφ in coordinates w of shape (m, Q), with Newton equations that are summed over rows."""
 
-    Parameters
-    ----------
-    features : FeatureBlocks
-        φ at all points.
-    outputs : int
-        Q.
-    """
+    def __init__(self, rows: LabelledRows, fit_intercept: bool) -> None:
+        self.rows, self.fit_intercept = rows, fit_intercept
 
-    def __init__(self, features: FeatureBlocks, outputs: int) -> None:
-        self.features, self.shape = features, (features.shape[1], outputs)
+    @property
+    def loss(self) -> LossSums:
+        """The loss of all rows."""
+        return self.rows.loss
 
-    def values(self, weights: Any) -> Any:
-        """Return Φw."""
-        out = empty(weights, (self.features.shape[0], weights.shape[1]))
-        for rows, block in self.features.blocks():
-            out[rows] = block @ weights  # in float64, as a gradient must be
-        return out
+    def start(self) -> State:
+        """Return f = 0."""
+        return State(*self.rows.start(), np.zeros(self.loss.outputs), 0.0)
 
-    def adjoint(self, R: Any) -> Any:
-        """Return ΦᵀR."""
-        total = empty(R, (self.shape[0], R.shape[1]))
-        total[:] = 0.0
-        for rows, block in self.features.blocks():
-            total += block.T @ R[rows]
-        return total
-
-    def residual(self, R: Any, coef: Any, values: Any, alpha: float) -> tuple[Any, float]:
+    def residual(self, state: State, alpha: float) -> tuple[Array, float]:
         """Return ΦᵀR − 2αw and its squared norm."""
-        residual = self.adjoint(R) - 2 * alpha * coef
+        residual = self.rows.gradient(state.outputs) - 2 * alpha * state.coef
         return residual, vdot(residual, residual)
 
-    def step(self, residual: Any, curvature: Curvature, alpha: float, accuracy: float) -> tuple[Any, Any]:
+    def step(self, residual: Array, outputs: Array, alpha: float, accuracy: float) -> tuple[Array, Array]:
         """Solve the Newton equations: by a factor while they are few, by conjugate gradients otherwise."""
-        m, q = self.shape
-        if q == 1 or m * q <= JOINT:
-            step = self._joint_step(residual, curvature, alpha)
+        m, q = self.rows.shape
+        joint = q == 1 or m * q <= JOINT
+        H, B, G = self.rows.hessian(outputs, joint)
+        free = 0 if not self.fit_intercept else max(q - 1, 1)  # constants of all classes together change nothing
+        xp = namespace(H)
+        # What intercepts take away of the curvature is BG⁻¹Bᵀ.
+        taken = xp.linalg.solve(xp.linalg.cholesky(G[:free, :free]), B[:, :free].T).T if free else B[:, :0]
+        if joint:
+            factor = _factorize(H - taken @ taken.T, alpha, float(H.trace()))
+            step = solve_factorized(factor, residual.reshape(m * q)).reshape(m, q)
         else:
-            step = self._iterated_step(residual, curvature, alpha, accuracy)
-        return step, self.values(step)
+            step = self._iterate(residual, outputs, alpha, accuracy, H, taken)
+        return step, self.rows.values(step)
 
-    def inner(self, first: Any, second: Any, values: Any) -> float:
+    def inner(self, first: Array, second: Array, values: Array) -> float:
         """Return the sum of products of the coordinates."""
         return vdot(first, second)
 
-    def hessian(self, W: Any) -> Any:
-        """Return ΦᵀWΦ for curvatures of shape (n,)."""
-        total = empty(W, (self.shape[0], self.shape[0]))
-        total[:] = 0.0
-        for rows, block in self.features.blocks():
-            total += block.T @ (block * cast(W[rows, None], block))
-        return total
+    def _iterate(self, residual: Array, outputs: Array, alpha: float, accuracy: float, H: Array, taken: Array) -> Array:
+        factors, xp = [_factorize(part, alpha) for part in H], namespace(H)
 
-    def _joint_step(self, residual: Any, curvature: Curvature, alpha: float) -> Any:
-        m, q = self.shape
-        W = curvature.blocks()
-        H = empty(W, (m * q, m * q))
-        for i in range(q):
-            for j in range(i + 1):
-                part = self.hessian(W[:, i, j])
-                H[i::q, j::q] = part
-                if j < i:
-                    H[j::q, i::q] = part.T
-        U, size = curvature.constants, float(H.trace())
-        if U.shape[2]:
-            images = [self.adjoint(curvature.half(U[:, :, j])).ravel() for j in range(U.shape[2])]
-            taken = stack(images, 1)
-            H -= taken @ taken.T
-        return solved(_factor(H, alpha, size), residual.ravel()).reshape(m, q)
+        def invert(V: Array) -> Array:
+            return xp.stack([solve_factorized(f, v) for f, v in zip(factors, V.T, strict=True)], axis=1)
 
-    def _iterated_step(self, residual: Any, curvature: Curvature, alpha: float, accuracy: float) -> Any:
-        factors = [_factor(self.hessian(curvature.root[:, j] ** 2), alpha) for j in range(self.shape[1])]
+        def apply(V: Array) -> Array:
+            away = (taken @ (taken.T @ V.reshape(len(taken)))).reshape(V.shape)
+            return 2 * alpha * V + self.rows.curve(outputs, V) - away
 
-        def inverse(V: Any) -> Any:
-            return stack([solved(f, v) for f, v in zip(factors, V.T, strict=True)], 1)
-
-        def apply(V: Any) -> Any:
-            bent = curvature.remove_constants(curvature.half_transposed(self.values(V)))
-            return 2 * alpha * V + self.adjoint(curvature.half(bent))
-
-        return conjugate_gradients(apply, inverse, residual, accuracy)[0]
+        return solve_iteratively(apply, invert, residual, accuracy)[0]
 
 
-def _factor(H: Any, alpha: float, size: float | None = None) -> Any:
+def _factorize(H: Array, alpha: float, size: float | None = None) -> Factor:
     """Factorise H + 2αI; sums of float32 products may need a shift of their rounding to stay positive definite.
 
     ``size`` is the trace of what H is a difference of, whose rounding it has; its own if not given.
     """
-    shift, size = 0.0, float(H.trace()) if size is None else size
-    for _ in range(8):
-        matrix = 1.0 * H
-        add_to_diagonal(matrix, 2 * alpha + shift)
-        try:
-            return factorised(matrix)
-        except np.linalg.LinAlgError:
-            shift = max(10 * shift, float(np.finfo(np.float32).eps) * size / len(H))
-    raise np.linalg.LinAlgError(
-        f"the Newton equations are not positive definite with alpha = {alpha:g}; give a larger alpha"
-    )
-
-
-def choose_features(problem: Problem, n_centers: int, rng: np.random.RandomState) -> Any:
-    """Return Nyström features of centres found by randomly pivoted Cholesky among 8 random points for each."""
-    indices, triangle = choose_centers(problem, n_centers, rng)
-    if not problem.place.on_host:
-        from .device import DeviceFeatures
-
-        return DeviceFeatures(problem, indices, triangle)
-    return Features(problem, indices, triangle)
+    rounding = float(np.finfo(np.float32).eps) * (float(H.trace()) if size is None else size) / max(len(H), 1)
+    try:
+        return factorize_shifted(H, 2 * alpha, rounding)[0]
+    except np.linalg.LinAlgError:
+        raise np.linalg.LinAlgError(
+            f"the Newton equations are not positive definite with alpha = {alpha:g}; give a larger alpha"
+        ) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -11,9 +10,9 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from mercer.arrays.budget import require
 from mercer.formula.data import Rows, pick
 from mercer.gram import Gram
-from mercer.losses.logistic import LogisticLoss
 
 from ..base import Problem
+from .labels import LabelledLoss
 from .method import State
 
 EXPLAINED = 1e-12  # of k(x, x): less of a candidate is rounding
@@ -22,13 +21,7 @@ OVERLAP = 0.25  # squared cosine above which two candidates of one block say the
 
 
 class ChosenFeatures:
-    """The features of the chosen points: a Cholesky factor of K that grows by a column with each.
-
-    Parameters
-    ----------
-    problem : Problem
-        Kernel and points.
-    """
+    """The features of the chosen points: a Cholesky factor of K that grows by a column with each."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -85,13 +78,13 @@ class ChosenFeatures:
 class Judge:
     """What one Newton step would gain from each candidate."""
 
-    def __init__(self, problem: Problem, loss: LogisticLoss, alpha: float) -> None:
+    def __init__(self, problem: Problem, loss: LabelledLoss, alpha: float) -> None:
         self._problem, self._loss, self._alpha = problem, loss, alpha
         self._diagonal = problem.kernel.diag(problem.X)
         gram = problem.gram(dtype=np.float64)
         self._dense: np.ndarray | None = None
-        # Of many points, what the native core computes is not worth storing; anything else is, if it fits.
-        if (gram.backend_name != "native" or problem.n <= FEW) and 8 * problem.n**2 <= problem.memory // 2:
+        # Of many points, what is computed again as quickly is not worth storing; anything else is, if it fits.
+        if (not gram.cheap or problem.n <= FEW) and 8 * problem.n**2 <= problem.memory // 2:
             self._dense = gram.dense()
 
     def gains(self, features: ChosenFeatures, state: State, positions: np.ndarray) -> np.ndarray:
@@ -99,7 +92,7 @@ class Judge:
         Phi, alpha = features.matrix, self._alpha
         (n, m), q = Phi.shape, self._loss.outputs
         R = self._loss.residuals(state.outputs)
-        curvature = self._loss.curvature(state.outputs, intercept=False)
+        curvature = self._loss.curvature(state.outputs)
         W = np.einsum("nqq->nq", curvature.blocks())
         weighted = (W[:, :, None] * Phi[:, None, :]).reshape(n, q * m)
         products, squares = self._products(positions, np.hstack([R, W, weighted]), W)
@@ -145,19 +138,19 @@ class Judge:
             return K @ V, np.square(K) @ W
         problem = self._problem
         candidates: Rows = pick(problem.X, positions)
-        options: dict[str, Any] = {"memory": problem.memory, "dtype": np.float64}
-        return (
-            Gram(problem.kernel, candidates, problem.X, **options) @ V,
-            Gram(problem.kernel**2, candidates, problem.X, **options) @ W,
-        )
+        kernels = (problem.kernel, V), (problem.kernel**2, W)
+        KV, squares = (Gram(k, candidates, problem.X, memory=problem.memory, dtype=np.float64) @ U for k, U in kernels)
+        return KV, squares
 
 
-def rises(loss: LogisticLoss, alpha: float, features: ChosenFeatures, state: State, fit_intercept: bool) -> np.ndarray:
+def measure_rises(
+    loss: LabelledLoss, alpha: float, features: ChosenFeatures, state: State, fit_intercept: bool
+) -> np.ndarray:
     """Return by how much the penalised loss would rise without each chosen point: ½cⱼ²/(H⁻¹)ⱼⱼ, summed over classes."""
     Phi, m = features.matrix, len(features.indices)
     coef = features.coefficients(state.coef)
     inverse = solve_triangular(features.triangle, np.eye(m), lower=True, check_finite=False)  # L⁻¹
-    W = np.einsum("nqq->nq", loss.curvature(state.outputs, intercept=False).blocks())
+    W = np.einsum("nqq->nq", loss.curvature(state.outputs).blocks())
     found = np.zeros(m)
     for c in range(loss.outputs):
         H = Phi.T @ (W[:, c, None] * Phi) + 2 * alpha * np.eye(m)

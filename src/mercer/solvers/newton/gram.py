@@ -4,35 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from mercer.arrays import Array
 from mercer.arrays.budget import require
-from mercer.arrays.columns import zeros
-from mercer.arrays.namespace import add_to_diagonal, cast, einsum, factorised, inverted, solved, stack, vdot
-from mercer.gram import Gram
+from mercer.arrays.namespace import add_to_diagonal, cast, einsum, namespace, vdot
+from mercer.linalg.cholesky import factorize, solve_factorized
+from mercer.linalg.iteration import ConjugateGradients
 from mercer.linalg.pivoting import PivotedCholesky
-from mercer.losses.logistic import Curvature
 
 from ..base import Problem
 from ..products import Products
+from .curvature import Curvature
+from .labels import LabelledLoss
+from .method import State
 
 RANK, DEVICE_RANK = 400, 1500  # of the low-rank preconditioner, at most: on the host, and on a device
 POINTS_PER_RANK = 10
 CG_STEPS = 500  # for one Newton step
 EXACT = 1e-13  # relative residual below which there is only rounding
-Product = Callable[[Any], Any]  # of arrays, or of tensors on a device
-
-
-class Preconditioner(Protocol):
-    """An approximate inverse of 2αI + DKD, D a diagonal matrix for each output."""
-
-    def prepare(self, D: Any, ridge: float) -> None:
-        """Factorise for a new diagonal of shape (n, Q), and ridge = 2α."""
-
-    def solve(self, V: Any) -> Any:
-        """Return the inverse times V, output by output."""
+Product = Callable[[Array], Array]
 
 
 class GramSpace:
@@ -40,71 +33,66 @@ class GramSpace:
 
     With the curvature SΨSᵀ of the loss, the Newton step is δ = SΨv where (2αI + ΨSᵀKSΨ)v = S⁻¹r: symmetric, never worse
     conditioned than K over α, and without an inverse of K.  All outputs share the products with K.
-
-    Parameters
-    ----------
-    problem : Problem
-        Kernel and points; its targets do not matter but for their shape (n, Q).
-    direct : bool
-        Whether to factorise the n × n matrices, and not only a low-rank approximation of them.
-    rng : RandomState
-        Where randomness comes from.
     """
 
-    def __init__(self, problem: Problem, direct: bool, rng: np.random.RandomState) -> None:
-        self.problem, self.shape = problem, (problem.n, problem.y.shape[1])
-        self.preconditioner: Preconditioner
+    def __init__(self, problem: Problem, loss: LabelledLoss, direct: bool, rng: np.random.RandomState) -> None:
+        self.loss, self.fit_intercept = loss, problem.fit_intercept
+        self._shape = problem.n, loss.outputs
+        self.preconditioner: FullPreconditioner | LowRankPreconditioner
         self._fast: Product
         self._exact: Product
         if direct:
-            K = _stored(problem)
+            K = _store(problem)
             self.preconditioner = FullPreconditioner(K)
-            exact: Any = K if K.dtype.itemsize == 8 else problem.gram(dtype=np.float64)
-            self._fast, self._exact = partial(_product, K), exact.__matmul__
+            exact = K if K.dtype.itemsize == 8 else problem.gram(dtype=np.float64)
+            self._fast, self._exact = partial(_multiply, K), exact.__matmul__
         else:
             products = Products(problem)
             self._fast, self._exact = products.fast, products.exact
             self.preconditioner = LowRankPreconditioner(problem, rng)
         self.cg_steps = 0
 
-    def values(self, coef: Any) -> Any:
-        """Return Kc in float64."""
-        return self._exact(coef)
+    def start(self) -> State:
+        """Return f = 0."""
+        return State(self.loss.zeros(*self._shape), self.loss.zeros(*self._shape), np.zeros(self.loss.outputs), 0.0)
 
-    def residual(self, R: Any, coef: Any, values: Any, alpha: float) -> tuple[Any, float]:
+    def residual(self, state: State, alpha: float) -> tuple[Array, float]:
         """Return r = R − 2αc, which −∇F = Σ rᵢk(xᵢ, ·) has as coefficients, and rᵀKr."""
-        residual = R - 2 * alpha * coef
-        return residual, vdot(residual, self.values(residual))
+        residual = self.loss.residuals(state.outputs) - 2 * alpha * state.coef
+        return residual, vdot(residual, self._exact(residual))
 
-    def step(self, residual: Any, curvature: Curvature, alpha: float, accuracy: float) -> tuple[Any, Any]:
+    def step(self, residual: Array, outputs: Array, alpha: float, accuracy: float) -> tuple[Array, Array]:
         """Return δ and Kδ."""
-        ridge = 2 * alpha
+        ridge, curvature = 2 * alpha, self.loss.curvature(outputs, self.fit_intercept)
         self.preconditioner.prepare(curvature.root, ridge)
-        inverse = _restricted(self.preconditioner, curvature)
+        invert = _restrict(self.preconditioner, curvature)
 
-        def apply(V: Any) -> Any:
+        def apply(V: Array) -> Array:
             image = curvature.half_transposed(self._fast(curvature.half(V)))
             return ridge * V + curvature.remove_constants(image)
 
         rhs = curvature.remove_constants(curvature.divide(residual))
-        solution, steps = conjugate_gradients(apply, inverse, rhs, accuracy, shift=ridge)
+        solution, steps = solve_iteratively(apply, invert, rhs, accuracy, shift=ridge)
         self.cg_steps += steps
         delta = curvature.half(solution)
-        return delta, self.values(delta)
+        return delta, self._exact(delta)
 
-    def inner(self, first: Any, second: Any, values: Any) -> float:
+    def inner(self, first: Array, second: Array, values: Array) -> float:
         """Return first · K second."""
         return vdot(first, values)
 
 
 class FullPreconditioner:
-    """A Cholesky factor for each output, in the precision of K: exact in float64 for two classes."""
+    """The inverse of 2αI + DKD, D a diagonal matrix for each output, by Cholesky factors in the precision of K.
 
-    def __init__(self, K: Any) -> None:
+    It is exact in float64 for two classes.
+    """
+
+    def __init__(self, K: Array) -> None:
         self._K = K
-        self._factors: list[Any] = []
+        self._factors: list[Array] = []
 
-    def prepare(self, D: Any, ridge: float) -> None:
+    def prepare(self, D: Array, ridge: float) -> None:
         """Factorise 2αI + DKD for each output."""
         self._factors = []  # before memory is needed again
         for d in cast(D, self._K).T:
@@ -112,28 +100,28 @@ class FullPreconditioner:
             matrix *= d[:, None]
             add_to_diagonal(matrix, ridge)
             try:
-                self._factors.append(factorised(matrix))
+                self._factors.append(factorize(matrix))
             except np.linalg.LinAlgError:
                 raise np.linalg.LinAlgError(
                     f"no factor of the kernel matrix exists with alpha = {ridge / 2:g}: it is not positive "
                     "semi-definite to rounding. Give a larger alpha, or see k.certificate()"
                 ) from None
 
-    def solve(self, V: Any) -> Any:
+    def solve(self, V: Array) -> Array:
         """Solve with each factor."""
-        columns = [solved(f, v) for f, v in zip(self._factors, cast(V, self._K).T, strict=True)]
-        return cast(stack(columns, 1), V)
+        columns = [solve_factorized(f, v) for f, v in zip(self._factors, cast(V, self._K).T, strict=True)]
+        return cast(namespace(columns[0]).stack(columns, axis=1), V)
 
 
 class LowRankPreconditioner:
     """2αI + DFFᵀD with a randomly pivoted Cholesky factor F of K, inverted in as few dimensions as F has columns."""
 
     def __init__(self, problem: Problem, rng: np.random.RandomState) -> None:
-        self._F = _low_rank(problem, rng)
-        self._parts: list[Any] = []
+        self._F = _approximate(problem, rng)
+        self._parts: list[Array] = []
         self._D, self._ridge = self._F, 1.0
 
-    def prepare(self, D: Any, ridge: float) -> None:
+    def prepare(self, D: Array, ridge: float) -> None:
         """Factorise 2αI + FᵀD²F for each output."""
         self._parts, self._D, self._ridge = [], D, ridge
         for d in cast(D, self._F).T:
@@ -141,37 +129,38 @@ class LowRankPreconditioner:
             small = cast(scaled.T @ scaled, D)
             # Rounding in float32 grows with the trace, and must not make the matrix indefinite.
             add_to_diagonal(small, ridge + 1e-6 * float(small.trace()) / max(len(small), 1))
-            self._parts.append(factorised(small))
+            self._parts.append(factorize(small))
 
-    def solve(self, V: Any) -> Any:
+    def solve(self, V: Array) -> Array:
         """Apply Woodbury's identity to each output."""
         inner = cast(self._F.T @ cast(self._D * V, self._F), V)
-        middle = stack([solved(factor, inner[:, j]) for j, factor in enumerate(self._parts)], 1)
+        columns = [solve_factorized(factor, inner[:, j]) for j, factor in enumerate(self._parts)]
+        middle = namespace(inner).stack(columns, axis=1)
         return (V - self._D * (self._F @ cast(middle, self._F))) / self._ridge
 
 
-def _restricted(preconditioner: Preconditioner, curvature: Curvature) -> Any:
+def _restrict(preconditioner: FullPreconditioner | LowRankPreconditioner, curvature: Curvature) -> Product:
     """Return the preconditioner on what S does not forget and constants do not take up."""
-    U = curvature.constants
+    U, xp = curvature.constants, namespace(curvature.constants)
 
-    def inside(V: Any) -> Any:
+    def inside(V: Array) -> Array:
         return curvature.project(preconditioner.solve(curvature.project(V)))
 
     if U.shape[2] == 0:
         return inside
-    images = stack([inside(U[:, :, j]) for j in range(U.shape[2])], 2)
-    corner = inverted(einsum("nqr,nqs->rs", U, images))
+    images = xp.stack([inside(U[:, :, j]) for j in range(U.shape[2])], axis=2)
+    corner = xp.linalg.inv(einsum("nqr,nqs->rs", U, images))
 
-    def outside_constants(V: Any) -> Any:
+    def outside_constants(V: Array) -> Array:
         within = inside(V)
         return within - images @ (corner @ einsum("nqr,nq->r", U, within))
 
     return outside_constants
 
 
-def conjugate_gradients(
-    apply: Product, inverse: Product, rhs: Any, accuracy: float, shift: float = 0.0
-) -> tuple[Any, int]:
+def solve_iteratively(
+    apply: Product, invert: Product, rhs: Array, accuracy: float, shift: float = 0.0
+) -> tuple[Array, int]:
     """Solve (A + shift·I)x = b to a relative accuracy, in the norm of the preconditioner.
 
     With a shift the model −bᵀAx + ½xᵀA(A + shift·I)x, which the Newton step in the space of the kernel minimises, must
@@ -182,52 +171,49 @@ def conjugate_gradients(
     --------
     >>> import numpy as np
     >>> A = np.array([[2.0, 1.0], [1.0, 3.0]])
-    >>> x, steps = conjugate_gradients(lambda v: A @ v, lambda v: v, np.array([[3.0], [4.0]]), 1e-12)
+    >>> x, steps = solve_iteratively(lambda v: A @ v, lambda v: v, np.array([[3.0], [4.0]]), 1e-12)
     >>> x.round(6).tolist(), steps
     ([[1.0], [1.0]], 2)
     """
-    x, residual = zeros(rhs), rhs
-    z = inverse(residual)
-    direction, energy = z, vdot(residual, z)
-    first, model, settled = energy, 0.0, shift == 0.0
+
+    def flatten(function: Product) -> Callable[[Array, Any], Array]:
+        return lambda V, _: function(V.reshape(rhs.shape)).reshape(-1, 1)
+
+    state = ConjugateGradients(flatten(apply), flatten(invert), 1.0 * rhs.reshape(-1, 1))
+    first, model, settled = 0.0, 0.0, shift == 0.0
     for step in range(CG_STEPS):
+        energy = float(state.turn()[0])
+        first = first if step else energy
         if (settled and not energy > accuracy**2 * first) or not energy > EXACT**2 * first:
-            return x, step
-        image = apply(direction)
-        curved = vdot(direction, image)
-        if not curved > 0:  # not positive definite along this direction
-            return (x if step else z), step
-        x = x + energy / curved * direction
-        residual = residual - energy / curved * image
+            return state.x.reshape(rhs.shape), step
+        if state.advance()[0]:  # not positive definite along this direction
+            return (state.x.reshape(rhs.shape) if step else invert(rhs)), step
         if shift:
-            Ax = rhs - residual - shift * x
-            before, model = model, vdot(Ax, 0.5 * (rhs - residual) - rhs)
+            b, left = rhs.reshape(-1, 1), state.residual
+            before, model = model, vdot(b - left - shift * state.x, 0.5 * (b - left) - b)
             settled = model < 0 and abs(model - before) <= accuracy**2 * abs(model)
-        z = inverse(residual)
-        last, energy = energy, vdot(residual, z)
-        direction = z + energy / last * direction
-    return x, CG_STEPS
+    return state.x.reshape(rhs.shape), CG_STEPS
 
 
-def _product(K: Any, V: Any) -> Any:
+def _multiply(K: Array, V: Array) -> Array:
     return cast(K @ cast(V, K), V)
 
 
-def _low_rank(problem: Problem, rng: np.random.RandomState) -> Any:
+def _approximate(problem: Problem, rng: np.random.RandomState) -> Array:
     """Return F with FFᵀ ≈ K: in float32, or in float64 on a device, which has room and time for more columns."""
     found = PivotedCholesky.of(problem.gram(dtype=np.float64), rng)
-    found.grow(low_rank_of(problem))
+    found.grow(limit_rank(problem))
     factor = found.factor if len(found.pivots) else 0.0 * found.residual[:, None]
-    return np.ascontiguousarray(factor.astype(np.float32)) if problem.place.on_host else factor
+    return np.ascontiguousarray(factor, dtype=np.float32) if problem.place.on_host else factor
 
 
-def low_rank_of(problem: Problem) -> int:
+def limit_rank(problem: Problem) -> int:
     """Return how many columns the low-rank preconditioner of a problem may have."""
     most = RANK if problem.place.on_host else DEVICE_RANK
     return max(1, min(most, problem.n // POINTS_PER_RANK, problem.memory // (64 * problem.n)))
 
 
-def _stored(problem: Problem) -> Any:
+def _store(problem: Problem) -> Array:
     """Return K in float64 if it and its factors fit into the budget, and otherwise in float32."""
     n, q = problem.n, problem.y.shape[1]
     copies = q + 2
@@ -239,5 +225,4 @@ def _stored(problem: Problem) -> Any:
             f"solver='newton' for {n} points and {q} function{'s' * (q > 1)}",
             "use solver='newton-cg' or 'nystroem', which need less",
         )
-    gram: Gram = problem.gram(dtype=np.float64 if double else np.float32)
-    return gram.dense()
+    return problem.gram(dtype=np.float64 if double else np.float32).dense()

@@ -15,88 +15,58 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.losses.logistic import LogisticLoss
+from mercer.formula.data import pick
 
 from ..base import Problem
 from .features import FeatureSpace
-from .gains import ChosenFeatures, Judge, rises
-from .method import Minimum, State, minimise, start_at_zero
+from .fit import LogisticFit
+from .gains import ChosenFeatures, Judge, measure_rises
+from .labels import LabelledLoss
+from .method import NewtonMinimum, State, measure_whole_gap, minimise, warn_if_stuck
+from .rows import FeatureRows
 
 ROUGH = 1e-5  # relative duality gap while vectors are still being added
 
 
 @dataclass(frozen=True)
-class ImportVectors:
-    """The points chosen, and the logistic model on them.
+class ImportVectorFit(LogisticFit):
+    """The points chosen, in the order of choice, and the logistic model on them."""
 
-    Parameters
-    ----------
-    indices : int array of shape (m,)
-        Which points, in the order they were chosen.
-    coef : array of shape (m, Q)
-        Coefficients at them.
-    minimum : Minimum
-        The fit on them.
-    history : list of float
-        The penalised loss without any point, and after each round.
-    settled : bool
-        Whether the search ended because the loss fell too little, or nothing was left to add.
-    """
-
-    indices: np.ndarray
-    coef: np.ndarray
-    minimum: Minimum
-    history: list[float]
-    settled: bool
+    history: tuple[float, ...] = ()  # the penalised loss without any point, and after each round
+    settled: bool = False  # whether the search ended because the loss fell too little, or nothing was left to add
 
 
 @dataclass(frozen=True)
 class ImportVectorSearch:
     """How import vectors are chosen.
 
-    Parameters
-    ----------
-    candidates : int, optional
-        How many random points are judged in each round; all if not given.
-    block_size : int
-        How many points are added in a round: the best, and after it those that overlap little with the ones before.
-    look_back : int
-        Rounds over which the drop of the penalised loss is measured.
-    min_drop : float
-        The search ends when that drop, relative to the loss, is smaller than this.
-    max_vectors : int, optional
-        The most points to choose.
-    deletion : bool
-        Whether to remove points afterwards, one at a time, while that raises the loss by less than ``min_drop`` of it.
-    tol : float
-        Relative duality gap of the last fit.
-    max_iter : int
-        The most Newton steps of the last fit.
-
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
-    >>> from mercer.losses.logistic import make_loss
+    >>> from mercer.solvers.newton.labels import make_loss
     >>> X = np.linspace(-3.0, 3.0, 60).reshape(-1, 1)
     >>> loss = make_loss((np.abs(X[:, 0]) > 1).astype(int), 2, np.ones(60))
     >>> problem = Problem(Gaussian(), X, np.zeros((60, 1)), fit_intercept=True)
     >>> found = ImportVectorSearch().search(problem, loss, 0.1, np.random.RandomState(0))
-    >>> len(found.indices) < 12, found.history == sorted(found.history, reverse=True)
+    >>> len(found.coef) < 12, list(found.history) == sorted(found.history, reverse=True)
     (True, True)
     """
 
-    candidates: int | None = None
-    block_size: int = 1
-    look_back: int = 1
-    min_drop: float = 1e-3
+    candidates: int | None = None  # random points that are judged in each round; all if not given
+    block_size: int = 1  # points that are added in a round
+    look_back: int = 1  # rounds over which the drop of the penalised loss is measured
+    min_drop: float = 1e-3  # the search ends when that drop, relative to the loss, is smaller than this
     max_vectors: int | None = None
-    deletion: bool = False
-    tol: float = 1e-8
-    max_iter: int = 100
+    deletion: bool = False  # whether points are removed afterwards while that raises the loss by less than min_drop
+    tol: float = 1e-8  # relative duality gap of the last fit
+    max_iter: int = 100  # Newton steps of a fit
 
-    def search(self, problem: Problem, loss: LogisticLoss, alpha: float, rng: np.random.RandomState) -> ImportVectors:
-        """Choose points and fit; the penalised loss falls in every round."""
+    def search(
+        self, problem: Problem, loss: LabelledLoss, alpha: float, rng: np.random.RandomState,
+        name: str = "import vectors",
+    ) -> ImportVectorFit:  # fmt: skip
+        """Choose points and fit; the penalised loss falls in every round.  Warn in a name if it has not converged."""
         features = ChosenFeatures(problem)
         judge = Judge(problem, loss, alpha)
         fit = self._fit(problem, loss, alpha, features, None, ROUGH)
@@ -115,28 +85,25 @@ class ImportVectorSearch:
         if self.deletion:
             features, fit = self._prune(problem, loss, alpha, features, fit)
         fit = self._fit(problem, loss, alpha, features, fit.state, self.tol)
+        warn_if_stuck(name, fit, self.max_iter)
+        positions = np.array(features.indices, dtype=np.intp)
         coef = features.coefficients(fit.state.coef) if features.indices else np.zeros((0, loss.outputs))
-        whole = settled or len(features.indices) == problem.n
-        return ImportVectors(np.array(features.indices, dtype=np.intp), coef, fit, history, whole)
+        return ImportVectorFit(
+            problem.kernel, pick(problem.X, positions), positions, coef, fit.state.intercept, fit.objective,
+            measure_whole_gap(problem, loss, alpha, fit), fit.gap, fit.converged, max(1, len(history) - 1),
+            history=tuple(history), settled=settled or len(positions) == problem.n,
+        )  # fmt: skip
 
     def _fit(
-        self,
-        problem: Problem,
-        loss: LogisticLoss,
-        alpha: float,
-        features: ChosenFeatures,
-        start: State | None,
+        self, problem: Problem, loss: LabelledLoss, alpha: float, features: ChosenFeatures, start: State | None,
         tol: float,
-    ) -> Minimum:
-        space = FeatureSpace(features, loss.outputs)
-        if start is None:
-            start = start_at_zero(space, loss)
-        missing = len(features.indices) - len(start.coef)
-        padded = np.concatenate([start.coef, np.zeros((missing, loss.outputs))])
-        state = State(padded, start.values, start.intercept, start.norm2)
-        return minimise(
-            space, loss, alpha, fit_intercept=problem.fit_intercept, tol=tol, max_iter=self.max_iter, start=state
-        )
+    ) -> NewtonMinimum:  # fmt: skip
+        space = FeatureSpace(FeatureRows(loss, features), problem.fit_intercept)
+        state = start or space.start()
+        missing = len(features.indices) - len(state.coef)
+        padded = np.concatenate([state.coef, np.zeros((missing, loss.outputs))])
+        state = State(padded, state.values, state.intercept, state.norm2)
+        return minimise(space, alpha, tol=tol, max_iter=self.max_iter, start=state)
 
     def _choose(self, judge: Judge, features: ChosenFeatures, state: State, rng: np.random.RandomState) -> np.ndarray:
         """Return the positions of the points to add, the best first."""
@@ -155,10 +122,10 @@ class ImportVectorSearch:
         return judge.spread(features, some[order[: 8 * self.block_size]], self.block_size)
 
     def _prune(
-        self, problem: Problem, loss: LogisticLoss, alpha: float, features: ChosenFeatures, fit: Minimum
-    ) -> tuple[ChosenFeatures, Minimum]:
+        self, problem: Problem, loss: LabelledLoss, alpha: float, features: ChosenFeatures, fit: NewtonMinimum
+    ) -> tuple[ChosenFeatures, NewtonMinimum]:
         while len(features.indices) > 1:
-            losses = rises(loss, alpha, features, fit.state, problem.fit_intercept)
+            losses = measure_rises(loss, alpha, features, fit.state, problem.fit_intercept)
             weakest = int(np.argmin(losses))
             if losses[weakest] > self.min_drop * fit.objective:
                 break

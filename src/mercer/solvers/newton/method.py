@@ -13,18 +13,19 @@ cancellation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from mercer.arrays.columns import like
-from mercer.arrays.namespace import empty, vdot
+from mercer.arrays import Array
+from mercer.arrays.namespace import vdot
 from mercer.arrays.tensors import host_array
-from mercer.losses.logistic import Curvature, LogisticLoss
 
 from ..base import Problem
 from ..evidence import is_converged, warn_not_converged
+from .intercept import find_intercept
+from .labels import LabelledLoss, LossSums, shift
 
 ARMIJO = 1e-4  # of the decrease that the slope promises, which a step must keep
 HALVINGS = 40
@@ -34,66 +35,61 @@ FEASIBLE = 1e-9  # of the sum of their sizes: by how much residuals may miss a s
 ROUNDING = 1e-13  # relative decrease that cannot be told from none
 
 
-class Space(Protocol):
-    """Where f lives: coefficients at all points, or weights of explicit features."""
-
-    shape: tuple[int, int]
-
-    def residual(self, R: Any, coef: Any, values: Any, alpha: float) -> tuple[Any, float]:
-        """Return −∇F in coordinates of the space, and its squared norm."""
-
-    def step(self, residual: Any, curvature: Curvature, alpha: float, accuracy: float) -> tuple[Any, Any]:
-        """Return the Newton step in coordinates of the space, and its values at all points."""
-
-    def inner(self, first: Any, second: Any, values: Any) -> float:
-        """Return the inner product of two functions by their coordinates and the values of the second."""
-
-
 @dataclass
 class State:
     """A function and its intercept: coordinates, values at all points without the intercept, and squared norm.
 
-    Coordinates and values are arrays, or tensors where the space and the loss are on a device.
+    Coordinates and values are where the space is: arrays, tensors, or what stands for values in partitions.
     """
 
-    coef: Any
-    values: Any
+    coef: Array
+    values: Array
     intercept: np.ndarray
     norm2: float
 
     @property
-    def outputs(self) -> Any:
+    def outputs(self) -> Array:
         """f(xᵢ) + b, of shape (n, Q)."""
-        return self.values + like(self.values, self.intercept)
+        return shift(self.values, self.intercept)
 
     def on_host(self) -> State:
         """Return the same in arrays."""
         return State(host_array(self.coef), host_array(self.values), self.intercept, self.norm2)
 
 
-@dataclass(frozen=True)
-class Minimum:
-    """What Newton's method has reached.
+class Space(Protocol):
+    """Where f lives: coefficients at all points, or weights of explicit features; with the loss of its points."""
 
-    Parameters
-    ----------
-    state : State
-        The function.
-    objective : float
-        F.
-    gap : float
-        The duality gap: F is at most this far above its minimum in the space of the steps.
-    tolerance : float
-        The gap that was asked for, relative to F.
-    history : list of float
-        F before the first step and after each.
-    """
+    @property
+    def loss(self) -> LossSums:
+        """The loss of all points."""
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Whether there is an intercept."""
+
+    def start(self) -> State:
+        """Return f = 0."""
+
+    def residual(self, state: State, alpha: float) -> tuple[Array, float]:
+        """Return −∇F in coordinates of the space, and its squared norm."""
+
+    def step(self, residual: Array, outputs: Array, alpha: float, accuracy: float) -> tuple[Array, Array]:
+        """Return the Newton step in coordinates of the space, and its values at all points."""
+
+    def inner(self, first: Array, second: Array, values: Array) -> float:
+        """Return the inner product of two functions by their coordinates and the values of the second."""
+
+
+@dataclass(frozen=True)
+class NewtonMinimum:
+    """What Newton's method has reached."""
 
     state: State
     objective: float
-    gap: float
-    tolerance: float
-    history: list[float]
+    gap: float  # the objective is at most this far above its minimum in the space of the steps
+    tolerance: float  # the gap that was asked for, relative to the objective
+    history: list[float]  # the objective before the first step and after each
 
     @property
     def converged(self) -> bool:
@@ -106,49 +102,15 @@ class Minimum:
         return len(self.history) - 1
 
 
-def start_at_zero(space: Space, loss: LogisticLoss) -> State:
-    """Return f = 0."""
-    coef, values = (empty(loss.weights, shape) for shape in (space.shape, (len(loss.codes), loss.outputs)))
-    coef[:], values[:] = 0.0, 0.0
-    return State(coef, values, np.zeros(loss.outputs), 0.0)
-
-
 def minimise(
-    space: Space,
-    loss: LogisticLoss,
-    alpha: float,
-    *,
-    fit_intercept: bool = True,
-    tol: float = 1e-8,
-    max_iter: int = 100,
-    start: State | None = None,
-) -> Minimum:
-    """Minimise the penalised loss by damped Newton steps; the objective never rises.
-
-    Parameters
-    ----------
-    space : Space
-        Where f lives.
-    loss : LogisticLoss
-        The loss, of labelled points.
-    alpha : float
-        The penalty α > 0.
-    fit_intercept : bool
-        Whether there is an intercept.
-    tol : float
-        The gap to reach, relative to the objective.
-    max_iter : int
-        The most steps.
-    start : State, optional
-        Where to start; at f = 0 if not given.
-    """
-    state = start or start_at_zero(space, loss)
-    state = _with_best_intercept(loss, state, fit_intercept)
-    objective = loss.value(state.outputs) + alpha * state.norm2
+    space: Space, alpha: float, *, tol: float = 1e-8, max_iter: int = 100, start: State | None = None
+) -> NewtonMinimum:
+    """Minimise the penalised loss by damped Newton steps; the objective never rises."""
+    state = _balance(space, start or space.start())
+    objective = space.loss.value(state.outputs) + alpha * state.norm2
     history, gap, stuck = [objective], np.inf, False
     for n_iter in range(max_iter + 1):
-        R = loss.residuals(state.outputs)
-        residual, norm2 = space.residual(R, state.coef, state.values, alpha)
+        residual, norm2 = space.residual(state, alpha)
         gap = norm2 / (4 * alpha)
         if gap < -max(tol, NEGATIVE) * objective:
             raise np.linalg.LinAlgError(
@@ -156,40 +118,26 @@ def minimise(
                 "semi-definite; use another kernel, or see k.certificate()"
             )
         # Without a sum of 0 there is no point of the dual, and nothing is certified.
-        gap = max(gap, 0.0) if not fit_intercept or _is_balanced(loss, state) else np.inf
+        gap = max(gap, 0.0) if _is_balanced(space, state) else np.inf
         if gap <= tol * objective or n_iter == max_iter or stuck:
             break
-        curvature = loss.curvature(state.outputs, fit_intercept)
         accuracy = float(np.clip(np.sqrt(gap / objective), TIGHTEST, LOOSEST))
-        step, values = space.step(residual, curvature, alpha, accuracy)
-        slope = -space.inner(residual, step, values)
-        found = _search(space, loss, alpha, state, objective, (step, values, slope), fit_intercept)
+        found = _search(space, alpha, state, objective, residual, accuracy)
         if found is None:
             break
         state, lower = found
         stuck = not lower < objective * (1 - ROUNDING) and gap <= 1e3 * tol * objective
         objective = lower
         history.append(objective)
-    return Minimum(state, objective, gap, tol, history)
+    return NewtonMinimum(state, objective, gap, tol, history)
 
 
-def whole_gap(problem: Problem, loss: LogisticLoss, alpha: float, minimum: Minimum) -> float:
-    """Return the duality gap over all functions of the kernel, for a minimum among some of them.
+def measure_whole_gap(problem: Problem, loss: LabelledLoss, alpha: float, minimum: NewtonMinimum) -> float:
+    """Return the duality gap over all functions of the kernel, for a minimum among some of them, on the host.
 
     The residuals R of any f with its best intercept are a point of the dual over the whole space too, and
     ‖2αf − Σ Rᵢk(xᵢ, ·)‖²/4α = α‖f‖² − Σ Rᵢf(xᵢ) + RᵀKR/4α.  It takes one product with the n × n matrix, which is not
     held.
-
-    Parameters
-    ----------
-    problem : Problem
-        Kernel and all points.
-    loss : LogisticLoss
-        The loss, of labelled points.
-    alpha : float
-        The penalty α > 0.
-    minimum : Minimum
-        What was found, on the host.
     """
     state = minimum.state
     R = loss.residuals(state.outputs)
@@ -198,7 +146,7 @@ def whole_gap(problem: Problem, loss: LogisticLoss, alpha: float, minimum: Minim
     return max(gap, minimum.gap)  # which is the part of it inside the space of the steps
 
 
-def warn_if_stuck(name: str, minimum: Minimum, max_iter: int) -> None:
+def warn_if_stuck(name: str, minimum: NewtonMinimum, max_iter: int) -> None:
     """Warn if the gap is not as small as was asked, and say what to do."""
     if minimum.converged:
         return
@@ -211,36 +159,33 @@ def warn_if_stuck(name: str, minimum: Minimum, max_iter: int) -> None:
     warn_not_converged(name, relative, minimum.tolerance, remedy, kind="relative duality gap", stacklevel=6)
 
 
-def _is_balanced(loss: LogisticLoss, state: State) -> bool:
+def _is_balanced(space: Space, state: State) -> bool:
     """Whether the residuals of each output sum to 0, beside their own sizes and not beside the largest weight."""
-    sums, sizes = loss.residual_sums(state.values, state.intercept)
+    if not space.fit_intercept:
+        return True
+    sums, sizes = space.loss.residual_sums(state.outputs)
     return bool(np.abs(sums).max() <= FEASIBLE * sizes.sum())
 
 
-def _with_best_intercept(loss: LogisticLoss, state: State, fit_intercept: bool) -> State:
-    if not fit_intercept:
+def _balance(space: Space, state: State) -> State:
+    """Return the function with its best intercept."""
+    if not space.fit_intercept:
         return state
-    return State(state.coef, state.values, loss.best_intercept(state.values, state.intercept), state.norm2)
+    return replace(state, intercept=find_intercept(space.loss, state.values, state.intercept))
 
 
 def _search(
-    space: Space,
-    loss: LogisticLoss,
-    alpha: float,
-    state: State,
-    objective: float,
-    direction: tuple[Any, Any, float],
-    fit_intercept: bool,
+    space: Space, alpha: float, state: State, objective: float, residual: Array, accuracy: float
 ) -> tuple[State, float] | None:
-    """Return the first state on the way that lowers the objective enough, and its objective; None if there is none."""
-    step, values, slope = direction
+    """Return the first state along a Newton step that lowers the objective enough, and its objective, or None."""
+    step, values = space.step(residual, state.outputs, alpha, accuracy)
+    slope = -space.inner(residual, step, values)
     cross, length2 = space.inner(state.coef, step, values), space.inner(step, step, values)
     t = 1.0
     for _ in range(HALVINGS):
         norm2 = max(state.norm2 + 2 * t * cross + t * t * length2, 0.0)
-        trial = State(state.coef + t * step, state.values + t * values, state.intercept, norm2)
-        trial = _with_best_intercept(loss, trial, fit_intercept)
-        lower = loss.value(trial.outputs) + alpha * norm2
+        trial = _balance(space, State(state.coef + t * step, state.values + t * values, state.intercept, norm2))
+        lower = space.loss.value(trial.outputs) + alpha * norm2
         if lower <= objective + ARMIJO * t * slope:
             return trial, lower
         t /= 2

@@ -1,55 +1,107 @@
-"""The log-loss of a logistic model on points left out, along a path of penalties."""
+"""The log-loss of logistic models on points left out, along a path of penalties.
+
+One point is left out approximately, by one Newton step from the fit of all points.  Without point i the gradient at the
+fit is that of its own loss.  The step that corrects it moves the outputs at xᵢ by −(I − CᵢᵢWᵢ)⁻¹CᵢᵢRᵢ, with C the
+covariance that the quadratic model gives the outputs, W the curvature of the loss and R the residual: the exact
+leave-one-out of the weighted ridge problem in which Newton's method ended.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.formula.data import pick
-from mercer.losses.logistic import LogisticLoss, make_loss
 
 from ..base import Problem
-from .loo import approximate_loo
-from .plan import PreparedLogistic, plan_logistic
+from .fit import PreparedLogistic
+from .labels import LabelledLoss, make_loss
+from .plan import plan_logistic
 
 TOLERANCE = 1e-6  # relative duality gap of fits that are only compared
 PROBES = 10  # points that are really left out, to verify an approximation
 OFF = 0.1  # share of their log-loss by which it may be off
+LEAST = 1e-10  # of 1 − leverage: a point that nothing else determines
 WORST = -np.log(np.finfo(float).eps)  # log-loss of a class that the fit has never seen
+LOO_LIMIT = 1500  # points times functions up to which one can be left out: it takes matrices of that size
+PATH_LIMIT = 5000  # points up to which the path is computed from all of them
+PATH_SAMPLE = 3000  # points it is computed from otherwise
 
-Folds = Sequence[tuple[np.ndarray, np.ndarray]]
+Fold = tuple[np.ndarray, np.ndarray]
 
 
-def by_leaving_one_out(problem: Problem, loss: LogisticLoss, alphas: np.ndarray, max_iter: int = 100) -> np.ndarray:
-    """Return the mean log-loss, for each penalty, of points left out of the fit one at a time, approximately.
+@dataclass(frozen=True)
+class ScoredPath:
+    """Mean log-losses on points left out."""
 
-    Parameters
-    ----------
-    problem : Problem
-        Kernel, points and memory.
-    loss : LogisticLoss
-        The labels and weights.
-    alphas : array of shape (p,)
-        The penalties, best in falling order, as each fit starts from the last.
-    max_iter : int
-        The most Newton steps of a fit.
-    """
+    losses: np.ndarray  # (kernels, penalties)
+    by: str  # "leave-one-out" or "folds"
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """The kernel and the penalty of least log-loss."""
+        row, column = np.unravel_index(np.argmin(self.losses), self.losses.shape)
+        return int(row), int(column)
+
+
+def score_path(
+    problems: Sequence[Problem],
+    loss: LabelledLoss,
+    alphas: np.ndarray,
+    make_folds: Callable[[], Sequence[Fold]],
+    report: Callable[[int, float], Any],
+    *,
+    leave_one_out: bool,
+    max_iter: int = 100,
+    random_state: Any = None,
+) -> ScoredPath:
+    """Leave points out one at a time, if that is asked for and turns out to be accurate, and otherwise in folds."""
+    order = np.argsort(-alphas)
+
+    def score(function: Callable[[Problem], np.ndarray], by: str) -> ScoredPath:
+        losses = np.empty((len(problems), len(alphas)))
+        for i, problem in enumerate(problems):
+            losses[i, order] = function(problem)
+            report(i, float(losses[i].min()))
+        return ScoredPath(losses, by)
+
+    if leave_one_out and len(loss.codes) * loss.outputs <= LOO_LIMIT:
+        path = score(lambda problem: score_left_out(problem, loss, alphas[order], max_iter), "leave-one-out")
+        row, column = path.best
+        if is_loo_accurate(problems[row], loss, float(alphas[column]), max_iter):
+            return path
+    folds = make_folds()
+    return score(lambda problem: score_folds(problem, loss, alphas[order], folds, max_iter, random_state), "folds")
+
+
+def sample_path(codes: np.ndarray, classes: int, rng: np.random.RandomState) -> np.ndarray | None:
+    """Return random points that hold every class, if there are too many for a path, and None if all may take part."""
+    if len(codes) <= PATH_LIMIT:
+        return None
+    order = rng.permutation(len(codes))
+    first = [order[np.flatnonzero(codes[order] == code)[:2]] for code in range(classes)]
+    return np.unique(np.concatenate([*first, order[:PATH_SAMPLE]]))
+
+
+def score_left_out(problem: Problem, loss: LabelledLoss, alphas: np.ndarray, max_iter: int = 100) -> np.ndarray:
+    """Return the mean log-loss, for each penalty, of points left out of the fit one at a time, approximately."""
     prepared = PreparedLogistic(problem, loss, "newton")
     K = host_array(problem.gram(dtype=np.float64).dense())
     found = np.empty(len(alphas))
     for j, alpha in enumerate(alphas):
         outputs = prepared.solve(float(alpha), TOLERANCE, max_iter).state.outputs
         left_out = approximate_loo(K, outputs, loss, float(alpha), problem.fit_intercept)
-        found[j] = _mean(loss, loss.losses(left_out))
+        found[j] = np.average(loss.losses(left_out), weights=loss.weights)
     return found
 
 
-def loo_is_accurate(problem: Problem, loss: LogisticLoss, alpha: float, max_iter: int = 100) -> bool:
+def is_loo_accurate(problem: Problem, loss: LabelledLoss, alpha: float, max_iter: int = 100) -> bool:
     """Whether the approximation holds where it matters most: at the points that change most when left out.
 
     Ten of them are really left out.  Their log-losses must agree with the approximate ones to a tenth in sum.
@@ -63,51 +115,26 @@ def loo_is_accurate(problem: Problem, loss: LogisticLoss, alpha: float, max_iter
     exact = np.empty(len(probes))
     for j, probe in enumerate(probes):
         rest = np.delete(np.arange(problem.n), probe)
-        exact[j] = _held_out(problem, loss, np.array([alpha]), (rest, np.array([probe])), max_iter, 0)[0, 0]
+        exact[j] = _score_fold(problem, loss, np.array([alpha]), (rest, np.array([probe])), max_iter, 0)[0, 0]
     weights = loss.weights[probes]
     return bool(abs(weights @ (exact - approximate[probes])) <= OFF * (weights @ exact))
 
 
-def by_folds(
-    problem: Problem,
-    loss: LogisticLoss,
-    alphas: np.ndarray,
-    folds: Folds,
-    max_iter: int = 100,
+def score_folds(
+    problem: Problem, loss: LabelledLoss, alphas: np.ndarray, folds: Sequence[Fold], max_iter: int = 100,
     random_state: Any = None,
-) -> np.ndarray:
-    """Return the mean log-loss, for each penalty, of the points of each fold under the fit of the others.
-
-    Parameters
-    ----------
-    problem : Problem
-        Kernel, points and memory.
-    loss : LogisticLoss
-        The labels and weights.
-    alphas : array of shape (p,)
-        The penalties, best in falling order.
-    folds : sequence of pairs of positions
-        Points to fit and to predict.
-    max_iter : int
-        The most Newton steps of a fit.
-    random_state : int, RandomState or None
-        The seed of preconditioners and centres.
-    """
+) -> np.ndarray:  # fmt: skip
+    """Return the mean log-loss, for each penalty, of the points of each fold under the fit of the others."""
     total, weight = np.zeros(len(alphas)), 0.0
     for fold in folds:
         held = fold[1]
-        total += _held_out(problem, loss, alphas, fold, max_iter, random_state) @ loss.weights[held]
+        total += _score_fold(problem, loss, alphas, fold, max_iter, random_state) @ loss.weights[held]
         weight += float(loss.weights[held].sum())
     return total / weight
 
 
-def _held_out(
-    problem: Problem,
-    loss: LogisticLoss,
-    alphas: np.ndarray,
-    fold: tuple[np.ndarray, np.ndarray],
-    max_iter: int,
-    random_state: Any,
+def _score_fold(
+    problem: Problem, loss: LabelledLoss, alphas: np.ndarray, fold: Fold, max_iter: int, random_state: Any
 ) -> np.ndarray:
     """Return the log-losses, shape (p, points), of the second part of a fold under fits of the first."""
     fit, held = fold
@@ -123,12 +150,58 @@ def _held_out(
     found = np.empty((len(alphas), len(held)))
     for j, alpha in enumerate(alphas):
         state = prepared.solve(float(alpha), TOLERANCE, max_iter).state
-        centers, _, coef = prepared.expansion(state)
+        centers, _, coef = prepared.expand(state)
         function = Expansion(problem.kernel, centers, coef, state.intercept)
         outputs = host_array(function(outside, memory=problem.memory, device=problem.device))
         found[j] = np.where(known, judge.losses(outputs), WORST)
     return found
 
 
-def _mean(loss: LogisticLoss, losses: np.ndarray) -> float:
-    return float(np.average(losses, weights=loss.weights))
+def approximate_loo(
+    K: np.ndarray, outputs: np.ndarray, loss: LabelledLoss, alpha: float, fit_intercept: bool
+) -> np.ndarray:
+    """Return the outputs that each point would get from a fit without it.
+
+    Returns
+    -------
+    array of shape (n, Q)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.models.logistic import KernelLogisticRegression
+    >>> from mercer.solvers.newton.labels import make_loss
+    >>> X = np.linspace(-2.0, 2.0, 30).reshape(-1, 1)
+    >>> y = (np.sin(5.0 * X[:, 0]) + X[:, 0] > 0).astype(int)
+    >>> model = KernelLogisticRegression(1.0, kernel=Gaussian()).fit(X, y)
+    >>> outputs = model.decision_function(X)[:, None]
+    >>> left_out = approximate_loo(Gaussian()(X), outputs, make_loss(y, 2, np.ones(30)), 1.0, True)
+    >>> without_7 = KernelLogisticRegression(1.0, kernel=Gaussian()).fit(np.delete(X, 7, 0), np.delete(y, 7))
+    >>> bool(np.isclose(left_out[7, 0], without_7.decision_function(X[7:8])[0], atol=0.01))
+    True
+    """
+    n, q = outputs.shape
+    curvature = loss.curvature(outputs, fit_intercept)
+    units = [np.tile(unit, (n, 1)) for unit in np.eye(q)]
+    S = np.stack([curvature.half(unit) for unit in units], axis=2)  # of each point
+    A = np.empty((n * q, n * q))
+    for a in range(q):
+        for b in range(q):
+            A[a::q, b::q] = K * (S[:, :, a] @ S[:, :, b].T)
+    U = curvature.constants.reshape(n * q, -1)
+    A -= U @ (U.T @ A)
+    A -= (A @ U) @ U.T
+    A.flat[:: n * q + 1] += 2 * alpha
+    inverse = cho_solve(cho_factor(A, lower=True, overwrite_a=True, check_finite=False), np.eye(n * q))
+    # What constants take up is fitted whatever the penalty: nothing of it stays in the residuals.
+    kept = 2 * alpha * inverse - U @ U.T
+    index = np.arange(n)
+    diagonal = kept.reshape(n, q, n, q)[index, :, index, :]
+    project = np.stack([curvature.project(unit) for unit in units], axis=2)
+    leverage = project @ (np.eye(q) - diagonal) @ project
+    values, vectors = np.linalg.eigh((leverage + leverage.swapaxes(1, 2)) / 2)
+    values = np.clip(values, 0.0, 1.0 - LEAST)
+    scaled = curvature.divide(loss.residuals(outputs))
+    moved = np.einsum("nij,nj->ni", vectors, values / (1.0 - values) * np.einsum("nij,ni->nj", vectors, scaled))
+    return np.asarray(outputs - moved / curvature.root)

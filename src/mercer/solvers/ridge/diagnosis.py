@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.arrays.budget import parse_memory
-from mercer.arrays.tensors import host_array
 from mercer.formula.data import pick
-from mercer.solvers.rounding import outweighs_rounding
 
 from ..base import Problem
 from ..plan import SPECTRAL_LIMIT
+from ..rounding import outweighs_rounding
+from .fit import RidgeFit, pick_points
 from .spectral import Spectral, SpectralPrepared
-
-if TYPE_CHECKING:
-    from mercer.models.ridge import KernelRidge
 
 LEADING = 8  # eigenvalues shown
 BETTER = 0.95  # of the squared error now, at another penalty, is worth saying
@@ -73,15 +68,13 @@ class Diagnosis:
         )
 
 
-def diagnose(model: KernelRidge) -> Diagnosis:
-    """Look at a fitted model, or at a sample of its points if there are many."""
-    problem: Problem = model._problem
-    if problem.device is not None:  # a sample of the points is looked at on the host
-        problem = replace(problem, X=host_array(problem.X), device=None, memory=parse_memory(None))
-    total, alpha = problem.n, model._penalty
+def diagnose(record: RidgeFit, *, averaged: bool = False) -> Diagnosis:
+    """Look at a fit, or at a sample of its points if there are many; where errors were averaged, so they are there."""
+    problem, alpha = record.problem_on_host, record.penalty
+    total = problem.n
     if total > SPECTRAL_LIMIT:
-        problem = _sample(problem, SPECTRAL_LIMIT // 2)
-        alpha = alpha * (problem.n / total if model.scaling == "mean" else 1.0)
+        problem = pick_points(problem, np.random.default_rng(0).choice(total, SPECTRAL_LIMIT // 2, replace=False))
+        alpha = alpha * (problem.n / total if averaged else 1.0)
     prepared = Spectral().prepare(problem)
     spectrum = prepared.eigenvalues[::-1]
     shifted = np.abs(spectrum + alpha.min())
@@ -100,14 +93,6 @@ def diagnose(model: KernelRidge) -> Diagnosis:
         loo_error=float(np.sqrt(now)),
         explained=1 - now / variance if variance > 0 else np.nan,
         advice=_advice(problem, errors, now, dof, variance),
-    )
-
-
-def _sample(problem: Problem, size: int) -> Problem:
-    chosen = np.random.default_rng(0).choice(problem.n, size, replace=False)
-    weights = None if problem.weights is None else problem.weights[chosen]
-    return Problem(
-        problem.kernel, pick(problem.X, chosen), problem.y[chosen], weights, problem.fit_intercept, problem.memory
     )
 
 

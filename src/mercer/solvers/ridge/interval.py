@@ -6,60 +6,51 @@ import math
 import numbers
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from mercer.arrays.budget import parse_memory, require
+from mercer.arrays.budget import require
 from mercer.arrays.tensors import host_array
-from mercer.estimators.kernels import checked_rows, cross_kernel, is_precomputed
 from mercer.expansion import ExplicitFunction
 from mercer.formula.data import Rows, length, take
 from mercer.gram import Gram
-from mercer.solvers.rounding import SURE, weighted_trace
 
-from ..base import Problem
 from ..plan import make_solver, plan
+from ..rounding import SURE, weighted_trace
+from .fit import RidgeFit
 from .spectral import NULL_SHARE, Spectral
-
-if TYPE_CHECKING:
-    from mercer.models.ridge import KernelRidge
 
 BLOCK_BYTES = 2**26  # of leave-one-out predictions at a time
 
 
-def leave_one_out(model: KernelRidge) -> np.ndarray:
-    """Return f₋ᵢ(xᵢ) for every training point of a fitted model, in the shape of its targets."""
-    problem: Problem = model._problem
-    name = model.plan_.solver
+def leave_one_out(record: RidgeFit, *, random_state: Any = None, n_centers: int | None = None) -> np.ndarray:
+    """Return f₋ᵢ(xᵢ) for every training point, in the shape of the targets; the options are those of the fit."""
+    problem, name = record.problem, record.plan.solver
+    assert problem is not None
+    assert record.targets is not None
     if name == "cg":
         # Iterations give no diagonal of the inverse: a factor of the matrix has to fit.
         name = "cholesky"
         plan(problem.kernel, problem.n, None, loo=True, memory=problem.memory, solver=name)
-    solver = make_solver(name, model.random_state, model.n_centers)
-    residuals = solver.prepare(problem).solve(model._penalty, loo=True).loo
+    residuals = make_solver(name, random_state, n_centers).prepare(problem).solve(record.penalty, loo=True).loo
     assert residuals is not None  # it was asked for
     predictions = problem.y - residuals
-    if model._kept is not None:
-        everywhere = np.asarray(fitted_values(model)).reshape(len(model._targets), -1).copy()
-        everywhere[model._kept] = predictions
+    if record.kept is not None:
+        assert record.points is not None
+        fitted = host_array(record.expansion(record.points, memory=problem.memory, device=problem.device))
+        everywhere = np.array(fitted).reshape(len(record.targets), -1)
+        everywhere[record.kept] = predictions
         predictions = everywhere
-    return predictions.reshape(model._targets.shape)
+    return predictions.reshape(record.targets.shape)
 
 
-def fitted_values(model: KernelRidge) -> np.ndarray:
-    """Return the predictions at the training points."""
-    points = np.arange(length(model.X_fit_)) if is_precomputed(model.kernel) else model.X_fit_
-    return np.asarray(host_array(model.expansion_(points, memory=model.memory, device=model.device)))
-
-
-def jackknife_plus(model: KernelRidge, X: Rows, coverage: Any) -> np.ndarray:
-    """Return the ends of the jackknife+ intervals, shape (m, 2)."""
+def jackknife_plus(record: RidgeFit, X: Rows, coverage: Any) -> np.ndarray:
+    """Return the ends of the jackknife+ intervals, shape (m, 2), at points as the kernel takes them."""
     if not isinstance(coverage, numbers.Real) or not 0 < float(coverage) < 1:
         raise ValueError(f"predict_interval: coverage must lie between 0 and 1, for example 0.9; got {coverage!r}")
     share = float(coverage)
-    jackknife = Jackknife(model)
+    jackknife = Jackknife(record)
     n = len(jackknife.errors)
     # A whisker keeps (1 − 0.9)·10 = 0.999… from being rounded down.
     below, above = math.floor((1 - share) * (n + 1) + 1e-9), math.ceil(share * (n + 1) - 1e-9)
@@ -87,8 +78,8 @@ class Jackknife:
 
     Parameters
     ----------
-    model : KernelRidge
-        A fitted model with one target.
+    record : RidgeFit
+        A fit of one target.
 
     Attributes
     ----------
@@ -98,14 +89,14 @@ class Jackknife:
         Their absolute values.
     """
 
-    def __init__(self, model: KernelRidge) -> None:
-        self.model = model
-        self.problem = _on_the_host(model)
-        alpha = self._checked_alpha()
+    def __init__(self, record: RidgeFit) -> None:
+        self.record, self.problem = record, record.problem_on_host
+        self._check()
+        alpha = float(record.penalty[0])
         # All is linear in the targets, which may be too small or too large to compute with.
         self._unit = float(np.abs(self.problem.y).max()) or 1.0
         self._y = self.problem.y[:, 0] / self._unit
-        self._explicit = model.expansion_.explicit
+        self._explicit = record.expansion.explicit
         if self._explicit is None or not self._prepare_explicit(alpha, self._explicit):
             self._explicit = None
             if not self._prepare(alpha):
@@ -115,30 +106,26 @@ class Jackknife:
 
     def blocks(self, X: Rows) -> Iterator[np.ndarray]:
         """Yield f₋ᵢ(x), shape (points, n), for blocks of new points."""
-        if is_precomputed(self.model.kernel):
-            X = cross_kernel(self.model, X)
-        else:
-            X = host_array(checked_rows(self.model, X, self.model.kernel, reset=False))
+        X = host_array(X)
         step = max(1, BLOCK_BYTES // (8 * 4 * self.problem.n))
         for start in range(0, length(X), step):
             values = self._values(take(X, start, min(start + step, length(X))))
             whole = values @ self._coef + self._intercept
             yield self._unit * (whole[:, None] - self._relative * (values @ self._influence + self._shift))
 
-    def _checked_alpha(self) -> float:
-        targets, alpha = self.problem.y.shape[1], float(self.model._penalty[0])
+    def _check(self) -> None:
+        targets = self.problem.y.shape[1]
         if targets != 1:
             raise ValueError(
                 f"predict_interval works for one target, but the model has {targets}; fit one model for each"
             )
         if self.problem.n < 2:
             raise ValueError("predict_interval needs a model of at least two points, got one")
-        if self.model.plan_.solver == "nystroem":
+        if self.record.plan.solver == "nystroem":
             raise ValueError(
                 "predict_interval needs coefficients for every training point, but the model has Nyström centres; "
                 "use another solver, or fit fewer points"
             )
-        return alpha
 
     def _prepare(self, alpha: float) -> bool:
         """Prepare with the inverse of A, if it can be told from rounding."""
@@ -176,7 +163,7 @@ class Jackknife:
         self._relative = prepared.loo([alpha])[0][:, 0]
         if (np.abs(kept) < least).any() or not np.isfinite(self._relative).all():
             raise ValueError(
-                f"predict_interval: with alpha={float(self.model._penalty[0]):.3g} the fits without one point cannot "
+                f"predict_interval: with alpha={self.record.penalty[0]:.3g} the fits without one point cannot "
                 f"be told from rounding, because eigenvalues of the kernel matrix are that small; fit with an alpha of "
                 f"at least {least:.1g}"
             )
@@ -216,9 +203,6 @@ class Jackknife:
         """Return what coefficients multiply: the kernel with all training points in the problem, or the features."""
         if self._explicit is not None:
             return self._explicit.features(X)
-        if is_precomputed(self.model.kernel):
-            K = X.toarray() if sparse.issparse(X) else X
-            return np.asarray(K if self.model._kept is None else K[:, self.model._kept])
         return Gram(self.problem.kernel, X, self.problem.X, memory=self.problem.memory, dtype=np.float64).dense()
 
     def _require(self, needed: float, what: str) -> None:
@@ -245,11 +229,3 @@ def _inverse(A: np.ndarray) -> np.ndarray | None:
     inverse /= size
     inverse /= size[:, None]
     return np.asarray(inverse)
-
-
-def _on_the_host(model: KernelRidge) -> Problem:
-    """Return the problem of a model with its points here, wherever they were fitted."""
-    problem: Problem = model._problem
-    if problem.device is None:
-        return problem
-    return replace(problem, X=host_array(problem.X), memory=parse_memory(model.memory), device=None)

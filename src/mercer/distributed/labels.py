@@ -9,36 +9,25 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from mercer.estimators.kernels import training_kernel
+from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.targets import encode_labels
 from mercer.kernels import Gaussian, Kernel
-from mercer.models.ridge_classifier import targets_of
+from mercer.learning.class_penalty import make_targets
 
-from ._block import Block, with_y
-from ._survey import Moments, moments_of
-from ._table import Table
+from ._block import Moments, RowBlock, measure_block
+from .table import RowTable
 
 
 @dataclass(frozen=True)
 class Classes:
-    """What the labels of all rows say.
+    """What the labels of all rows say."""
 
-    Parameters
-    ----------
-    names : array
-        The labels that occur with a weight, in order.
-    factors : array, optional
-        The factor of the weights of each class, if there are such factors.
-    mass : array
-        The weight of each class, factors included.
-    """
-
-    names: np.ndarray
-    factors: np.ndarray | None
-    mass: np.ndarray
+    names: np.ndarray  # the labels that occur with a weight, in order
+    factors: np.ndarray | None  # the factor of the weights of each class, if there are such factors
+    mass: np.ndarray  # the weight of each class, factors included
 
     @classmethod
-    def of(cls, model: Any, table: Table) -> Classes:
+    def of(cls, owner: Any, table: RowTable) -> Classes:
         """Read the classes from a survey."""
         labels = table.survey.labels
         known = np.array(list(labels))
@@ -48,12 +37,12 @@ class Classes:
         weights = np.array([labels[label][1] for label in labels])[order]
         known = known[order]
         present = weights > 0
-        names, _ = encode_labels(model, known[present])
-        factors = class_factors(model, known[present], counts[present])
+        names, _ = encode_labels(owner, known[present])
+        factors = _weigh_classes(owner, known[present], counts[present])
         mass = weights[present] if factors is None else weights[present] * factors
         return cls(names, factors, mass)
 
-    def targets(self, table: Table) -> Table:
+    def make_targets(self, table: RowTable) -> RowTable:
         """Return the table with targets of ±1: one column for two classes, otherwise one for each."""
         count = len(self.names)
         two = count == 2
@@ -64,61 +53,54 @@ class Classes:
             weighted=table.survey.weighted or self.factors is not None,
             y_moments=Moments(total, mean, total * (1 - mean**2)),
         )  # fmt: skip
-        return replace(table.with_blocks("targets", _with_targets, self), survey=survey)
+        return replace(table.with_blocks("targets", _make_block_targets, self), survey=survey)
 
-    def coded(self, table: Table) -> Table:
+    def encode(self, table: RowTable) -> RowTable:
         """Return the table with the positions of labels among the classes."""
         survey = replace(table.survey, weight=float(self.mass.sum()), outputs=1, flat=True)
-        return replace(table.with_blocks("codes", _with_codes, self), survey=survey)
+        return replace(table.with_blocks("codes", _encode_block, self), survey=survey)
 
 
-def class_factors(model: Any, known: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
+def _weigh_classes(owner: Any, known: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
     """Return the factor of each label that ``class_weight`` asks for, None if it asks for none."""
-    asked = getattr(model, "class_weight", None)
+    asked = getattr(owner, "class_weight", None)
     if asked is None:
         return None
     if isinstance(asked, str):
         if asked != "balanced":
-            raise ValueError(f"{type(model).__name__}: class_weight must be a dict or 'balanced', got {asked!r}")
+            raise ValueError(f"{type(owner).__name__}: class_weight must be a dict or 'balanced', got {asked!r}")
         return np.asarray(counts.sum() / (len(counts) * counts))
     factors = np.asarray(compute_class_weight(asked, classes=known, y=known), dtype=np.float64)
     if not (np.isfinite(factors) & (factors > 0)).all():
         raise ValueError(
-            f"{type(model).__name__}: for rows in partitions class weights must be positive, got {asked!r}; leave out "
+            f"{type(owner).__name__}: for rows in partitions class weights must be positive, got {asked!r}; leave out "
             "the rows of classes that should not count"
         )
     return factors
 
 
-def resolved_kernel(model: Any, table: Table) -> Kernel:
+def resolve_kernel(owner: Any, table: RowTable) -> Kernel:
     """Return the kernel of a classifier; without one, the Gaussian that adapts to the variance of the data."""
-    if model.kernel is not None:
-        return training_kernel(model, model.kernel, table.head, assume_psd=model.assume_psd)
-    moments = table.survey.moments
-    if getattr(model, "class_weight", None) is not None:
-        moments = merged_moments(table)
-    assert moments is not None  # vectors, or the check of the data would have failed
+    if owner.kernel is not None:
+        return kernel_argument(owner).resolve(table.head, assume_psd=owner.assume_psd)
+    moments: Any = table.survey.moments
+    if getattr(owner, "class_weight", None) is not None:  # blocks have other weights than those that were surveyed
+        moments, *others = table.each("variance", measure_block)
+        for other in others:
+            moments = moments.merge(other)
+    assert isinstance(moments, Moments)  # vectors, or the check of the data would have failed
     spread = table.head.shape[1] * moments.variance
     return Gaussian.from_gamma(1.0 / spread) if spread > 0 else Gaussian()
 
 
-def merged_moments(table: Table) -> Moments:
-    """Return the moments of all entries with the weights that blocks have now."""
-    first, *others = table.each("variance", moments_of)
-    for other in others:
-        first = first.merged(other)
-    found: Moments = first
-    return found
-
-
-def _with_codes(block: Block, classes: Classes) -> Block:
+def _encode_block(block: RowBlock, classes: Classes) -> RowBlock:
     codes = np.searchsorted(classes.names, block.y)
     weights = block.weights
     if classes.factors is not None:
-        weights = (np.ones(len(block)) if weights is None else weights) * classes.factors[codes]
+        weights = block.known_weights * classes.factors[codes]
     return replace(block, y=codes, weights=weights)
 
 
-def _with_targets(block: Block, classes: Classes) -> Block:
-    block = _with_codes(block, classes)
-    return with_y(block, targets_of(block.y, len(classes.names)))
+def _make_block_targets(block: RowBlock, classes: Classes) -> RowBlock:
+    block = _encode_block(block, classes)
+    return replace(block, y=make_targets(block.y, len(classes.names)))

@@ -3,29 +3,122 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
-from ._fusion import fused
-from ._shared import ANY_SIZE, SINGLE
-from .errors import ClusterError
+from mercer.arrays.budget import show_bytes
+from mercer.solvers.plan import Plan
+
+from ._graph import find_worker, fuse
 
 POLL = 2.0  # seconds between two looks at whether there are workers
 PATIENCE = 300.0  # seconds without any worker, unless Dask's own no-workers-timeout says otherwise
 
 
-class Cluster:
-    """Computes tasks, and keeps account of what moved.
+class ClusterError(RuntimeError):
+    """Workers died and did not come back, or a task killed every worker it ran on."""
+
+
+@dataclass(frozen=True)
+class ClusterPlan(Plan):
+    """A plan for rows that live in partitions.
 
     Parameters
     ----------
-    client : distributed.Client or None
-        Whose workers do the work; Dask's own scheduler in this process if None.
-    on_step : callable, optional
-        Told the number of each step that is done.
+    partitions : int
+        How many partitions there are.
+    passes : int
+        How many times a computation went over them or asked for some of their rows.
+    workers : str
+        What ran on the workers.
+    client : str
+        What ran on the client.
+    moved : dict of str to int
+        Bytes that left a partition's task, by what they were: at most so many went through the network.
     """
+
+    partitions: int = 1
+    passes: int = 0
+    workers: str = ""
+    client: str = ""
+    moved: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def bytes_moved(self) -> int:
+        """All bytes that moved."""
+        return sum(self.moved.values())
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{show_bytes(size)} of {what}" for what, size in self.moved.items()) or "nothing"
+        return (
+            f"{super().__str__()}. On the workers, over {self.partitions} partitions in {self.passes} passes: "
+            f"{self.workers}. On the client: {self.client}. What moves: {parts}."
+        )
+
+
+class SharedSetting:
+    """A setting of the whole process that several fits may want at a time, and that is as it was when none does.
+
+    Fits may run side by side in threads.  Each would restore what it found, which another may have changed already,
+    and so leave its own change behind; here the first changes a setting and the last restores it.
+
+    Examples
+    --------
+    >>> from contextlib import contextmanager
+    >>> @contextmanager
+    ... def loud():
+    ...     print("on")
+    ...     yield
+    ...     print("off")
+    >>> setting = SharedSetting(loud)
+    >>> with setting, setting:
+    ...     print("work")
+    on
+    work
+    off
+    """
+
+    def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._change, self._lock, self._count = change, threading.Lock(), 0
+        self._active: AbstractContextManager[Any] | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._count == 0:
+                self._active = self._change()
+                self._active.__enter__()
+            self._count += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._count -= 1
+            if self._count == 0 and self._active is not None:
+                self._active.__exit__(None, None, None)
+                self._active = None
+
+
+def _any_size() -> Any:
+    """Let graphs hold what is the same for all tasks, such as a factor of centres, without a warning of their size."""
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
+
+
+def _one_thread() -> Any:
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    return threadpool_limits(limits=1, user_api="blas")
+
+
+ANY_SIZE, SINGLE = SharedSetting(_any_size), SharedSetting(_one_thread)
+
+
+class Cluster:
+    """Computes tasks, and keeps account of what moved."""
 
     def __init__(self, client: Any = None, on_step: Callable[[int, float], bool] | None = None) -> None:
         self.client, self._on_step = client, on_step
@@ -45,7 +138,7 @@ class Cluster:
 
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Return the results of tasks; an interruption or a failure cancels all of them."""
-        tasks = fused(tasks)
+        tasks = fuse(tasks)
         if self.client is None:
             import dask
 
@@ -54,7 +147,7 @@ class Cluster:
         else:
             with ANY_SIZE:
                 futures = self.client.compute(tasks)
-            found = self._gathered(futures)
+            found = self._gather(futures)
         self.step()
         return found
 
@@ -62,23 +155,31 @@ class Cluster:
         """Return tasks whose results stay where they are computed, to be used by other tasks."""
         import dask
 
-        tasks = fused(tasks)
+        tasks = fuse(tasks)
         if self.client is None:
             return list(dask.persist(*tasks, traverse=False))
         with ANY_SIZE:
             return list(self.client.persist(tasks))
 
-    def step(self, error: float = float("nan")) -> None:
-        """Tell that a step is done."""
+    def step(self, number: int = 0, error: float = float("nan")) -> bool:
+        """Tell that a step is done, whatever its number is elsewhere, and return False: fits here go on to the end."""
         self.steps += 1
         if self._on_step is not None:
             self._on_step(self.steps, error)
+        return False
 
     def count(self, what: str, size: float) -> None:
         """Add to the account of bytes that moved."""
         self.moved[what] = self.moved.get(what, 0) + int(size)
 
-    def _gathered(self, futures: list[Any]) -> list[Any]:
+    def plan(self, chosen: Plan, partitions: int, workers: str, client: str) -> ClusterPlan:
+        """Return a plan with what ran where."""
+        return ClusterPlan(
+            chosen.solver, chosen.reason, chosen.memory, chosen.flops, chosen.seconds, partitions=partitions,
+            passes=self.steps, workers=workers, client=client, moved=dict(self.moved),
+        )  # fmt: skip
+
+    def _gather(self, futures: list[Any]) -> list[Any]:
         from distributed import KilledWorker
 
         try:
@@ -130,23 +231,23 @@ def _is_done(future: Any) -> bool:
 
 
 @contextmanager
-def connected(client: Any = None, on_step: Callable[[int, float], bool] | None = None) -> Iterator[Cluster]:
+def connect(client: Any = None, on_step: Callable[[int, float], bool] | None = None) -> Iterator[Cluster]:
     """Yield the cluster of a client, of the current one, or of the worker whose task this is."""
     if client is not None:
-        _check(client)
+        _check_client(client)
         yield Cluster(client, on_step)
     elif "distributed" not in sys.modules:  # nobody can have made a client
         yield Cluster(None, on_step)
-    elif _inside_a_task():
+    elif find_worker() is not None:
         from distributed import worker_client
 
         with worker_client() as own:  # leaves its thread to the tasks it waits for
             yield Cluster(own, on_step)
     else:
-        yield Cluster(_current(), on_step)
+        yield Cluster(_find_client(), on_step)
 
 
-def _current() -> Any:
+def _find_client() -> Any:
     import dask
     from distributed import get_client
 
@@ -159,17 +260,7 @@ def _current() -> Any:
         return None
 
 
-def _inside_a_task() -> bool:
-    from distributed import get_worker
-
-    try:
-        get_worker()
-    except ValueError:
-        return False
-    return True
-
-
-def _check(client: Any) -> None:
+def _check_client(client: Any) -> None:
     from distributed import Client
 
     if not isinstance(client, Client):

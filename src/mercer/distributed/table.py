@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,47 +12,33 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.arrays.budget import require
-from mercer.estimators.kernels import checked_rows
-from mercer.formula.data import is_frame, pick
+from mercer.estimators.kernel_argument import KernelArgument
+from mercer.formula.data import Rows, length, pick
 
-from ._block import Block, Intake, joined
-from ._cluster import Cluster
-from ._collections import Pieces, aligned
-from ._graph import constant, mapped, together, tree
-from ._survey import Survey, size_of, survey_of
+from ._block import Kind, RowBlock, Survey, survey_block
+from ._graph import join_tasks, map_blocks, share, size_of, sum_tasks
+from ._intake import Intake, Pieces, align, join_rows, list_rows
+from .cluster import Cluster
 
 HEAD = 5  # rows that are looked at before all others
 REMEMBERED = 3  # sets of rows that were picked
 
 
 @dataclass(frozen=True)
-class Table:
-    """Blocks with their sizes.
+class RowTable:
+    """Blocks with their sizes."""
 
-    Parameters
-    ----------
-    cluster : Cluster
-        Where they are.
-    blocks : list
-        One task for each partition that has rows.
-    survey : Survey
-        What one pass over them found.
-    head : collection
-        The first few rows, checked.
-    fetched : dict
-        Rows that were picked before, a few of the last sets of them, by field.
-    """
-
-    cluster: Cluster
-    blocks: list[Any]
-    survey: Survey
-    head: Any
+    cluster: Cluster  # where they are
+    blocks: list[Any]  # one task for each partition that has rows
+    survey: Survey  # what one pass over them found
+    head: Any  # the first few rows, checked
+    # rows that were picked before, a few of the last sets of them, by field
     fetched: dict[str, list[tuple[np.ndarray, Any]]] = field(default_factory=dict)
 
     @property
     def counts(self) -> np.ndarray:
         """Rows with a weight in each block."""
-        return np.array([kept for _, kept, _ in self.survey.sizes], dtype=np.int64)
+        return np.array([kept for _, kept, _ in self.survey.sizes if kept], dtype=np.int64)
 
     @property
     def n(self) -> int:
@@ -59,37 +47,37 @@ class Table:
 
     def reduce(self, name: str, function: Callable[..., Any], *shared: Any) -> Any:
         """Return the sum of function(block, *shared) over all blocks."""
-        tasks = mapped(name, function, self.blocks, *shared)
-        (total,) = self.cluster.compute([tree(name, tasks)])
+        tasks = map_blocks(name, function, self.blocks, *shared)
+        (total,) = self.cluster.compute([sum_tasks(name, tasks)])
         self.cluster.count("sums", len(tasks) * size_of(total))
         return total
 
     def each(self, name: str, function: Callable[..., Any], *shared: Any) -> list[Any]:
         """Return function(block, *shared) of every block."""
-        found = self.cluster.compute(mapped(name, function, self.blocks, *shared))
+        found = self.cluster.compute(map_blocks(name, function, self.blocks, *shared))
         self.cluster.count("values of rows", sum(map(size_of, found)))
         return found
 
-    def column(self, field: str) -> Column:
+    def column(self, field: str) -> TableColumn:
         """Return the points, targets or weights of all rows as a collection whose rows can be picked."""
-        return Column(self, field)
+        return TableColumn(self, field)
 
     def pick(self, field: str, positions: np.ndarray) -> Any:
         """Return some rows, in the order given; nothing else moves."""
         positions = np.asarray(positions, dtype=np.int64)
-        known = self._known(field, positions)
+        known = self._recall(field, positions)
         if known is not None:
             return known
-        tasks, order = self._picks(field, positions)
+        tasks, order = self._make_picks(field, positions)
         if not tasks:
             return pick(self.head, np.empty(0, dtype=np.intp)) if field == "X" else np.empty(0)
-        found = joined(self.cluster.compute(tasks))
+        found = join_rows(self.cluster.compute(tasks))
         self.cluster.count("picked rows", size_of(found))
         rows = pick(found, order)
         self.fetched[field] = [*self.fetched.get(field, [])[1 - REMEMBERED :], (positions, rows)]
         return rows
 
-    def _known(self, field: str, positions: np.ndarray) -> Any:
+    def _recall(self, field: str, positions: np.ndarray) -> Any:
         """Return rows that were picked before, as centres are from the rows they are chosen among."""
         for before, rows in self.fetched.get(field, []):
             order = np.argsort(before)
@@ -98,12 +86,12 @@ class Table:
                 return pick(rows, places)
         return None
 
-    def picked(self, field: str, positions: np.ndarray) -> Any:
+    def pick_later(self, field: str, positions: np.ndarray) -> Any:
         """Return the task whose result is some rows, for other tasks: they do not pass through the client."""
-        tasks, order = self._picks(field, positions)
-        return together("rows", _joined, tasks, order)
+        tasks, order = self._make_picks(field, positions)
+        return join_tasks("rows", _join_picked, tasks, order)
 
-    def _picks(self, field: str, positions: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    def _make_picks(self, field: str, positions: np.ndarray) -> tuple[list[Any], np.ndarray]:
         """Return tasks for the rows of each block that are wanted, and where each wanted row is in what they give."""
         positions = np.asarray(positions, dtype=np.int64)
         ends = np.cumsum(self.counts)
@@ -112,7 +100,8 @@ class Table:
         which, starts = np.unique(blocks[order], return_index=True)
         groups = np.split(positions[order] - (ends - self.counts)[blocks[order]], starts[1:])
         tasks = [
-            mapped("pick", _some_of, [self.blocks[i]], field, local)[0] for i, local in zip(which, groups, strict=True)
+            map_blocks("pick", _pick_rows, [self.blocks[i]], field, local)[0]
+            for i, local in zip(which, groups, strict=True)
         ]
         inverse = np.empty(len(order), dtype=np.int64)
         inverse[order] = np.arange(len(order))
@@ -124,21 +113,21 @@ class Table:
             2.0 * self.survey.nbytes, memory, f"{what} keeps all {self.n} training rows by definition, which",
             "give more memory, or use a model of few centres such as KernelRidge(solver='nystroem')",
         )  # fmt: skip
-        found = joined(self.cluster.compute(mapped("gather", _all_of, self.blocks, field)))
+        found = join_rows(self.cluster.compute(map_blocks("gather", _read_column, self.blocks, field)))
         self.cluster.count("all rows", size_of(found))
         return found
 
-    def with_blocks(self, name: str, function: Callable[..., Block], *shared: Any) -> Table:
+    def with_blocks(self, name: str, function: Callable[..., RowBlock], *shared: Any) -> RowTable:
         """Return a table whose blocks are functions of these, with as many rows each."""
         same = {field: rows for field, rows in self.fetched.items() if field == "X"}
-        return replace(self, blocks=mapped(name, function, self.blocks, *shared), fetched=same)
+        return replace(self, blocks=map_blocks(name, function, self.blocks, *shared), fetched=same)
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """The points, targets or weights of all rows: has a shape, and gives the rows at some positions."""
 
-    table: Table
+    table: RowTable
     field: str
 
     @property
@@ -161,75 +150,78 @@ class Column:
         return found.reshape(-1, *self.shape[1:]) if self.field == "y" else found
 
 
-def make_table(model: Any, cluster: Cluster, intake: Intake, X: Any, y: Any, sample_weight: Any) -> Table:
-    """Check the data of a fit where it lives, and count it; sets number and names of columns of the model."""
-    name = type(model).__name__
-    rows, targets, weights = aligned(X, y, sample_weight, name)
-    head = checked_rows(model, _head(cluster, intake, rows), intake.argument, reset=True)
-    owner = clone(model)
+def read_table(
+    cluster: Cluster, argument: KernelArgument, kind: Kind, X: Any, y: Any, sample_weight: Any, *,
+    keep_all: bool = False, matrix: bool = False,
+) -> RowTable:  # fmt: skip
+    """Check the data of a fit where it lives, and count it; sets number and names of columns of the estimator.
+
+    With ``keep_all`` rows without weight stay, because the model counts them; with ``matrix`` rows may be those of a
+    precomputed matrix.
+    """
+    owner = argument.owner
+    name = type(owner).__name__
+    if argument.is_matrix and not matrix:
+        raise ValueError(
+            f"{name}: kernel='precomputed' is not possible for rows in partitions, because a matrix "
+            "of all pairs has no rows of its own; give a kernel and the points"
+        )
+    rows, targets, weights = align(X, y, sample_weight, name)
+    head = argument.check(_read_head(cluster, rows, name), reset=True)
+    bare = clone(owner)
     for attribute in ("n_features_in_", "feature_names_in_"):
-        if attribute in vars(model):
-            setattr(owner, attribute, getattr(model, attribute))
-    intake = replace(intake, owner=owner)
-    shared = constant(intake)
-    blocks = _blocks(shared, rows, targets, weights)
-    survey: Survey = cluster.compute([tree("survey", mapped("survey", survey_of, blocks, intake))])[0]
+        if attribute in vars(owner):
+            setattr(bare, attribute, getattr(owner, attribute))
+    argument = copy.copy(argument)
+    argument.owner = bare
+    blocks = _read_blocks(share(Intake(argument, kind, keep_all)), rows, targets, weights)
+    surveys = map_blocks("survey", survey_block, blocks, kind, keep_all)
+    survey: Survey = cluster.compute([sum_tasks("survey", surveys)])[0]
     if survey is None or sum(kept for _, kept, _ in survey.sizes) == 0:
         raise ValueError(f"{name}: all sample weights are zero, so there is nothing to fit; give some points a weight")
     survey.sizes.sort(key=lambda size: size[2])
-    present = [size for size in survey.sizes if size[1] > 0]
-    places = [size[2] for size in present]
-    return Table(cluster, [blocks[i] for i in places], replace(survey, sizes=present, every=survey.sizes), head)
+    return RowTable(cluster, [blocks[index] for _, kept, index in survey.sizes if kept], survey, head)
 
 
-def copy_columns(model: Any, inner: Any, head: Any) -> None:
-    """Tell a model inside another what it is given: a frame if rows stay in frames, and otherwise an array."""
-    names = ("n_features_in_", "feature_names_in_") if is_frame(head) else ("n_features_in_",)
-    for name in names:
-        if hasattr(model, name):
-            setattr(inner, name, getattr(model, name))
-
-
-def _blocks(intake: Any, rows: Pieces, targets: Pieces | None, weights: Any) -> list[Any]:
-    from uuid import uuid4
-
+def _read_blocks(intake: Any, rows: Pieces, targets: Pieces | None, weights: Any) -> list[Any]:
     from dask import delayed
 
-    token = f"mercer-block-{uuid4().hex}"
+    token = f"mercer-block-{uuid.uuid4().hex}"
     count = len(rows.tasks)
     ys = [None] * count if targets is None else targets.tasks
     ws = weights.tasks if isinstance(weights, Pieces) else [weights] * count
-    call = delayed(_block, pure=True, traverse=False)
+    call = delayed(_read_block, pure=True, traverse=False)
     return [
         call(intake, X, y, w, i, dask_key_name=(token, i))
         for i, (X, y, w) in enumerate(zip(rows.tasks, ys, ws, strict=True))
     ]
 
 
-def _block(intake: Intake, X: Any, y: Any, weights: Any, index: int) -> Block:
-    return intake.block(X, y, weights, index)
+def _read_block(intake: Intake, X: Any, y: Any, weights: Any, index: int) -> RowBlock:
+    return intake.read(X, y, weights, index)
 
 
-def _head(cluster: Cluster, intake: Intake, rows: Pieces) -> Any:
+def _read_head(cluster: Cluster, rows: Pieces, name: str) -> Rows:
     """Return the first rows there are, looking at one partition after the other."""
     for task in rows.tasks:
-        (found,) = cluster.compute(mapped("head", _first_of, [task], intake))
+        (found,) = cluster.compute(map_blocks("head", _take_first, [task]))
         if found is not None:
             return found
-    raise ValueError(f"{type(intake.owner).__name__}: X has no rows in any of its {len(rows.tasks)} partitions")
+    raise ValueError(f"{name}: X has no rows in any of its {len(rows.tasks)} partitions")
 
 
-def _first_of(X: Any, intake: Intake) -> Any:
-    return intake.head(X, HEAD)
+def _take_first(X: Any) -> Rows | None:
+    X = list_rows(X)
+    return pick(X, np.arange(min(HEAD, length(X)))) if length(X) else None
 
 
-def _some_of(block: Block, field: str, positions: np.ndarray) -> Any:
+def _pick_rows(block: RowBlock, field: str, positions: np.ndarray) -> Any:
     return pick(getattr(block, field), positions)
 
 
-def _joined(parts: list[Any], order: np.ndarray) -> Any:
-    return pick(joined(parts), order)
+def _join_picked(parts: list[Any], order: np.ndarray) -> Any:
+    return pick(join_rows(parts), order)
 
 
-def _all_of(block: Block, field: str) -> Any:
+def _read_column(block: RowBlock, field: str) -> Any:
     return getattr(block, field)

@@ -1,0 +1,84 @@
+"""The best intercepts of a logistic model: those that make the residuals of each output sum to 0."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mercer.arrays import Array
+
+from .labels import LossSums, shift
+
+STEPS = 200  # of the search for one intercept, which takes about five
+SWEEPS = 25  # of the search for those of all classes
+COOLING = 1.5  # of the temperature, from one solution to the next
+
+
+def find_intercept(loss: LossSums, values: Array, start: np.ndarray) -> np.ndarray:
+    """Return the b that minimises the loss at values + b; those of several classes have mean 0.
+
+    Where nearly all points are certain, the loss of several classes has corners for any search.  The problem is then
+    solved with values divided by a temperature first, from hot, where the loss is smooth, to cold.
+
+    Examples
+    --------
+    >>> from .labels import make_loss
+    >>> loss = make_loss(np.array([0, 1, 1]), 2, np.ones(3))
+    >>> find_intercept(loss, np.zeros((3, 1)), np.zeros(1)).round(6)  # ln 2, the log-odds of two against one
+    array([0.693147])
+    """
+    if loss.outputs == 1:
+        return np.array([_balance_class(loss, loss.odds(values, 1), 1, float(start[0]))])
+    b, found = _search_near(loss, values, start)
+    if not found:
+        least, most = loss.range(values)
+        temperature = most - least
+        while temperature > 1.0:
+            b = temperature * _search_near(loss, values / temperature, b / temperature)[0]
+            temperature /= COOLING
+        b, _ = _search_near(loss, values, b)
+    return np.asarray(b - b.mean())
+
+
+def _search_near(loss: LossSums, values: Array, b: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Take Newton steps where they halve the sums of residuals, else one class at a time; say if they vanish."""
+    sums, sizes = loss.residual_sums(shift(values, b))
+    for _ in range(SWEEPS):
+        size, total = float(np.abs(sums).max()), float(sizes.sum())
+        if size <= 4 * np.finfo(float).eps * total:
+            return b, True
+        trial = b + np.linalg.lstsq(loss.curvature_sums(shift(values, b)), sums, rcond=1e-12)[0]
+        after, sizes = loss.residual_sums(shift(values, trial))
+        if not np.abs(after).max() <= 0.5 * size:
+            least, most = loss.range(values)
+            if size <= 1e-12 * max(1.0, most - least) * total:  # nothing but rounding is left
+                return b, True
+            trial = b.copy()
+            for q in range(loss.classes):
+                # With all intercepts in the odds the one of this class is a correction, which starts at 0.
+                trial[q] += _balance_class(loss, loss.odds(shift(values, trial), q), q, 0.0)
+            after, sizes = loss.residual_sums(shift(values, trial))
+        b, sums = trial, after
+    return b, bool(np.abs(sums).max() <= 1e-9 * sizes.sum())
+
+
+def _balance_class(loss: LossSums, odds: Array, q: int, start: float) -> float:
+    """Return the b at which the residuals of a class sum to 0, by Newton steps inside a bracket."""
+    weights = loss.weigh_classes()
+    level = math.log(weights[q]) - math.log(np.delete(weights, q).sum())
+    least, most = loss.range(odds)
+    low, high = level - most, level - least
+    b = min(max(start, low), high)
+    for _ in range(STEPS):
+        miss, bend, size = loss.share(odds, q, b).tolist()
+        if miss > 0:
+            low = b
+        else:
+            high = b
+        step = miss / bend if bend > 0 else np.inf
+        after = b + step if low < b + step < high else 0.5 * (low + high)
+        if after == b or abs(miss) <= np.finfo(float).eps * size:
+            break
+        b = after
+    return float(b)

@@ -1,0 +1,120 @@
+"""Labelled rows in explicit features: the sums that Newton's equations are made of, a block of rows at a time.
+
+This is all that Newton's method in features asks of the data, so that rows may be on the host, on a device or in
+partitions, each with the same sums of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from mercer.arrays import Array
+from mercer.arrays.namespace import cast, einsum
+
+from .labels import LabelledLoss, LossSums
+
+Equations = tuple[Array, Array, Array]
+
+
+class FeatureBlocks(Protocol):
+    """Features of all points, a block of rows at a time."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Points and features."""
+
+    def blocks(self) -> Iterable[tuple[slice, Array]]:
+        """Yield rows of the features, with their places."""
+
+
+class LabelledRows(Protocol):
+    """Rows that sum up; outputs are those of the loss."""
+
+    @property
+    def loss(self) -> LossSums:
+        """The loss of the rows."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Features and functions."""
+
+    def start(self) -> tuple[Array, Array]:
+        """Return weights of 0, and their values."""
+
+    def values(self, weights: Array) -> Array:
+        """Return Φw."""
+
+    def gradient(self, outputs: Array) -> Array:
+        """Return ΦᵀR for the residuals R."""
+
+    def hessian(self, outputs: Array, joint: bool) -> Equations:
+        """Return ΦᵀWΦ (of all pairs of functions, or of each alone), ΦᵀW1 and 1ᵀW1 for the curvatures W."""
+
+    def curve(self, outputs: Array, V: Array) -> Array:
+        """Return ΦᵀWΦV."""
+
+
+class FeatureRows:
+    """Rows on one machine."""
+
+    def __init__(self, loss: LabelledLoss, features: FeatureBlocks) -> None:
+        self.loss, self.features = loss, features
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Features and functions."""
+        return self.features.shape[1], self.loss.outputs
+
+    def start(self) -> tuple[Array, Array]:
+        """Return weights of 0, and their values."""
+        return self.loss.zeros(*self.shape), self.loss.zeros(self.features.shape[0], self.loss.outputs)
+
+    def values(self, weights: Array) -> Array:
+        """Return Φw, in float64, as a gradient must be."""
+        out = self.loss.zeros(self.features.shape[0], self.loss.outputs)
+        for rows, phi in self.features.blocks():
+            out[rows] = cast(phi, weights) @ weights
+        return out
+
+    def gradient(self, outputs: Array) -> Array:
+        """Return ΦᵀR for the residuals R."""
+        R, total = self.loss.residuals(outputs), self.loss.zeros(*self.shape)
+        for rows, phi in self.features.blocks():
+            total += cast(phi, R).T @ R[rows]
+        return total
+
+    def hessian(self, outputs: Array, joint: bool) -> Equations:
+        """Return ΦᵀWΦ (of all pairs of functions, or of each alone), ΦᵀW1 and 1ᵀW1 for the curvatures W.
+
+        Functions alone have the squares of the root of W as curvatures, as preconditioners of the whole.
+        """
+        (m, q), curvature = self.shape, self.loss.curvature(outputs)
+        W = curvature.blocks()
+        H = self.loss.zeros(m * q, m * q) if joint else self.loss.zeros(q, m, m)
+        B = self.loss.zeros(m * q, q)
+        for rows, phi in self.features.blocks():
+            B += (cast(phi, W).T @ W[rows].reshape(-1, q * q)).reshape(m * q, q)
+            for i in range(q):
+                if not joint:
+                    H[i] += _weigh(phi, curvature.root[rows, i] ** 2)
+                    continue
+                for j in range(i + 1):
+                    part = _weigh(phi, W[rows, i, j])
+                    H[i::q, j::q] += part
+                    if j < i:
+                        H[j::q, i::q] += part.T
+        return H, B, W.sum(axis=0)
+
+    def curve(self, outputs: Array, V: Array) -> Array:
+        """Return ΦᵀWΦV."""
+        W, total = self.loss.curvature(outputs).blocks(), self.loss.zeros(*self.shape)
+        for rows, phi in self.features.blocks():
+            phi = cast(phi, V)
+            total += phi.T @ einsum("nij,nj->ni", W[rows], phi @ V)
+        return total
+
+
+def _weigh(phi: Array, weights: Array) -> Array:
+    """Return Φᵀ diag(w) Φ in the precision of Φ."""
+    return phi.T @ (phi * cast(weights[:, None], phi))

@@ -1,0 +1,238 @@
+"""A ridge problem solved by the solver of the plan, and by others where its evidence says that it failed.
+
+What comes back is a record of everything that a model keeps.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays.budget import MemoryBudgetError, parse_memory
+from mercer.arrays.tensors import host_array
+from mercer.expansion import Expansion
+from mercer.formula.data import Rows, pick
+from mercer.kernels import Kernel, Precomputed
+
+from ..base import Problem, Solution
+from ..evidence import is_converged, warn_not_converged
+from ..plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
+
+LONG = 600.0  # seconds that a second attempt may take
+OWN = ("mercer", "sklearn")  # packages whose calls of each other are nothing that a caller could change
+
+
+@dataclass(frozen=True)
+class RidgeFit:
+    """A fitted function with its evidence, and what leave-one-out predictions, intervals and diagnosis are made of.
+
+    Parameters
+    ----------
+    plan : Plan
+        The solver that was used, and why.
+    expansion : Expansion
+        The function, with one output if the targets have one dimension.
+    penalty : array of shape (q,)
+        α of each output, of the sum form.
+    residual, tolerance : float
+        The certificate, and up to what it counts as converged.
+    n_iter : int
+        Iterations, 0 for direct solvers.
+    problem : Problem, optional
+        What was solved, without points of weight 0; None if the rows stayed on a cluster.
+    points : collection of n objects, optional
+        All points, also those of weight 0.
+    targets : array of shape (n,) or (n, q), optional
+        All targets, as they were given.
+    kept : int array, optional
+        Which points have a weight, if some have none.
+    loo_score : float, optional
+        R² of leave-one-out predictions, where a cluster summed it up.
+    """
+
+    plan: Plan
+    expansion: Expansion
+    penalty: np.ndarray
+    residual: float
+    tolerance: float
+    n_iter: int
+    problem: Problem | None = None
+    points: Rows | None = None
+    targets: np.ndarray | None = None
+    kept: np.ndarray | None = None
+    loo_score: float | None = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the residual is as small as was asked."""
+        return is_converged(self.residual, self.tolerance)
+
+    @property
+    def positions(self) -> np.ndarray | None:
+        """Where the centres are among all points; None if they are all of them, or no longer tell where they were."""
+        centers = self.expansion.centers
+        if isinstance(self.expansion.kernel, Precomputed):
+            return np.asarray(centers)  # which are row numbers
+        return self.kept if self.problem is not None and centers is self.problem.X else None
+
+    @property
+    def problem_on_host(self) -> Problem:
+        """The problem with its points here, wherever they were fitted."""
+        assert self.problem is not None  # models look whether rows are here before they ask for more
+        if self.problem.place.on_host:
+            return self.problem
+        return replace(self.problem, X=host_array(self.problem.X), memory=parse_memory(None), device=None)
+
+
+def fit_ridge(
+    problem: Problem,
+    penalty: np.ndarray,
+    solver: str = "auto",
+    *,
+    random_state: Any = None,
+    n_centers: int | None = None,
+    name: str = "fit_ridge",
+) -> RidgeFit:
+    """Solve a problem, warn in the name of a model where the evidence asks for it, and return what a model keeps.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its targets may have one dimension, and some of its weights may be 0: such points are left out.
+    penalty : array of shape (q,)
+        α of each output.
+    solver, random_state, n_centers
+        As in :func:`solve_ridge`.
+    name : str
+        Who warns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Constant, Linear
+    >>> X, y = np.array([[1.0], [4.0], [6.0], [9.0]]), np.array([0.8, 4.1, 6.2, 8.5])
+    >>> record = fit_ridge(Problem(Linear() + Constant(1.0), X, y), np.ones(1))
+    >>> record.expansion([[0.0], [1.0]]).round(4), record.converged
+    (array([0.1018, 1.0564]), True)
+    """
+    y, weights, kept = problem.y, problem.weights, None
+    some = replace(problem, y=y.reshape(len(y), -1))
+    if weights is not None and (weights == 0).any():
+        kept = np.flatnonzero(weights)
+        some = pick_points(some, kept)
+    plan, solution, prepared = solve_ridge(some, penalty, solver, random_state=random_state, n_centers=n_centers)
+    rank = int(np.sum(getattr(prepared, "eigenvalues", np.ones(some.n)) != 0.0))
+    if solver == "auto" and (penalty == 0).any() and rank < some.n:
+        warnings.warn(
+            f"{name}: alpha=0 and the kernel matrix is singular (rank {rank} of {some.n}), so this is the "
+            "least-squares fit of smallest norm; give a positive alpha, or say "
+            f"solver={plan.solver!r} to accept it without this warning",
+            stacklevel=level_of_caller(),
+        )
+    record = record_fit(plan, solution, some.kernel, flat=y.ndim == 1, name=name)
+    return replace(record, problem=some, points=problem.X, targets=y, kept=kept)
+
+
+def solve_ridge(
+    problem: Problem, alpha: np.ndarray, solver: str = "auto", *, random_state: Any = None, n_centers: int | None = None
+) -> tuple[Plan, Solution, Any]:
+    """Return the plan that was followed in the end, the solution, and the prepared solver.
+
+    With "auto", a solver that finds a matrix singular, or whose residual stays above its tolerance, is followed by
+    those that may survive: explicit features, which are never squared, a Cholesky factor, which does not mind uneven
+    weights, and eigenvalues, which take any matrix.  The solution of the smallest residual is kept in the end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Polynomial
+    >>> X = 1000.0 * np.linspace(-1.0, 1.0, 12).reshape(-1, 2)
+    >>> plan, solution, _ = solve_ridge(Problem(Polynomial(4, 1.0), X, np.sin(X[:, :1])), np.ones(1))
+    >>> plan.solver, solution.converged
+    ('primal', True)
+    """
+    chosen = _choose_plan(problem, alpha, solver, n_centers)
+    kept: tuple[Plan, Solution, Any] | None = None
+    failure: np.linalg.LinAlgError | None = None
+    for following in _list_attempts(problem, alpha, chosen, solver):
+        if following is not chosen:
+            why = "found the matrix singular or not positive definite" if kept is None else "lost alpha in its rounding"
+            following = replace(following, reason=f"{chosen.solver} {why}, and {following.solver} may survive it")
+        try:
+            prepared = make_solver(following.solver, random_state, n_centers).prepare(problem)
+            # Solvers of other people may only have solve().
+            solution: Solution = getattr(prepared, "attempt", prepared.solve)(alpha)
+        except np.linalg.LinAlgError as reason:
+            failure = reason
+            continue
+        if kept is None or solution.residual < kept[1].residual:
+            kept = following, solution, prepared
+        if solution.converged:
+            break
+    if kept is None:
+        assert failure is not None  # nothing else goes on
+        raise failure
+    return kept
+
+
+def _choose_plan(problem: Problem, alpha: np.ndarray, solver: str, n_centers: int | None) -> Plan:
+    if n_centers is None or solver != "auto":
+        return plan_problem(problem, alpha, solver, n_centers=n_centers)
+    reason = f"{n_centers} centres were asked for"
+    return replace(plan_problem(problem, alpha, "nystroem", n_centers=n_centers), reason=reason)
+
+
+def _list_attempts(problem: Problem, alpha: np.ndarray, chosen: Plan, solver: str) -> Iterator[Plan]:
+    """Yield the plan, and then those of solvers that may survive what it does not."""
+    yield chosen
+    if solver != "auto" or chosen.solver == "nystroem":
+        return
+    for name in ("primal", "cholesky", "spectral"):
+        if name == chosen.solver or (name == "cholesky" and (alpha == 0).any()):
+            continue
+        try:
+            other = plan_problem(problem, alpha, name)
+        except (MemoryBudgetError, ValueError):  # too large, or without explicit features
+            continue
+        if other.seconds <= LONG and (name != "spectral" or problem.n <= SPECTRAL_LIMIT):
+            yield other
+
+
+def record_fit(plan: Plan, solution: Solution, kernel: Kernel, *, flat: bool, name: str) -> RidgeFit:
+    """Return the record of a solution, with one output if the targets are flat, and warn if it has not converged."""
+    if not solution.converged:
+        warn_not_converged(
+            f"{name} ({plan.solver})", solution.residual, solution.tolerance, solution.remedy,
+            stacklevel=level_of_caller(),
+        )  # fmt: skip
+    columns: Any = (slice(None), 0) if flat else slice(None)
+    intercept = solution.intercept[0] if flat else solution.intercept
+    function = Expansion(kernel, solution.centers, solution.coef[columns], intercept, solution.explicit(columns))
+    return RidgeFit(plan, function, solution.alpha, solution.residual, solution.tolerance, solution.n_iter)
+
+
+def pick_points(problem: Problem, positions: np.ndarray) -> Problem:
+    """Return the problem of some of the points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> pick_points(Problem(Linear(), np.eye(3), np.zeros((3, 1))), np.array([2])).X
+    array([[0., 0., 1.]])
+    """
+    weights = None if problem.weights is None else problem.weights[positions]
+    return replace(problem, X=pick(problem.X, positions), y=problem.y[positions], weights=weights)
+
+
+def level_of_caller() -> int:
+    """Return the ``stacklevel`` with which a warning of the calling function points outside of mercer."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
+        level, frame = level + 1, frame.f_back
+    return level
