@@ -14,7 +14,7 @@ from benchmarks.measure import regression_split, table
 from mercer import Expansion, Gram, KernelRidge, KernelRidgeClassifier, KernelRidgeCV
 from mercer.kernels import Gaussian
 from mercer.solvers.base import Problem
-from mercer.solvers.ridge.nystroem import Nystroem
+from mercer.solvers.ridge.restricted.nystroem import Nystroem
 
 N = 200_000
 CHUNK = 2**28  # entries of a chunk of torch alone

@@ -14,7 +14,7 @@ import numpy as np
 from mercer.kernels import Gaussian
 from mercer.models import KernelRidge
 from mercer.solvers.base import Problem
-from mercer.solvers.ridge.nystroem import Nystroem
+from mercer.solvers.ridge.restricted.nystroem import Nystroem
 
 rng = np.random.default_rng(0)
 n = 1_000_000

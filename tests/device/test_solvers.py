@@ -10,7 +10,7 @@ from mercer.solvers.base import Problem
 from mercer.solvers.plan import plan_problem
 from mercer.solvers.ridge.cg import ConjugateGradient
 from mercer.solvers.ridge.cholesky import Cholesky
-from mercer.solvers.ridge.nystroem import Nystroem
+from mercer.solvers.ridge.restricted.nystroem import Nystroem
 from mercer.solvers.ridge.spectral import Spectral
 
 torch = pytest.importorskip("torch")

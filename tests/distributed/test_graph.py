@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.distributed._graph import fuse, join_tasks, map_blocks, sum_tasks, tell_sizes
-from mercer.solvers.ridge.centers import RestrictedSums
+from mercer.solvers.ridge.restricted.rows import RestrictedSums
 
 from .conftest import da, dask
 

@@ -11,14 +11,7 @@ import click
 
 from . import _fitted, _show
 from ._errors import CommandError
-from ._options import (
-    check_duration,
-    command,
-    json_option,
-    memory_option,
-    parse_kernel_text,
-    parse_share_or_none,
-)
+from ._options import check_duration, command, json_option, memory_option, parse_kernel_text, parse_share_or_none
 from ._progress import FitProgress
 from ._tables import get_column, name_lines, read_table
 from ._write import check_output, replacing

@@ -17,10 +17,8 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 from mercer.solvers.products import RATES
-from mercer.solvers.ridge.centers import RestrictedRows, RestrictedSums
 from mercer.solvers.ridge.fit import pick_points
-from mercer.solvers.ridge.restricted import LeftOut
-from mercer.solvers.ridge.rows import (
+from mercer.solvers.ridge.primal.rows import (
     ErrorRule,
     PrimalErrors,
     PrimalRows,
@@ -29,6 +27,8 @@ from mercer.solvers.ridge.rows import (
     SecondPass,
     features_of,
 )
+from mercer.solvers.ridge.restricted.rows import RestrictedRows, RestrictedSums
+from mercer.solvers.ridge.restricted.system import LeftOut
 
 from ._block import RowBlock
 from ._graph import declare_sized, map_blocks, share, sum_tasks
@@ -77,7 +77,7 @@ class PrimalView:
 
 
 class TableRestrictedRows:
-    """:class:`~mercer.solvers.ridge.centers.RestrictedRows` over blocks: a task for each, and a tree of sums."""
+    """:class:`~mercer.solvers.ridge.restricted.rows.RestrictedRows` over blocks: a task each, and a tree of sums."""
 
     def __init__(self, table: RowTable, problem: Problem, centers: Rows, device: Any = None) -> None:
         self._table, self._problem = table, problem
@@ -112,7 +112,7 @@ class TableRestrictedRows:
 
 
 class TablePrimalRows:
-    """:class:`~mercer.solvers.ridge.rows.PrimalRows` over blocks."""
+    """:class:`~mercer.solvers.ridge.primal.rows.PrimalRows` over blocks."""
 
     def __init__(self, table: RowTable, problem: Problem, feature_map: Any, width: int) -> None:
         self._table, self.feature_map, self._width = table, feature_map, width

@@ -25,21 +25,14 @@ from mercer.solvers.evidence import RESIDUAL
 from mercer.solvers.plan import Plan, count_columns, plan
 from mercer.solvers.ridge.cg import ConjugateGradient, PreparedConjugateGradient
 from mercer.solvers.ridge.fit import RidgeFit, record_fit
-from mercer.solvers.ridge.nystroem import Nystroem, PreparedNystroem
-from mercer.solvers.ridge.primal import REMEDY, PrimalPrepared, PrimalSolution
-from mercer.solvers.ridge.restricted import LeftOut, RestrictedRidge
-from mercer.solvers.ridge.rows import PrimalWeights, SecondPass, features_of
+from mercer.solvers.ridge.primal.rows import PrimalWeights, SecondPass, features_of
+from mercer.solvers.ridge.primal.solver import REMEDY, PrimalPrepared, PrimalSolution
+from mercer.solvers.ridge.restricted.nystroem import Nystroem, PreparedNystroem
+from mercer.solvers.ridge.restricted.system import LeftOut, RestrictedRidge
 
 from ._block import RowBlock
 from ._graph import map_blocks
-from ._ridge_rows import (
-    PairProducts,
-    PrimalView,
-    RestrictedView,
-    TablePrimalRows,
-    TableRestrictedRows,
-    make_problem,
-)
+from ._ridge_rows import PairProducts, PrimalView, RestrictedView, TablePrimalRows, TableRestrictedRows, make_problem
 from .cluster import connect
 from .predict import assemble
 from .table import RowTable, read_table

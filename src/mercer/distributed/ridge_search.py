@@ -20,8 +20,8 @@ from mercer.solvers.base import Problem
 from mercer.solvers.centers import PERMUTED, draw_rows
 from mercer.solvers.plan import SPECTRAL_LIMIT, count_columns, plan
 from mercer.solvers.ridge.fit import pick_points
-from mercer.solvers.ridge.primal import PrimalPrepared
-from mercer.solvers.ridge.rows import SecondPass
+from mercer.solvers.ridge.primal.rows import SecondPass
+from mercer.solvers.ridge.primal.solver import PrimalPrepared
 
 from ._block import RowBlock
 from ._graph import find_place, map_blocks

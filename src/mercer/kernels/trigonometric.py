@@ -12,7 +12,7 @@ import numpy as np
 from mercer.formula.expression import Const, Expression, Param, Stat
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import LengthScale, Natural, NotNegative, Positive
-from mercer.formula.statistics import (
+from mercer.formula.statistics import (  # fmt: skip
     CoordinateSum,
     Dot,
     Prepared,
@@ -20,7 +20,7 @@ from mercer.formula.statistics import (
     SquaredDistance,
     Statistic,
     VectorStatistic,
-)  # fmt: skip
+)
 
 from .base import Kernel
 from .theorem import PULL_BACK, SCHOENBERG, SQUARED_DISTANCE, Theorem

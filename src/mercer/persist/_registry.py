@@ -112,7 +112,7 @@ def entries(automatic: bool = False) -> tuple[Entry, ...]:
     return tuple(found.values())
 
 
-def _subclasses(cls: type) -> Iterator[type]:
+def _subclasses(cls: Any) -> Iterator[Any]:
     for each in cls.__subclasses__():
         yield each
         yield from _subclasses(each)

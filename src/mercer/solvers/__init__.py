@@ -6,8 +6,8 @@ from .residuals import relative_residuals
 from .ridge.banded import Banded
 from .ridge.cg import ConjugateGradient
 from .ridge.cholesky import Cholesky
-from .ridge.nystroem import Nystroem
-from .ridge.primal import Primal
+from .ridge.primal.solver import Primal
+from .ridge.restricted.nystroem import Nystroem
 from .ridge.spectral import Spectral
 
 __all__ = [

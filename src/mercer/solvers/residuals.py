@@ -16,7 +16,7 @@ NEGLIGIBLE = 1e-3  # share of y below which it does not matter how much closer t
 ROUNDING = 16 * EPS  # a residual below this share of y is nothing but the rounding of y
 
 
-class Product(Protocol):
+class Multiplier(Protocol):
     """Anything that multiplies: the lazy Gram matrix or an array."""
 
     def __matmul__(self, V: Any, /) -> np.ndarray:
@@ -41,7 +41,7 @@ def penalties(alpha: Any, q: int) -> np.ndarray:
 
 
 def relative_residuals(
-    problem: Problem, gram: Product, y: np.ndarray, coef: np.ndarray, intercept: np.ndarray, alpha: np.ndarray
+    problem: Problem, gram: Multiplier, y: np.ndarray, coef: np.ndarray, intercept: np.ndarray, alpha: np.ndarray
 ) -> np.ndarray:
     """Return the certificate √(rᵀWr / S) of ridge for each column, r = y − b − (K + αW⁻¹)c.
 

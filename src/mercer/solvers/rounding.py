@@ -14,7 +14,8 @@ import numpy as np
 from scipy import linalg
 
 from mercer.arrays.tensors import host_array
-from mercer.solvers.base import Problem
+
+from .base import Problem
 
 UNIT = 8 * np.finfo(np.float64).eps  # of the largest eigenvalue, by which a decomposition rounds a matrix
 SURE = 64 * np.finfo(np.float64).eps  # of the trace: a penalty from which nothing is in doubt

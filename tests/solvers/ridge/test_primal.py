@@ -13,7 +13,7 @@ from mercer.arrays.budget import MemoryBudgetError
 from mercer.kernels import Constant, Gaussian, Linear, Polynomial, Sinc
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.cholesky import Cholesky
-from mercer.solvers.ridge.primal import Primal
+from mercer.solvers.ridge.primal.solver import Primal
 from mercer.solvers.ridge.spectral import Spectral
 
 ALPHA = np.array([0.3, 2.0])
@@ -70,8 +70,8 @@ def test_weights_and_expansion_are_the_same_function(reference, variant):
 def test_blocks_of_rows_change_nothing(reference, variant, monkeypatch):
     problem = reference.problem(**variant)
     whole = Primal().prepare(problem).solve(ALPHA, loo=True)
-    monkeypatch.setattr("mercer.solvers.ridge.rows.BLOCK_BYTES", 0)
-    monkeypatch.setattr("mercer.solvers.ridge.rows.BLOCK_ROWS", 4)
+    monkeypatch.setattr("mercer.solvers.ridge.primal.rows.BLOCK_BYTES", 0)
+    monkeypatch.setattr("mercer.solvers.ridge.primal.rows.BLOCK_ROWS", 4)
     prepared = Primal().prepare(problem)
     assert len(list(prepared._rows._blocks())) == 8
     parts = prepared.solve(ALPHA, loo=True)
@@ -84,8 +84,8 @@ def test_data_in_order_and_far_from_the_origin_loses_no_digits(reference, monkey
     problem = reference.problem(n=60, fit_intercept=True, kernel=Linear())
     X = np.sort(problem.X, axis=0)
     near = Primal().prepare(replace(problem, X=X)).solve(0.1)
-    monkeypatch.setattr("mercer.solvers.ridge.rows.BLOCK_BYTES", 0)
-    monkeypatch.setattr("mercer.solvers.ridge.rows.BLOCK_ROWS", 10)
+    monkeypatch.setattr("mercer.solvers.ridge.primal.rows.BLOCK_BYTES", 0)
+    monkeypatch.setattr("mercer.solvers.ridge.primal.rows.BLOCK_ROWS", 10)
     moved = Primal().prepare(replace(problem, X=X + 1e5, y=problem.y + 1e5)).solve(0.1)
     np.testing.assert_allclose(moved.w, near.w, atol=1e-9)
 

@@ -3,8 +3,8 @@
 from ..costs import PlannedSolver
 from .cg import ConjugateGradient
 from .cholesky import Cholesky
-from .nystroem import Nystroem
-from .primal import Primal
+from .primal.solver import Primal
+from .restricted.nystroem import Nystroem
 from .spectral import Spectral
 
 SOLVERS: dict[str, type[PlannedSolver]] = {

@@ -13,7 +13,7 @@ from mercer.arrays.threads import default_threads
 from mercer.linalg.band import band_form
 
 from ..base import Problem
-from ..residuals import Product
+from ..residuals import Multiplier
 from .cholesky import Cholesky
 from .path import LOST, PreparedPath, scaled_matrix
 from .spectral import Spectral, SpectralPrepared
@@ -75,7 +75,7 @@ class BandedPrepared(PreparedPath):
     name = "Banded"
 
     def __init__(
-        self, problem: Problem, band: np.ndarray, rotation: np.ndarray, roots: np.ndarray, gram: Product
+        self, problem: Problem, band: np.ndarray, rotation: np.ndarray, roots: np.ndarray, gram: Multiplier
     ) -> None:
         super().__init__(problem, rotation, roots, gram)
         self._band = band

@@ -11,7 +11,7 @@ from mercer.arrays.tensors import host_array
 
 from ..base import PreparedRidge, Problem, Solution
 from ..evidence import RESIDUAL
-from ..residuals import Product, penalties, relative_residuals
+from ..residuals import Multiplier, penalties, relative_residuals
 
 CORRECTIONS = 2  # of a solution by its true residual
 GAIN = 0.1  # a correction that does not lower the residual to this share of it is rounding, and is left out
@@ -22,7 +22,7 @@ REMEDY = (
 )
 
 
-def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarray, np.ndarray, Product]:
+def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarray, np.ndarray, Multiplier]:
     """Return W^½KW^½ to be overwritten, the diagonal of W^½, and K for products, where ``matrices`` fit the budget."""
     n = problem.n
     require(
@@ -35,7 +35,7 @@ def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarra
     K = np.asarray(host_array(gram.dense()))
     # Residuals are computed from K itself, which the decomposition destroys: keep it only if it is slow to compute.
     keep = not gram.cheap and (matrices + 1) * n * n * 8 <= problem.memory
-    product: Product = K.copy() if keep else gram
+    product: Multiplier = K.copy() if keep else gram
     roots = np.ones(n) if problem.weights is None else np.sqrt(np.asarray(problem.weights, dtype=np.float64))
     if problem.weights is not None:
         K *= roots
@@ -58,7 +58,7 @@ class PreparedPath(PreparedRidge):
         The matrix K, for residuals.
     """
 
-    def __init__(self, problem: Problem, rotation: np.ndarray, roots: np.ndarray, gram: Product) -> None:
+    def __init__(self, problem: Problem, rotation: np.ndarray, roots: np.ndarray, gram: Multiplier) -> None:
         self.problem = problem
         self._Q, self._roots, self._gram = rotation, roots, gram
         self._targets = np.asarray(problem.y, dtype=np.float64)

@@ -12,7 +12,7 @@ from mercer.arrays.columns import dots, like, norms, sums, units
 from mercer.arrays.namespace import namespace
 from mercer.linalg.iteration import ConjugateGradients
 
-from ..residuals import ROUNDING, Product, gap_ratios, product_rounding, ratios, target_spread
+from ..residuals import ROUNDING, Multiplier, gap_ratios, product_rounding, ratios, target_spread
 
 
 @dataclass
@@ -41,7 +41,7 @@ class System:
         The diagonal of K.
     """
 
-    gram: Product
+    gram: Multiplier
     shift: Array
     constant: bool
     diagonal: Array

@@ -12,7 +12,7 @@ from mercer.arrays.tensors import host_array, load_torch
 
 from ..base import Problem
 from ..costs import Cost, PlannedSolver, Sizes
-from ..residuals import Product, penalties
+from ..residuals import Multiplier, penalties
 from .path import LOST, PreparedPath, scaled_matrix
 
 MATRICES = 3  # n × n in float64: the matrix itself, overwritten by its eigenvectors, and LAPACK's workspace of two
@@ -96,7 +96,7 @@ class SpectralPrepared(PreparedPath):
     name = "Spectral"
 
     def __init__(
-        self, problem: Problem, eigenvalues: np.ndarray, eigenvectors: np.ndarray, roots: np.ndarray, gram: Product
+        self, problem: Problem, eigenvalues: np.ndarray, eigenvectors: np.ndarray, roots: np.ndarray, gram: Multiplier
     ) -> None:
         super().__init__(problem, eigenvectors, roots, gram)
         self.eigenvalues = eigenvalues

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.gram import MemoryBudgetError
 from mercer.kernels import Constant, Custom, Gaussian, Laplacian
 from mercer.solvers.base import Problem
-from mercer.solvers.ridge.nystroem import Nystroem
+from mercer.solvers.ridge.restricted.nystroem import Nystroem
 
 N = 80
 
@@ -112,7 +112,7 @@ def test_many_alphas_by_eigenvalues_give_what_few_give_by_cholesky(points, targe
 def test_blocks_of_rows_do_not_change_the_result(points, targets, monkeypatch):
     problem = Problem(Laplacian(), points, targets, None, True)
     whole = fit(problem, [0.1, 1.0], loo=True, n_centers=20)
-    monkeypatch.setattr("mercer.solvers.ridge.centers.BLOCK_BYTES", 24 * 20 * 7)
+    monkeypatch.setattr("mercer.solvers.ridge.restricted.rows.BLOCK_BYTES", 24 * 20 * 7)
     parts = fit(problem, [0.1, 1.0], loo=True, n_centers=20)
     np.testing.assert_allclose(parts.coef, whole.coef, rtol=1e-9)
     np.testing.assert_allclose(parts.loo, whole.loo, rtol=1e-9)

@@ -12,7 +12,7 @@ from scipy import sparse
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows, take
 
-from ..base import Problem
+from ...base import Problem
 from .reduction import triangle_of
 
 MATRICES = 4  # D × D in float64: ΦᵀWΦ, its eigenvectors, and LAPACK's workspace of two

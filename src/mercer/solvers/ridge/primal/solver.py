@@ -14,10 +14,10 @@ from mercer.expansion import ExplicitFunction
 from mercer.features.explicit import ExplicitMap
 from mercer.formula.data import Rows, take
 
-from ..base import PreparedRidge, Problem, Solution
-from ..costs import HOST, Cost, PlannedSolver, Sizes
-from ..evidence import RESIDUAL, is_converged
-from ..residuals import ROUNDING, gap_ratios, ordinary_weight, penalties, ratios
+from ...base import PreparedRidge, Problem, Solution
+from ...costs import HOST, Cost, PlannedSolver, Sizes
+from ...evidence import RESIDUAL, is_converged
+from ...residuals import ROUNDING, gap_ratios, ordinary_weight, penalties, ratios
 from .reduction import Eigen, Triangular
 from .rows import COLUMNS, COPIES, MATRICES, ErrorRule, PrimalErrors, PrimalRows, PrimalWeights, SecondPass, features_of
 
@@ -48,7 +48,7 @@ class Primal(PlannedSolver):
     >>> import numpy as np
     >>> from mercer.kernels import Constant, Linear
     >>> from mercer.solvers.base import Problem
-    >>> from mercer.solvers.ridge.primal import Primal
+    >>> from mercer.solvers.ridge.primal.solver import Primal
     >>> X, y = np.array([[1.0], [4.0], [6.0], [9.0]]), np.array([[0.8], [4.1], [6.2], [8.5]])
     >>> solution = Primal().prepare(Problem(Linear() + Constant(1.0), X, y)).solve(1.0)
     >>> solution.w.round(4).ravel().tolist()

@@ -10,9 +10,9 @@ import numpy as np
 from mercer.arrays.columns import units
 from mercer.formula.data import Rows, pick
 
-from ..base import Problem
-from ..residuals import ratios
-from .centers import RestrictedRows
+from ...base import Problem
+from ...residuals import ratios
+from .rows import RestrictedRows
 
 FEW = 4  # values of α for which Cholesky factors are cheaper than one eigendecomposition
 REFINEMENTS = 8  # corrections of a solution by its true residual
@@ -21,7 +21,7 @@ SHRINKING = 0.5  # a correction that is not smaller than the one before by this 
 
 
 @dataclass(frozen=True)
-class Refined:
+class RestrictedSolution:
     """A solution, and how good it is.
 
     Parameters
@@ -68,7 +68,7 @@ class RestrictedRidge:
         self._rows = rows(problem, self.centers)
         self._decomposed: tuple[np.ndarray, np.ndarray] | None = None
         self._triangles: dict[float, np.ndarray] = {}  # of H + αI, until many α are asked for
-        self._last: tuple[np.ndarray, Refined] | None = None
+        self._last: tuple[np.ndarray, RestrictedSolution] | None = None
         self._total, weighted = self._rows.moments()
         self._target_mean = weighted / self._total if problem.fit_intercept else np.zeros(len(weighted))
         self._sum_up(raw=self._rows.quick)
@@ -78,7 +78,7 @@ class RestrictedRidge:
         """m, the number of centres."""
         return len(self.indices)
 
-    def solve(self, alpha: np.ndarray) -> Refined:
+    def solve(self, alpha: np.ndarray) -> RestrictedSolution:
         """Solve for one α per output; the solution for the last α is kept."""
         if self._last is None or not np.array_equal(self._last[0], alpha):
             found = self._refined(alpha)
@@ -115,15 +115,15 @@ class RestrictedRidge:
             self._triangle, self._mean, constant, alpha, beta, self.intercept(beta), self._decomposed, factors
         )
 
-    def _refined(self, alpha: np.ndarray) -> Refined:
+    def _refined(self, alpha: np.ndarray) -> RestrictedSolution:
         """Solve, and correct as long as corrections shrink; what is returned is as good as its residual says."""
         beta, step = np.zeros_like(self._right), self._inverse(alpha, self._right)
-        best = Refined(beta, np.inf)
+        best = RestrictedSolution(beta, np.inf)
         for _ in range(1 + REFINEMENTS):
             beta = beta + step
             left = self._left_over(alpha, beta)
             step = self._inverse(alpha, left)
-            found = Refined(beta, _largest(step, beta))
+            found = RestrictedSolution(beta, _largest(step, beta))
             if found.error <= REFINED:
                 return found
             if not found.error < SHRINKING * best.error:

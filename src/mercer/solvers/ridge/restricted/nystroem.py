@@ -14,13 +14,13 @@ from mercer.arrays.budget import require
 from mercer.arrays.columns import units
 from mercer.formula.data import Rows
 
-from ..base import Prepared, PreparedRidge, Problem, Solution
-from ..centers import Candidates, draw_rows
-from ..costs import Cost, PlannedSolver, Sizes
-from .centers import RestrictedRows
+from ...base import Prepared, PreparedRidge, Problem, Solution
+from ...centers import Candidates, draw_rows
+from ...costs import Cost, PlannedSolver, Sizes
 from .falkon import STEPS as FALKON_STEPS
 from .falkon import PreparedFalkon
-from .restricted import RestrictedRidge
+from .rows import RestrictedRows
+from .system import RestrictedRidge
 
 CUBES = 20  # times m³: choosing m centres, factors of their matrix and of the sums
 FIRST = 256  # centres to begin with
@@ -53,7 +53,7 @@ class Nystroem(PlannedSolver):
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
     >>> from mercer.solvers.base import Problem
-    >>> from mercer.solvers.ridge.nystroem import Nystroem
+    >>> from mercer.solvers.ridge.restricted.nystroem import Nystroem
     >>> X = np.linspace(0.0, 6.0, 5000).reshape(-1, 1)
     >>> prepared = Nystroem(n_centers=20, random_state=0).prepare(Problem(Gaussian(), X, np.sin(X)))
     >>> solution = prepared.solve(np.array([1e-3]), loo=True)

@@ -21,9 +21,9 @@ from mercer.gram.torch.stream import CrossProducts
 from mercer.linalg.cholesky import factorize_shifted, solve_factorized, solve_triangle
 from mercer.linalg.iteration import ConjugateGradients
 
-from ..base import PreparedRidge, Problem, Solution
-from ..centers import JITTER, Candidates
-from ..residuals import penalties
+from ...base import PreparedRidge, Problem, Solution
+from ...centers import JITTER, Candidates
+from ...residuals import penalties
 
 if TYPE_CHECKING:
     from .nystroem import Nystroem

@@ -15,7 +15,7 @@ from mercer.gram import Gram
 from mercer.linalg.cholesky import solve_triangle
 from mercer.linalg.sums import add_product, add_square, zeros
 
-from ..base import Problem
+from ...base import Problem
 
 BLOCK_BYTES = 2**24  # of kernel values at a time, which the caches nearly hold
 DEVICE_BYTES = 2**29

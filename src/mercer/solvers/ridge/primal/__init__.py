@@ -1,0 +1,1 @@
+"""Ridge in explicit features: sums over rows, and the small system they make."""

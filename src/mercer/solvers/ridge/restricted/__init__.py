@@ -1,0 +1,1 @@
+"""Ridge on the functions that a few centres span."""
