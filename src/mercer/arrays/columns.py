@@ -23,16 +23,6 @@ def like(V: Any, values: np.ndarray) -> Any:
     return float(values[0]) if len(values) == 1 else V.new_tensor(values)  # a number needs no way to the device
 
 
-def zeros(V: Any) -> Any:
-    """Return zeros in the shape of V."""
-    return V.new_zeros(V.shape) if is_tensor(V) else np.zeros_like(V)
-
-
-def ones(V: Any, columns: int) -> Any:
-    """Return columns of ones, as long as those of V."""
-    return V.new_ones((len(V), columns)) if is_tensor(V) else np.ones((len(V), columns))
-
-
 def norms(V: Any) -> np.ndarray:
     """Return the length of each column."""
     return np.asarray(host_array(V.square().sum(0).sqrt())) if is_tensor(V) else np.asarray(np.linalg.norm(V, axis=0))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,13 +28,6 @@ def namespace(first: Any) -> Any:
     import array_api_compat.numpy as numpy_namespace
 
     return numpy_namespace
-
-
-def empty(beside: Any, shape: tuple[int, ...]) -> Any:
-    """Return room for numbers in float64, where ``beside`` is."""
-    if is_tensor(beside):
-        return load_torch().empty(shape, dtype=load_torch().float64, device=beside.device)
-    return np.empty(shape)
 
 
 def cast(V: Any, like: Any) -> Any:
@@ -90,24 +82,19 @@ def logsumexp(V: Any) -> Any:
     return V.logsumexp(1) if is_tensor(V) else special.logsumexp(V, axis=1)
 
 
-def where(condition: Any, first: Any, second: Any) -> Any:
-    """Return the first where the condition holds, and the second elsewhere; one of them may be a number."""
-    return load_torch().where(condition, first, second) if is_tensor(condition) else np.where(condition, first, second)
-
-
 def einsum(subscripts: str, *operands: Any) -> Any:
     """Return sums of products."""
     sums = load_torch().einsum if is_tensor(operands[0]) else np.einsum
     return sums(subscripts, *operands)
 
 
-def entries(V: Any, columns: Any) -> Any:
+def pick_entries(V: Any, columns: Any) -> Any:
     """Return one entry of each row, at a column of its own.
 
     Examples
     --------
     >>> import numpy as np
-    >>> entries(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0]))
+    >>> pick_entries(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0]))
     array([2., 3.])
     """
     if is_tensor(V):
@@ -115,39 +102,17 @@ def entries(V: Any, columns: Any) -> Any:
     return np.take_along_axis(V, columns[:, None], axis=1)[:, 0]
 
 
-def counts(codes: Any, weights: Any, classes: int) -> np.ndarray:
+def count_weights(codes: Any, weights: Any, classes: int) -> np.ndarray:
     """Return the sum of weights of each class, as an array."""
     if is_tensor(codes):
         return np.asarray(host_array(load_torch().bincount(codes, weights, minlength=classes)))
     return np.bincount(codes, weights=weights, minlength=classes)
 
 
-def indicators(codes: Any, classes: int) -> Any:
+def mark_classes(codes: Any, classes: int) -> Any:
     """Return which of the classes each code is, a row for each."""
     names = load_torch().arange(classes, device=codes.device) if is_tensor(codes) else np.arange(classes)
     return codes[:, None] == names
-
-
-def identity(beside: Any, size: int) -> Any:
-    """Return the identity matrix in float64."""
-    if is_tensor(beside):
-        return load_torch().eye(size, dtype=load_torch().float64, device=beside.device)
-    return np.eye(size)
-
-
-def stack(parts: Sequence[Any], axis: int) -> Any:
-    """Return several arrays as one, along a new axis."""
-    return load_torch().stack(list(parts), axis) if is_tensor(parts[0]) else np.stack(parts, axis=axis)
-
-
-def orthonormal(V: Any) -> Any:
-    """Return an orthonormal basis of the columns of V."""
-    return (load_torch().linalg if is_tensor(V) else np.linalg).qr(V)[0]
-
-
-def inverted(A: Any) -> Any:
-    """Return the inverse of a small matrix."""
-    return (load_torch().linalg if is_tensor(A) else np.linalg).inv(A)
 
 
 def vdot(U: Any, V: Any) -> float:
@@ -161,32 +126,3 @@ def add_to_diagonal(A: Any, value: Any) -> None:
         A.diagonal().add_(value)
     else:
         A.flat[:: len(A) + 1] += value
-
-
-def factorised(A: Any) -> Any:
-    """Return the Cholesky factor of a matrix, which is overwritten; raise LinAlgError where there is none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> solved(factorised(np.array([[4.0, 0.0], [0.0, 2.0]])), np.array([4.0, 2.0]))
-    array([1., 1.])
-    """
-    if is_tensor(A):
-        L, info = load_torch().linalg.cholesky_ex(A)
-        if int(info):
-            raise np.linalg.LinAlgError("the matrix is not positive definite")
-        return L
-    from scipy.linalg import cho_factor
-
-    return cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-
-
-def solved(factor: Any, V: Any) -> Any:
-    """Return A⁻¹V for the factor of A, V one column or several."""
-    if is_tensor(factor):
-        columns = V[:, None] if V.ndim == 1 else V
-        return load_torch().cholesky_solve(columns, factor).reshape(V.shape)
-    from scipy.linalg import cho_solve
-
-    return cho_solve(factor, V, check_finite=False)

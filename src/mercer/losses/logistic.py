@@ -13,13 +13,13 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import (
-    entries,
     expit,
-    indicators,
     log_expit,
     log_softmax,
     logsumexp,
+    mark_classes,
     namespace,
+    pick_entries,
     softmax,
     softplus,
 )
@@ -116,19 +116,19 @@ class MultinomialLogistic(LogisticLoss):
 
     def value(self, outputs: Array, codes: Array) -> Array:
         """Return ln(1 + Σ exp(g − g(y))) over the other classes, which keeps its digits where it is tiny."""
-        others = namespace(outputs).where(indicators(codes, self.classes), -np.inf, outputs)
-        return softplus(logsumexp(others) - entries(outputs, codes))
+        others = namespace(outputs).where(mark_classes(codes, self.classes), -np.inf, outputs)
+        return softplus(logsumexp(others) - pick_entries(outputs, codes))
 
     def slope(self, outputs: Array, codes: Array) -> Array:
         """Return p − T, where 1 − p of the class observed is the sum of all others."""
-        xp, hit = namespace(outputs), indicators(codes, self.classes)
+        xp, hit = namespace(outputs), mark_classes(codes, self.classes)
         p = softmax(outputs)
         others = xp.where(hit, 0.0, p)
         return xp.where(hit, -xp.sum(others, axis=1)[:, None], p)
 
     def conjugate(self, slopes: Array, codes: Array) -> Array:
         """Return Σ p ln p."""
-        p = slopes + 1.0 * indicators(codes, self.classes)
+        p = slopes + 1.0 * mark_classes(codes, self.classes)
         xp = namespace(p)
         return xp.where(abs(xp.sum(p, axis=1) - 1.0) <= 1e-9, _sum_entropies(p), np.inf)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.columns import like
-from mercer.arrays.namespace import counts, expit, logsumexp, namespace
+from mercer.arrays.namespace import count_weights, expit, logsumexp, namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
 from mercer.losses.logistic import LogisticLoss, make_logistic
@@ -102,7 +102,7 @@ class LabelledLoss:
 
     def weigh_classes(self) -> np.ndarray:
         """Return the weight of each class."""
-        return counts(self.codes, self.weights, self.classes)
+        return count_weights(self.codes, self.weights, self.classes)
 
     def value(self, outputs: Array) -> float:
         """Return the loss of all points."""

@@ -49,7 +49,6 @@ class Iteration:
         self._roots = self._noise**-0.5
         self._diagonal = abs(products.put(products.gram.diag()))[:, None]
         self.alpha, self._centred, self._tolerance = alpha, fit_intercept, tolerance
-        self._intercept = self._level(y)
         self.n_iter = self.since_start = 0
         self.indefinite = self.stalled = False
         self._cg = ConjugateGradients(self._multiply, self._precondition, self._centre(y + 0.0), project=self._centre)
@@ -61,7 +60,9 @@ class Iteration:
         self._drop = np.full(len(alpha), DROP if products.single else 0.0)
         self._best, self._failures = math.inf, 0
         self._done = self._true <= self._floor
-        self._certificate = np.where(self._done, 0.0, math.inf)
+        # What is kept is the best that was certified, at first nothing but the intercept.
+        self._kept, self._kept_intercept = 0.0 * y, self._level(y)
+        self._certificate = gap_ratios(self._true, self._true**2, self._spread, self._floor)
         self._size = np.zeros(len(alpha))
         self._resting = self._done.copy()
         self.restart()
@@ -81,12 +82,12 @@ class Iteration:
     @property
     def coef(self) -> Array:
         """The coefficients, in the unit of y."""
-        return self._cg.x * like(self._cg.x, self._unit)
+        return self._kept * like(self._kept, self._unit)
 
     @property
     def intercept(self) -> np.ndarray:
         """The intercepts, in the unit of y."""
-        return np.asarray(self._intercept * self._unit)
+        return np.asarray(self._kept_intercept * self._unit)
 
     @property
     def active(self) -> bool:
@@ -105,7 +106,7 @@ class Iteration:
 
     @property
     def residual(self) -> float:
-        """The largest √(rᵀWr/S) of a column, as of the last certificate."""
+        """The largest √(rᵀWr/S) of a column."""
         return float(self._certificate.max())
 
     def remaining(self) -> float:
@@ -145,7 +146,6 @@ class Iteration:
         image = self._K.exact(coef)
         errors = self._y[:, live] - image
         level = self._level(errors)
-        self._intercept[live] = level
         errors = errors - like(errors, level)
         R = errors - size
         drift = self._norms(R - self._cg.residual[:, live])
@@ -156,7 +156,10 @@ class Iteration:
         objective = self._norms(errors) ** 2 + self.alpha[live] * np.abs(dots(coef, image))
         blind = product_rounding(self._roots, self._diagonal, coef)
         root = np.hypot(self._true[live], blind)
-        self._certificate[live] = gap_ratios(root, objective, self._spread[live], self._floor[live])
+        found = gap_ratios(root, objective, self._spread[live], self._floor[live])
+        better = found < self._certificate[live]
+        self._certificate[live[better]], self._kept_intercept[live[better]] = found[better], level[better]
+        self._kept[:, live[better]] = coef[:, np.flatnonzero(better)]
         self._done[live] = [is_converged(one, self._tolerance) for one in self._certificate[live]]
         self._resting = self._done.copy()
         if self.converged:
@@ -166,7 +169,7 @@ class Iteration:
             if (drift > 0.3 * start).any():
                 self._exact_from_now()
             return
-        worst = self.residual
+        worst = float(found.max())
         self._failures = self._failures + 1 if worst > 0.5 * self._best else 0
         self._best = min(worst, self._best)
         self.stalled = self._failures >= STALLS
