@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,7 @@ from .sinc import check_reach
 from .trigonometric import Waves
 
 
+@runtime_checkable
 class Node(Protocol):
     """A feature map of raw data."""
 

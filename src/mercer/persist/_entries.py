@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.kernels import Kernel
 
-from ._hints import Kinds, find_kinds, is_needed, read_hints
+from ._hints import Kinds, find_kinds, is_needed, read_fitted, read_hints
 from .errors import ModelFileError
 
 Values = dict[str, Any]
@@ -142,7 +142,7 @@ def from_dataclass(cls: Any, name: str | None = None) -> Record:
 
 def from_estimator(name: str, cls: Any) -> Fitted:
     """Return the entry of an estimator: what its class annotates beside its parameters is what a fit leaves."""
-    hints = read_hints(cls, cls._get_param_names())
+    hints = read_fitted(cls)
     needed = tuple(attribute for attribute, hint in hints.items() if is_needed(hint))
     return Fitted(name, cls, {attribute: find_kinds(hint) for attribute, hint in hints.items()} | ALWAYS, needed)
 

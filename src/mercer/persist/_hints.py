@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -20,24 +20,24 @@ NUMBERS: dict[Any, Kinds] = {
 }
 
 
-def read_hints(cls: type, leave_out: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the annotations of what objects of a class hold, by name, without some names.
+def read_hints(cls: type) -> dict[str, Any]:
+    """Return the annotations of what objects of a class hold, by name."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {name: hint for name, hint in hints.items() if hint is not ClassVar and get_origin(hint) is not ClassVar}
+
+
+def read_fitted(cls: type) -> dict[str, Any]:
+    """Return the annotations of what a fit leaves on an estimator: names that end, or begin, with an underscore.
 
     Examples
     --------
     >>> class Line:
     ...     slope_: float
     ...     degree: int
-    >>> read_hints(Line, leave_out=["degree"])
+    >>> read_fitted(Line)
     {'slope_': <class 'float'>}
     """
-    hints = get_type_hints(cls, include_extras=True)
-    left_out = set(leave_out)
-    return {
-        name: hint
-        for name, hint in hints.items()
-        if name not in left_out and hint is not ClassVar and get_origin(hint) is not ClassVar
-    }
+    return {name: hint for name, hint in read_hints(cls).items() if "_" in (name[0], name[-1])}
 
 
 def is_needed(hint: Any) -> bool:
@@ -64,7 +64,7 @@ def find_kinds(hint: Any) -> Kinds:
     if found is not None:
         return found
     kind = origin if origin is not None else hint
-    plain = isinstance(kind, type) and not getattr(kind, "_is_protocol", False)
+    plain = isinstance(kind, type) and getattr(kind, "_is_runtime_protocol", True)
     return (kind,) if plain else ANY  # literals, protocols, type variables
 
 

@@ -31,8 +31,8 @@ from mercer.kernels import Graph, Kernel, ObjectKernel
 from mercer.kernels.trees.forest import Merger
 from mercer.solvers.base import Problem
 
-from ._entries import Entry, Fitted, Record, Values, from_dataclass, from_estimator
-from ._hints import ANY, find_classes, read_hints
+from ._entries import ALWAYS, Entry, Fitted, Record, Values, from_dataclass, from_estimator
+from ._hints import ANY, find_classes, read_fitted, read_hints
 from .errors import ModelFileError
 
 OWN = "own "  # before the names of classes that are not mercer's
@@ -67,6 +67,10 @@ SPECIAL: tuple[Entry, ...] = (
          "explicit": (ExplicitFunction, type(None))},
     ),
     Record(
+        "ExplicitFunction", ExplicitFunction,
+        {"feature_map": (features.FeatureMap,), "w": ARRAY, "intercept": (*ARRAY, int, float, np.number)},
+    ),
+    Record(
         "Problem", Problem,
         {"kernel": (Kernel,), "X": ANY, "y": ARRAY, "weights": (*ARRAY, type(None)), "fit_intercept": (bool, np.bool_),
          "memory": WHOLE},
@@ -80,7 +84,7 @@ SPECIAL: tuple[Entry, ...] = (
     Record("Subtrees", Subtrees, {"_kernel": (Kernel,), "_merger": (Merger,)}, bare=True),
     Record("Merger", Merger, {"labels": (dict,), "numbers": (dict,)}, bare=True),
     Record("Substructures", Substructures, {"_kernel": (Kernel,), "_graphs": (list,), "width": WHOLE}, bare=True),
-    Fitted("PolynomialCountSketch", PolynomialCountSketch, {"indexHash_": ARRAY, "bitHash_": ARRAY}, ()),
+    Fitted("PolynomialCountSketch", PolynomialCountSketch, {"indexHash_": ARRAY, "bitHash_": ARRAY} | ALWAYS, ()),
     *(Record(cls.__name__, cls, dict.fromkeys(names, ANY)) for cls, names in SPLITTERS.items()),
 )  # fmt: skip
 
@@ -95,7 +99,7 @@ def entries(automatic: bool = False) -> tuple[Entry, ...]:
             found.setdefault(cls, from_dataclass(cls))
     estimators = {name: getattr(models, name) for name in models.__all__}
     estimators |= {f"features.{name}": getattr(features, name) for name in features.__all__}
-    roots: list[type] = [Graph, *_nodes(), verdict.Proved, verdict.Refuted, verdict.Unknown, ExplicitFunction]
+    roots: list[type] = [Graph, *_nodes(), verdict.Proved, verdict.Refuted, verdict.Unknown]
     if automatic:
         from mercer import auto
 
@@ -103,12 +107,13 @@ def entries(automatic: bool = False) -> tuple[Entry, ...]:
     for name, cls in estimators.items():
         if _is_estimator(cls):
             found[cls] = from_estimator(name, cls)
-            roots += [part for hint in read_hints(cls, cls._get_param_names()).values() for part in find_classes(hint)]
+            roots += [part for hint in read_fitted(cls).values() for part in find_classes(hint)]
     while roots:
         cls = roots.pop()
         if cls not in found and _is_record(cls):
             found[cls] = from_dataclass(cls)
             roots += [part for hint in read_hints(cls).values() for part in find_classes(hint)]
+            roots += _subclasses(cls)
     return tuple(found.values())
 
 
