@@ -30,9 +30,9 @@ def run_elsewhere(model: Any, method: Callable[..., Any], args: tuple[Any, ...],
     fit = getattr(model, "_fit_cluster", None)
     if fit is None:
         raise TypeError(
-            f"{type(model).__name__} cannot be fitted to Dask collections; those that can are kernel ridge, logistic "
-            "regression, support vector machines, neighbours and Parzen windows. Give it X.compute() if that fits into "
-            "memory"
+            f"{type(model).__name__} cannot be fitted to Dask collections; those that can are KernelRidge, "
+            "KernelRidgeCV, KernelRidgeClassifier, KernelLogisticRegression, support vector machines, neighbours and "
+            "Parzen windows. Give it X.compute() if that fits into memory"
         )
     tell = report_progress(model) if hasattr(model, "_init_callback_context") else nullcontext()
     with tell as on_step, all_or_nothing(model), connect(client, on_step) as cluster:

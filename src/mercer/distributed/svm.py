@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from mercer.arrays import Array
 from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
 from mercer.arrays.place import Place
+from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.machines.argument import machine_argument
 from mercer.estimators.machines.base import SupportVectorMachine, check_options, check_positive_weights
 from mercer.formula.data import Rows, length, pick
@@ -64,7 +65,7 @@ def fit_svm(
             f"{name}: probability=True is not possible for rows in partitions; use KernelLogisticRegression, whose "
             "probabilities are the model itself"
         )
-    table = read_table(cluster, argument, "raw", X, y, sample_weight, keep_all=True)
+    table = read_table(cluster, kernel_argument(machine), "raw", X, y, sample_weight, keep_all=True)
     moments = table.survey.moments  # of numbers
     spread = None if moments is None else moments.variance
     kernel = argument.train(table.head, np.arange(length(table.head)), spread)
@@ -76,7 +77,7 @@ def fit_svm(
             f"{name}: {table.n} rows of {show_bytes(table.survey.nbytes)} are more than one worker can solve exactly "
             f"({EXACT_ROWS} rows in {show_bytes(room / 2)}); only SVC and SVR go on in Nyström features"
         )
-    table = read_table(cluster, argument, features_of, X, y, sample_weight)
+    table = read_table(cluster, kernel_argument(machine), features_of, X, y, sample_weight)
     why = (
         f"the rows of a problem are more than the {EXACT_ROWS} in {show_bytes(room / 2)} that one worker solves exactly"
     )
