@@ -123,13 +123,20 @@ def refine(
     """
     unit, xp = units(y), namespace(y)
     y = y / like(y, unit)
-    eta = solve(xp.ones((len(y), 1), dtype=xp.float64, device=y.device)) if system.constant else None
+    first, eta = system.centre(y), None
+    if system.constant:  # both at once: a factor is read once for all columns
+        first = solve(xp.concat([first, xp.ones((len(y), 1), dtype=xp.float64, device=y.device)], axis=1))
+        first, eta = first[:, :-1], first[:, -1:]
+    else:
+        first = solve(first)
 
-    def precondition(r: Array, _: object = None) -> Array:
-        z = solve(r)
+    def project(z: Array) -> Array:
         return z if eta is None else z - eta * (z.sum(0) / eta.sum())
 
-    coef = precondition(system.centre(y))
+    def precondition(r: Array, _: object = None) -> Array:
+        return project(solve(r))
+
+    coef = project(first)
     left = y - system.apply(coef)  # the true residual, before b: this one is reported
     state = ConjugateGradients(
         lambda P, _: system.apply(P), precondition, system.centre(left) + 0.0, coef, project=system.centre
