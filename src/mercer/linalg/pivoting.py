@@ -17,6 +17,8 @@ from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.arrays.tensors import host_array
 
+from .sums import add_product, divide_rows
+
 BLOCK = 128  # pivots proposed at a time
 ENTRIES = 2**22  # of the factor worked on at a time, so that copies stay small next to it
 ROUNDING = 32  # units in the last place of the diagonal below which a residual is only rounding
@@ -161,9 +163,10 @@ class PivotedCholesky:
         values = host_array(corner)
         if values.dtype.kind == "f":
             self._floor = max(self._floor, ROUNDING * float(np.finfo(values.dtype).eps))
-        left = xp.astype(corner, xp.float64)
+        left = xp.astype(corner, xp.float64, copy=True)
         for part in self.parts:
-            left = left - part[:, where].T @ part[:, where]
+            rows = part[:, where]
+            left = add_product(left.T, rows.T, rows, -1.0).T
         left, floor = np.asarray(host_array(left)), self._floor * host_array(self._diagonal[where])
         known = host_array(self.residual[where])
         kept, triangle = thin(left, known, floor, self._rng)
@@ -175,18 +178,14 @@ class PivotedCholesky:
         """Write the rows of Fᵀ that belong to new pivots."""
         xp, where = self._xp, self._put(chosen)
         new[:] = self._rows(chosen)
-        T = self._put(triangle)
-        inverse = xp.linalg.inv(T)  # it is small, and a product is quicker than a solution
-        step = max(1, ENTRIES // len(chosen))
+        T, step = self._put(triangle), max(1, ENTRIES // len(chosen))
         rows = [part[:, where].T for part in self.parts]
         for start in range(0, new.shape[1], step):
             columns = slice(start, start + step)
             left = new[:, columns] + 0.0
             for row, part in zip(rows, self.parts, strict=True):
-                left -= row @ part[:, columns]
-            found = inverse @ left
-            found += inverse @ (left - T @ found)  # what the inverse has lost
-            new[:, columns] = found
+                left = add_product(left.T, part[:, columns].T, row.T, -1.0).T
+            new[:, columns] = divide_rows(T, left)
         new[:, where] = xp.triu(new[:, where])
         new[:, self._put(self.pivots)] = 0.0
         for start in range(0, new.shape[1], step):

@@ -11,6 +11,8 @@ from mercer.arrays import Array
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import is_tensor, load_torch
 
+EVEN = 1e-2  # ratio of the diagonal of a triangle from which its inverse loses no digits that matter
+
 
 def zeros(place: Place, shape: tuple[int, ...]) -> Array:
     """Return room for sums at a place, in the order that these functions add to without a copy."""
@@ -19,8 +21,8 @@ def zeros(place: Place, shape: tuple[int, ...]) -> Array:
     return load_torch().zeros(shape, dtype=load_torch().float64, device=place.device)
 
 
-def add_product(total: Array, A: Array, B: Array) -> Array:
-    """Return total + AB, in the memory of the total.
+def add_product(total: Array, A: Array, B: Array, factor: float = 1.0) -> Array:
+    """Return total + factor·AB, in the memory of the total where that is in Fortran order.
 
     Examples
     --------
@@ -29,10 +31,27 @@ def add_product(total: Array, A: Array, B: Array) -> Array:
     array([2., 3.])
     """
     if is_tensor(total):
-        return total.addmm_(A, B)
+        return total.addmm_(A, B, alpha=factor)
     from scipy.linalg.blas import dgemm
 
-    return np.asarray(dgemm(1.0, A, B, beta=1.0, c=total, overwrite_c=1))
+    return np.asarray(dgemm(factor, A, B, beta=1.0, c=total, overwrite_c=1))
+
+
+def divide_rows(T: Array, rows: Array) -> Array:
+    """Return T⁻¹ times rows, which may be overwritten, for a small lower triangle T.
+
+    On a device that is a product with the inverse, which is quicker than a solution, and one more where the triangle is
+    so uneven that its inverse loses digits.
+    """
+    if not is_tensor(rows):
+        from scipy.linalg.blas import dtrsm
+
+        return np.asarray(dtrsm(1.0, T, rows.T, side=1, lower=1, trans_a=1, overwrite_b=1)).T
+    inverse = load_torch().linalg.inv(T)
+    found = inverse @ rows
+    if float(T.diagonal().min()) < EVEN * float(T.diagonal().max()):
+        found += inverse @ (rows - T @ found)
+    return found
 
 
 def add_square(total: Array, A: Array) -> Array:

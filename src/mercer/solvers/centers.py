@@ -16,7 +16,7 @@ from mercer.linalg.pivoting import PivotedCholesky
 
 from .base import Problem
 
-PER_CENTER = 8  # random points for each centre, among which it is looked for
+PER_CENTER = 8
 LEAST = 1000  # of these points in all
 PERMUTED = 2**26  # rows up to which a permutation of all is cheap next to whatever is done with them
 JITTER = 64 * float(np.finfo(np.float64).eps)  # of the trace, added to a matrix on a device until it has a factor
@@ -57,10 +57,17 @@ class Candidates:
         Where randomness comes from.
     selection : {"rpcholesky", "uniform"}
         By randomly pivoted Cholesky, which looks for what is not explained yet, or uniformly.
+    per_center : int
+        How many random points for each centre, among which it is looked for.
     """
 
     def __init__(
-        self, problem: Problem, most: int, rng: np.random.RandomState, selection: Selection = "rpcholesky"
+        self,
+        problem: Problem,
+        most: int,
+        rng: np.random.RandomState,
+        selection: Selection = "rpcholesky",
+        per_center: int = PER_CENTER,
     ) -> None:
         self._problem, self._factor = problem, None
         if selection == "uniform":
@@ -68,7 +75,7 @@ class Candidates:
             return
         # The factor that finds the pivots may take a quarter of the budget.
         affordable = max(most, int(problem.memory / 4 / (8 * most)))
-        self._points = draw_rows(rng, problem.n, min(problem.n, max(PER_CENTER * most, LEAST), affordable))
+        self._points = draw_rows(rng, problem.n, min(problem.n, max(per_center * most, LEAST), affordable))
         self._factor = PivotedCholesky.of(self._gram(self._points), rng)
 
     def take(self, count: int) -> tuple[np.ndarray, Array]:

@@ -32,6 +32,7 @@ STEPS = 30
 TOLERANCE = 1e-4  # of the residual in the norm of the preconditioner, relative to that of the right-hand side
 PIVOTED = 4096  # centres up to which they are chosen by pivoting
 DEFAULT = 4096
+PER_CENTER = 4
 
 
 class PreparedFalkon(PreparedRidge):
@@ -57,7 +58,7 @@ class PreparedFalkon(PreparedRidge):
             f"ask for at most {int((problem.memory / 24) ** 0.5)} centres",
         )
         selection = "uniform" if count > PIVOTED or count == problem.n else solver.selection
-        candidates = Candidates(problem, count, check_random_state(solver.random_state), selection)
+        candidates = Candidates(problem, count, check_random_state(solver.random_state), selection, PER_CENTER)
         self.indices, self._triangle = candidates.take(count)
         self.centers = pick(problem.X, self.indices)
         self._products = CrossProducts(problem.kernel, problem.X, self.centers, problem.device, problem.memory)

@@ -23,6 +23,7 @@ from .rows import RestrictedRows
 from .system import RestrictedRidge
 
 CUBES = 20  # times m³: choosing m centres, factors of their matrix and of the sums
+PER_CENTER = 4  # points among which pivoting looks for each centre, so that it costs less than the fit
 FIRST = 256  # centres to begin with
 JUDGES = 5000  # rows whose leave-one-out errors decide whether more centres pay
 IMPROVEMENT = 0.01
@@ -41,7 +42,7 @@ class Nystroem(PlannedSolver):
         How many centres.  If not given, 256 are doubled, for each α asked for, until the leave-one-out error falls by
         less than 1 % or ``max_centers`` is reached; centres are kept when others are added.
     selection : {"rpcholesky", "uniform"}, default="rpcholesky"
-        Centres by randomly pivoted Cholesky (among 8 random points for each centre wanted, or all if there are fewer),
+        Centres by randomly pivoted Cholesky (among 4 random points for each centre wanted, or all if there are fewer),
         which looks for what is not explained yet, or uniformly at random.
     max_centers : int, default=4096
         The most centres it may grow to.
@@ -131,7 +132,7 @@ class PreparedNystroem(PreparedRidge):
             f"a Nyström model of {self._limit} centres",
             f"ask for at most {affordable} centres, or give more memory",
         )
-        self._candidates = Candidates(problem, self._limit, self._rng, solver.selection)
+        self._candidates = Candidates(problem, self._limit, self._rng, solver.selection, PER_CENTER)
         first = self._limit if solver.n_centers is not None else min(FIRST, self._limit)
         self._ridge = self._with_centers(first)
         self._judges = np.sort(draw_rows(self._rng, problem.n, JUDGES))
