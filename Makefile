@@ -21,15 +21,15 @@ demo: $(VENV)/.demo
 	$(BIN)/mercer demo
 
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto  # one worker a core, one thread a worker
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not torch"  # one worker a core, one thread a worker
 
 test-torch: $(VENV)/.test $(VENV)/.torch
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/device
-	TRITON_INTERPRET=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/device/test_fused.py tests/device/test_svm_triton.py
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m torch
+	TRITON_INTERPRET=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/gram/torch/test_fused.py tests/solvers/machines/device/test_triton.py
 	$(BIN)/python -m pytest tests/test_docs.py -k gpu
 
 test-gpu:  # everything that is needed must be there: the package itself and torch with CUDA
-	$(PYTHON) -m pytest tests/device
+	$(PYTHON) -m pytest -m torch
 	$(PYTHON) -m benchmarks gpu
 
 sanitize: $(VENV)/.test $(VENV)/.sanitize

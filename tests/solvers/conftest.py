@@ -46,19 +46,32 @@ def true_residual(problem, solution):
     return measure_gap(problem, solution, solution.alpha)
 
 
-def make_problem(n=30, d=3, q=2, *, fit_intercept=False, weighted=False, kernel=None, seed=0, dtype=np.float64):
+def make_problem(
+    n=30, d=3, q=2, *, fit_intercept=False, weighted=False, kernel=None, seed=0, dtype=np.float64, device=None
+):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)).astype(dtype)
     y = np.sin(X.sum(axis=1, dtype=np.float64))[:, None] + 0.3 * rng.standard_normal((n, q)) + 2.0
     weights = rng.uniform(0.2, 3.0, n) if weighted else None
     kernel = Polynomial(degree=2, offset=1.0) if kernel is None else kernel
-    return Problem(kernel, X, y, weights, fit_intercept, memory=2**28)
+    return Problem(kernel, X, y, weights, fit_intercept, memory=2**28, device=device)
+
+
+def places():
+    """Return the host, and torch on the processor in place of all devices."""
+    return [pytest.param(None, id="host"), pytest.param("cpu", marks=pytest.mark.torch, id="device")]
+
+
+@pytest.fixture(params=places())
+def device(request):
+    """Where a problem is to be solved: laws hold on the host and on devices alike."""
+    return None if request.param is None else pytest.importorskip("torch").device(request.param)
 
 
 @pytest.fixture(params=list(product([False, True], [False, True])), ids=lambda p: f"intercept={p[0]}-weighted={p[1]}")
-def variant(request):
-    """The options of a problem: with and without an intercept and weights."""
-    return {"fit_intercept": request.param[0], "weighted": request.param[1]}
+def variant(request, device):
+    """The options of a problem: with and without an intercept and weights, on the host and on a device."""
+    return {"fit_intercept": request.param[0], "weighted": request.param[1], "device": device}
 
 
 @pytest.fixture

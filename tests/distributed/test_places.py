@@ -21,6 +21,8 @@ from mercer.models import (  # noqa: E402
     ParzenRegressor,
 )
 
+pytestmark = pytest.mark.torch
+
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(230, 3))

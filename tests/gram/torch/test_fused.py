@@ -1,7 +1,7 @@
 """The generated Triton kernels compute the kernel: on a CUDA device, or anywhere in Triton's interpreter.
 
 The interpreter must be switched on before Triton is loaded, so these tests run in a process of their own:
-``TRITON_INTERPRET=1 python -m pytest tests/device/test_fused.py``.
+``TRITON_INTERPRET=1 python -m pytest tests/gram/torch/test_fused.py``.
 """
 
 import os
@@ -30,7 +30,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
-pytestmark = pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs CUDA or TRITON_INTERPRET=1")
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs CUDA or TRITON_INTERPRET=1"),
+]
 
 from mercer.gram.torch.fused import FusedProduct, Shape, make_product  # noqa: E402
 from mercer.gram.torch.operands import choose_operands  # noqa: E402

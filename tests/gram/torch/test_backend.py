@@ -28,6 +28,8 @@ from mercer.kernels import (
 
 torch = pytest.importorskip("torch")
 
+pytestmark = pytest.mark.torch
+
 KERNELS = [
     Gaussian(1.5),
     Gaussian([1.0, 2.0, 3.0, 4.0]),

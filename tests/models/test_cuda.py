@@ -39,7 +39,7 @@ from mercer.kernels import (
 )
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+pytestmark = [pytest.mark.torch, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 
 KERNELS = [
     Gaussian(1.5),

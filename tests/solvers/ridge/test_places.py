@@ -17,6 +17,8 @@ torch = pytest.importorskip("torch")
 from mercer.linalg import device as triangles  # noqa: E402
 from mercer.solvers.ridge.preconditioner import Preconditioner  # noqa: E402
 
+pytestmark = pytest.mark.torch
+
 CPU = torch.device("cpu")
 
 

@@ -10,6 +10,8 @@ from mercer.kernels import Custom, Gaussian, Matern, Polynomial
 
 torch = pytest.importorskip("torch")
 
+pytestmark = pytest.mark.torch
+
 
 @pytest.fixture(scope="module")
 def data():

@@ -13,6 +13,8 @@ from mercer.learning import search  # noqa: E402
 from mercer.solvers.base import Problem  # noqa: E402
 from mercer.solvers.ridge.banded import loo_path  # noqa: E402
 
+pytestmark = pytest.mark.torch
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))
 NEW = RNG.normal(size=(20, 3))

@@ -22,6 +22,8 @@ from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, Polynomi
 from mercer.solvers.neighbors import search as _neighbors_search  # noqa: E402
 from mercer.solvers.newton import features as newton_features  # noqa: E402
 
+pytestmark = pytest.mark.torch
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
 NEW = RNG.normal(size=(25, 3))

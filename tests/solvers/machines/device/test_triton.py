@@ -1,7 +1,7 @@
 """The Triton kernels of support vector machines do what the compiled core does: on CUDA, or in Triton's interpreter.
 
 The interpreter must be switched on before Triton is loaded, so these tests run in a process of their own:
-``TRITON_INTERPRET=1 python -m pytest tests/device/test_svm_triton.py``.
+``TRITON_INTERPRET=1 python -m pytest tests/solvers/machines/device/test_triton.py``.
 """
 
 import os
@@ -19,7 +19,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = torch.device("cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu")
-pytestmark = pytest.mark.skipif(DEVICE.type == "cpu" and not INTERPRETED, reason="needs CUDA or TRITON_INTERPRET=1")
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(DEVICE.type == "cpu" and not INTERPRETED, reason="needs CUDA or TRITON_INTERPRET=1"),
+]
 
 from mercer.solvers.machines.device import rows as _smo_rows  # noqa: E402
 from mercer.solvers.machines.device.inner import WorkingSets, native_sets, triton_sets  # noqa: E402

@@ -21,6 +21,8 @@ torch = pytest.importorskip("torch")
 from mercer.solvers.machines.device.batch import BatchEntry  # noqa: E402
 from mercer.solvers.machines.device.smo import cut_batches, order_neighbours, solve_on_device  # noqa: E402
 
+pytestmark = pytest.mark.torch
+
 CPU = torch.device("cpu")
 HERE = Place.find(CPU, None)
 KERNEL = Gaussian(1.0)
