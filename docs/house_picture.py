@@ -13,12 +13,13 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 DOCS = Path(__file__).parent
 SOURCE = DOCS.parent / "src" / "mercer"
+SMALL = ("files", "words")  # which everything for people imports, and whose arrows would say nothing
 GROUPS = {
     "for people": ("#009E73", {"cli", "report", "auto", "inspection", "persist", "datasets", "testing"}),
     "estimators": ("#E69F00", {"models", "estimators", "distributed", "learning"}),
     "argmin and f": ("#D55E00", {"solvers", "expansion", "losses"}),
     "k and K": ("#0072B2", {"formula", "kernels", "certify", "features", "gram"}),
-    "foundations": ("#666666", {"arrays", "linalg", "files"}),
+    "foundations": ("#666666", {"arrays", "linalg", "files", "words"}),
 }
 
 
@@ -52,7 +53,7 @@ def imports():
             if isinstance(node, ast.ImportFrom) and not node.level and node.module and node not in typing
             for name in node.names
         }
-        found.update((own, target) for target in targets if target not in (None, own))
+        found.update((own, target) for target in targets if target not in (None, own, *SMALL))
     return found
 
 

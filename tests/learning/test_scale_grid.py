@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mercer.kernels import Constant, Gaussian, Linear, Matern, Periodic, Polynomial
-from mercer.learning.length_scales import stretched
+from mercer.learning.length_scales import stretch
 from mercer.learning.scale_grid import Point, ScaleGrid, find_factors, make_scale_grid
 from mercer.learning.tuning import Tuned
 from mercer.solvers.base import Problem
@@ -26,7 +26,7 @@ def test_factors_reach_from_where_points_are_alone_to_where_they_are_alike(kerne
     assert len(factors) > 4
 
     def cosines(factor):
-        K = stretched(kernel, factor)(X)
+        K = stretch(kernel, factor)(X)
         return K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
 
     for far, near in ((factors[0] / 16, factors[0] / 32), (factors[-1] * 16, factors[-1] * 32)):

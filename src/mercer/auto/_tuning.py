@@ -106,7 +106,7 @@ def stretch(kernel: Kernel, factor: float) -> Kernel:
     >>> stretch(Gaussian([1.0, 3.0]) + Linear(), 2.0)
     Gaussian(length_scale=[2.0, 6.0]) + Linear()
     """
-    return round_scales(length_scales.stretched(kernel, factor))
+    return round_scales(length_scales.stretch(kernel, factor))
 
 
 def propose_scales(rows: np.ndarray) -> list[float]:

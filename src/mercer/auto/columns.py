@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ._values import ColumnValues, write_label
+from ._reading import ColumnValues, write_label
 from .report import Column, Kind
 
 MISSING = "(missing)"  # the category of rows without a value
@@ -36,7 +36,7 @@ def learn_column(name: str, values: ColumnValues) -> Learned:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.auto._values import read_column
+    >>> from mercer.auto._reading import read_column
     >>> column, step = learn_column("size", read_column("size", np.array([1.0, 2.0, np.nan, 4.0])))
     >>> column.kind, column.treatment
     ('numeric', 'standardised; 1 missing filled with the median, and flagged')

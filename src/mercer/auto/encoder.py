@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.formula.data import Rows, is_frame, refuse_masked
 
-from ._values import ColumnValues, read_column
+from ._reading import ColumnValues, read_column
 from .columns import check_finite, learn_column, read_categories, read_numbers, read_texts, standardize_numbers
 from .report import Column
 

@@ -6,7 +6,7 @@ machines with a price on errors are solved in Nyström features, where every ste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from mercer.arrays import Array
 from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
 from mercer.arrays.place import Place
 from mercer.estimators.kernel_argument import kernel_argument
@@ -34,7 +33,7 @@ from mercer.solvers.newton.plan import count_centers
 from mercer.solvers.plan import Plan
 
 from ._block import RowBlock
-from ._features import FeaturesOf
+from ._features import SharedFeatures
 from ._graph import declare_sized, find_memory, find_place, map_blocks, sum_tasks
 from .cluster import Cluster
 from .labels import Classes
@@ -154,7 +153,7 @@ def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel
         sign = -1.0 if len(names) == 2 else 1.0
         rules = [MarginRule(options["C"], 0.0, pair, sign) for pair in list_pairs(len(names))]
         codes = table.pick("y", indices).astype(np.intp)
-    features = FeaturesOf(kernel, pick(problem.X, indices), triangle, machine.device)
+    features = SharedFeatures(kernel, pick(problem.X, indices), triangle, machine.device)
     found = [fit_margin(ClusterMarginRows(table, features, rule), machine.tol, machine.max_iter) for rule in rules]
     order = np.argsort(codes, kind="stable")
     coef = np.linalg.solve(triangle.T, np.column_stack([margin.w for margin in found]))[order]
@@ -179,7 +178,7 @@ def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel
 class ClusterMarginRows:
     """:class:`~mercer.solvers.machines.margins.MarginRows` over blocks: a task for each, and a tree of sums."""
 
-    def __init__(self, table: RowTable, features: FeaturesOf, rule: MarginRule) -> None:
+    def __init__(self, table: RowTable, features: SharedFeatures, rule: MarginRule) -> None:
         self._table, self._shared, self.features = table, (features, rule), len(features.triangle)
 
     def sums(self, at: Function, width: float) -> MarginSums:
@@ -201,20 +200,17 @@ class ClusterMarginRows:
         return slopes
 
 
-def _block_rows(block: RowBlock, features: FeaturesOf, rule: MarginRule) -> MarginBlock:
-    def blocks() -> Iterator[tuple[slice, Array]]:
-        return ((rows, some.phi) for rows, some in features(block))
-
-    return MarginBlock(blocks, len(features.triangle), rule, block.y, block.weights)
+def _block_rows(block: RowBlock, features: SharedFeatures, rule: MarginRule) -> MarginBlock:
+    return MarginBlock(features.of(block).blocks, len(features.triangle), rule, block.y, block.weights)
 
 
 def _sum_block(
-    block: RowBlock, features: FeaturesOf, rule: MarginRule, w: np.ndarray, b: float, width: float
+    block: RowBlock, features: SharedFeatures, rule: MarginRule, w: np.ndarray, b: float, width: float
 ) -> MarginSums:
     return _block_rows(block, features, rule).sums((w, b), width)
 
 
 def _follow_block(
-    block: RowBlock, features: FeaturesOf, rule: MarginRule, at: Function, direction: Function
+    block: RowBlock, features: SharedFeatures, rule: MarginRule, at: Function, direction: Function
 ) -> LineBlock:
     return _block_rows(block, features, rule).follow(at, direction)

@@ -89,7 +89,7 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         """Return the kernel as one object, which knows how data is checked for it."""
         return kernel_argument(self, self._argument())
 
-    def _labelled(
+    def _check_labelled(
         self, X: Rows, y: Any, sample_weight: Any, classes: np.ndarray | None = None, *, reset: bool = True
     ) -> Labelled:
         """Check what a fit is given, and leave out points of weight 0; ``classes`` are those known beforehand."""
@@ -107,7 +107,7 @@ class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: i
         points = argument.points(X)
         return Labelled(X, points if len(kept) == n else pick(points, kept), kept, classes, codes, weights[kept])
 
-    def _resolved(self, argument: Any, data: Labelled) -> Kernel:
+    def _resolve_kernel(self, argument: Any, data: Labelled) -> Kernel:
         """Return the kernel that an argument stands for, checked."""
         if argument is None:
             return default_gaussian(data.points, data.weights, self._kernel_argument().place(data.X).device)

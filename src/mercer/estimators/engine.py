@@ -92,11 +92,11 @@ def _with_tensors(model: Any, method: Callable[..., Any], args: tuple[Any, ...],
     if not is_tensor(points):
         return result
     if isinstance(result, tuple | list):
-        return type(result)(_placed(part, place) for part in result)
-    return _placed(result, place)
+        return type(result)(_put_beside(part, place) for part in result)
+    return _put_beside(result, place)
 
 
-def _placed(result: Any, place: Any) -> Any:
+def _put_beside(result: Any, place: Any) -> Any:
     if isinstance(result, np.ndarray) and result.dtype.kind in "biuf":
         return load_torch().from_numpy(np.ascontiguousarray(result)).to(place)
     return result

@@ -161,7 +161,7 @@ class Sum(Kernel):
         """``k1 + k2``, or ``k1 - k2`` for a negative multiple."""
         left = show_operand(self.k1, 1)
         if isinstance(self.k2, Scaled) and self.k2.weight < 0:
-            return f"{left} - {show_operand(self.k2.flipped(), 2)}"
+            return f"{left} - {show_operand(self.k2.flip(), 2)}"
         return f"{left} + {show_operand(self.k2, 2)}"
 
 
@@ -177,7 +177,7 @@ class Scaled(Kernel):
         """Multiply by the weight."""
         return pair.param("weight") * pair.of("kernel")
 
-    def flipped(self) -> Kernel:
+    def flip(self) -> Kernel:
         """Return the same multiple with the other sign."""
         return self.kernel if self.weight == -1 else Scaled(self.kernel, -self.weight)
 

@@ -213,7 +213,7 @@ class _KernelReader(SourceReader):
             hint = did_you_mean(name, _METHODS) or " is not there; kernels have .normalize() and .on(columns)"
             raise self.error(node.func, f".{name}{hint}")
         positional, keywords = self._arguments(node)
-        return self._guarded(node.func, getattr(kernel, name), positional, keywords)
+        return self._guard(node.func, getattr(kernel, name), positional, keywords)
 
     def _construct(self, node: ast.Call, owner: ast.Name, name: str) -> Kernel:
         found = self._find_class(owner)
@@ -222,7 +222,7 @@ class _KernelReader(SourceReader):
         positional, keywords = self._arguments(node)
         if not all(is_number(item) for item in (*positional, *keywords.values())):
             raise self.error(node, f"{name} takes a number")
-        return self._guarded(node, getattr(found, name), positional, keywords)
+        return self._guard(node, getattr(found, name), positional, keywords)
 
     def _build(self, node: ast.expr, kind: type[Kernel], positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
         """Make a kernel, with errors about its parameters in the words of this language."""
@@ -248,13 +248,13 @@ class _KernelReader(SourceReader):
             value: Any = (given | named).get(field.name)
             if str(field.type).startswith(("int", "Natural", "Count")) and is_number(value) and value > LARGEST_WHOLE:
                 raise self.error(node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {quote(value)}")
-        kernel = self._guarded(node, kind, positional, named)
+        kernel = self._guard(node, kind, positional, named)
         gaps = getattr(kernel, "gaps", getattr(kernel, "mismatches", None))
         if gaps is not None and math.comb(int(getattr(kernel, "length", 0)), int(gaps)) > LARGEST_CHOICE:
             raise self.error(node, f"{name}: there are too many ways to choose so many positions of a word")
         return kernel
 
-    def _guarded(self, node: ast.expr, make: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
+    def _guard(self, node: ast.expr, make: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
         try:
             return make(*positional, **named)
         except (TypeError, ValueError, ArithmeticError) as error:

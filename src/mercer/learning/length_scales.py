@@ -77,14 +77,14 @@ def length_scale_of(kernel: Kernel) -> Any:
     return next((params[name] for name in params if is_length_scale(name)), None)
 
 
-def stretched(kernel: Kernel, factor: float) -> Kernel:
+def stretch(kernel: Kernel, factor: float) -> Kernel:
     """Return a kernel with all its length scales multiplied.
 
     Examples
     --------
     >>> from mercer.kernels import Gaussian, Linear
-    >>> from mercer.learning.length_scales import stretched
-    >>> stretched(Gaussian([1.0, 3.0]) + Linear(), 2.0)
+    >>> from mercer.learning.length_scales import stretch
+    >>> stretch(Gaussian([1.0, 3.0]) + Linear(), 2.0)
     Gaussian(length_scale=[2.0, 6.0]) + Linear()
     """
     values = kernel.hyperparameters()

@@ -20,7 +20,7 @@ from mercer.solvers.base import Problem
 from mercer.solvers.rounding import weighted_trace
 
 from .choice import make_loo_curve, minus_squared_error
-from .length_scales import stretched
+from .length_scales import stretch
 
 OCTAVES, STRIDE = 36, 3  # how far to either side a matrix is looked for that depends on the factor, and in which steps
 PROBES = 32  # rows of the matrix that are looked at
@@ -118,7 +118,7 @@ def make_scale_grid(problem: Problem, on_error: Callable[[float], bool] = lambda
     rows: dict[float, tuple[Kernel, np.ndarray]] = {}
 
     def add(factor: float) -> bool:
-        scaled = stretched(kernel, factor)
+        scaled = stretch(kernel, factor)
         errors = -make_loo_curve(replace(problem, kernel=scaled), minus_squared_error)(alphas)
         rows[factor] = scaled, errors
         return on_error(float(errors.min()))
@@ -154,7 +154,7 @@ def find_factors(kernel: Kernel, X: Any) -> list[float]:
     >>> find_factors(Gaussian(), X), find_factors(Linear(), X)
     ([0.03125, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0], [1.0])
     """
-    if stretched(kernel, 2.0) == kernel:
+    if stretch(kernel, 2.0) == kernel:
         return [1.0]
     rows = host_array(X)
     n = length(rows)
@@ -162,7 +162,7 @@ def find_factors(kernel: Kernel, X: Any) -> list[float]:
     some = pick(rows, probes)
 
     def cosines(octave: int) -> np.ndarray:
-        scaled = stretched(kernel, 2.0**octave)
+        scaled = stretch(kernel, 2.0**octave)
         with np.errstate(all="ignore"):
             sizes = np.sqrt(np.abs(scaled.diag(rows)))
             values = np.asarray(scaled(some, rows), dtype=np.float64) / sizes / sizes[probes, None]

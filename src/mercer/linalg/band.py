@@ -71,7 +71,7 @@ def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflec
             yield start, np.array(A[at:, at:]), None
             return
         columns = np.array(A[at:, at : at + width], order="F")
-        columns[width:], V, T = _reduced(columns[width:])
+        columns[width:], V, T = _reduce_panel(columns[width:])
         yield start, columns, (V, T)
         if below - origin >= KEPT * width:
             A, origin = _rest(A, below - origin), below
@@ -85,7 +85,7 @@ def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflec
         A = blas.dsyr2k(-1.0, padded, X, beta=1.0, c=A, lower=1, overwrite_c=1)
 
 
-def _reduced(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _reduce_panel(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return R over zeros, and V and T of the reflections I − VTVᵀ that make it of a panel."""
     from scipy.linalg import blas, lapack
 
@@ -119,14 +119,14 @@ def _rotation(reflections: list[Reflections], Q: np.ndarray) -> np.ndarray:
     while reflections:
         V, T = reflections.pop()
         while reflections and len(T) < TOGETHER:
-            V, T = _joined(reflections.pop(), (V, T))
-        Q = _bordered(memory, Q, len(V))
+            V, T = _join_reflections(reflections.pop(), (V, T))
+        Q = _add_border(memory, Q, len(V))
         image = blas.dgemm(1.0, blas.dgemm(1.0, V, T, trans_b=1), Q, trans_a=1)
         Q = blas.dgemm(-1.0, V, image, 1.0, Q, overwrite_c=1)
-    return _bordered(memory, Q, n)
+    return _add_border(memory, Q, n)
 
 
-def _joined(first: Reflections, second: Reflections) -> Reflections:
+def _join_reflections(first: Reflections, second: Reflections) -> Reflections:
     """Return V and T of one product, the second of which is of fewer coordinates, the last ones."""
     from scipy.linalg import blas
 
@@ -142,7 +142,7 @@ def _joined(first: Reflections, second: Reflections) -> Reflections:
     return both, triangle
 
 
-def _bordered(memory: np.ndarray, Q: np.ndarray, size: int) -> np.ndarray:
+def _add_border(memory: np.ndarray, Q: np.ndarray, size: int) -> np.ndarray:
     """Turn a matrix at the beginning of some memory into one of more coordinates that leaves the first as they are."""
     more = size - len(Q)
     out = memory[: size * size].reshape(size, size, order="F")

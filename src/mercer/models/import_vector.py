@@ -162,9 +162,9 @@ class ImportVectorMachine(ProbabilityClassifier):
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
         search = self._search()
-        data = self._labelled(X, y, sample_weight)
+        data = self._check_labelled(X, y, sample_weight)
         alpha = self._scale_penalty(float(data.weights.sum()))
-        problem, loss = self._pose_problem(self._resolved(self.kernel, data), data)
+        problem, loss = self._pose_problem(self._resolve_kernel(self.kernel, data), data)
         rng = check_random_state(self.random_state)
         self._keep(search.search(problem, loss, alpha, rng, type(self).__name__), data.classes, data.X, data.kept)
 

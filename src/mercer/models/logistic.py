@@ -161,9 +161,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
     def _solve(self, X: Rows, y: Any, sample_weight: Any) -> tuple[Labelled, LogisticFit]:
         """Return the data, checked, and its fit."""
         options = self._options()
-        data = self._labelled(X, y, sample_weight)
+        data = self._check_labelled(X, y, sample_weight)
         alpha = self._scale_penalty(float(data.weights.sum()))
-        problem, loss = self._pose_problem(self._resolved(self.kernel, data), data)
+        problem, loss = self._pose_problem(self._resolve_kernel(self.kernel, data), data)
         return data, fit_logistic(problem, loss, alpha, **options)
 
     def _options(self) -> dict[str, Any]:

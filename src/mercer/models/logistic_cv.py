@@ -164,7 +164,7 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
         check_positive(self, "tol", self.tol)
         max_iter = check_whole(self, "max_iter", self.max_iter)
-        everything = self._labelled(X, y, sample_weight)
+        everything = self._check_labelled(X, y, sample_weight)
         kernels = self._kernels(everything)
         some = sample_path(everything.codes, len(everything.classes), check_random_state(self.random_state))
         data = everything if some is None else everything.part(some)
@@ -199,7 +199,7 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
 
     def _kernels(self, data: Labelled) -> list[Kernel]:
         several = isinstance(self.kernel, list | tuple)
-        given = [self._resolved(kernel, data) for kernel in (self.kernel if several else [self.kernel])]
+        given = [self._resolve_kernel(kernel, data) for kernel in (self.kernel if several else [self.kernel])]
         wish = self.length_scales
         if wish is None:
             if self.kernel is not None:

@@ -240,8 +240,8 @@ class KernelPerceptron(KernelClassifier):
     ) -> Learnt:
         """Learn from points, all epochs of them or one pass, on top of what is kept unless they are the first."""
         self._check_parameters()
-        data = self._labelled(X, y, sample_weight, classes, reset=first)
-        kernel = self._resolved(self.kernel, data) if first else self.kernel_
+        data = self._check_labelled(X, y, sample_weight, classes, reset=first)
+        kernel = self._resolve_kernel(self.kernel, data) if first else self.kernel_
         before = Kept(1 if len(data.classes) == 2 else len(data.classes)) if first else self._kept
         order = None
         if max_iter is not None and self.shuffle:

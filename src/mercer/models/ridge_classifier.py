@@ -151,9 +151,9 @@ class KernelRidgeClassifier(RidgeEstimator, KernelClassifier):
         return self._evaluate(X)
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
-        argument, data = self._kernel_argument(), self._labelled(X, y, sample_weight)
+        argument, data = self._kernel_argument(), self._check_labelled(X, y, sample_weight)
         n, targets = length(data.X), make_targets(data.codes, len(data.classes))
-        kernel, place = self._resolved(self.kernel, data), argument.place(data.X)
+        kernel, place = self._resolve_kernel(self.kernel, data), argument.place(data.X)
         # The regression sees all points, so that it has a coefficient for each; those without a weight stay out of it.
         everything, weights = np.zeros((n, *targets.shape[1:])), np.zeros(n)
         everything[data.kept], weights[data.kept] = targets, data.weights

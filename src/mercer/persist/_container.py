@@ -123,7 +123,7 @@ def write(stream: BinaryIO, document: dict[str, Any], tensors: dict[str, np.ndar
     digest = hashlib.sha256(raw)
     stream.write(raw)
     for name in order:
-        data = np.ascontiguousarray(tensors[name], dtype=_stored(tensors[name])).reshape(-1).view(np.uint8).data
+        data = np.ascontiguousarray(tensors[name], dtype=_choose_stored(tensors[name])).reshape(-1).view(np.uint8).data
         digest.update(data)
         stream.write(data)
     stream.seek(8 + len(OPENING))
@@ -136,7 +136,7 @@ def _header(document: dict[str, Any], tensors: dict[str, np.ndarray]) -> bytes:
     begin = 0
     for name, tensor in tensors.items():
         end = begin + tensor.size * tensor.dtype.itemsize
-        entry = {"dtype": NAMES[_stored(tensor)], "shape": list(tensor.shape), "data_offsets": [begin, end]}
+        entry = {"dtype": NAMES[_choose_stored(tensor)], "shape": list(tensor.shape), "data_offsets": [begin, end]}
         parts.append(f",{json.dumps(name)}:{json.dumps(entry, separators=(',', ':'))}".encode())
         begin = end
     joined = b"".join([*parts, b"}"])
@@ -150,7 +150,7 @@ def _header(document: dict[str, Any], tensors: dict[str, np.ndarray]) -> bytes:
     return len(joined).to_bytes(8, "little") + joined
 
 
-def _stored(tensor: np.ndarray) -> np.dtype[Any]:
+def _choose_stored(tensor: np.ndarray) -> np.dtype[Any]:
     return tensor.dtype.newbyteorder("<") if tensor.dtype.itemsize > 1 else tensor.dtype
 
 
@@ -178,11 +178,11 @@ def read(stream: ReadableBinary, size: int) -> Header:
         raise ModelFileError("this is no model file of mercer; mercer.save writes those")
     if _items(text) > MOST_ITEMS:
         raise ModelFileError(f"its header has more than {MOST_ITEMS} items")
-    entries = parsed(text, "its header")
+    entries = parse_json(text, "its header")
     metadata = entries.pop("__metadata__", None)
     if not isinstance(metadata, dict) or not isinstance(metadata.get("document"), str):
         raise ModelFileError("its header has no document")
-    document = parsed(metadata["document"], "its document")
+    document = parse_json(metadata["document"], "its document")
     checksum = text[len(OPENING) : len(OPENING) + DIGITS].decode("ascii", "replace")
     return Header(start + text, checksum, document, entries, size - 8 - length)
 
@@ -230,7 +230,7 @@ def _whole(values: Any) -> bool:
     return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
 
 
-def parsed(text: str | bytes, what: str) -> dict[str, Any]:
+def parse_json(text: str | bytes, what: str) -> dict[str, Any]:
     """Return a JSON object, strictly: numbers are finite and no name occurs twice."""
     try:
         value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _plain, _registry, _tables
+from . import _arrays, _packing, _registry, _tables
 from ._encode import is_end
 from ._entries import Entry
 from .errors import ModelFileError
@@ -59,10 +59,10 @@ class Decoder:
                 (("objects",), self._objects),
                 (("array", "as"), lambda node: _arrays.from_tensor(self._tensor(node["array"]), node["as"])),
                 (("object array", "shape"), self._object_array),
-                (("masked", "mask"), self._masked),
+                (("masked", "mask"), self._join_masked),
                 (("sparse", "shape", "data", "indices", "indptr"), self._sparse),
                 (("frame", "names", "name", "columns", "index"), self._frame),
-                (("random", "key", "position", "gauss"), lambda node: _tables.join_random(self._named(node))),
+                (("random", "key", "position", "gauss"), lambda node: _tables.join_random(self._read_named(node))),
                 (("partial", "keywords"), self._partial),
                 (("bytes",), lambda node: bytes.fromhex(_text(node["bytes"]))),
                 (("slice",), self._slice),
@@ -70,9 +70,9 @@ class Decoder:
                 (("float",), lambda node: FLOATS[_text(node["float"])]),
                 (("scalar", "value"), self._scalar),
                 (("function",), self._function),
-                (("type", "fields"), self._registered),
-                (("type", "params", "fitted"), self._registered),
-                (("shared",), self._shared),
+                (("type", "fields"), self._join_registered),
+                (("type", "params", "fitted"), self._join_registered),
+                (("shared",), self._recall_shared),
             )
         }
 
@@ -122,7 +122,7 @@ class Decoder:
             raise ModelFileError("a key of a dict occurs twice")
         return found
 
-    def _named(self, node: dict[str, Any], *without: str) -> dict[str, Any]:
+    def _read_named(self, node: dict[str, Any], *without: str) -> dict[str, Any]:
         return {name: self.value(part) for name, part in node.items() if name not in without}
 
     def _slice(self, node: dict[str, Any]) -> slice:
@@ -147,7 +147,7 @@ class Decoder:
 
     def _objects(self, node: dict[str, Any]) -> Any:
         name = _text(node["objects"])
-        return _plain.unpack({part: self._tensor(f"{name}.{part}") for part in _plain.PARTS})
+        return _packing.unpack({part: self._tensor(f"{name}.{part}") for part in _packing.PARTS})
 
     def _object_array(self, node: dict[str, Any]) -> np.ndarray:
         items, shape = self.value(node["object array"]), self.value(node["shape"])
@@ -158,7 +158,7 @@ class Decoder:
             array[i] = item
         return array.reshape(shape)
 
-    def _masked(self, node: dict[str, Any]) -> Any:
+    def _join_masked(self, node: dict[str, Any]) -> Any:
         values, mask = self.value(node["masked"]), self.value(node["mask"])
         right = mask is None or (isinstance(mask, np.ndarray) and mask.dtype == np.bool_)
         if not isinstance(values, np.ndarray) or not right or (mask is not None and mask.shape != values.shape):
@@ -166,17 +166,17 @@ class Decoder:
         return np.ma.MaskedArray(values, mask=np.ma.nomask if mask is None else mask)
 
     def _sparse(self, node: dict[str, Any]) -> Any:
-        return _tables.join_sparse(_text(node["sparse"]), self._named(node, "sparse"))
+        return _tables.join_sparse(_text(node["sparse"]), self._read_named(node, "sparse"))
 
     def _frame(self, node: dict[str, Any]) -> Any:
         library = node["frame"]
         if library not in ("pandas", "polars"):
             raise ModelFileError(f"it holds a frame of {_short(library)}")
-        return _tables.join_frame(library, self._named(node, "frame"))
+        return _tables.join_frame(library, self._read_named(node, "frame"))
 
     # -- objects ----------------------------------------------------------------------------------------------------
 
-    def _registered(self, node: dict[str, Any]) -> Any:
+    def _join_registered(self, node: dict[str, Any]) -> Any:
         entry = _registry.find_name(_text(node["type"]), self._own)
         if {"type", *entry.sections} != set(node):
             raise ModelFileError(f"it holds an object of the type {_short(node['type'])}, which this version lacks")
@@ -187,7 +187,7 @@ class Decoder:
             unknown = sorted(set(node[name]) - set(entry.sections[name]))
             if unknown:
                 raise ModelFileError(f"{entry.name} has no {unknown[0]!r}")
-            sections[name] = self._named(node[name])
+            sections[name] = self._read_named(node[name])
         return entry.join(sections)
 
     def _function(self, node: dict[str, Any]) -> Any:
@@ -202,7 +202,7 @@ class Decoder:
             raise ModelFileError("a partial function has no function, or no keywords")
         return functools.partial(function, **keywords)
 
-    def _shared(self, node: dict[str, Any]) -> Any:
+    def _recall_shared(self, node: dict[str, Any]) -> Any:
         place = node["shared"]
         if type(place) is not int or not 0 <= place < len(self._made):
             raise ModelFileError(f"it refers to the shared value {_short(place)} before there is one")

@@ -22,7 +22,7 @@ from mercer.arrays.tensors import host_array
 from mercer.formula.data import short
 from mercer.kernels import Graph
 
-from . import _arrays, _plain, _registry, _tables
+from . import _arrays, _packing, _registry, _tables
 from .errors import ModelFileError
 
 FEW = 16  # plain items that are readable in JSON; more of them are packed
@@ -67,7 +67,7 @@ class Encoder:
 
     def node(self, value: Any, place: str = "") -> Any:
         """Return a description of a value; ``place`` says where in the model it is, for names and messages."""
-        stack = [self._described(value, place, 0)]
+        stack = [self._describe(value, place, 0)]
         result = None
         while stack:
             try:
@@ -76,7 +76,7 @@ class Encoder:
                 stack.pop()
                 result = done.value
             else:
-                stack.append(self._described(inside, place, len(stack)))
+                stack.append(self._describe(inside, place, len(stack)))
                 result = None
         return result
 
@@ -91,7 +91,7 @@ class Encoder:
                 shared.append(content)
         return shared
 
-    def _described(self, value: Any, place: str, depth: int) -> Steps:
+    def _describe(self, value: Any, place: str, depth: int) -> Steps:
         value = _without_torch(value)
         if value is None or _is_simple(value):
             return value
@@ -152,8 +152,8 @@ class Encoder:
         parts = [part for item in value.items() for part in item] if type(value) is dict else value
         nested = any(type(part) in (list, tuple, dict, Graph) for part in parts)
         if len(parts) >= FEW or nested:
-            with suppress(_plain.NotPlainError):  # then part by part, and the message says which is not
-                return self._packed(value, place)
+            with suppress(_packing.NotPlainError):  # then part by part, and the message says which is not
+                return self._pack(value, place)
         if type(value) is not dict:
             return {type(value).__name__: (yield from self._items(value, place))}
         pairs = []
@@ -161,8 +161,8 @@ class Encoder:
             pairs.append([(yield key, place), (yield part, f"{place}.{key}")])
         return {"dict": pairs}
 
-    def _packed(self, value: Any, place: str) -> Node:
-        arrays = _plain.pack(value)
+    def _pack(self, value: Any, place: str) -> Node:
+        arrays = _packing.pack(value)
         name = self._free(place, *arrays)
         self.tensors |= {f"{name}.{part}": array for part, array in arrays.items()}
         return {"objects": name}

@@ -115,10 +115,10 @@ def load(
     >>> k(["abc"], ["bcd"])
     array([[2.]])
     """
-    with _opened(path) as (stream, size):
+    with _open_named(path) as (stream, size):
         header = _container.read(stream, size)
-        document = _checked(header.document)
-        given = _given(path, document["functions"], functions)
+        document = _check_document(header.document)
+        given = _take_functions(path, document["functions"], functions)
         tensors = _container.read_tensors(stream, header)
         own = {entry.name: entry for entry in map(_registry.make_own_entry, (*kernels, *estimators))}
         model = Decoder(tensors, document["shared"], given, own).value(document["state"])
@@ -157,9 +157,9 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> header["estimator"], header["classes"], header["tensors"]["support_vectors_"]
     ('SVC', ['no', 'yes'], {'dtype': 'F64', 'shape': [2, 1]})
     """
-    with _opened(path) as (stream, size):
+    with _open_named(path) as (stream, size):
         header = _container.read(stream, size)
-        document = _checked(header.document)
+        document = _check_document(header.document)
         shown = ("format", "version", "mercer", "estimator", "kernel", "classes", "preprocessing", "functions")
         tensors = {
             tensor.name: {"dtype": _container.NAMES[tensor.dtype], "shape": list(tensor.shape)}
@@ -216,7 +216,7 @@ def _preprocessing(encoder: Any) -> list[str] | None:
     return None if encoder is None else [f"{each.name}: {each.treatment}" for each in encoder.columns_[:SHOWN]]
 
 
-def _checked(document: dict[str, Any]) -> dict[str, Any]:
+def _check_document(document: dict[str, Any]) -> dict[str, Any]:
     """Return a document of which the outermost level is as it should be."""
     version = document.get("version")
     if document.get("format") != FORMAT or type(version) is not int or version < 1:
@@ -239,7 +239,7 @@ def _is_note(note: Any) -> bool:
     return texts and set(note) == {"name", "is", "at"}
 
 
-def _given(path: Any, notes: list[dict[str, str]], functions: Mapping[str, Any] | None) -> dict[str, Any]:
+def _take_functions(path: Any, notes: list[dict[str, str]], functions: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the functions that a file needs, or say which are missing."""
     functions = functions or {}
     missing = [note for note in notes if note["name"] not in functions]
@@ -261,7 +261,7 @@ def _given(path: Any, notes: list[dict[str, str]], functions: Mapping[str, Any] 
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[Any, int]]:
+def _open_named(path: str | os.PathLike[str]) -> Iterator[tuple[Any, int]]:
     """Open a file for reading, and name it in what goes wrong inside."""
     with open(path, "rb") as stream:
         try:

@@ -126,7 +126,7 @@ def plan(
         n, d or 20, _features(kernel, d), outputs * alphas, alphas, parse_memory(memory), loo, _is_native(kernel)
     )
     choice = Comparison(sizes, n_centers)
-    return choice.best() if solver == "auto" else choice.forced(solver, kernel)
+    return choice.best() if solver == "auto" else choice.force(solver, kernel)
 
 
 def plan_problem(
@@ -148,7 +148,7 @@ def plan_problem(
     )  # fmt: skip
     choice = Comparison(sizes, n_centers, "" if place.on_host else f" on {place}")
     if solver != "auto":
-        return choice.forced(solver, kernel)
+        return choice.force(solver, kernel)
     if (alpha > 0).all():
         return choice.best()
     able = [name for name in UNPENALISED if choice.fits(name)]
@@ -229,7 +229,7 @@ class Comparison:
             )
         return self.plan("nystroem", f"{why}, so {self._solvers['nystroem'].explain(self.sizes)}")
 
-    def forced(self, name: str, kernel: Kernel) -> Plan:
+    def force(self, name: str, kernel: Kernel) -> Plan:
         """Return the plan of a solver that was asked for, or raise with what would do instead."""
         budget, cost = self.sizes.budget, self.costs[name]
         if name == "primal" and not self._solvers[name].takes(self.sizes):

@@ -98,14 +98,14 @@ class BandedPrepared(PreparedPath):
 
     def _inner(self, alpha: np.ndarray, rotated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (B + α)⁻¹QᵀW^½(y − b) and b for each α and its column of QᵀW^½y."""
-        inner, b, _ = self._solved(alpha, rotated)
+        inner, b, _ = self._solve_columns(alpha, rotated)
         return inner, b
 
     def _leave_one_out(self, alpha: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        inner, _, diagonal = self._solved(alpha, self._y[:, columns], with_diagonal=True)
+        inner, _, diagonal = self._solve_columns(alpha, self._y[:, columns], with_diagonal=True)
         return self._ratio(self._Q @ inner, diagonal)
 
-    def _solved(
+    def _solve_columns(
         self, alpha: np.ndarray, y: np.ndarray, *, with_diagonal: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (B + α)⁻¹QᵀW^½(y − b), b, and if asked the diagonal of G, a column for each α and y."""

@@ -85,7 +85,7 @@ class PreparedPath(PreparedRidge):
         """
         steps, q = self._steps(alphas), self._y.shape[1]
         flat, columns = steps.ravel(), np.tile(np.arange(q), len(steps))
-        coef, b, residuals = self._corrected(flat, columns)
+        coef, b, residuals = self._correct(flat, columns)
         left_out = self._leave_one_out(flat, columns) if loo else None
         solutions = []
         for i, alpha in enumerate(steps):
@@ -120,7 +120,7 @@ class PreparedPath(PreparedRidge):
         flat = self._leave_one_out(steps.ravel(), np.tile(np.arange(q), len(steps)))
         return np.ascontiguousarray(flat.reshape(len(flat), len(steps), q).swapaxes(0, 1))
 
-    def _corrected(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _correct(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return c, b and the certificate for each α and the output of its column, corrected where that is needed."""
         y, roots = self._targets[:, columns], self._roots[:, None]
         inner, b = self._inner(alpha, self._y[:, columns])

@@ -99,7 +99,7 @@ class Triangular:
         self._extended: dict[float, tuple[np.ndarray, np.ndarray]] = {}
 
     @cached_property
-    def _decomposed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _decompose(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         left, values, right = np.linalg.svd(self._both[:, : self._D])
         values[values <= self._D * EPS * (values[0] if len(values) else 0.0)] = 0.0
         return left, values, right.T
@@ -120,8 +120,8 @@ class Triangular:
             if one > 0 or _is_regular(R):
                 w[:, its] = solve_triangular(R, right[:, columns[its]], check_finite=False)
             else:
-                left, values, V = self._decomposed
-                w[:, its] = V @ (_inverted(values)[:, None] * (left.T @ right[:, columns[its]]))
+                left, values, V = self._decompose
+                w[:, its] = V @ (_invert(values)[:, None] * (left.T @ right[:, columns[its]]))
         return w
 
     def inverse(self, alpha: np.ndarray, V: np.ndarray) -> np.ndarray:
@@ -145,8 +145,8 @@ class Triangular:
             if one > 0 or _is_regular(R):
                 half = solve_triangular(R, phi.T, trans="T", check_finite=False)
             else:
-                _, values, V = self._decomposed
-                half = _inverted(values)[:, None] * (V.T @ phi.T)
+                _, values, V = self._decompose
+                half = _invert(values)[:, None] * (V.T @ phi.T)
             out[:, place] = np.einsum("ij,ij->j", half, half)
         return out
 
@@ -164,8 +164,8 @@ class Triangular:
         )
 
     def _pseudo_inverse(self, V: np.ndarray) -> np.ndarray:
-        _, values, vectors = self._decomposed
-        return np.asarray(vectors @ (_inverted(values)[:, None] ** 2 * (vectors.T @ V)))
+        _, values, vectors = self._decompose
+        return np.asarray(vectors @ (_invert(values)[:, None] ** 2 * (vectors.T @ V)))
 
     def _triangle(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         """Return R of H and what it makes of y."""
@@ -188,6 +188,6 @@ def _is_regular(R: np.ndarray) -> bool:
     return bool(reciprocal * SINGULAR > EPS)
 
 
-def _inverted(values: np.ndarray) -> np.ndarray:
+def _invert(values: np.ndarray) -> np.ndarray:
     """Return 1/σ, 0 where σ is 0."""
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)

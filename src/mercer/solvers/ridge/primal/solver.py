@@ -204,13 +204,13 @@ class PrimalPrepared(PreparedRidge):
         steps = np.array([penalties(row, q) for row in alphas])
         alpha, columns = steps.ravel(), np.tile(np.arange(q), len(steps))
         if self._triangular is None and self._eigen.suits(alpha):
-            found = self._judged(self._eigen, alpha, columns)
+            found = self._judge(self._eigen, alpha, columns)
             if is_converged(found.residuals.max(), RESIDUAL):
                 return found
         if self._triangular is None:
             reduced = self._rows.triangle(self._mean, self._y_mean)
             self._triangular = Triangular(reduced.triangle, len(self._mean))
-        return self._judged(self._triangular, alpha, columns)
+        return self._judge(self._triangular, alpha, columns)
 
     def second_pass(self, found: PrimalWeights, loo: bool) -> SecondPass:
         """Return what turns rows into coefficients and leave-one-out residuals."""
@@ -223,7 +223,7 @@ class PrimalPrepared(PreparedRidge):
         positive = self.eigenvalues[self.eigenvalues > 0]
         return float((positive / (positive + value)).sum()) + float(self.problem.fit_intercept)
 
-    def _judged(self, factor: Eigen | Triangular, alpha: np.ndarray, columns: np.ndarray) -> PrimalWeights:
+    def _judge(self, factor: Eigen | Triangular, alpha: np.ndarray, columns: np.ndarray) -> PrimalWeights:
         """Solve, look at the errors that the rows themselves have, and correct the solution by them while that helps.
 
         With the gradient g = ΦᵀWe − αw of half the objective, this is above its minimum by gᵀH⁻¹g exactly.

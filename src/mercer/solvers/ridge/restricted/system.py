@@ -81,10 +81,10 @@ class RestrictedRidge:
     def solve(self, alpha: np.ndarray) -> RestrictedSolution:
         """Solve for one α per output; the solution for the last α is kept."""
         if self._last is None or not np.array_equal(self._last[0], alpha):
-            found = self._refined(alpha)
+            found = self._refine(alpha)
             if self._raw and found.error > REFINED:
                 self._sum_up(raw=False)
-                found = self._refined(alpha)
+                found = self._refine(alpha)
             self._last = alpha.copy(), found
         return self._last[1]
 
@@ -115,7 +115,7 @@ class RestrictedRidge:
             self._triangle, self._mean, constant, alpha, beta, self.intercept(beta), self._decomposed, factors
         )
 
-    def _refined(self, alpha: np.ndarray) -> RestrictedSolution:
+    def _refine(self, alpha: np.ndarray) -> RestrictedSolution:
         """Solve, and correct as long as corrections shrink; what is returned is as good as its residual says."""
         beta, step = np.zeros_like(self._right), self._inverse(alpha, self._right)
         best = RestrictedSolution(beta, np.inf)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mercer.kernels import Graph
 from mercer.persist import ModelFileError
-from mercer.persist._plain import MOST_DEPTH, PARTS, NotPlainError, pack, unpack
+from mercer.persist._packing import MOST_DEPTH, PARTS, NotPlainError, pack, unpack
 
 HASHABLE = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
 LABELS = st.text() | st.integers() | st.tuples(st.integers(), st.text())
