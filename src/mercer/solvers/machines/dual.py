@@ -31,6 +31,7 @@ from functools import cached_property
 import numpy as np
 
 from mercer.arrays.columns import power_of_two
+from mercer.losses.hinge import Hinge
 
 from ..evidence import is_converged
 
@@ -130,15 +131,9 @@ class DualProblem:
         fall = slope - np.where(beta > 0, self.epsilon, -self.epsilon)
         return np.where(beta < self.upper, rise, -np.inf), np.where(beta > self.lower, fall, np.inf)
 
-    def losses(self, group: slice, r: np.ndarray) -> np.ndarray:
-        """Return φ(r) of the variables of a group, the largest βr − ε|β| over their boxes."""
-        above, below = np.maximum(r - self.epsilon, 0.0), np.minimum(r + self.epsilon, 0.0)
-        return np.maximum(self.upper[group] * above, self.lower[group] * below)
-
-    def loss_slopes(self, group: slice, r: np.ndarray) -> np.ndarray:
-        """Return φ′(r), the β at which that largest is."""
-        below = np.where(r < -self.epsilon, self.lower[group], 0.0)
-        return np.where(r > self.epsilon, self.upper[group], below)
+    def loss(self, group: slice) -> Hinge:
+        """Return φ of the variables of a group, whose conjugate is finite on their boxes."""
+        return Hinge(self.lower[group], self.upper[group], self.epsilon)
 
     def violation(self, beta: np.ndarray, values: np.ndarray) -> float:
         """Return the largest gain of moving weight between two variables of a group, LIBSVM's stopping measure."""
@@ -241,9 +236,9 @@ class DualSolution:
         error = 2 * (part.error + ROUNDOFF * float(np.abs(p.target[values != 0]).max(initial=0.0)))
         for group, b in zip(p.groups, p.intercepts(beta, values), strict=True):
             r, start = p.target[group] - values[group] - b, p.start[group]
-            primal += float(p.losses(group, r).sum()) + float(b) * float(start.sum())
+            primal += float(p.loss(group).value(r).sum()) + float(b) * float(start.sum())
             # The gap changes with f(xᵢ) by the slope of the loss less βᵢ; errors of single points are independent.
-            slopes = (p.loss_slopes(group, moved) for moved in (r - error, r + error))
+            slopes = (p.loss(group).slope(moved) for moved in (r - error, r + error))
             rate = np.maximum(*(np.abs(slope - beta[group]) for slope in slopes))
             # Σβ moves a little with every rounded step, and so does what b is worth.
             hidden += error * length(rate) + abs(float(b) * float((beta[group] - start).sum()))
