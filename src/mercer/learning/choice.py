@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,8 +11,9 @@ from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
+from mercer.solvers.evidence import warn_caller
 from mercer.solvers.ridge.banded import loo_path
-from mercer.solvers.ridge.fit import level_of_caller, pick_points
+from mercer.solvers.ridge.fit import pick_points
 from mercer.solvers.ridge.spectral import Spectral
 from mercer.solvers.rounding import outweighs_rounding, weighted_trace
 
@@ -76,10 +76,9 @@ def choose(
     if alphas is None:
         alpha, best = _refine(lambda more: found.refine(row, more), grid, scores[row], BEYOND * unit)
     elif best == -np.inf:
-        warnings.warn(
+        warn_caller(
             f"no leave-one-out error at alphas of at most {np.max(alphas):.3g} can be told from rounding, so the "
-            f"largest of them is taken; try alphas from {GRID[0] * traces[row]:.1g} on",
-            stacklevel=level_of_caller(),
+            f"largest of them is taken; try alphas from {GRID[0] * traces[row]:.1g} on"
         )
     return Choice(kernels[row], alpha, best, grid, scores)
 

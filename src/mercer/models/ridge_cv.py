@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
@@ -28,7 +27,8 @@ from mercer.learning.length_scales import with_length_scale
 from mercer.learning.search import RidgeChoice, search_ridge
 from mercer.learning.tuning import OnStep
 from mercer.solvers.base import Problem
-from mercer.solvers.ridge.fit import RidgeFit, fit_ridge, level_of_caller
+from mercer.solvers.evidence import warn_caller
+from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 
 from .ridge import KernelRidge
 
@@ -238,7 +238,7 @@ class KernelRidgeCV(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstima
             random_state=self.random_state, on_step=on_step, curves=curves, name=type(self).__name__,
         )  # fmt: skip
         if found.edge:
-            warnings.warn(f"{type(self).__name__}: {found.edge}", stacklevel=level_of_caller())
+            warn_caller(f"{type(self).__name__}: {found.edge}")
         return found
 
     def _keep(self, found: RidgeChoice, record: RidgeFit, X: Rows) -> None:

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mercer.estimators.machines.base import warn_caller
 from mercer.estimators.machines.classifier import SupportVectorClassifier
+from mercer.solvers.evidence import warn_caller
 from mercer.solvers.machines.problems import MachineProblems, PricedMargin, SharedMargin
 
 

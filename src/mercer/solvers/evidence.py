@@ -6,12 +6,14 @@ fit has converged if and only if its certificate is at most the tolerance; whate
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+OWN = ("mercer", "sklearn")  # packages whose calls of each other are nothing that a caller could change
 RESIDUAL = 1e-5  # of ridge: the root of the relative duality gap, so that objectives are right to ten digits
 
 
@@ -57,12 +59,17 @@ def warn_not_converged(
     remedy: str,
     *,
     kind: str = "relative residual",
-    stacklevel: int = 3,
 ) -> None:
     """Say once what was reached, what was asked for, and what to do."""
     reached = f"{certificate:.1e}" if np.isfinite(certificate) else "not known"
-    warnings.warn(
-        f"{name} has not converged: its {kind} is {reached}, above {tolerance:.1e}; {remedy}",
-        ConvergenceWarning,
-        stacklevel=stacklevel + 1,
+    warn_caller(
+        f"{name} has not converged: its {kind} is {reached}, above {tolerance:.1e}; {remedy}", ConvergenceWarning
     )
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line, outside of this library and of scikit-learn, that asked for what is warned of."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

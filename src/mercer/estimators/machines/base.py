@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import sys
-import warnings
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, Self
@@ -23,7 +21,7 @@ from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel, Linear
-from mercer.solvers.evidence import DualityGap
+from mercer.solvers.evidence import DualityGap, warn_caller
 from mercer.solvers.machines.fit import MachineFit, fit_machines
 from mercer.solvers.machines.problems import MachineProblems
 from mercer.solvers.machines.rounds import Progress
@@ -80,14 +78,6 @@ def check_positive_weights(owner: object, sample_weight: Any, n: int) -> np.ndar
             f"{name}: Invalid input - all samples have zero or negative weights. Give some points a positive weight."
         )
     return np.maximum(weights, 0.0)
-
-
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line, outside of this library and of scikit-learn, that asked for what is warned of."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
 
 
 def name_limits(max_iter: int, max_time: float | None) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
+from mercer.solvers.evidence import warn_caller
 from mercer.solvers.machines.fit import MachineFit
 from mercer.solvers.machines.pairs import choose_winners
 from mercer.solvers.machines.platt import couple_pairs, pair_probabilities
@@ -22,7 +23,7 @@ from mercer.solvers.machines.problems import MachineForm, MachineProblems
 
 from ..engine import where_the_data_lives
 from ..targets import check_labels
-from .base import SupportVectorMachine, warn_caller
+from .base import SupportVectorMachine
 
 POINTER = (
     "{name} fits no probabilities, unless probability=True asks for them. Calibrate its decision function, for example "

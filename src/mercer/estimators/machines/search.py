@@ -26,7 +26,7 @@ from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.learning.folds import split_kept
 from mercer.learning.length_scales import length_scale_of, with_length_scale
-from mercer.solvers.evidence import DualityGap
+from mercer.solvers.evidence import DualityGap, warn_caller
 from mercer.solvers.machines.path import Lane, solve_paths
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
@@ -35,7 +35,7 @@ from ..engine import where_the_data_lives
 from ..kernels import all_or_nothing
 from ..progress import fit_task, reporter
 from .argument import MachineArgument, machine_argument, with_weight
-from .base import SupportVectorMachine, check_options, check_positive_weights, name_limits, warn_caller
+from .base import SupportVectorMachine, check_options, check_positive_weights, name_limits
 
 PENALTIES = np.logspace(-1.0, 2.5, 8)  # in units of the targets, divided by the mean of k(x, x)
 SCALES = np.geomspace(0.125, 4.0, 8)  # in units of the median distance

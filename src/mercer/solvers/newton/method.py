@@ -156,7 +156,7 @@ def warn_if_stuck(name: str, minimum: NewtonMinimum, max_iter: int) -> None:
         else f"after {minimum.n_iter} steps this is what rounding allows with so small a penalty: raise alpha or tol"
     )
     relative = minimum.gap / minimum.objective if minimum.objective > 0 else np.inf
-    warn_not_converged(name, relative, minimum.tolerance, remedy, kind="relative duality gap", stacklevel=6)
+    warn_not_converged(name, relative, minimum.tolerance, remedy, kind="relative duality gap")
 
 
 def _is_balanced(space: Space, state: State) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,7 +18,7 @@ from mercer.linalg.triangles import SharedTriangles
 
 from ..base import Prepared, PreparedRidge, Problem, Solution
 from ..costs import Cost, PlannedSolver, Sizes
-from ..evidence import RESIDUAL, is_converged
+from ..evidence import RESIDUAL, is_converged, warn_caller
 from ..residuals import penalties
 from .refinement import Refined, System, refine
 
@@ -238,11 +237,10 @@ class CholeskyPrepared(PreparedRidge):
             worst = float(np.abs(host_array(diagonal[probes, 0]) / checked - 1.0).max())
             if worst > LOO_ACCURACY:
                 memory = show_bytes(self._bytes(np.float64))
-                warnings.warn(
+                warn_caller(
                     f"Cholesky: with a factor in float32 and alpha = {alpha:g} leave-one-out residuals are off by "
                     f"{worst:.0%}; use precision='double' ({memory} of memory), the spectral solver, or a larger alpha",
                     ConvergenceWarning,
-                    stacklevel=3,
                 )
         if eta is not None:
             diagonal = diagonal - eta**2 / eta.sum()

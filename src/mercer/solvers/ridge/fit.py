@@ -5,8 +5,6 @@ What comes back is a record of everything that a model keeps.
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,11 +18,10 @@ from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel, Precomputed
 
 from ..base import Problem, Solution
-from ..evidence import is_converged, warn_not_converged
+from ..evidence import is_converged, warn_caller, warn_not_converged
 from ..plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
 
 LONG = 600.0  # seconds that a second attempt may take
-OWN = ("mercer", "sklearn")  # packages whose calls of each other are nothing that a caller could change
 
 
 @dataclass(frozen=True)
@@ -128,11 +125,10 @@ def fit_ridge(
     plan, solution, prepared = solve_ridge(some, penalty, solver, random_state=random_state, n_centers=n_centers)
     rank = int(np.sum(getattr(prepared, "eigenvalues", np.ones(some.n)) != 0.0))
     if solver == "auto" and (penalty == 0).any() and rank < some.n:
-        warnings.warn(
+        warn_caller(
             f"{name}: alpha=0 and the kernel matrix is singular (rank {rank} of {some.n}), so this is the "
             "least-squares fit of smallest norm; give a positive alpha, or say "
-            f"solver={plan.solver!r} to accept it without this warning",
-            stacklevel=level_of_caller(),
+            f"solver={plan.solver!r} to accept it without this warning"
         )
     record = record_fit(plan, solution, some.kernel, flat=y.ndim == 1, name=name)
     return replace(record, problem=some, points=problem.X, targets=y, kept=kept)
@@ -206,10 +202,7 @@ def _list_attempts(problem: Problem, alpha: np.ndarray, chosen: Plan, solver: st
 def record_fit(plan: Plan, solution: Solution, kernel: Kernel, *, flat: bool, name: str) -> RidgeFit:
     """Return the record of a solution, with one output if the targets are flat, and warn if it has not converged."""
     if not solution.converged:
-        warn_not_converged(
-            f"{name} ({plan.solver})", solution.residual, solution.tolerance, solution.remedy,
-            stacklevel=level_of_caller(),
-        )  # fmt: skip
+        warn_not_converged(f"{name} ({plan.solver})", solution.residual, solution.tolerance, solution.remedy)
     columns: Any = (slice(None), 0) if flat else slice(None)
     intercept = solution.intercept[0] if flat else solution.intercept
     function = Expansion(kernel, solution.centers, solution.coef[columns], intercept, solution.explicit(columns))
@@ -228,11 +221,3 @@ def pick_points(problem: Problem, positions: np.ndarray) -> Problem:
     """
     weights = None if problem.weights is None else problem.weights[positions]
     return replace(problem, X=pick(problem.X, positions), y=problem.y[positions], weights=weights)
-
-
-def level_of_caller() -> int:
-    """Return the ``stacklevel`` with which a warning of the calling function points outside of mercer."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
-        level, frame = level + 1, frame.f_back
-    return level
