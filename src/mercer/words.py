@@ -85,6 +85,22 @@ def show_seconds(value: float) -> str:
     return f"{value / 86400:,.0f} days"
 
 
+def show_estimate(seconds: float) -> str:
+    """Return a time that is known roughly.
+
+    Examples
+    --------
+    >>> show_estimate(0.2), show_estimate(100.0), show_estimate(90000.0)
+    ('under a second', 'about 2 minutes', 'about 1 day')
+    """
+    if seconds < 1:
+        return "under a second"
+    for unit, size in (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0)):
+        if seconds >= size:
+            return f"about {seconds / size:.0f} {unit}{'s' * (round(seconds / size) != 1)}"
+    return f"about {seconds:.0f} second{'s' * (round(seconds) != 1)}"
+
+
 def show_number(value: float) -> str:
     """Return a number with four significant digits, whole ones with all.
 

@@ -16,6 +16,7 @@ from mercer.arrays.tensors import host_array
 from mercer.formula.data import length, take
 from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
+from mercer.words import show_estimate
 
 from .base import Problem
 from .costs import Cost, Sizes
@@ -58,7 +59,7 @@ class Plan:
     def __str__(self) -> str:
         return (
             f"{self.solver}, because {self.reason} (expected: {show_bytes(self.memory)}, "
-            f"{self.flops:.1e} operations, {show_seconds(self.seconds)})"
+            f"{self.flops:.1e} operations, {show_estimate(self.seconds)})"
         )
 
 
@@ -216,7 +217,7 @@ class Comparison:
             name = self.quickest(able)
             return self.plan(name, self._solvers[name].explain(self.sizes))
         if least is not None:
-            why = f"all that is exact would take {show_seconds(least)} for {n} points"
+            why = f"all that is exact would take {show_estimate(least)} for {n} points"
         else:
             why = f"the {n} × {n} matrix does not fit into the budget of {limit}"
             if self.sizes.loo:
@@ -293,13 +294,3 @@ def _check_name(solver: str) -> None:
 def _check_count(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
         raise ValueError(f"plan: {name} must be a whole number of at least 1, got {value!r}")
-
-
-def show_seconds(seconds: float) -> str:
-    """Return a time in words."""
-    if seconds < 1:
-        return "under a second"
-    for unit, size in (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0)):
-        if seconds >= size:
-            return f"about {seconds / size:.0f} {unit}{'s' * (round(seconds / size) != 1)}"
-    return f"about {seconds:.0f} second{'s' * (round(seconds) != 1)}"
