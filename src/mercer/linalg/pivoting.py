@@ -15,11 +15,11 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
-from mercer.arrays.tensors import host_array
+from mercer.arrays.tensors import host_array, is_tensor
 
 from .sums import add_product, divide_rows
 
-BLOCK = 128  # pivots proposed at a time
+BLOCK, DEVICE_BLOCK = 128, 384  # pivots proposed at a time, at most
 ENTRIES = 2**22  # of the factor worked on at a time, so that copies stay small next to it
 ROUNDING = 32  # units in the last place of the diagonal below which a residual is only rounding
 
@@ -119,14 +119,16 @@ class PivotedCholesky:
     def grow(self, rank: int, block: int | None = None) -> int:
         """Go on until there are ``rank`` pivots, or as many as explain K to rounding; return how many were added.
 
-        ``block`` pivots are proposed at a time: an eighth of those wanted, but at most 128, if not given.
+        ``block`` pivots are proposed at a time: if not given an eighth of those wanted, but at most 128 on the host and
+        384 on a device.
         """
         xp, n = self._xp, len(self.residual)
         wanted = min(rank, n) - len(self.pivots)
         if wanted <= 0 or self.exhausted:
             return 0
         self._check_diagonal()
-        block = max(1, min(wanted, BLOCK, wanted // 8 if block is None else block))
+        most = DEVICE_BLOCK if is_tensor(self.residual) else BLOCK
+        block = max(1, min(wanted, most, wanted // 8 if block is None else block))
         room, added = xp.empty((wanted, n), dtype=xp.float64, device=self.residual.device), 0
         self.parts.append(room[:0])
         while added < wanted and not self.exhausted:

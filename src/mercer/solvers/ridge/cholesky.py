@@ -164,7 +164,7 @@ class CholeskyPrepared(PreparedRidge):
             coef[:, columns], intercept[columns] = found.coef, found.intercept
             residual, n_iter = np.maximum(residual, found.residuals.max()), max(n_iter, found.n_iter)
             if left_out is not None:
-                left_out[:, columns] = self._leave_one_out(float(value), found.coef)
+                left_out[:, columns] = self._leave_one_out(float(value), found)
         # A factor in float64 is a direct solution: what follows it is one check.
         n_iter = 0 if self._matrix.dtype == np.float64 and n_iter == 1 else n_iter
         tolerance = max(self.options.tolerance, RESIDUAL)
@@ -219,9 +219,10 @@ class CholeskyPrepared(PreparedRidge):
             )
         self._factored = alpha, invert
 
-    def _leave_one_out(self, alpha: float, coef: Array) -> Array:
-        eta, xp = None, namespace(coef)
-        if self.problem.fit_intercept:
+    def _leave_one_out(self, alpha: float, found: Refined) -> Array:
+        coef, eta = found.coef, found.eta
+        xp = namespace(coef)
+        if eta is not None and not self.double:  # only as exact as the factor
             eta = self._solve_one(alpha, xp.ones_like(coef[:, :1]), constant=False, invert=True).coef
         probes = np.unique(np.linspace(0, len(coef) - 1, PROBES).astype(int))
         checked = None

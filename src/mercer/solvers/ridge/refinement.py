@@ -17,12 +17,13 @@ from ..residuals import ROUNDING, Multiplier, gap_ratios, product_rounding, rati
 
 @dataclass
 class Refined:
-    """What refinement has reached: c, b, the certificate √(rᵀWr/S) of each column, and the products used."""
+    """What refinement has reached: c, b, the certificate √(rᵀWr/S) of each column, the products used, and η = M⁻¹1."""
 
     coef: Array
     intercept: np.ndarray
     residuals: np.ndarray
     n_iter: int
+    eta: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -170,4 +171,4 @@ def refine(
         left = y - system.apply(coef)
     intercept = system.level(left)
     residuals = system.certify(left - like(left, intercept), coef, y, intercept)
-    return Refined(coef * like(coef, unit), intercept * unit, residuals, n_iter)
+    return Refined(coef * like(coef, unit), intercept * unit, residuals, n_iter, eta)
