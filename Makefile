@@ -29,7 +29,7 @@ test-torch: $(VENV)/.test $(VENV)/.torch
 	$(BIN)/python -m pytest tests/test_docs.py -k gpu
 
 test-gpu:  # everything that is needed must be there: the package itself and torch with CUDA
-	$(PYTHON) -m pytest -m torch
+	$(PYTHON) -m pytest -m torch tests/gram tests/solvers tests/learning tests/models tests/distributed
 	$(PYTHON) -m benchmarks gpu
 
 sanitize: $(VENV)/.test $(VENV)/.sanitize
