@@ -20,7 +20,7 @@ from mercer.formula.data import Rows, refuse_masked
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.custom import MatrixRows
 
-from .kernels import check_psd, checked_rows, resolve_kernel
+from .kernels import check_psd, check_rows, resolve_kernel
 
 
 class KernelArgument:
@@ -41,7 +41,7 @@ class KernelArgument:
 
     def check(self, X: Rows, *, reset: bool) -> Rows:
         """Return the data as the kernel can take it; names and functions get rows of numbers, as in scikit-learn."""
-        return checked_rows(self.owner, X, self.value, reset=reset)
+        return check_rows(self.owner, X, self.value, reset=reset)
 
     def resolve(self, X: Rows, *, assume_psd: bool = False, **options: Any) -> Kernel:
         """Return the kernel of checked training data, proved or searched; options are those of ``resolve_kernel``."""

@@ -13,8 +13,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import validate_data
 
-from mercer.arrays.budget import parse_memory
-from mercer.arrays.tensors import device_memory, find_device, host_array, is_tensor, on_device
+from mercer.arrays.tensors import is_tensor, on_device
 from mercer.certify.verdict import Refuted, Verdict
 from mercer.features.validate import takes_sparse, takes_vectors, validate_rows
 from mercer.formula.data import Rows, length, pick, refuse_masked
@@ -27,11 +26,9 @@ from mercer.kernels import (
     Laplacian,
     Linear,
     ObjectKernel,
-    Precomputed,
     Sigmoid,
 )
 
-from .transaction import all_or_nothing as all_or_nothing
 from .transaction import name_place, remember_rows
 
 NAMES = ("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
@@ -201,40 +198,10 @@ def default_gaussian(X: Any, weights: np.ndarray | None, device: Any = None) -> 
     return Gaussian.from_gamma(1.0 / spread) if spread > 0 else Gaussian()
 
 
-def training_kernel(owner: object, argument: Any, X: Any, *, assume_psd: bool, **options: Any) -> Kernel:
-    """Return the kernel of training points: what an argument stands for, proved or searched, or the matrix X itself.
-
-    ``options`` are those of :func:`resolve_kernel`.
-    """
-    if is_precomputed(argument):
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"{type(owner).__name__}: with kernel='precomputed' X is the kernel between all pairs of training "
-                f"points, a square matrix; got shape {X.shape}"
-            )
-        return Precomputed(X.toarray() if sparse.issparse(X) else X)
-    kernel = resolve_kernel(owner, argument, X, **options)
-    if isinstance(argument, Kernel) and not assume_psd:
-        check_psd(owner, kernel, X)
-    return kernel
-
-
-def is_precomputed(kernel: object) -> bool:
-    """Whether an argument says that X is the Gram matrix itself."""
-    return isinstance(kernel, str) and kernel == "precomputed"
-
-
-def accepts_sparse(kernel: object) -> bool:
-    """Whether an estimator with this argument takes sparse data: kernels do where their formula can, others do."""
-    return takes_sparse(kernel) if isinstance(kernel, Kernel) else True
-
-
-def checked_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any:
+def check_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any:
     """Return the data as its kernel can take it; names and functions get rows of numbers, as in scikit-learn."""
-    if is_tensor(X) and is_precomputed(kernel):
-        X = host_array(X)  # values of a kernel have no points to compute with on a device
     if is_tensor(X):
-        return checked_tensor(estimator, X, reset=reset)
+        return check_tensor(estimator, X, reset=reset)
     try:
         if not isinstance(kernel, Kernel):
             refuse_masked(X, type(estimator).__name__)
@@ -247,7 +214,7 @@ def checked_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any
     return rows
 
 
-def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
+def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return a tensor of points, with its shape and number of columns checked; kernels check its values."""
     name = type(estimator).__name__
     if X.ndim != 2 or min(X.shape) == 0:
@@ -262,36 +229,6 @@ def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input"
         )
     return X.detach()
-
-
-def device_of(estimator: Any, X: Any) -> Any:
-    """Return the torch device to compute on: the one asked for, that of a tensor, or None for the host."""
-    return device_among(estimator, X)
-
-
-def device_among(estimator: Any, *data: Any) -> Any:
-    """Return the torch device of several collections, which must share one, or None for the host."""
-    there = estimator.device is not None or any(map(is_tensor, data))
-    return find_device(estimator.device, *data) if there else None
-
-
-def place_of(estimator: Any, X: Any) -> tuple[Any, int]:
-    """Return the device to compute on, None for the host, and the memory budget there."""
-    device = None if is_precomputed(estimator.kernel) else device_of(estimator, X)
-    memory = parse_memory(estimator.memory) if device is None else device_memory(device, estimator.memory)
-    return device, memory
-
-
-def cross_kernel(model: Any, X: Any) -> Any:
-    """Return the kernel between new points and all training points of a model, given as such."""
-    n = length(model.X_fit_)
-    shape = getattr(X, "shape", None) or np.shape(X)
-    if len(shape) == 2 and shape[1] != n:
-        raise ValueError(
-            f"{type(model).__name__}: with kernel='precomputed' new points are given as the kernel between them and "
-            f"all {n} training points, shape (points, {n}); got shape {tuple(shape)}"
-        )
-    return checked_rows(model, X, model.kernel, reset=False)
 
 
 def check_psd(owner: object, kernel: Kernel, X: Rows) -> None:

@@ -97,11 +97,6 @@ def solve_triangle(L: Array, V: Array, *, transposed: bool = False, overwrite: b
     return solve_triangular(L, V, lower=True, trans=int(transposed), overwrite_b=overwrite, check_finite=False)
 
 
-def take_triangle(factor: Factor) -> Array:
-    """Return the lower triangle of a factor."""
-    return factor if is_tensor(factor) else np.tril(factor[0])
-
-
 def pick_independent(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rows that explain all others to rounding, and the lower Cholesky factor of K at them.
 

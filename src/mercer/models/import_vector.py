@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import all_or_nothing
 from mercer.estimators.probability import ProbabilityClassifier
 from mercer.estimators.targets import check_positive, check_whole
+from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows, pick
 from mercer.solvers.newton.import_vectors import ImportVectorFit, ImportVectorSearch
 

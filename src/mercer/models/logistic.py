@@ -8,10 +8,10 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from mercer.estimators.classifier import Labelled
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import all_or_nothing
 from mercer.estimators.probability import ProbabilityClassifier
 from mercer.estimators.progress import report_progress
 from mercer.estimators.targets import check_positive, check_whole
+from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows
 from mercer.solvers.newton.fit import LogisticFit, fit_logistic
 from mercer.solvers.plan import Plan

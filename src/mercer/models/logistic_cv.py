@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 from mercer.arrays.tensors import host_array
 from mercer.estimators.classifier import Labelled
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.kernels import all_or_nothing
 from mercer.estimators.probability import ProbabilityClassifier
 from mercer.estimators.progress import fit_task, reporter
 from mercer.estimators.targets import check_alphas, check_positive, check_whole
+from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
 from mercer.learning.folds import folds_among

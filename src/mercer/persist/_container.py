@@ -88,7 +88,7 @@ class Header:
 
     def tensors(self) -> list[Tensor]:
         """Return the tensors in the order of the file, which they fill without gaps."""
-        found = sorted((checked_tensor(*entry) for entry in self.entries.items()), key=lambda t: (t.begin, t.end))
+        found = sorted((check_tensor(*entry) for entry in self.entries.items()), key=lambda t: (t.begin, t.end))
         reached = 0
         for tensor in found:
             if tensor.begin != reached:
@@ -208,7 +208,7 @@ def read_tensors(stream: ReadableBinary, header: Header) -> dict[str, np.ndarray
     return found
 
 
-def checked_tensor(name: str, entry: Any) -> Tensor:
+def check_tensor(name: str, entry: Any) -> Tensor:
     """Return what the header says of a tensor, if it makes sense."""
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise ModelFileError(f"the tensor {name!r} is not described by dtype, shape and data_offsets")

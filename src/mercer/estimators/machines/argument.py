@@ -18,7 +18,7 @@ from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Custom, Gaussian, Kernel, Precomputed
 
 from ..kernel_argument import KernelArgument, MatrixArgument
-from ..kernels import checked_rows, variance
+from ..kernels import check_rows, variance
 
 EXAMINED = 300  # rows of a matrix whose eigenvalues are computed: a small part of the time of a fit
 NOISE = 1e-6  # of the norm: a matrix computed in float32 may have eigenvalues this far below 0
@@ -140,7 +140,7 @@ class MachineMatrixArgument(MatrixArgument, MachineArgument):
         if sparse.issparse(X):
             raise TypeError(f"{self.name}: Sparse precomputed kernels are not supported. Use X.toarray() if it fits.")
         try:
-            return checked_rows(self.owner, host_array(X), self.value, reset=reset)
+            return check_rows(self.owner, host_array(X), self.value, reset=reset)
         except ValueError as error:
             if reset or "features" not in str(error):
                 raise
@@ -195,7 +195,7 @@ class FunctionArgument(MachineArgument):
 
     def check(self, X: Rows, *, reset: bool) -> Rows:
         """Return data as the function takes it, on the host."""
-        return checked_rows(self.owner, host_array(X), Custom(self.value, vectorized=True), reset=reset)
+        return check_rows(self.owner, host_array(X), Custom(self.value, vectorized=True), reset=reset)
 
     def train(self, X: Rows, kept: np.ndarray, spread: float | None = None) -> Kernel:
         """Return the matrix of all training points."""

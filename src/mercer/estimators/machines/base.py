@@ -29,8 +29,8 @@ from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
-from ..kernels import all_or_nothing
 from ..progress import fit_task
+from ..transaction import all_or_nothing
 from .argument import MachineArgument, machine_argument
 
 EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -32,8 +32,8 @@ from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
-from ..kernels import all_or_nothing
 from ..progress import fit_task, reporter
+from ..transaction import all_or_nothing
 from .argument import MachineArgument, machine_argument, with_weight
 from .base import SupportVectorMachine, check_options, check_positive_weights, name_limits
 
