@@ -3,6 +3,7 @@
 import importlib.metadata
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import mercer
@@ -43,3 +44,12 @@ def test_the_names_of_the_contract_are_there():
     others = {"Chi2", "Intersection", "Overlap", "Precomputed", "Custom", "FromFeatures", "exp"}
     assert vectors | waves | others <= set(mercer.kernels.__all__)
     assert callable(mercer.certify)
+
+
+def test_every_folder_can_be_held_in_the_head():
+    root = Path(mercer.__file__).parent
+    for folder in (root, *(path for path in root.rglob("*") if path.is_dir())):
+        modules = [path.stem.lstrip("_") for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(modules) <= 16, folder
+        families = Counter(name.split("_")[0] for name in modules if "_" in name)
+        assert max(families.values(), default=0) < 3, f"{folder}: {families}"
