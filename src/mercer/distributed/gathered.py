@@ -7,46 +7,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.arrays.budget import parse_memory, show_bytes
-from mercer.estimators.kernel_argument import kernel_argument
+from mercer.arrays.budget import parse_memory
+from mercer.estimators.gathered import GatheredRows
+from mercer.estimators.kernel_argument import KernelArgument
 from mercer.solvers.plan import Plan
 
-from .cluster import Cluster
-from .table import RowTable, read_table
+from .cluster import Cluster, ClusterPlan
+from .table import read_table
 
 
-def fit_gathered(
-    model: Any, cluster: Cluster, X: Any, y: Any = None, sample_weight: Any = None, *, argument: Any = None
-) -> None:
-    """Fetch all rows, in their order, call ``model._fit`` with them, and say in its plan what ran where.
+def gather_rows(cluster: Cluster, argument: KernelArgument, X: Any, y: Any, sample_weight: Any) -> GatheredRows:
+    """Check rows where they live, and fetch all of them if they fit into the budget of their estimator."""
+    table = read_table(cluster, argument, "raw", X, y, sample_weight, keep_all=True, matrix=True)
+    owner = argument.owner
+    name, memory = type(owner).__name__, parse_memory(owner.memory)
 
-    ``argument`` is the kernel as data is checked for it; the model's own if not given.
-    """
-    if argument is None:
-        argument = model._argument() if hasattr(model, "_argument") else model.kernel
-    table = read_table(
-        cluster, kernel_argument(model, argument), "raw", X, y, sample_weight, keep_all=True, matrix=True
-    )
-    name, memory = type(model).__name__, parse_memory(model.memory)
-    names = vars(model).get("feature_names_in_")
-    rows = table.gather("X", name, memory)
-    values = None if y is None else table.gather("y", name, memory)
-    model._fit(rows, values, None if sample_weight is None else table.gather("weights", name, memory))
-    if names is not None:
-        model.feature_names_in_ = names
-    own = getattr(model, "plan_", None)
-    if not isinstance(own, Plan):
-        own = Plan("gathered", "the model keeps all rows by definition", 2 * int(table.survey.nbytes), 0.0, 0.0)
-    model.plan_ = cluster.plan(own, len(table.blocks), "nothing but reading the rows", "the whole fit, to all rows")
+    def gather(field: str, given: Any) -> Any:
+        return None if given is None else table.gather(field, name, memory)
 
+    def plan(own: Plan | None) -> ClusterPlan:
+        size = 2 * int(table.survey.nbytes)
+        whole = own or Plan("gathered", "the model keeps all rows by definition", size, 0.0, 0.0)
+        return cluster.plan(whole, len(table.blocks), "nothing but reading the rows", "the whole fit, to all rows")
 
-def tell(model: Any, table: RowTable, workers: str, client: str) -> None:
-    """Set ``plan_``, or add to it what ran where."""
-    cluster = table.cluster
-    moved = ", ".join(f"{show_bytes(size)} of {what}" for what, size in cluster.moved.items())
-    text = (
-        f"On the workers, over {len(table.blocks)} partitions in {cluster.steps} passes: {workers}. On the client: "
-        f"{client}. What moves: {moved}. Predictions for Dask collections run on the workers."
-    )
-    before = getattr(model, "plan_", None)
-    model.plan_ = text if before is None else f"{before}. {text}"
+    names = vars(owner).get("feature_names_in_")
+    return GatheredRows(gather("X", X), gather("y", y), gather("weights", sample_weight), names, plan)

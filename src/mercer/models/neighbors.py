@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.targets import check_labels, check_targets
 from mercer.estimators.transaction import all_or_nothing, check_kept
@@ -62,9 +63,9 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None) -> None:
         """Fit to rows in partitions, all of which come here."""
-        from mercer.distributed.gathered import fit_gathered
+        from mercer.distributed.gathered import gather_rows
 
-        fit_gathered(self, cluster, X, y)
+        fit_gathered(self, gather_rows(cluster, kernel_argument(self), X, y, None))
 
     def _fit(self, X: Rows, y: Any, sample_weight: None = None) -> None:
         argument = self._check_parameters()
@@ -76,6 +77,7 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, neighbors: Neighbors) -> None:
         self._neighbors = neighbors
+        self.__dict__.pop("plan_", None)  # of an earlier fit on a cluster
         self.kernel_, self.X_fit_, self.n_samples_fit_ = neighbors.kernel, neighbors.points, length(neighbors.points)
 
     @where_the_data_lives

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.targets import check_labels, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing, check_kept
@@ -74,14 +75,14 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         """Fit to rows in partitions, all of which come here."""
-        from mercer.distributed.gathered import fit_gathered
+        from mercer.distributed.gathered import gather_rows
 
         window, _ = resolve_window(self, self.kernel, self.length_scale)
-        fit_gathered(self, cluster, X, y, sample_weight, argument=window)
+        fit_gathered(self, gather_rows(cluster, kernel_argument(self, window), X, y, sample_weight))
 
     def _keep(self, windows: Windows, search: bool) -> None:
         """Find the length scale if that is wanted, and keep the windows."""
-        for name in ("loo_length_scales_", "loo_losses_", "n_loo_points_"):
+        for name in ("loo_length_scales_", "loo_losses_", "n_loo_points_", "plan_"):
             self.__dict__.pop(name, None)
         if search:
             windows, found = windows.choose_scale(type(self).__name__, parse_memory(self.memory), self.random_state)
