@@ -130,10 +130,6 @@ class MachineMatrixArgument(MatrixArgument, MachineArgument):
     """kernel="precomputed", checked by scikit-learn's rules for machines."""
 
     has_scale = False
-    uncut = (
-        "kernel='precomputed' is not possible for rows in partitions, because a matrix of all pairs has no rows of its "
-        "own; give a kernel and the points"
-    )
 
     def check(self, X: Rows, *, reset: bool) -> Rows:
         """Return the matrix as numbers; scikit-learn's message about columns needs a word on rows."""
