@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -28,6 +29,7 @@ from mercer.kernels import (
     ObjectKernel,
     Sigmoid,
 )
+from mercer.kernels.prepared import Sliced
 
 from .transaction import name_place, remember_rows
 
@@ -57,8 +59,8 @@ class PairwiseKernel(ObjectKernel):
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Any, Any]:
         """Keep arrays and sparse matrices as they are."""
-        A = _Sliced(X)
-        return A, A if Z is X else _Sliced(Z)
+        A = _KeptRows(X)
+        return A, A if Z is X else _KeptRows(Z)
 
     def block(self, A: Any, B: Any) -> np.ndarray:
         """Call scikit-learn."""
@@ -73,21 +75,13 @@ class PairwiseKernel(ObjectKernel):
         return np.concatenate([self.block(A[s : s + 256], A[s : s + 256]).diagonal() for s in range(0, len(A), 256)])
 
 
-class _Sliced:
+@dataclass(frozen=True)
+class _KeptRows(Sliced):
     """Rows of an array or a sparse matrix, which has no length, as a statistic wants them."""
 
-    def __init__(self, rows: Any) -> None:
-        self.rows = rows
+    along = ("rows",)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.rows.shape)
-
-    def __len__(self) -> int:
-        return int(self.rows.shape[0])
-
-    def __getitem__(self, index: Any) -> _Sliced:
-        return _Sliced(self.rows[index])
+    rows: Any
 
 
 def resolve_kernel(

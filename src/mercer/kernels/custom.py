@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from mercer.formula.statistics import Dot, Prepared
 
 from .base import Domain, Kernel, ObjectKernel
 from .mapping import Mapped
+from .prepared import Sliced
 
 
 class Custom(ObjectKernel):
@@ -140,7 +142,8 @@ class FromFeatures(Kernel):
         return int(images.shape[1])
 
 
-class MatrixRows:
+@dataclass(frozen=True)
+class MatrixRows(Sliced):
     """Points outside of a finished Gram matrix, each given by its kernel values with all objects of the matrix.
 
     Parameters
@@ -149,19 +152,14 @@ class MatrixRows:
         A row for each point.
     """
 
-    def __init__(self, values: Any) -> None:
-        self.values = values
+    along = ("values",)
+
+    values: Any
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
         """Points and objects of the matrix."""
         return tuple(self.values.shape)
-
-    def __len__(self) -> int:
-        return int(self.shape[0])
-
-    def __getitem__(self, index: Any) -> MatrixRows:
-        return MatrixRows(self.values[index])
 
     def columns(self, indices: np.ndarray) -> np.ndarray:
         """Return the values with some objects."""
