@@ -97,8 +97,8 @@ class TableRidge:
         solution = prepared.attempt(penalty)
 
         def sum_squares() -> np.ndarray:
-            ridge: Any = prepared._ridge
-            return np.asarray(ridge._rows.squared_errors(ridge.left_out(penalty, ridge.solve(penalty).beta)))
+            ridge: Any = prepared.system
+            return np.asarray(ridge.rows.squared_errors(ridge.left_out(penalty, ridge.solve(penalty).beta)))
 
         m, where = len(solution.coef), f", on {self.device}" if self.device else ""
         return TableSolution(

@@ -221,7 +221,7 @@ class KernelPerceptron(KernelClassifier):
         array of shape (m,) or (m, classes)
         """
         check_is_fitted(self)
-        points = kernel_argument(self, self._argument()).new_points(X)
+        points = self._kernel_argument().new_points(X)
         if self.kind != "voted":
             return self.expansion_(points, memory=self.memory)
         votes = self._kept.vote(self.kernel_, points, bool(self.fit_intercept), parse_memory(self.memory))

@@ -241,7 +241,7 @@ def test_a_residual_that_rounding_keeps_large_is_no_reason_to_sum_up_again(weigh
     prepared = Nystroem(n_centers=40, random_state=0).prepare(problem)
     alpha = np.full(targets.shape[1], 1e-3)
     solution = prepared.solve(alpha)
-    assert prepared._ridge._raw  # the sums of the first pass were good enough
+    assert prepared.system._raw  # the sums of the first pass were good enough
     assert solution.converged
     assert solution.residual <= 1e-9
     # The same problem by orthogonal factors, which square no condition number.

@@ -32,7 +32,7 @@ STEPS = 30
 TOLERANCE = 1e-4  # of the residual in the norm of the preconditioner, relative to that of the right-hand side
 PIVOTED = 4096  # centres up to which they are chosen by pivoting
 DEFAULT = 4096
-PER_CENTER = 4
+PER_CENTER = 4  # points among which pivoting looks for each centre, so that it costs less than the fit
 
 
 class PreparedFalkon(PreparedRidge):

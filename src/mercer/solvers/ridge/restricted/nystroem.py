@@ -17,13 +17,12 @@ from mercer.formula.data import Rows
 from ...base import Prepared, PreparedRidge, Problem, Solution
 from ...centers import Candidates, draw_rows
 from ...costs import Cost, PlannedSolver, Sizes
+from .falkon import PER_CENTER, PreparedFalkon
 from .falkon import STEPS as FALKON_STEPS
-from .falkon import PreparedFalkon
 from .rows import RestrictedRows
 from .system import RestrictedRidge
 
 CUBES = 20  # times m³: choosing m centres, factors of their matrix and of the sums
-PER_CENTER = 4  # points among which pivoting looks for each centre, so that it costs less than the fit
 FIRST = 256  # centres to begin with
 JUDGES = 5000  # rows whose leave-one-out errors decide whether more centres pay
 IMPROVEMENT = 0.01
@@ -134,14 +133,14 @@ class PreparedNystroem(PreparedRidge):
         )
         self._candidates = Candidates(problem, self._limit, self._rng, solver.selection, PER_CENTER)
         first = self._limit if solver.n_centers is not None else min(FIRST, self._limit)
-        self._ridge = self._with_centers(first)
+        self.system = self._with_centers(first)
         self._judges = np.sort(draw_rows(self._rng, problem.n, JUDGES))
         self.history: list[tuple[int, float]] = []  # centres, and the leave-one-out error that they gave
 
     @property
     def centers(self) -> Rows:
         """The centres in use."""
-        return self._ridge.centers
+        return self.system.centers
 
     def attempt(self, alpha: np.ndarray, *, loo: bool = False) -> Solution:
         """Solve for one α per output, with more centres first if their number was left open and they pay."""
@@ -151,7 +150,7 @@ class PreparedNystroem(PreparedRidge):
             raise ValueError(f"Nystroem needs one positive alpha for each of the {outputs} outputs, got {alpha}")
         if self.solver.n_centers is None:
             self._grow(alpha)
-        ridge = self._ridge
+        ridge = self.system
         found = ridge.solve(alpha)
         return Solution(
             centers=ridge.centers,
@@ -168,9 +167,9 @@ class PreparedNystroem(PreparedRidge):
         self.history = []
         errors = self._judge(alpha)
         while self._count < self._limit:
-            before = self._ridge.rank
-            self._ridge = self._with_centers(2 * self._count)
-            if self._ridge.rank <= before:  # all that is left is explained to rounding
+            before = self.system.rank
+            self.system = self._with_centers(2 * self._count)
+            if self.system.rank <= before:  # all that is left is explained to rounding
                 return
             better = self._judge(alpha)
             if (better > (1 - IMPROVEMENT) * errors).all():
@@ -178,12 +177,12 @@ class PreparedNystroem(PreparedRidge):
             errors = better
 
     def _judge(self, alpha: np.ndarray) -> np.ndarray:
-        left_out = self._ridge.loo(alpha, self._ridge.solve(alpha).beta, self._judges)
+        left_out = self.system.loo(alpha, self.system.solve(alpha).beta, self._judges)
         weights = None if self.problem.weights is None else self.problem.weights[self._judges]
         unit = units(left_out)
         errors = unit * np.sqrt(np.average((left_out / unit) ** 2, axis=0, weights=weights))
         largest = float(unit.max())
-        self.history.append((self._ridge.rank, largest * float(np.sqrt(np.mean((errors / largest) ** 2)))))
+        self.history.append((self.system.rank, largest * float(np.sqrt(np.mean((errors / largest) ** 2)))))
         return errors
 
     def _with_centers(self, count: int) -> RestrictedRidge:

@@ -65,13 +65,13 @@ class RestrictedRidge:
     ) -> None:
         self._problem, self.indices, self._triangle = problem, indices, triangle
         self.centers = pick(problem.X, indices)
-        self._rows = rows(problem, self.centers)
+        self.rows = rows(problem, self.centers)
         self._decomposed: tuple[np.ndarray, np.ndarray] | None = None
         self._triangles: dict[float, np.ndarray] = {}  # of H + αI, until many α are asked for
         self._last: tuple[np.ndarray, RestrictedSolution] | None = None
-        self._total, weighted = self._rows.moments()
+        self._total, weighted = self.rows.moments()
         self._target_mean = weighted / self._total if problem.fit_intercept else np.zeros(len(weighted))
-        self._sum_up(raw=self._rows.quick)
+        self._sum_up(raw=self.rows.quick)
 
     @property
     def rank(self) -> int:
@@ -102,7 +102,7 @@ class RestrictedRidge:
         """Return yᵢ − f₋ᵢ(xᵢ) = (yᵢ − ŷᵢ)/(1 − hᵢᵢ) of all rows or some, with the centres held fixed."""
         left_out = self.left_out(alpha, beta)
         out = np.empty((self._problem.n if rows is None else len(rows), len(alpha)))
-        for part, values, y, weights in self._rows.pieces(rows):
+        for part, values, y, weights in self.rows.pieces(rows):
             out[part] = left_out(values, y, weights)
         return out
 
@@ -134,7 +134,7 @@ class RestrictedRidge:
     def _sum_up(self, raw: bool) -> None:
         from scipy.linalg import lapack, solve_triangular
 
-        sums = self._rows.sums(None if raw else self._triangle, self._target_mean)
+        sums = self.rows.sums(None if raw else self._triangle, self._target_mean)
         inner, right, total = sums.inner, sums.right, sums.total  # of the inner products only the lower half is used
         if raw:
             inner, _ = lapack.dsygst(inner, self._triangle, itype=1, lower=1, overwrite_a=1)
@@ -187,9 +187,9 @@ class RestrictedRidge:
         """What β leaves of the right-hand side: from H, or from the data where H may have lost digits."""
         from scipy.linalg import blas, solve_triangular
 
-        if not self._rows.quick:
+        if not self.rows.quick:
             return np.asarray(self._right - blas.dsymm(1.0, self._inner, beta, lower=1) - alpha * beta)
-        values, total = self._rows.image(self.coefficients(beta), self.intercept(beta))
+        values, total = self.rows.image(self.coefficients(beta), self.intercept(beta))
         image = solve_triangular(self._triangle, values, lower=True, check_finite=False)
         return np.asarray(image - np.outer(self._mean, total) - alpha * beta)
 
