@@ -55,14 +55,34 @@ def factorize_shifted(A: Array, shift: Array | float, least: float, growth: floa
     >>> factorize_shifted(np.ones((2, 2)), 0.0, 1e-12)[1] > 0
     True
     """
-    more = 0.0
-    for _ in range(SHIFTS):
+    found: list[Factor] = []
+
+    def attempt(more: float) -> bool:
         matrix = namespace(A).asarray(A, copy=True)
         add_to_diagonal(matrix, shift + more)
         try:
-            return factorize(matrix), more
+            found.append(factorize(matrix))
         except np.linalg.LinAlgError:
-            more = max(growth * more, least)
+            return False
+        return True
+
+    more = find_shift(attempt, least, growth)
+    return found[0], more
+
+
+def find_shift(attempt: Callable[[float], bool], least: float, growth: float) -> float:
+    """Return the first of 0, ``least``, ``growth``·least, … with which an attempt works, or raise LinAlgError.
+
+    Examples
+    --------
+    >>> find_shift(lambda shift: shift > 3.0, 1.0, 2.0)
+    4.0
+    """
+    shift = 0.0
+    for _ in range(SHIFTS + 1):
+        if attempt(shift):
+            return shift
+        shift = max(growth * shift, least)
     raise np.linalg.LinAlgError("the matrix is far from positive semi-definite")
 
 

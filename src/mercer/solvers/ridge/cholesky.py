@@ -13,6 +13,7 @@ from mercer.arrays.budget import require, show_bytes
 from mercer.arrays.namespace import namespace
 from mercer.arrays.tensors import host_array
 from mercer.gram import Gram
+from mercer.linalg.cholesky import find_shift
 from mercer.linalg.device import TensorTriangles
 from mercer.linalg.triangles import SharedTriangles
 
@@ -25,7 +26,6 @@ from .refinement import Refined, System, refine
 SMALL = 1500  # points; below, float64 takes no time worth saving
 QUICK = {"patience": 8, "max_iter": 60}  # of refinement, when a factor in float64 is there as the better way
 PATIENT = {"patience": 30, "max_iter": 300}  # when there is no other way
-SHIFTS = 40  # doublings of the shift: more than from rounding to the whole trace
 PROBES = 8  # points whose leave-one-out residual is checked after a factor in float32
 LOO_ACCURACY = 1e-2  # relative; a larger difference there is warned about
 COLUMNS = 8  # arrays of the size of y that refinement holds
@@ -200,22 +200,23 @@ class CholeskyPrepared(PreparedRidge):
             return
         self._factored = None
         diagonal = alpha * self._noise[:, 0]
-        works = self._matrix.factor(diagonal, invert=invert)
-        if not works and self._matrix.dtype == np.float64:
+
+        def attempt(shift: float) -> bool:
+            return self._matrix.factor(diagonal + shift, invert=invert)
+
+        if not self.double:
+            least = float(np.finfo(np.float32).eps) * self._matrix.trace / np.sqrt(self.problem.n)
+            try:
+                find_shift(attempt, least, 2.0)
+            except np.linalg.LinAlgError:
+                raise np.linalg.LinAlgError(
+                    f"no factor of the kernel matrix exists for alpha = {alpha:g}: {self.problem.kernel!r} is far from "
+                    "positive semi-definite on this data. See k.certificate(), or use the spectral solver"
+                ) from None
+        elif not attempt(0.0):
             raise np.linalg.LinAlgError(
                 f"K + αW⁻¹ is not positive definite in float64 for alpha = {alpha:g}: the kernel matrix is singular or "
                 "not positive semi-definite. Give a larger alpha, or use the spectral solver, which takes singular ones"
-            )
-        shift = np.finfo(np.float32).eps * self._matrix.trace / np.sqrt(self.problem.n)
-        for _ in range(SHIFTS):
-            if works:
-                break
-            works = self._matrix.factor(diagonal + shift, invert=invert)
-            shift *= 2
-        if not works:
-            raise np.linalg.LinAlgError(
-                f"no factor of the kernel matrix exists for alpha = {alpha:g}: {self.problem.kernel!r} is far from "
-                "positive semi-definite on this data. See k.certificate(), or use the spectral solver"
             )
         self._factored = alpha, invert
 
