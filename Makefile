@@ -8,7 +8,7 @@ NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
 help:
 	@echo "make demo    set everything up and show the library at work"
-	@echo "make test    set everything up and run the whole suite"
+	@echo "make test    set everything up and run the whole suite but for devices"
 	@echo "make test-torch   the tests of devices, with torch on the processor and Triton's interpreter"
 	@echo "make test-gpu     the same on a CUDA device, with the torch that PYTHON has"
 	@echo "make sanitize     the native core with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer"
