@@ -6,9 +6,11 @@ fit has converged if and only if its certificate is at most the tolerance; whate
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -27,6 +29,8 @@ class DualityGap:
         In the unit of the objective.
     relative : float
         Divided by the objective.
+    primal, dual : float
+        The two values; NaN where only their difference is known.
 
     Examples
     --------
@@ -36,9 +40,41 @@ class DualityGap:
 
     absolute: float
     relative: float
+    primal: float = math.nan
+    dual: float = math.nan
 
     def __float__(self) -> float:
         return self.absolute
+
+
+class Objective(float):
+    """L + Ω, what a model has minimised: a number that knows its two parts.
+
+    Parameters
+    ----------
+    loss : float
+        The sum over all points.
+    penalty : float
+        That of the function's norm.
+
+    Examples
+    --------
+    >>> value = Objective(loss=2.0, penalty=0.5)
+    >>> value, value.loss, value.penalty
+    (2.5, 2.0, 0.5)
+    """
+
+    loss: float
+    penalty: float
+
+    def __new__(cls, loss: float, penalty: float) -> Self:
+        """Add the parts."""
+        found = super().__new__(cls, loss + penalty)
+        found.loss, found.penalty = float(loss), float(penalty)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.loss, self.penalty)
 
 
 def is_converged(certificate: float, tolerance: float) -> bool:
