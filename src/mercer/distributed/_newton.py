@@ -7,6 +7,7 @@ The method is the one of one machine, and so is what it asks of the rows: every 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
+from mercer.losses import Loss
 from mercer.solvers.newton.features import NystroemFeatures
-from mercer.solvers.newton.labels import LabelledLoss, make_loss
 from mercer.solvers.newton.rows import Equations, FeatureRows
+from mercer.solvers.newton.sums import WeightedLoss, weigh_loss
 
 from ._block import RowBlock
 from ._graph import map_blocks, size_of, sum_tasks
@@ -46,13 +48,18 @@ class SpreadValues:
 
 @dataclass(frozen=True)
 class BlockLoss:
-    """How the labels of a block are seen: as those of so many classes."""
+    """How the targets of a block are seen: by a loss, of so many outputs.
 
-    classes: int
+    Targets are numbers, a column for each output; or classes, counted from 0, if the loss is one of classes: those of a
+    loss of margins are 1 for the class of the column and −1 for others, of two classes for the second.
+    """
 
-    def __call__(self, block: RowBlock) -> tuple[LabelledLoss, Place]:
+    loss: Loss
+    outputs: int
+
+    def __call__(self, block: RowBlock) -> tuple[WeightedLoss, Place]:
         """Return the loss of a block, and where it is."""
-        return make_loss(block.y, self.classes, block.known_weights), block.place(None)
+        return weigh_loss(self.loss, block.y, block.known_weights, self.outputs), block.place(None)
 
 
 @dataclass(frozen=True)
@@ -94,16 +101,38 @@ class PartitionSums:
 
 
 class PartitionedLoss(PartitionSums):
-    """:class:`~mercer.solvers.newton.labels.LabelledLoss` over partitions, of classes whose weights are known."""
+    """:class:`~mercer.solvers.newton.sums.WeightedLoss` over partitions."""
 
-    def __init__(self, table: RowTable, weights: np.ndarray) -> None:
-        super().__init__(table, BlockLoss(len(weights)))
-        self.classes, self._weights = len(weights), weights
-        self.outputs = 1 if self.classes == 2 else self.classes
+    def __init__(self, table: RowTable, view: BlockLoss) -> None:
+        super().__init__(table, BlockLoss(view.loss, view.outputs))
+        self.outputs, self.joint, self.has_majorant = view.outputs, view.loss.joint, view.loss.has_majorant
+
+    @cached_property
+    def least(self) -> float:
+        """What the loss of all rows cannot fall below."""
+        return float(self._sum("bound", self._nothing))
+
+    @property
+    def _nothing(self) -> SpreadValues:
+        return SpreadValues((), (), np.zeros(self.outputs))
+
+    @cached_property
+    def _target_range(self) -> float:
+        least, most = zip(*self._table.cluster.compute(self._map("target_range", self._nothing)), strict=True)
+        return float(max(most) - min(least))
+
+    def reach(self, values: SpreadValues) -> float:
+        """Return the spread of values or of targets, the larger one."""
+        least, most = self.range(values)
+        return max(most - least, self._target_range, float(np.finfo(float).tiny))
+
+    @cached_property
+    def _class_weights(self) -> np.ndarray:
+        return np.asarray(self._sum("weigh_classes", self._nothing))
 
     def weigh_classes(self) -> np.ndarray:
         """Return the weight of each class."""
-        return self._weights
+        return self._class_weights
 
     def value(self, outputs: SpreadValues) -> float:
         """Return the loss of all rows."""
@@ -124,7 +153,7 @@ class PartitionedLoss(PartitionSums):
 
     def odds(self, outputs: SpreadValues, q: int) -> SpreadValues:
         """Return the log-odds of class q against all others."""
-        return outputs if self.outputs == 1 else self._keep(self._map("odds", outputs, q), 1)
+        return self._keep(self._map("odds", outputs, q), 1)
 
     def share(self, odds: SpreadValues, q: int, b: float) -> np.ndarray:
         """Return the sum of residuals of class q at odds + b, how fast it falls with b, and the sum of their sizes."""
@@ -134,9 +163,9 @@ class PartitionedLoss(PartitionSums):
 class PartitionedRows(PartitionSums):
     """:class:`~mercer.solvers.newton.rows.FeatureRows` over partitions."""
 
-    def __init__(self, table: RowTable, view: BlockRows, weights: np.ndarray) -> None:
+    def __init__(self, table: RowTable, view: BlockRows) -> None:
         super().__init__(table, view)
-        self.loss = PartitionedLoss(table, weights)
+        self.loss = PartitionedLoss(table, view)
         self.shape = len(view.triangle), self.loss.outputs
 
     def start(self) -> tuple[np.ndarray, SpreadValues]:
@@ -151,9 +180,9 @@ class PartitionedRows(PartitionSums):
         """Return ΦᵀR for the residuals R."""
         return np.asarray(self._sum("gradient", outputs))
 
-    def hessian(self, outputs: SpreadValues, joint: bool) -> Equations:
+    def hessian(self, outputs: SpreadValues, joint: bool, above: bool = False) -> Equations:
         """Return ΦᵀWΦ, ΦᵀW1 and 1ᵀW1 for the curvatures W."""
-        H, B, G = self._sum("hessian", outputs, joint)
+        H, B, G = self._sum("hessian", outputs, joint, above)
         return H, B, G
 
     def curve(self, outputs: SpreadValues, V: np.ndarray) -> np.ndarray:

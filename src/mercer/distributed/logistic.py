@@ -10,12 +10,13 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import parse_memory
 from mercer.formula.data import pick
+from mercer.losses import Logistic, Softmax
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
 from mercer.solvers.newton.features import FeatureSpace
-from mercer.solvers.newton.fit import LogisticFit
+from mercer.solvers.newton.fit import LossFit, report_gap
 from mercer.solvers.newton.method import minimise, warn_if_stuck
-from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_logistic
+from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_newton
 
 from ._newton import BlockRows, PartitionedRows
 from .cluster import Cluster
@@ -37,7 +38,7 @@ def fit_partitions(
     max_iter: int,
     random_state: Any,
     name: str,
-) -> tuple[np.ndarray, LogisticFit] | None:
+) -> tuple[np.ndarray, LossFit] | None:
     """Fit to labelled rows in partitions: return the classes and the fit, or None if all rows are to be gathered."""
     if solver in EXACT:
         return None
@@ -52,20 +53,19 @@ def fit_partitions(
         resolve_kernel(owner, table), table.column("X"), nothing, None, bool(owner.fit_intercept),
         parse_memory(owner.memory),
     )  # fmt: skip
-    plan = plan_logistic(problem, "nystroem" if solver == "auto" else solver, n_centers)
+    plan = plan_newton(problem, "nystroem" if solver == "auto" else solver, n_centers)
     alpha = scale_penalty(float(classes.mass.sum()))
     indices, triangle = choose_centers(problem, count_centers(problem, n_centers), check_random_state(random_state))
     centers, m = pick(problem.X, indices), len(triangle)
-    rows = PartitionedRows(
-        table, BlockRows(len(classes.names), problem.kernel, centers, triangle, owner.device), classes.mass
-    )
+    loss = Logistic() if outputs == 1 else Softmax()
+    rows = PartitionedRows(table, BlockRows(loss, outputs, problem.kernel, centers, triangle, owner.device))
     found = minimise(FeatureSpace(rows, problem.fit_intercept), alpha, tol=tol, max_iter=max_iter)
     warn_if_stuck(name, found, max_iter)
     workers = f"values of {m} Nyström features, and the sums of gradients and Hessians"
     client = f"the choice of centres among the rows picked for it, and Newton's equations ({m * outputs} unknowns)"
-    gap = float("nan")  # it takes the kernel of all pairs of rows, whose blocks never meet
+    gap = report_gap(found, float("nan"))  # it takes the kernel of all pairs of rows, whose blocks never meet
     plan = cluster.plan(plan, len(table.blocks), workers, client)
-    return classes.names, LogisticFit(
+    return classes.names, LossFit(
         problem.kernel, centers, None, np.linalg.solve(triangle.T, found.state.coef), found.state.intercept,
         found.objective, gap, found.gap, found.converged, found.n_iter, plan,
     )  # fmt: skip

@@ -21,6 +21,7 @@ from mercer.estimators.machines.argument import machine_argument
 from mercer.estimators.machines.base import SupportVectorMachine, check_options, check_positive_weights
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
+from mercer.losses import EpsilonInsensitive, Hinge
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
 from mercer.solvers.evidence import DualityGap
@@ -144,14 +145,14 @@ def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel
     rng = check_random_state(options.get("random_state", 0))  # SVR has none: the same rows give the same machine
     indices, triangle = choose_centers(problem, count_centers(problem, None), rng)
     names = factors = None
-    rules = [MarginRule(options["C"], float(options.get("epsilon", 0.0)))]
+    rules = [MarginRule(EpsilonInsensitive(float(options.get("epsilon", 0.0))), options["C"])]
     codes = np.zeros(len(indices), dtype=np.intp)
     if classify:
         classes = Classes.of(machine, table)
         table, names = classes.encode(table), classes.names
         factors = np.ones(len(names)) if classes.factors is None else classes.factors
         sign = -1.0 if len(names) == 2 else 1.0
-        rules = [MarginRule(options["C"], 0.0, pair, sign) for pair in list_pairs(len(names))]
+        rules = [MarginRule(Hinge(), options["C"], pair, sign) for pair in list_pairs(len(names))]
         codes = table.pick("y", indices).astype(np.intp)
     features = SharedFeatures(kernel, pick(problem.X, indices), triangle, machine.device)
     found = [fit_margin(ClusterMarginRows(table, features, rule), machine.tol, machine.max_iter) for rule in rules]

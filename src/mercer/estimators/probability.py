@@ -12,11 +12,11 @@ from mercer.expansion import Expansion
 from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
-from mercer.losses.logistic import make_logistic
+from mercer.losses import Logistic, Softmax
 from mercer.solvers.base import Problem
-from mercer.solvers.evidence import DualityGap
-from mercer.solvers.newton.fit import LogisticFit
-from mercer.solvers.newton.labels import LabelledLoss, make_loss
+from mercer.solvers.evidence import DualityGap, Objective
+from mercer.solvers.newton.fit import LossFit
+from mercer.solvers.newton.sums import WeightedLoss, label_loss
 from mercer.solvers.plan import Plan
 
 from .classifier import KernelClassifier, Labelled
@@ -35,7 +35,7 @@ class ProbabilityClassifier(KernelClassifier):
     X_fit_: Rows
     dual_coef_: np.ndarray
     intercept_: float | np.ndarray
-    objective_: float
+    objective_: Objective
     duality_gap_: DualityGap
     restricted_gap_: float
     converged_: bool
@@ -73,7 +73,7 @@ class ProbabilityClassifier(KernelClassifier):
         array of shape (m, classes)
         """
         outputs = self._log_odds(X)
-        return make_logistic(len(self.classes_)).predict(outputs)
+        return self._likelihood().predict_proba(outputs)
 
     @where_the_data_lives
     def predict_log_proba(self, X: Rows) -> np.ndarray:
@@ -89,16 +89,19 @@ class ProbabilityClassifier(KernelClassifier):
         array of shape (m, classes)
         """
         outputs = self._log_odds(X)
-        return make_logistic(len(self.classes_)).predict_log(outputs)
+        return self._likelihood().predict_log_proba(outputs)
+
+    def _likelihood(self) -> Logistic | Softmax:
+        return Logistic() if len(self.classes_) == 2 else Softmax()
 
     def _log_odds(self, X: Rows) -> Array:
         """Return the outputs, of shape (m, Q)."""
         values = self.decision_function(X)
         return values.reshape(len(values), -1)
 
-    def _pose_problem(self, kernel: Kernel, data: Labelled) -> tuple[Problem, LabelledLoss]:
+    def _pose_problem(self, kernel: Kernel, data: Labelled) -> tuple[Problem, WeightedLoss]:
         """Return the problem of labelled points and its loss."""
-        loss, place = make_loss(data.codes, len(data.classes), data.weights), self._kernel_argument().place(data.X)
+        loss, place = label_loss(data.codes, len(data.classes), data.weights), self._kernel_argument().place(data.X)
         targets = np.zeros((len(data.codes), loss.outputs))
         intercept = bool(self.fit_intercept)
         return Problem(kernel, data.points, targets, data.weights, intercept, place.memory, place.device), loss
@@ -110,7 +113,7 @@ class ProbabilityClassifier(KernelClassifier):
             raise ValueError(f"{type(self).__name__}: scaling must be 'sum' or 'mean', got {self.scaling!r}")
         return alpha * (total if self.scaling == "mean" else 1.0)
 
-    def _keep(self, fit: LogisticFit, classes: np.ndarray, X: Rows, kept: np.ndarray | None = None) -> None:
+    def _keep(self, fit: LossFit, classes: np.ndarray, X: Rows, kept: np.ndarray | None = None) -> None:
         """Set what a fit sets; ``kept`` says which of the data X the points of the fit were, None that X are centres.
 
         Coefficients are those of centres, but with all points or a matrix as kernel those of all training points.
@@ -124,7 +127,7 @@ class ProbabilityClassifier(KernelClassifier):
         self.dual_coef_ = argument.spread(fit.coef, positions, length(X))[column]
         self.expansion_ = Expansion(fit.kernel, fit.centers, fit.coef[column], self.intercept_)
         self.objective_, self.restricted_gap_ = fit.objective, fit.restricted_gap
-        self.duality_gap_ = DualityGap(fit.gap, fit.gap / fit.objective if fit.objective > 0 else np.inf)
+        self.duality_gap_ = fit.gap
         self.converged_, self.n_iter_ = fit.converged, fit.n_iter
         if fit.plan is not None:
             self.plan_ = fit.plan

@@ -1,5 +1,40 @@
-"""Losses: what a wrong value costs, how fast that changes, and its convex conjugate, of single points.
+"""Losses: what a wrong answer costs, how fast that changes, and its convex conjugate, of single points.
 
-A loss is a value without data.  Its methods take outputs of a function and what was observed, a row for each point,
-and are written for arrays and tensors alike; sums over weighted points belong to the solvers.
+A loss is a value without data, as a kernel is: it prints as what rebuilds it, and compares by its parameters.
 """
+
+from .base import Loss
+from .count.gamma import Gamma
+from .count.poisson import Poisson
+from .margin.exponential import Exponential
+from .margin.hinge import Hinge
+from .margin.logistic import Logistic
+from .margin.squared_hinge import SquaredHinge
+from .residual.absolute import Absolute
+from .residual.epsilon_insensitive import EpsilonInsensitive
+from .residual.expectile import Expectile
+from .residual.huber import Huber
+from .residual.log_cosh import LogCosh
+from .residual.quantile import Quantile
+from .residual.squared import Squared
+from .residual.squared_epsilon import SquaredEpsilonInsensitive
+from .softmax import Softmax
+
+__all__ = [
+    "Absolute",
+    "EpsilonInsensitive",
+    "Expectile",
+    "Exponential",
+    "Gamma",
+    "Hinge",
+    "Huber",
+    "LogCosh",
+    "Logistic",
+    "Loss",
+    "Poisson",
+    "Quantile",
+    "Softmax",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+]

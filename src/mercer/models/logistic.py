@@ -14,7 +14,7 @@ from mercer.estimators.progress import report_progress
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows
-from mercer.solvers.newton.fit import LogisticFit, fit_logistic
+from mercer.solvers.newton.fit import LossFit, fit_newton
 from mercer.solvers.plan import Plan
 
 
@@ -159,13 +159,13 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
         data, fit = self._solve(X, y, sample_weight)
         self._keep(fit, data.classes, data.X, data.kept)
 
-    def _solve(self, X: Rows, y: Any, sample_weight: Any) -> tuple[Labelled, LogisticFit]:
+    def _solve(self, X: Rows, y: Any, sample_weight: Any) -> tuple[Labelled, LossFit]:
         """Return the data, checked, and its fit."""
         options = self._options()
         data = self._check_labelled(X, y, sample_weight)
         alpha = self._scale_penalty(float(data.weights.sum()))
         problem, loss = self._pose_problem(self._resolve_kernel(self.kernel, data), data)
-        return data, fit_logistic(problem, loss, alpha, **options)
+        return data, fit_newton(problem, loss, alpha, **options)
 
     def _options(self) -> dict[str, Any]:
         """Return how to solve, checked."""

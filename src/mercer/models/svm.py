@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer.estimators.machines.classifier import SupportVectorClassifier
+from mercer.losses import Hinge
 from mercer.solvers.evidence import warn_caller
-from mercer.solvers.machines.problems import MachineProblems, PricedMargin, SharedMargin
+from mercer.solvers.machines.problems import MachineProblems, Priced, SharedMargin
 
 
 class SVC(SupportVectorClassifier):
@@ -155,7 +156,7 @@ class SVC(SupportVectorClassifier):
         self.device = device
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
-        return self._pair_problems(PricedMargin(float(self.C)), y, weights)
+        return self._pair_problems(Priced(Hinge(), float(self.C)), y, weights)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.svm import fit_svm

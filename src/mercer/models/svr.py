@@ -13,8 +13,9 @@ from mercer.estimators.machines.base import SupportVectorMachine
 from mercer.estimators.targets import check_targets
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
+from mercer.losses import EpsilonInsensitive
 from mercer.solvers.machines.fit import MachineFit
-from mercer.solvers.machines.problems import MachineProblems, PricedTube, SharedTube
+from mercer.solvers.machines.problems import MachineProblems, Priced, SharedTube
 
 
 class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]
@@ -122,7 +123,7 @@ class SVR(SupportVectorRegressor):
         self.device = device
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
-        form = PricedTube(float(self.C), float(self.epsilon))
+        form = Priced(EpsilonInsensitive(self.epsilon), float(self.C))
         return MachineProblems(form, self._check_targets(y, len(weights)), weights)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Linear
+from mercer.losses import EpsilonInsensitive, Hinge
 from mercer.solvers.machines.margins import MarginBlock, MarginRule, fit_margin
-from mercer.solvers.machines.problems import PricedMargin, PricedTube
+from mercer.solvers.machines.problems import Priced
 from mercer.solvers.machines.smo import SMO
 
 
@@ -50,10 +51,14 @@ def test_the_margin_is_that_of_the_dual_problem_of_the_linear_kernel(points, kin
     if kind == "classes":
         codes = (t > 0.2).astype(int)
         rule, y, problem = (
-            MarginRule(0.7, 0.0, (0, 1), -1.0), codes, PricedMargin(0.7).problem(2.0 * codes - 1.0, weights)
+            MarginRule(Hinge(), 0.7, (0, 1), -1.0), codes, Priced(Hinge(), 0.7).problem(2.0 * codes - 1.0, weights)
         )  # fmt: skip
     else:
-        rule, y, problem = MarginRule(0.7, 0.1), t, PricedTube(0.7, 0.1).problem(t, weights)
+        rule, y, problem = (
+            MarginRule(EpsilonInsensitive(0.1), 0.7),
+            t,
+            Priced(EpsilonInsensitive(0.1), 0.7).problem(t, weights),
+        )
     found = fit_margin(rows_of(X, rule, y, weights), 1e-6)
     dual = SMO(tol=1e-9).solve(Linear(), X, problem)
     assert found.converged
@@ -64,7 +69,7 @@ def test_the_margin_is_that_of_the_dual_problem_of_the_linear_kernel(points, kin
 
 def test_rows_in_parts_give_the_machine_of_all_rows(points):
     X, t, weights = points
-    rule = MarginRule(0.7, 0.1)
+    rule = MarginRule(EpsilonInsensitive(0.1), 0.7)
     whole = fit_margin(rows_of(X, rule, t, weights), 1e-4)
     parts = fit_margin(Halves(*(rows_of(X[i::2], rule, t[i::2], weights[i::2]) for i in (0, 1))), 1e-4)
     np.testing.assert_allclose(parts.w, whole.w, atol=1e-6)
@@ -73,6 +78,6 @@ def test_rows_in_parts_give_the_machine_of_all_rows(points):
 
 def test_few_steps_are_not_certified(points):
     X, t, weights = points
-    found = fit_margin(rows_of(X, MarginRule(10.0, 0.1), t, weights), 1e-8, max_iter=1)
+    found = fit_margin(rows_of(X, MarginRule(EpsilonInsensitive(0.1), 10.0), t, weights), 1e-8, max_iter=1)
     assert found.n_iter == 1
     assert not found.converged

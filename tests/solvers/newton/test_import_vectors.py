@@ -5,10 +5,10 @@ import pytest
 
 from mercer.kernels import Custom, Gaussian
 from mercer.solvers.base import Problem
-from mercer.solvers.newton.fit import PreparedLogistic
+from mercer.solvers.newton.fit import PreparedNewton
 from mercer.solvers.newton.gains import ChosenFeatures, Judge, measure_rises
 from mercer.solvers.newton.import_vectors import ImportVectorSearch
-from mercer.solvers.newton.labels import make_loss
+from mercer.solvers.newton.sums import label_loss
 
 
 def _data(classes, n=50, seed=0, fit_intercept=True, kernel=None):
@@ -16,7 +16,7 @@ def _data(classes, n=50, seed=0, fit_intercept=True, kernel=None):
     X = rng.normal(size=(n, 2))
     score = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=n)
     codes = np.digitize(score, np.quantile(score, np.linspace(0, 1, classes + 1)[1:-1]))
-    loss = make_loss(codes, classes, rng.uniform(0.5, 2.0, n))
+    loss = label_loss(codes, classes, rng.uniform(0.5, 2.0, n))
     return Problem(kernel or Gaussian(), X, np.zeros((n, loss.outputs)), loss.weights, fit_intercept), loss
 
 
@@ -42,7 +42,7 @@ def test_the_objective_falls_in_every_round(classes, options):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_with_all_points_allowed_it_reaches_kernel_logistic_regression(classes, fit_intercept):
     problem, loss = _data(classes, n=30, fit_intercept=fit_intercept)
-    full = PreparedLogistic(problem, loss, "newton").solve(0.1, tol=1e-10)
+    full = PreparedNewton(problem, loss, "newton").solve(0.1, tol=1e-10)
     found = _search(problem, loss, min_drop=0.0, tol=1e-10)
     assert found.objective == pytest.approx(full.objective, rel=1e-8)
 

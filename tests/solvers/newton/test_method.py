@@ -13,13 +13,13 @@ from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
 from mercer.solvers.newton import features as _newton_features
 from mercer.solvers.newton import gram as _newton_gram
-from mercer.solvers.newton.fit import PreparedLogistic
+from mercer.solvers.newton.fit import PreparedNewton
 from mercer.solvers.newton.intercept import find_intercept
-from mercer.solvers.newton.labels import make_loss
 from mercer.solvers.newton.method import minimise
-from mercer.solvers.newton.plan import SOLVERS, plan_logistic
+from mercer.solvers.newton.plan import SOLVERS, plan_newton
 from mercer.solvers.newton.rows import FeatureRows
 from mercer.solvers.newton.scores import approximate_loo
+from mercer.solvers.newton.sums import label_loss
 
 
 def _data(classes, n=40, seed=0):
@@ -27,7 +27,7 @@ def _data(classes, n=40, seed=0):
     X = rng.normal(size=(n, 2))
     score = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.5 * rng.normal(size=n)
     codes = np.digitize(score, np.quantile(score, np.linspace(0, 1, classes + 1)[1:-1]))
-    return X, make_loss(codes, classes, rng.uniform(0.5, 2.0, n))
+    return X, label_loss(codes, classes, rng.uniform(0.5, 2.0, n))
 
 
 def _problem(X, loss, fit_intercept=True, **options):
@@ -79,7 +79,7 @@ def test_every_solver_finds_the_minimum_a_generic_optimiser_finds(classes, alpha
     X, loss = _data(classes)
     expected = _by_scipy(X, loss, alpha, fit_intercept)
     for solver in SOLVERS:
-        prepared = PreparedLogistic(_problem(X, loss, fit_intercept), loss, solver, n_centers=40, random_state=0)
+        prepared = PreparedNewton(_problem(X, loss, fit_intercept), loss, solver, n_centers=40, random_state=0)
         found = prepared.solve(alpha, tol=1e-11)
         assert found.converged
         assert found.objective == pytest.approx(expected, rel=1e-7)
@@ -90,7 +90,7 @@ def test_every_solver_finds_the_minimum_a_generic_optimiser_finds(classes, alpha
 def test_the_gap_is_primal_minus_the_entropy_dual(classes, solver):
     X, loss = _data(classes)
     K, alpha = Gaussian(1.2)(X), 0.1
-    prepared = PreparedLogistic(_problem(X, loss), loss, solver, n_centers=40, random_state=0)
+    prepared = PreparedNewton(_problem(X, loss), loss, solver, n_centers=40, random_state=0)
     for steps in range(3):  # before convergence, where the gap is not all rounding
         prepared._last = None
         found = prepared.solve(alpha, tol=1e-14, max_iter=steps)
@@ -111,7 +111,7 @@ def test_the_gap_is_primal_minus_the_entropy_dual(classes, solver):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_at_the_minimum_coefficients_are_residuals_over_twice_the_penalty(classes, solver):
     X, loss = _data(classes)
-    prepared = PreparedLogistic(_problem(X, loss), loss, solver, n_centers=40, random_state=0)
+    prepared = PreparedNewton(_problem(X, loss), loss, solver, n_centers=40, random_state=0)
     found = prepared.solve(0.05, tol=1e-13)
     _, places, coef = prepared.expand(found.state)
     K = Gaussian(1.2)(X)
@@ -124,7 +124,7 @@ def test_at_the_minimum_coefficients_are_residuals_over_twice_the_penalty(classe
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_objective_never_rises_even_from_a_bad_start(solver):
     X, loss = _data(3)
-    prepared = PreparedLogistic(_problem(X, loss), loss, solver, n_centers=40, random_state=0)
+    prepared = PreparedNewton(_problem(X, loss), loss, solver, n_centers=40, random_state=0)
     prepared.solve(1e-4)
     prepared._last.coef *= -30.0  # far away, and confidently wrong
     prepared._last.values *= -30.0
@@ -139,7 +139,7 @@ def test_the_objective_never_rises_even_from_a_bad_start(solver):
 def test_residuals_and_curvature_are_derivatives_of_the_loss(classes, size, seed):
     rng = np.random.default_rng(seed)
     codes = np.r_[np.arange(classes), rng.integers(classes, size=4)]
-    loss = make_loss(codes, classes, rng.uniform(0.5, 2.0, len(codes)))
+    loss = label_loss(codes, classes, rng.uniform(0.5, 2.0, len(codes)))
     outputs = size * rng.normal(size=(len(codes), loss.outputs))
     direction = rng.normal(size=outputs.shape)
     h = 1e-5
@@ -157,7 +157,7 @@ def test_the_best_intercept_makes_residuals_sum_to_zero(classes, size, seed):
     rng = np.random.default_rng(seed)
     size = size if classes == 2 else min(size, 300.0)  # beyond, several intercepts are a problem of their own
     codes = np.r_[np.arange(classes), rng.integers(classes, size=20)]
-    loss = make_loss(codes, classes, rng.uniform(0.5, 2.0, len(codes)))
+    loss = label_loss(codes, classes, rng.uniform(0.5, 2.0, len(codes)))
     values = size * rng.normal(size=(len(codes), loss.outputs))
     b = find_intercept(loss, values, np.zeros(loss.outputs))
     residuals = loss.residuals(values + b)
@@ -180,20 +180,20 @@ def test_a_root_of_the_curvature_times_its_transpose_is_the_curvature(classes):
 
 def test_a_factor_in_single_precision_reaches_the_same_gap(monkeypatch):
     X, loss = _data(2, n=200)
-    exact = PreparedLogistic(_problem(X, loss), loss, "newton").solve(0.01, tol=1e-10)
+    exact = PreparedNewton(_problem(X, loss), loss, "newton").solve(0.01, tol=1e-10)
     tight = _problem(X, loss, memory=500_000)  # too little for float64 copies
     assert _newton_gram._store(tight).dtype == np.float32
-    found = PreparedLogistic(tight, loss, "newton").solve(0.01, tol=1e-10)
+    found = PreparedNewton(tight, loss, "newton").solve(0.01, tol=1e-10)
     assert found.converged
     assert found.objective == pytest.approx(exact.objective, rel=1e-9)
 
 
 def test_blocks_of_features_and_iterated_equations_change_nothing(monkeypatch):
     X, loss = _data(3, n=60)
-    whole = PreparedLogistic(_problem(X, loss), loss, "nystroem", 15, random_state=0).solve(0.1, tol=1e-11)
+    whole = PreparedNewton(_problem(X, loss), loss, "nystroem", 15, random_state=0).solve(0.1, tol=1e-11)
     monkeypatch.setattr(_newton_features, "BLOCK", 15 * 7)  # seven rows at a time
     monkeypatch.setattr(_newton_features, "JOINT", 1)
-    found = PreparedLogistic(_problem(X, loss), loss, "nystroem", 15, random_state=0).solve(0.1, tol=1e-11)
+    found = PreparedNewton(_problem(X, loss), loss, "nystroem", 15, random_state=0).solve(0.1, tol=1e-11)
     assert found.converged
     assert found.objective == pytest.approx(whole.objective, rel=1e-10)
 
@@ -228,8 +228,8 @@ def test_features_held_in_single_precision_reach_the_same_minimum():
 
 def test_a_warm_start_takes_fewer_steps_to_the_same_minimum():
     X, loss = _data(2, n=80)
-    cold = PreparedLogistic(_problem(X, loss), loss, "newton").solve(0.01, tol=1e-10)
-    prepared = PreparedLogistic(_problem(X, loss), loss, "newton")
+    cold = PreparedNewton(_problem(X, loss), loss, "newton").solve(0.01, tol=1e-10)
+    prepared = PreparedNewton(_problem(X, loss), loss, "newton")
     prepared.solve(0.012, tol=1e-10)
     warm = prepared.solve(0.01, tol=1e-10)
     assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
@@ -241,13 +241,13 @@ def test_a_warm_start_takes_fewer_steps_to_the_same_minimum():
 def test_approximate_leave_one_out_is_close_to_real_refits(classes, fit_intercept):
     X, loss = _data(classes)
     n, alpha = len(X), 1.0
-    whole = PreparedLogistic(_problem(X, loss, fit_intercept), loss, "newton").solve(alpha)
+    whole = PreparedNewton(_problem(X, loss, fit_intercept), loss, "newton").solve(alpha)
     close = approximate_loo(Gaussian(1.2)(X), whole.state.outputs, loss, alpha, fit_intercept)
     exact = []
     for i in range(n):
         rest = np.delete(np.arange(n), i)
-        part = make_loss(loss.codes[rest], classes, loss.weights[rest])
-        state = PreparedLogistic(_problem(X[rest], part, fit_intercept), part, "newton").solve(alpha).state
+        part = label_loss(loss.codes[rest], classes, loss.weights[rest])
+        state = PreparedNewton(_problem(X[rest], part, fit_intercept), part, "newton").solve(alpha).state
         exact.append(Gaussian(1.2)(X[i : i + 1], X[rest]) @ state.coef + state.intercept)
     exact = np.concatenate(exact)
     moved = np.abs(softmax(whole.state.outputs, axis=1) - softmax(exact, axis=1)).max() if classes > 2 else None
@@ -262,7 +262,7 @@ def test_the_plan_follows_size_and_memory():
     def solver(n, **options):
         X = np.zeros((n, 3))
         n_centers = options.pop("n_centers", None)
-        return plan_logistic(Problem(Gaussian(), X, np.zeros((n, 1)), **options), n_centers=n_centers).solver
+        return plan_newton(Problem(Gaussian(), X, np.zeros((n, 1)), **options), n_centers=n_centers).solver
 
     assert solver(500, memory=10**9) == "newton"
     assert solver(5000, memory=10**9) == "newton-cg"
@@ -272,16 +272,16 @@ def test_the_plan_follows_size_and_memory():
         solver(100_000, memory=10_000)
     problem = Problem(Gaussian(), np.zeros((5000, 3)), np.zeros((5000, 1)), memory=10**7)
     with pytest.raises(MemoryBudgetError, match="solver='newton' for 5000 points needs"):
-        plan_logistic(problem, "newton")
+        plan_newton(problem, "newton")
     with pytest.raises(ValueError, match="solver must be 'auto' or one of"):
-        plan_logistic(problem, "magic")
+        plan_newton(problem, "magic")
 
 
 def test_a_matrix_that_is_not_positive_semi_definite_is_refused():
     X, loss = _data(2)
     kernel = Custom(lambda x, z: -10.0 * float(x @ z))
     with pytest.raises(np.linalg.LinAlgError, match="not positive"):
-        PreparedLogistic(_problem(X, loss, kernel=kernel), loss, "newton").solve(1e-3)
+        PreparedNewton(_problem(X, loss, kernel=kernel), loss, "newton").solve(1e-3)
 
 
 def _certificate(K, coef, intercept, loss, alpha):
@@ -314,11 +314,11 @@ def test_a_fit_that_says_converged_has_a_small_gap_in_extended_precision_at_any_
         "one heavy": np.where(np.arange(30) == 5, 1e13, 1.0),
         "uneven": 10 ** rng.uniform(-10, 13, 30),
     }
-    loss = make_loss(loss.codes, classes, w[weights])
+    loss = label_loss(loss.codes, classes, w[weights])
     for solver in ("newton", "newton-cg"):
         problem = _problem(X + 1e8, loss, kernel=size * Gaussian(1.2))
         K = problem.kernel(X + 1e8)
-        found = PreparedLogistic(problem, loss, solver, random_state=0).solve(alpha, max_iter=6)
+        found = PreparedNewton(problem, loss, solver, random_state=0).solve(alpha, max_iter=6)
         assert found.converged == (found.gap <= 1e-8 * found.objective)
         if found.converged:
             objective, gap, unbalanced = _certificate(K, found.state.coef, found.state.intercept, loss, alpha)
@@ -331,13 +331,13 @@ def test_a_fit_that_says_converged_has_a_small_gap_in_extended_precision_at_any_
 @pytest.mark.parametrize("factor", [1e-12, 1e12])
 def test_problems_that_are_equal_up_to_scale_take_the_same_steps(classes, factor):
     X, loss = _data(classes)
-    heavier = make_loss(loss.codes, classes, factor * loss.weights)
+    heavier = label_loss(loss.codes, classes, factor * loss.weights)
     for solver in ("newton", "newton-cg", "nystroem"):
-        plain = PreparedLogistic(_problem(X, loss), loss, solver, 20, 0).solve(0.1)
+        plain = PreparedNewton(_problem(X, loss), loss, solver, 20, 0).solve(0.1)
         larger = _problem(X, loss, kernel=factor * Gaussian(1.2))
         for other, alpha in (
-            (PreparedLogistic(larger, loss, solver, 20, 0), 0.1 * factor),
-            (PreparedLogistic(_problem(X, heavier), heavier, solver, 20, 0), 0.1 * factor),
+            (PreparedNewton(larger, loss, solver, 20, 0), 0.1 * factor),
+            (PreparedNewton(_problem(X, heavier), heavier, solver, 20, 0), 0.1 * factor),
         ):
             found = other.solve(alpha)
             assert found.converged
@@ -349,7 +349,7 @@ def test_problems_that_are_equal_up_to_scale_take_the_same_steps(classes, factor
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_best_intercept_balances_the_residuals_of_light_points_beside_heavy_ones(classes, weights):
     _, loss = _data(classes, n=30)
-    loss = make_loss(loss.codes, classes, weights)
+    loss = label_loss(loss.codes, classes, weights)
     values = np.random.default_rng(0).normal(size=(30, loss.outputs))
     b = find_intercept(loss, values, np.zeros(loss.outputs))
     R = loss.residuals(values + b)
@@ -360,12 +360,12 @@ def test_the_best_intercept_balances_the_residuals_of_light_points_beside_heavy_
 def test_the_gap_over_the_whole_space_bounds_what_centres_leave_on_the_table(classes):
     X, loss = _data(classes)
     problem = _problem(X, loss)
-    best = PreparedLogistic(problem, loss, "newton").solve(0.01, tol=1e-12)
+    best = PreparedNewton(problem, loss, "newton").solve(0.01, tol=1e-12)
     K = problem.kernel(X)
     for centers in (2, 10, 40):
-        prepared = PreparedLogistic(problem, loss, "nystroem", centers, 0)
+        prepared = PreparedNewton(problem, loss, "nystroem", centers, 0)
         found = prepared.solve(0.01)
-        gap = prepared.measure_gap(0.01, found, 0.0)
+        gap = prepared.measure_gap(0.01, found, 0.0).absolute
         _, indices, coef = prepared.expand(found.state)
         full = np.zeros((len(X), loss.outputs))
         full[indices] = coef
@@ -373,13 +373,13 @@ def test_the_gap_over_the_whole_space_bounds_what_centres_leave_on_the_table(cla
         assert gap == pytest.approx(float(exact), rel=1e-6, abs=1e-9 * found.objective)
         assert gap >= found.gap
         assert found.objective - best.objective <= gap + 1e-9 * found.objective
-    assert PreparedLogistic(problem, loss, "newton").measure_gap(0.01, best, 0.0) == best.gap
+    assert PreparedNewton(problem, loss, "newton").measure_gap(0.01, best, 0.0).absolute == best.gap
 
 
 def test_the_gap_over_the_whole_space_is_left_out_where_it_would_cost_more_than_the_fit(monkeypatch):
     X, loss = _data(2)
-    prepared = PreparedLogistic(_problem(X, loss), loss, "nystroem", 5, 0)
+    prepared = PreparedNewton(_problem(X, loss), loss, "nystroem", 5, 0)
     found = prepared.solve(0.1)
     monkeypatch.setattr("mercer.solvers.newton.fit.CHEAP", 0.0)
-    assert np.isnan(prepared.measure_gap(0.1, found, 1.0))
-    assert np.isfinite(prepared.measure_gap(0.1, found, 1e12))
+    assert np.isnan(prepared.measure_gap(0.1, found, 1.0).absolute)
+    assert np.isfinite(prepared.measure_gap(0.1, found, 1e12).absolute)

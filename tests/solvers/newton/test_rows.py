@@ -9,8 +9,8 @@ from mercer.kernels import Gaussian
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
 from mercer.solvers.newton.features import NystroemFeatures
-from mercer.solvers.newton.labels import make_loss
 from mercer.solvers.newton.rows import FeatureRows
+from mercer.solvers.newton.sums import label_loss
 
 N, CUT = 40, 15
 HOST = Place(None, 10**9)
@@ -25,7 +25,7 @@ def _rows(classes, place, part=slice(None), **memory):
     whole = Problem(Gaussian(), X, np.zeros((N, 1)), fit_intercept=True)
     indices, triangle = choose_centers(whole, 6, np.random.RandomState(0))
     problem = Problem(Gaussian(), X[part], np.zeros((len(X[part]), 1)), fit_intercept=True, device=device, **memory)
-    loss = make_loss(codes[part], classes, weights[part]).put(problem.place)
+    loss = label_loss(codes[part], classes, weights[part]).put(problem.place)
     return FeatureRows(loss, NystroemFeatures(problem, X[indices], triangle)), problem.place
 
 
@@ -37,7 +37,8 @@ def _ask(classes, place, part):
     V = where.put(rng.normal(size=rows.shape))
     found = [
         rows.loss.value(outputs), rows.loss.residual_sums(outputs), rows.loss.curvature_sums(outputs),
-        rows.loss.share(rows.loss.odds(outputs, 1), 1, 0.3), rows.gradient(outputs), rows.curve(outputs, V),
+        *([rows.loss.share(rows.loss.odds(outputs, 1), 1, 0.3)] if classes > 2 else []),
+        rows.gradient(outputs), rows.curve(outputs, V),
         *rows.hessian(outputs, True), *rows.hessian(outputs, False),
     ]  # fmt: skip
     return [np.asarray(host_array(part)) for part in found]

@@ -79,9 +79,10 @@ def fit_machines(
     Examples
     --------
     >>> from mercer.kernels import Linear
-    >>> from mercer.solvers.machines.problems import MachineProblems, PricedMargin
+    >>> from mercer.losses import Hinge
+    >>> from mercer.solvers.machines.problems import MachineProblems, Priced
     >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
-    >>> problems = MachineProblems(PricedMargin(10.0), np.array([0, 0, 1, 1]), np.ones(4), np.array(["no", "yes"]))
+    >>> problems = MachineProblems(Priced(Hinge(), 10.0), np.array([0, 0, 1, 1]), np.ones(4), np.array(["no", "yes"]))
     >>> fit = fit_machines(problems, Linear(), X, SMO(), Place.find(None, None))
     >>> fit.support, fit.coef[:, 0], fit.converged
     (array([1, 2], dtype=int32), array([-0.5,  0.5]), True)

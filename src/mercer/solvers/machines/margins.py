@@ -17,6 +17,7 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.tensors import host_array, is_tensor, on_device
+from mercer.losses.corners import CornerLoss
 
 from ..evidence import is_converged
 
@@ -33,21 +34,22 @@ FeatureSource = Callable[[], Iterable[tuple[slice, Array]]]  # places of rows, a
 
 @dataclass(frozen=True)
 class MarginRule:
-    """How rows become targets and bounds: price, ε, and of classes the pair that counts and the target of its first."""
+    """How rows become targets and bounds: loss, price, and of classes the pair that counts and its first's target."""
 
+    loss: CornerLoss
     C: float
-    epsilon: float
     pair: tuple[int, int] | None = None
     sign: float = 1.0
 
     def bound(self, y: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return t, l and u of rows, with bounds of 0 for those that do not count."""
         C = self.C * (np.ones(len(y)) if weights is None else weights)
-        if self.pair is None:
-            return y.astype(np.float64), C, C
-        first, second = (y == code for code in self.pair)
-        t = self.sign * (first.astype(np.float64) - second)
-        return t, np.where(t < 0, C, 0.0), np.where(t > 0, C, 0.0)
+        t = y.astype(np.float64)
+        if self.pair is not None:
+            first, second = (y == code for code in self.pair)
+            t = self.sign * (first.astype(np.float64) - second)
+        pieces = self.loss.pieces(t)
+        return t, -C * pieces.lower, C * pieces.upper
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,9 @@ class MarginBlock:
     def __init__(
         self, blocks: FeatureSource, features: int, rule: MarginRule, y: np.ndarray, weights: np.ndarray | None
     ) -> None:
-        self._blocks, self.features, self._epsilon = blocks, features, rule.epsilon
+        self._blocks, self.features = blocks, features
         self._t, self._lower, self._upper = rule.bound(y, weights)
+        self._epsilon = rule.loss.pieces(self._t).epsilon
 
     def sums(self, at: Function, width: float) -> MarginSums:
         """Return the sums over these rows."""

@@ -10,6 +10,7 @@ import numpy as np
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
+from mercer.losses.corners import CornerLoss
 
 from .dual import DualProblem, DualSolution, Part
 from .pairs import list_pairs
@@ -39,16 +40,22 @@ class MachineForm:
 
 
 @dataclass(frozen=True)
-class PricedMargin(MachineForm):
-    """C-SVC."""
+class Priced(MachineForm):
+    """½‖f‖² + C Σ wᵢ ℓ(yᵢ, f(xᵢ) + b) for a loss with corners: C-SVC with the hinge, ε-SVR, and quantiles."""
 
+    loss: CornerLoss
     C: float
-    weighs_classes: ClassVar[bool] = True
+
+    @property
+    def weighs_classes(self) -> bool:  # type: ignore[override]
+        """Whether there are classes."""
+        return self.loss.task == "classification"
 
     def problem(self, targets: np.ndarray, weights: np.ndarray, *, of_fold: bool = False) -> DualProblem:
-        """Return the problem of two classes."""
-        ends = targets * (self.C * weights)
-        return DualProblem(targets, np.minimum(ends, 0.0), np.maximum(ends, 0.0), np.zeros(len(targets)))
+        """Return the problem, whose boxes are those of the loss times the prices."""
+        pieces, prices = self.loss.pieces(targets), self.C * weights
+        zeros = np.zeros(len(targets))
+        return DualProblem(targets, prices * pieces.lower, prices * pieces.upper, zeros, epsilon=pieces.epsilon)
 
 
 @dataclass(frozen=True)
@@ -93,19 +100,6 @@ class SharedMargin(MachineForm):
                 "change the kernel."
             )
         return found.beta / margin, float((plus + minus) / 2 / margin)
-
-
-@dataclass(frozen=True)
-class PricedTube(MachineForm):
-    """ε-SVR."""
-
-    C: float
-    epsilon: float
-
-    def problem(self, targets: np.ndarray, weights: np.ndarray, *, of_fold: bool = False) -> DualProblem:
-        """Return the problem of targets."""
-        bounds = self.C * weights
-        return DualProblem(targets, -bounds, bounds, np.zeros(len(targets)), epsilon=self.epsilon)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The curvature of a logistic loss at all points, by a root that Newton's equations are symmetric with."""
+"""The curvature of a loss at all points, by a root that Newton's equations are symmetric with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from mercer.arrays import Array
 from mercer.arrays.namespace import einsum, namespace
 
-FLOOR = 1e-8  # of p(1 − p) in a curvature, so that its square root can be divided by
+FLOOR = 1e-8  # of the largest curvature, so that its square root can be divided by
 
 
 class Curvature(ABC):
@@ -28,6 +28,10 @@ class Curvature(ABC):
     def blocks(self) -> Array:
         """Return W, of shape (n, Q, Q)."""
 
+    def sum(self) -> Array:
+        """Return ΣW, of shape (Q, Q)."""
+        return self.blocks().sum(axis=0)
+
     def half(self, V: Array) -> Array:
         """Return SV."""
         return self.root * self.project(V)
@@ -37,7 +41,7 @@ class Curvature(ABC):
         return self.project(self.root * V)
 
     def divide(self, R: Array) -> Array:
-        """Return V with SV = R, for an R that S can give."""
+        """Return V with SV = R, for an R that S can give, and 0 where S is 0."""
         return self.project(R / self.root)
 
     def remove_constants(self, V: Array) -> Array:
@@ -46,32 +50,55 @@ class Curvature(ABC):
             return V
         return V - self.constants @ einsum("nqr,nq->r", self.constants, V)
 
-    def _orthonormalize_constants(self, columns: int) -> Array:
-        (n, q), xp = self.root.shape, namespace(self.root)
-        if columns == 0:
-            return self.root[:, :, None][:, :, :0]
-        units = xp.eye(q, dtype=self.root.dtype, device=self.root.device)[:columns]
-        images = xp.stack([self.half_transposed(0.0 * self.root + unit) for unit in units], axis=2)
-        return xp.linalg.qr(images.reshape(n * q, columns))[0].reshape(n, q, columns)
+    def split(self, R: Array) -> tuple[Array, Array | None]:
+        """Return V and what is left of R beside SΨV, None if that is nothing but rounding.
+
+        Something is left where points have no curvature: a loss that is linear there does not bend back.
+        """
+        return self.remove_constants(self.divide(R)), None
 
 
-class BinaryCurvature(Curvature):
-    """W = w p(1 − p), with S its square root."""
+class DiagonalCurvature(Curvature):
+    """W = w times the curvature of each output, and S its root; ``most`` is the largest there can be, if known."""
 
-    def __init__(self, weights: Array, p: Array, intercept: bool) -> None:
-        self.root = (weights[:, None] * (p * (1 - p)).clip(FLOOR)) ** 0.5
-        self.constants = self._orthonormalize_constants(1 if intercept else 0)
+    def __init__(self, weights: Array, bend: Array, intercept: bool, most: float | None = None) -> None:
+        xp = namespace(bend)
+        self._flat = bend <= 0
+        least = FLOOR * (float(bend.max()) if most is None else most)
+        bend = xp.where(self._flat, 0.0, bend.clip(least, None))
+        self.root = (weights[:, None] * bend) ** 0.5
+        sizes = (self.root**2).sum(axis=0) ** 0.5
+        units = self.root / xp.where(sizes > 0, sizes, 1.0)
+        eye = xp.eye(bend.shape[1], dtype=bend.dtype, device=bend.device)
+        self.constants = units[:, :, None] * eye if intercept else units[:, :, None][:, :, :0]
 
     def project(self, V: Array) -> Array:
         """Return V, because S forgets nothing."""
         return V
 
     def blocks(self) -> Array:
-        """Return W, of shape (n, 1, 1)."""
-        return (self.root**2)[:, :, None]
+        """Return W, of shape (n, Q, Q)."""
+        eye = namespace(self.root).eye(self.root.shape[1], dtype=self.root.dtype, device=self.root.device)
+        return (self.root**2)[:, :, None] * eye
+
+    def sum(self) -> Array:
+        """Return ΣW, of shape (Q, Q)."""
+        xp = namespace(self.root)
+        eye = xp.eye(self.root.shape[1], dtype=self.root.dtype, device=self.root.device)
+        return (self.root**2).sum(axis=0) * eye
+
+    def divide(self, R: Array) -> Array:
+        """Return R/S, and 0 where S is 0."""
+        xp = namespace(self.root)
+        return xp.where(self._flat, 0.0, R) / xp.where(self._flat, 1.0, self.root)
+
+    def split(self, R: Array) -> tuple[Array, Array | None]:
+        """Return V and what is left of R beside SΨV."""
+        V = self.remove_constants(self.divide(R))
+        return V, R - self.root * V if bool(self._flat.any()) else None
 
 
-class MultinomialCurvature(Curvature):
+class SoftmaxCurvature(Curvature):
     """W = w(diag(p) − ppᵀ) = SSᵀ with S = √w diag(s)(I − ssᵀ), where s = √p has length 1 at every point."""
 
     def __init__(self, weights: Array, p: Array, intercept: bool) -> None:
@@ -80,6 +107,14 @@ class MultinomialCurvature(Curvature):
         self.root = weights[:, None] ** 0.5 * self._direction
         # The constants of all classes together change no probability, so that one of them says nothing new.
         self.constants = self._orthonormalize_constants(p.shape[1] - 1 if intercept else 0)
+
+    def _orthonormalize_constants(self, columns: int) -> Array:
+        (n, q), xp = self.root.shape, namespace(self.root)
+        if columns == 0:
+            return self.root[:, :, None][:, :, :0]
+        units = xp.eye(q, dtype=self.root.dtype, device=self.root.device)[:columns]
+        images = xp.stack([self.half_transposed(0.0 * self.root + unit) for unit in units], axis=2)
+        return xp.linalg.qr(images.reshape(n * q, columns))[0].reshape(n, q, columns)
 
     def project(self, V: Array) -> Array:
         """Return (I − ssᵀ)V at every point."""

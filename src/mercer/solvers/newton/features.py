@@ -15,9 +15,9 @@ from mercer.linalg.cholesky import Factor, factorize_shifted, solve_factorized, 
 
 from ..base import Problem
 from .gram import solve_iteratively
-from .labels import LossSums
 from .method import State
-from .rows import LabelledRows
+from .rows import WeightedRows
+from .sums import LossSums
 
 BLOCK, DEVICE_BLOCK = 2**24, 2**26  # entries of features in work at a time
 SHARE = 3  # one part in so many of the budget is for features that are kept
@@ -71,7 +71,7 @@ class NystroemFeatures:
 class FeatureSpace:
     """f_q = w_qᵀφ in coordinates w of shape (m, Q), with Newton equations that are summed over rows."""
 
-    def __init__(self, rows: LabelledRows, fit_intercept: bool) -> None:
+    def __init__(self, rows: WeightedRows, fit_intercept: bool) -> None:
         self.rows, self.fit_intercept = rows, fit_intercept
 
     @property
@@ -88,13 +88,18 @@ class FeatureSpace:
         residual = self.rows.gradient(state.outputs) - 2 * alpha * state.coef
         return residual, vdot(residual, residual)
 
-    def step(self, residual: Array, outputs: Array, alpha: float, accuracy: float) -> tuple[Array, Array]:
+    def step(
+        self, residual: Array, outputs: Array, alpha: float, accuracy: float, *, above: bool = False
+    ) -> tuple[Array, Array]:
         """Solve the Newton equations: by a factor while they are few, by conjugate gradients otherwise."""
         m, q = self.rows.shape
-        joint = q == 1 or m * q <= JOINT
-        H, B, G = self.rows.hessian(outputs, joint)
-        free = 0 if not self.fit_intercept else max(q - 1, 1)  # constants of all classes together change nothing
+        joint = self.loss.joint and m * q <= JOINT
+        H, B, G = self.rows.hessian(outputs, joint, above)
         xp = namespace(H)
+        if not self.loss.joint:
+            step = xp.stack([self._solve(residual, H, B, G, alpha, i) for i in range(q)], axis=1)
+            return step, self.rows.values(step)
+        free = q - 1 if self.fit_intercept else 0  # constants of all classes together change nothing
         # What intercepts take away of the curvature is BG⁻¹Bᵀ.
         taken = xp.linalg.solve(xp.linalg.cholesky(G[:free, :free]), B[:, :free].T).T if free else B[:, :0]
         if joint:
@@ -107,6 +112,14 @@ class FeatureSpace:
     def inner(self, first: Array, second: Array, values: Array) -> float:
         """Return the sum of products of the coordinates."""
         return vdot(first, second)
+
+    def _solve(self, residual: Array, H: Array, B: Array, G: Array, alpha: float, i: int) -> Array:
+        """Return the step of one function that is judged alone."""
+        m, q = self.rows.shape
+        matrix, sums = H[i], B.reshape(m, q, q)[:, i, i]
+        if self.fit_intercept and float(G[i, i]) > 0:
+            matrix = matrix - sums[:, None] * (sums / G[i, i])[None, :]
+        return solve_factorized(_factorize(matrix, alpha, float(H[i].trace())), residual[:, i])
 
     def _iterate(self, residual: Array, outputs: Array, alpha: float, accuracy: float, H: Array, taken: Array) -> Array:
         factors, xp = [_factorize(part, alpha) for part in H], namespace(H)

@@ -12,8 +12,8 @@ from mercer.formula.data import Rows, pick
 from mercer.gram import Gram
 
 from ..base import Problem
-from .labels import LabelledLoss
 from .method import State
+from .sums import WeightedLoss
 
 EXPLAINED = 1e-12  # of k(x, x): less of a candidate is rounding
 FEW = 1000  # points whose matrix is always held
@@ -78,7 +78,7 @@ class ChosenFeatures:
 class Judge:
     """What one Newton step would gain from each candidate."""
 
-    def __init__(self, problem: Problem, loss: LabelledLoss, alpha: float) -> None:
+    def __init__(self, problem: Problem, loss: WeightedLoss, alpha: float) -> None:
         self._problem, self._loss, self._alpha = problem, loss, alpha
         self._diagonal = problem.kernel.diag(problem.X)
         gram = problem.gram(dtype=np.float64)
@@ -144,7 +144,7 @@ class Judge:
 
 
 def measure_rises(
-    loss: LabelledLoss, alpha: float, features: ChosenFeatures, state: State, fit_intercept: bool
+    loss: WeightedLoss, alpha: float, features: ChosenFeatures, state: State, fit_intercept: bool
 ) -> np.ndarray:
     """Return by how much the penalised loss would rise without each chosen point: ½cⱼ²/(H⁻¹)ⱼⱼ, summed over classes."""
     Phi, m = features.matrix, len(features.indices)

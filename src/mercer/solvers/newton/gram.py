@@ -18,8 +18,8 @@ from mercer.linalg.pivoting import PivotedCholesky
 from ..base import Problem
 from ..products import Products
 from .curvature import Curvature
-from .labels import LabelledLoss
 from .method import State
+from .sums import WeightedLoss
 
 RANK, DEVICE_RANK = 400, 1500  # of the low-rank preconditioner, at most: on the host, and on a device
 POINTS_PER_RANK = 10
@@ -32,10 +32,11 @@ class GramSpace:
     """f_q = Σᵢ c_iq k(xᵢ, ·) at the training points, in coordinates c of shape (n, Q).
 
     With the curvature SΨSᵀ of the loss, the Newton step is δ = SΨv where (2αI + ΨSᵀKSΨ)v = S⁻¹r: symmetric, never worse
-    conditioned than K over α, and without an inverse of K.  All outputs share the products with K.
+    conditioned than K over α, and without an inverse of K.  All outputs share the products with K.  Where points have
+    no curvature something of r is left, ρ = r − SΨS⁻¹r: then δ = ρ/2α + SΨv, and −ΨSᵀKρ/2α is added on the right.
     """
 
-    def __init__(self, problem: Problem, loss: LabelledLoss, direct: bool, rng: np.random.RandomState) -> None:
+    def __init__(self, problem: Problem, loss: WeightedLoss, direct: bool, rng: np.random.RandomState) -> None:
         self.loss, self.fit_intercept = loss, problem.fit_intercept
         self._shape = problem.n, loss.outputs
         self.preconditioner: FullPreconditioner | LowRankPreconditioner
@@ -61,9 +62,11 @@ class GramSpace:
         residual = self.loss.residuals(state.outputs) - 2 * alpha * state.coef
         return residual, vdot(residual, self._exact(residual))
 
-    def step(self, residual: Array, outputs: Array, alpha: float, accuracy: float) -> tuple[Array, Array]:
+    def step(
+        self, residual: Array, outputs: Array, alpha: float, accuracy: float, *, above: bool = False
+    ) -> tuple[Array, Array]:
         """Return δ and Kδ."""
-        ridge, curvature = 2 * alpha, self.loss.curvature(outputs, self.fit_intercept)
+        ridge, curvature = 2 * alpha, self.loss.curvature(outputs, self.fit_intercept, above=above)
         self.preconditioner.prepare(curvature.root, ridge)
         invert = _restrict(self.preconditioner, curvature)
 
@@ -71,10 +74,15 @@ class GramSpace:
             image = curvature.half_transposed(self._fast(curvature.half(V)))
             return ridge * V + curvature.remove_constants(image)
 
-        rhs = curvature.remove_constants(curvature.divide(residual))
+        rhs, left = curvature.split(residual)
+        if left is not None:  # of points without curvature, whose coefficients are known at once
+            image = curvature.half_transposed(self._exact(left))
+            rhs = rhs - curvature.remove_constants(image) / ridge
         solution, steps = solve_iteratively(apply, invert, rhs, accuracy, shift=ridge)
         self.cg_steps += steps
         delta = curvature.half(solution)
+        if left is not None:
+            delta = delta + left / ridge
         return delta, self._exact(delta)
 
     def inner(self, first: Array, second: Array, values: Array) -> float:

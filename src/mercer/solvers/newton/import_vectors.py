@@ -19,17 +19,17 @@ from mercer.formula.data import pick
 
 from ..base import Problem
 from .features import FeatureSpace
-from .fit import LogisticFit
+from .fit import LossFit, report_gap
 from .gains import ChosenFeatures, Judge, measure_rises
-from .labels import LabelledLoss
 from .method import NewtonMinimum, State, measure_whole_gap, minimise, warn_if_stuck
 from .rows import FeatureRows
+from .sums import WeightedLoss
 
 ROUGH = 1e-5  # relative duality gap while vectors are still being added
 
 
 @dataclass(frozen=True)
-class ImportVectorFit(LogisticFit):
+class ImportVectorFit(LossFit):
     """The points chosen, in the order of choice, and the logistic model on them."""
 
     history: tuple[float, ...] = ()  # the penalised loss without any point, and after each round
@@ -44,9 +44,9 @@ class ImportVectorSearch:
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
-    >>> from mercer.solvers.newton.labels import make_loss
+    >>> from mercer.solvers.newton.sums import label_loss
     >>> X = np.linspace(-3.0, 3.0, 60).reshape(-1, 1)
-    >>> loss = make_loss((np.abs(X[:, 0]) > 1).astype(int), 2, np.ones(60))
+    >>> loss = label_loss((np.abs(X[:, 0]) > 1).astype(int), 2, np.ones(60))
     >>> problem = Problem(Gaussian(), X, np.zeros((60, 1)), fit_intercept=True)
     >>> found = ImportVectorSearch().search(problem, loss, 0.1, np.random.RandomState(0))
     >>> len(found.coef) < 12, list(found.history) == sorted(found.history, reverse=True)
@@ -63,14 +63,14 @@ class ImportVectorSearch:
     max_iter: int = 100  # Newton steps of a fit
 
     def search(
-        self, problem: Problem, loss: LabelledLoss, alpha: float, rng: np.random.RandomState,
+        self, problem: Problem, loss: WeightedLoss, alpha: float, rng: np.random.RandomState,
         name: str = "import vectors",
     ) -> ImportVectorFit:  # fmt: skip
         """Choose points and fit; the penalised loss falls in every round.  Warn in a name if it has not converged."""
         features = ChosenFeatures(problem)
         judge = Judge(problem, loss, alpha)
         fit = self._fit(problem, loss, alpha, features, None, ROUGH)
-        history, settled = [fit.objective], False
+        history, settled = [float(fit.objective)], False
         limit = problem.n if self.max_vectors is None else min(self.max_vectors, problem.n)
         while len(features.indices) < limit and not settled:
             room = limit - len(features.indices)
@@ -79,7 +79,7 @@ class ImportVectorSearch:
                 settled = True
                 break
             fit = self._fit(problem, loss, alpha, features, fit.state, ROUGH)
-            history.append(fit.objective)
+            history.append(float(fit.objective))
             if len(history) > self.look_back:
                 settled = history[-1 - self.look_back] - history[-1] < self.min_drop * abs(history[-1])
         if self.deletion:
@@ -88,14 +88,15 @@ class ImportVectorSearch:
         warn_if_stuck(name, fit, self.max_iter)
         positions = np.array(features.indices, dtype=np.intp)
         coef = features.coefficients(fit.state.coef) if features.indices else np.zeros((0, loss.outputs))
+        gap = report_gap(fit, measure_whole_gap(problem, loss, alpha, fit))
         return ImportVectorFit(
-            problem.kernel, pick(problem.X, positions), positions, coef, fit.state.intercept, fit.objective,
-            measure_whole_gap(problem, loss, alpha, fit), fit.gap, fit.converged, max(1, len(history) - 1),
-            history=tuple(history), settled=settled or len(positions) == problem.n,
+            problem.kernel, pick(problem.X, positions), positions, coef, fit.state.intercept, fit.objective, gap,
+            fit.gap, fit.converged, max(1, len(history) - 1), history=tuple(history),
+            settled=settled or len(positions) == problem.n,
         )  # fmt: skip
 
     def _fit(
-        self, problem: Problem, loss: LabelledLoss, alpha: float, features: ChosenFeatures, start: State | None,
+        self, problem: Problem, loss: WeightedLoss, alpha: float, features: ChosenFeatures, start: State | None,
         tol: float,
     ) -> NewtonMinimum:  # fmt: skip
         space = FeatureSpace(FeatureRows(loss, features), problem.fit_intercept)
@@ -122,7 +123,7 @@ class ImportVectorSearch:
         return judge.spread(features, some[order[: 8 * self.block_size]], self.block_size)
 
     def _prune(
-        self, problem: Problem, loss: LabelledLoss, alpha: float, features: ChosenFeatures, fit: NewtonMinimum
+        self, problem: Problem, loss: WeightedLoss, alpha: float, features: ChosenFeatures, fit: NewtonMinimum
     ) -> tuple[ChosenFeatures, NewtonMinimum]:
         while len(features.indices) > 1:
             losses = measure_rises(loss, alpha, features, fit.state, problem.fit_intercept)

@@ -1,4 +1,4 @@
-"""The best intercepts of a logistic model: those that make the residuals of each output sum to 0."""
+"""The best intercepts: those that make the residuals of each output sum to 0."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from mercer.arrays import Array
 
-from .labels import LossSums, shift
+from .sums import LossSums, shift
 
 STEPS = 200  # of the search for one intercept, which takes about five
 SWEEPS = 25  # of the search for those of all classes
 COOLING = 1.5  # of the temperature, from one solution to the next
+EPS = float(np.finfo(float).eps)
 
 
 def find_intercept(loss: LossSums, values: Array, start: np.ndarray) -> np.ndarray:
@@ -23,13 +24,13 @@ def find_intercept(loss: LossSums, values: Array, start: np.ndarray) -> np.ndarr
 
     Examples
     --------
-    >>> from .labels import make_loss
-    >>> loss = make_loss(np.array([0, 1, 1]), 2, np.ones(3))
+    >>> from .sums import label_loss
+    >>> loss = label_loss(np.array([0, 1, 1]), 2, np.ones(3))
     >>> find_intercept(loss, np.zeros((3, 1)), np.zeros(1)).round(6)  # ln 2, the log-odds of two against one
     array([0.693147])
     """
-    if loss.outputs == 1:
-        return np.array([_balance_class(loss, loss.odds(values, 1), 1, float(start[0]))])
+    if not loss.joint:
+        return _balance_outputs(loss, values, start)
     b, found = _search_near(loss, values, start)
     if not found:
         least, most = loss.range(values)
@@ -41,12 +42,39 @@ def find_intercept(loss: LossSums, values: Array, start: np.ndarray) -> np.ndarr
     return np.asarray(b - b.mean())
 
 
+def _balance_outputs(loss: LossSums, values: Array, start: np.ndarray) -> np.ndarray:
+    """Return the intercept of each output that is judged alone, by Newton steps inside brackets that only shrink."""
+    b, low, high = start.astype(np.float64), np.full(len(start), -np.inf), np.full(len(start), np.inf)
+    stride, before = 0.0, np.full(len(start), np.inf)
+    for _ in range(STEPS):
+        sums, sizes = loss.residual_sums(shift(values, b))
+        low, high = np.where(sums > 0, np.maximum(low, b), low), np.where(sums < 0, np.minimum(high, b), high)
+        open_ = ~(np.abs(sums) <= EPS * sizes) & ~(high - low <= EPS * np.abs(b))
+        if not open_.any():
+            break
+        stride = 2 * stride or loss.reach(values)
+        bends = np.diagonal(loss.curvature_sums(shift(values, b)))
+        with np.errstate(all="ignore"):
+            steps = np.clip(np.where(bends > 0, sums / bends, np.sign(sums) * np.inf), -stride, stride)
+            middle = 0.5 * (low + high)
+        # A step that leaves the bracket, or that follows one which did not halve the sum, gives way to the middle.
+        trial = b + np.where(np.isfinite(steps), steps, np.sign(sums) * stride)
+        closed = np.isfinite(low) & np.isfinite(high)
+        poor = closed & (~((trial > low) & (trial < high)) | ~(np.abs(sums) <= 0.5 * before))
+        after = np.where(open_, np.where(poor, middle, trial), b)
+        if (after == b).all():
+            break
+        before = np.where(poor, np.inf, np.abs(sums))
+        b = after
+    return b
+
+
 def _search_near(loss: LossSums, values: Array, b: np.ndarray) -> tuple[np.ndarray, bool]:
     """Take Newton steps where they halve the sums of residuals, else one class at a time; say if they vanish."""
     sums, sizes = loss.residual_sums(shift(values, b))
     for _ in range(SWEEPS):
         size, total = float(np.abs(sums).max()), float(sizes.sum())
-        if size <= 4 * np.finfo(float).eps * total:
+        if size <= 4 * EPS * total:
             return b, True
         trial = b + np.linalg.lstsq(loss.curvature_sums(shift(values, b)), sums, rcond=1e-12)[0]
         after, sizes = loss.residual_sums(shift(values, trial))
@@ -55,21 +83,21 @@ def _search_near(loss: LossSums, values: Array, b: np.ndarray) -> tuple[np.ndarr
             if size <= 1e-12 * max(1.0, most - least) * total:  # nothing but rounding is left
                 return b, True
             trial = b.copy()
-            for q in range(loss.classes):
+            for q in range(loss.outputs):
                 # With all intercepts in the odds the one of this class is a correction, which starts at 0.
-                trial[q] += _balance_class(loss, loss.odds(shift(values, trial), q), q, 0.0)
+                trial[q] += _balance_class(loss, loss.odds(shift(values, trial), q), q)
             after, sizes = loss.residual_sums(shift(values, trial))
         b, sums = trial, after
     return b, bool(np.abs(sums).max() <= 1e-9 * sizes.sum())
 
 
-def _balance_class(loss: LossSums, odds: Array, q: int, start: float) -> float:
-    """Return the b at which the residuals of a class sum to 0, by Newton steps inside a bracket."""
+def _balance_class(loss: LossSums, odds: Array, q: int) -> float:
+    """Return the b at which the residuals of a class sum to 0, by Newton steps from 0 inside a bracket."""
     weights = loss.weigh_classes()
     level = math.log(weights[q]) - math.log(np.delete(weights, q).sum())
     least, most = loss.range(odds)
     low, high = level - most, level - least
-    b = min(max(start, low), high)
+    b = min(max(0.0, low), high)
     for _ in range(STEPS):
         miss, bend, size = loss.share(odds, q, b).tolist()
         if miss > 0:
@@ -78,7 +106,7 @@ def _balance_class(loss: LossSums, odds: Array, q: int, start: float) -> float:
             high = b
         step = miss / bend if bend > 0 else np.inf
         after = b + step if low < b + step < high else 0.5 * (low + high)
-        if after == b or abs(miss) <= np.finfo(float).eps * size:
+        if after == b or abs(miss) <= EPS * size:
             break
         b = after
     return float(b)

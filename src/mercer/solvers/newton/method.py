@@ -1,14 +1,16 @@
-"""Newton's method in the space of a kernel, for the logistic losses.
+"""Newton's method in the space of a kernel, for all losses whose slope has no jumps.
 
-The problem is min F(f, b) = Σ wᵢ ℓᵢ(f(xᵢ) + b) + α‖f‖², with one function for two classes and otherwise one for each.
-The intercept is always the best one for its f, so that only f is iterated: what it takes away is a projection of the
-curvature.
+The problem is min F(f, b) = Σ wᵢ ℓ(yᵢ, f(xᵢ) + b) + α‖f‖², with one or several functions.  The intercept is always the
+best one for its f, so that only f is iterated: what it takes away is a projection of the curvature.  A step that would
+have to be cut short is exchanged for one on parabolas above the losses, if they have such, which needs no cutting.
 
-The certificate is the duality gap.  The dual maximises the entropy Σ wᵢH(pᵢ) − ‖Σ Rᵢk(xᵢ, ·)‖²/4α over probabilities p,
-where R = w(T − p), and Σ Rᵢ = 0 if there is an intercept.  The probabilities of f and its best b satisfy that, because
-the derivative by b is that very sum: they need neither a shift nor a clipping.  For this pair, primal minus dual is
-exactly ‖∇F‖²/4α, with ∇F = 2αf − Σ Rᵢk(xᵢ, ·) the gradient in the space of the kernel, and is computed as that, free of
-cancellation.
+The certificate is the duality gap.  The dual maximises −Σ wᵢ ℓ*(yᵢ, −Rᵢ/wᵢ) − ‖Σ Rᵢk(xᵢ, ·)‖²/4α over residuals R, with
+Σ Rᵢ = 0 if there is an intercept.  The residuals R = −wℓ' of f and its best b satisfy that, because the derivative by b
+is that very sum: they need neither a shift nor a clipping.  For this pair, primal minus dual is exactly ‖∇F‖²/4α, with
+∇F = 2αf − Σ Rᵢk(xᵢ, ·) the gradient in the space of the kernel, and is computed as that, free of cancellation.
+
+The gap is small or not beside what F is above the least that its losses could be: whatever is added to a loss changes
+nothing.
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ from mercer.arrays.namespace import vdot
 from mercer.arrays.tensors import host_array
 
 from ..base import Problem
-from ..evidence import is_converged, warn_not_converged
+from ..evidence import Objective, is_converged, warn_not_converged
 from .intercept import find_intercept
-from .labels import LabelledLoss, LossSums, shift
+from .sums import LossSums, WeightedLoss, shift
 
 ARMIJO = 1e-4  # of the decrease that the slope promises, which a step must keep
 HALVINGS = 40
+FEW = 3  # halvings of a Newton step before that on the parabolas above is tried
 LOOSEST, TIGHTEST = 0.1, 1e-8  # relative accuracy of a Newton step: of the first ones, and at best
 NEGATIVE = 1e-8  # relative gap below 0 that may be rounding
 FEASIBLE = 1e-9  # of the sum of their sizes: by how much residuals may miss a sum of 0
@@ -74,8 +77,13 @@ class Space(Protocol):
     def residual(self, state: State, alpha: float) -> tuple[Array, float]:
         """Return −∇F in coordinates of the space, and its squared norm."""
 
-    def step(self, residual: Array, outputs: Array, alpha: float, accuracy: float) -> tuple[Array, Array]:
-        """Return the Newton step in coordinates of the space, and its values at all points."""
+    def step(
+        self, residual: Array, outputs: Array, alpha: float, accuracy: float, *, above: bool = False
+    ) -> tuple[Array, Array]:
+        """Return the Newton step in coordinates of the space, and its values at all points.
+
+        ``above`` asks for the step to the minimum of parabolas that touch the losses and are nowhere below them.
+        """
 
     def inner(self, first: Array, second: Array, values: Array) -> float:
         """Return the inner product of two functions by their coordinates and the values of the second."""
@@ -86,15 +94,16 @@ class NewtonMinimum:
     """What Newton's method has reached."""
 
     state: State
-    objective: float
+    objective: Objective
+    size: float  # how much of the objective is not bound to be there
     gap: float  # the objective is at most this far above its minimum in the space of the steps
-    tolerance: float  # the gap that was asked for, relative to the objective
+    tolerance: float  # the gap that was asked for, relative to that size
     history: list[float]  # the objective before the first step and after each
 
     @property
     def converged(self) -> bool:
-        """Whether the gap is as small as was asked, relative to F."""
-        return is_converged(self.gap, self.tolerance * self.objective)
+        """Whether the gap is as small as was asked."""
+        return is_converged(self.gap, self.tolerance * self.size)
 
     @property
     def n_iter(self) -> int:
@@ -106,33 +115,33 @@ def minimise(
     space: Space, alpha: float, *, tol: float = 1e-8, max_iter: int = 100, start: State | None = None
 ) -> NewtonMinimum:
     """Minimise the penalised loss by damped Newton steps; the objective never rises."""
-    state = _balance(space, start or space.start())
-    objective = space.loss.value(state.outputs) + alpha * state.norm2
-    history, gap, stuck = [objective], np.inf, False
+    state, least = _balance(space, start or space.start()), space.loss.least
+    objective = _evaluate(space, alpha, state)
+    history, gap, stuck = [float(objective)], np.inf, False
     for n_iter in range(max_iter + 1):
         residual, norm2 = space.residual(state, alpha)
-        gap = norm2 / (4 * alpha)
-        if gap < -max(tol, NEGATIVE) * objective:
+        gap, size = norm2 / (4 * alpha), max(objective - least, 0.0)
+        if gap < -max(tol, NEGATIVE) * size:
             raise np.linalg.LinAlgError(
                 f"the gradient has a squared norm of {norm2:.2e}, so that the kernel matrix is not positive "
                 "semi-definite; use another kernel, or see k.certificate()"
             )
         # Without a sum of 0 there is no point of the dual, and nothing is certified.
         gap = max(gap, 0.0) if _is_balanced(space, state) else np.inf
-        if gap <= tol * objective or n_iter == max_iter or stuck:
+        if gap <= tol * size or n_iter == max_iter or stuck:
             break
-        accuracy = float(np.clip(np.sqrt(gap / objective), TIGHTEST, LOOSEST))
+        accuracy = float(np.clip(np.sqrt(gap / size) if size > 0 else 0.0, TIGHTEST, LOOSEST))
         found = _search(space, alpha, state, objective, residual, accuracy)
         if found is None:
             break
         state, lower = found
-        stuck = not lower < objective * (1 - ROUNDING) and gap <= 1e3 * tol * objective
+        stuck = not lower < objective - ROUNDING * size and gap <= 1e3 * tol * size
         objective = lower
-        history.append(objective)
-    return NewtonMinimum(state, objective, gap, tol, history)
+        history.append(float(objective))
+    return NewtonMinimum(state, objective, size, gap, tol, history)
 
 
-def measure_whole_gap(problem: Problem, loss: LabelledLoss, alpha: float, minimum: NewtonMinimum) -> float:
+def measure_whole_gap(problem: Problem, loss: WeightedLoss, alpha: float, minimum: NewtonMinimum) -> float:
     """Return the duality gap over all functions of the kernel, for a minimum among some of them, on the host.
 
     The residuals R of any f with its best intercept are a point of the dual over the whole space too, and
@@ -155,7 +164,7 @@ def warn_if_stuck(name: str, minimum: NewtonMinimum, max_iter: int) -> None:
         if minimum.n_iter >= max_iter
         else f"after {minimum.n_iter} steps this is what rounding allows with so small a penalty: raise alpha or tol"
     )
-    relative = minimum.gap / minimum.objective if minimum.objective > 0 else np.inf
+    relative = minimum.gap / minimum.size if minimum.size > 0 else np.inf
     warn_not_converged(name, relative, minimum.tolerance, remedy, kind="relative duality gap")
 
 
@@ -174,18 +183,37 @@ def _balance(space: Space, state: State) -> State:
     return replace(state, intercept=find_intercept(space.loss, state.values, state.intercept))
 
 
+def _evaluate(space: Space, alpha: float, state: State) -> Objective:
+    return Objective(space.loss.value(state.outputs), alpha * state.norm2)
+
+
 def _search(
-    space: Space, alpha: float, state: State, objective: float, residual: Array, accuracy: float
-) -> tuple[State, float] | None:
-    """Return the first state along a Newton step that lowers the objective enough, and its objective, or None."""
-    step, values = space.step(residual, state.outputs, alpha, accuracy)
+    space: Space, alpha: float, state: State, objective: Objective, residual: Array, accuracy: float
+) -> tuple[State, Objective] | None:
+    """Return a state that lowers the objective enough, and its objective, or None.
+
+    It is the first one along the Newton step, which is halved as often as it must.  A step that would have to be halved
+    more than a few times is exchanged for that to the minimum of the parabolas above, if there are such.
+    """
+    majorant = space.loss.has_majorant
+    found = _backtrack(space, alpha, state, objective, residual, accuracy, FEW if majorant else HALVINGS)
+    if found is None and majorant:
+        found = _backtrack(space, alpha, state, objective, residual, accuracy, HALVINGS, above=True)
+    return found
+
+
+def _backtrack(
+    space: Space, alpha: float, state: State, objective: Objective, residual: Array, accuracy: float, halvings: int,
+    *, above: bool = False,
+) -> tuple[State, Objective] | None:  # fmt: skip
+    step, values = space.step(residual, state.outputs, alpha, accuracy, above=above)
     slope = -space.inner(residual, step, values)
     cross, length2 = space.inner(state.coef, step, values), space.inner(step, step, values)
     t = 1.0
-    for _ in range(HALVINGS):
+    for _ in range(halvings):
         norm2 = max(state.norm2 + 2 * t * cross + t * t * length2, 0.0)
         trial = _balance(space, State(state.coef + t * step, state.values + t * values, state.intercept, norm2))
-        lower = space.loss.value(trial.outputs) + alpha * norm2
+        lower = _evaluate(space, alpha, trial)
         if lower <= objective + ARMIJO * t * slope:
             return trial, lower
         t /= 2

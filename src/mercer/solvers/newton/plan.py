@@ -22,7 +22,7 @@ DEVICE_RATE = {"newton": 3e13, "newton-cg": 6e13, "nystroem": 2e13}
 STEPS, PRODUCTS = 8, 150  # of Newton, and of conjugate gradients in all of them, typically
 
 
-def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None = None) -> Plan:
+def plan_newton(problem: Problem, solver: str = "auto", n_centers: int | None = None) -> Plan:
     """Choose how to solve a logistic problem.
 
     Parameters
@@ -39,7 +39,7 @@ def plan_logistic(problem: Problem, solver: str = "auto", n_centers: int | None 
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
     >>> problem = Problem(Gaussian(), np.zeros((20_000, 8)), np.zeros((20_000, 1)), memory=10**9)
-    >>> plan_logistic(problem).solver, plan_logistic(problem, n_centers=500).solver
+    >>> plan_newton(problem).solver, plan_newton(problem, n_centers=500).solver
     ('newton-cg', 'nystroem')
     """
     if solver not in ("auto", *SOLVERS):

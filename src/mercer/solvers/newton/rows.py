@@ -12,7 +12,7 @@ from typing import Protocol
 from mercer.arrays import Array
 from mercer.arrays.namespace import cast, einsum
 
-from .labels import LabelledLoss, LossSums
+from .sums import LossSums, WeightedLoss
 
 Equations = tuple[Array, Array, Array]
 
@@ -28,7 +28,7 @@ class FeatureBlocks(Protocol):
         """Yield rows of the features, with their places."""
 
 
-class LabelledRows(Protocol):
+class WeightedRows(Protocol):
     """Rows that sum up; outputs are those of the loss."""
 
     @property
@@ -48,8 +48,11 @@ class LabelledRows(Protocol):
     def gradient(self, outputs: Array) -> Array:
         """Return ΦᵀR for the residuals R."""
 
-    def hessian(self, outputs: Array, joint: bool) -> Equations:
-        """Return ΦᵀWΦ (of all pairs of functions, or of each alone), ΦᵀW1 and 1ᵀW1 for the curvatures W."""
+    def hessian(self, outputs: Array, joint: bool, above: bool = False) -> Equations:
+        """Return ΦᵀWΦ (of all pairs of functions, or of each alone), ΦᵀW1 and 1ᵀW1 for the curvatures W.
+
+        ``above`` asks for the curvatures of parabolas that touch the losses and are nowhere below them.
+        """
 
     def curve(self, outputs: Array, V: Array) -> Array:
         """Return ΦᵀWΦV."""
@@ -58,7 +61,7 @@ class LabelledRows(Protocol):
 class FeatureRows:
     """Rows on one machine."""
 
-    def __init__(self, loss: LabelledLoss, features: FeatureBlocks) -> None:
+    def __init__(self, loss: WeightedLoss, features: FeatureBlocks) -> None:
         self.loss, self.features = loss, features
 
     @property
@@ -84,12 +87,12 @@ class FeatureRows:
             total += cast(phi, R).T @ R[rows]
         return total
 
-    def hessian(self, outputs: Array, joint: bool) -> Equations:
+    def hessian(self, outputs: Array, joint: bool, above: bool = False) -> Equations:
         """Return ΦᵀWΦ (of all pairs of functions, or of each alone), ΦᵀW1 and 1ᵀW1 for the curvatures W.
 
         Functions alone have the squares of the root of W as curvatures, as preconditioners of the whole.
         """
-        (m, q), curvature = self.shape, self.loss.curvature(outputs)
+        (m, q), curvature = self.shape, self.loss.curvature(outputs, above=above)
         W = curvature.blocks()
         H = self.loss.zeros(m * q, m * q) if joint else self.loss.zeros(q, m, m)
         B = self.loss.zeros(m * q, q)

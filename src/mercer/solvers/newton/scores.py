@@ -20,9 +20,9 @@ from mercer.expansion import Expansion
 from mercer.formula.data import pick
 
 from ..base import Problem
-from .fit import PreparedLogistic
-from .labels import LabelledLoss, make_loss
-from .plan import plan_logistic
+from .fit import PreparedNewton
+from .plan import plan_newton
+from .sums import WeightedLoss, label_loss
 
 TOLERANCE = 1e-6  # relative duality gap of fits that are only compared
 PROBES = 10  # points that are really left out, to verify an approximation
@@ -52,7 +52,7 @@ class ScoredPath:
 
 def score_path(
     problems: Sequence[Problem],
-    loss: LabelledLoss,
+    loss: WeightedLoss,
     alphas: np.ndarray,
     make_folds: Callable[[], Sequence[Fold]],
     report: Callable[[int, float], Any],
@@ -89,9 +89,9 @@ def sample_path(codes: np.ndarray, classes: int, rng: np.random.RandomState) -> 
     return np.unique(np.concatenate([*first, order[:PATH_SAMPLE]]))
 
 
-def score_left_out(problem: Problem, loss: LabelledLoss, alphas: np.ndarray, max_iter: int = 100) -> np.ndarray:
+def score_left_out(problem: Problem, loss: WeightedLoss, alphas: np.ndarray, max_iter: int = 100) -> np.ndarray:
     """Return the mean log-loss, for each penalty, of points left out of the fit one at a time, approximately."""
-    prepared = PreparedLogistic(problem, loss, "newton")
+    prepared = PreparedNewton(problem, loss, "newton")
     K = host_array(problem.gram(dtype=np.float64).dense())
     found = np.empty(len(alphas))
     for j, alpha in enumerate(alphas):
@@ -101,12 +101,12 @@ def score_left_out(problem: Problem, loss: LabelledLoss, alphas: np.ndarray, max
     return found
 
 
-def is_loo_accurate(problem: Problem, loss: LabelledLoss, alpha: float, max_iter: int = 100) -> bool:
+def is_loo_accurate(problem: Problem, loss: WeightedLoss, alpha: float, max_iter: int = 100) -> bool:
     """Whether the approximation holds where it matters most: at the points that change most when left out.
 
     Ten of them are really left out.  Their log-losses must agree with the approximate ones to a tenth in sum.
     """
-    prepared = PreparedLogistic(problem, loss, "newton")
+    prepared = PreparedNewton(problem, loss, "newton")
     whole = prepared.solve(alpha, TOLERANCE, max_iter).state
     K = host_array(problem.gram(dtype=np.float64).dense())
     approximate = loss.losses(approximate_loo(K, whole.outputs, loss, alpha, problem.fit_intercept))
@@ -121,7 +121,7 @@ def is_loo_accurate(problem: Problem, loss: LabelledLoss, alpha: float, max_iter
 
 
 def score_folds(
-    problem: Problem, loss: LabelledLoss, alphas: np.ndarray, folds: Sequence[Fold], max_iter: int = 100,
+    problem: Problem, loss: WeightedLoss, alphas: np.ndarray, folds: Sequence[Fold], max_iter: int = 100,
     random_state: Any = None,
 ) -> np.ndarray:  # fmt: skip
     """Return the mean log-loss, for each penalty, of the points of each fold under the fit of the others."""
@@ -134,19 +134,19 @@ def score_folds(
 
 
 def _score_fold(
-    problem: Problem, loss: LabelledLoss, alphas: np.ndarray, fold: Fold, max_iter: int, random_state: Any
+    problem: Problem, loss: WeightedLoss, alphas: np.ndarray, fold: Fold, max_iter: int, random_state: Any
 ) -> np.ndarray:
     """Return the log-losses, shape (p, points), of the second part of a fold under fits of the first."""
     fit, held = fold
     seen, codes = np.unique(loss.codes[fit], return_inverse=True)
     if len(seen) < 2:
         return np.full((len(alphas), len(held)), WORST)
-    part = make_loss(codes, len(seen), loss.weights[fit])
+    part = label_loss(codes, len(seen), loss.weights[fit])
     inside = replace(problem, X=pick(problem.X, fit), y=np.zeros((len(fit), part.outputs)), weights=loss.weights[fit])
-    prepared = PreparedLogistic(inside, part, plan_logistic(inside).solver, None, random_state)
+    prepared = PreparedNewton(inside, part, plan_newton(inside).solver, None, random_state)
     outside, known = pick(problem.X, held), np.isin(loss.codes[held], seen)
     place = np.searchsorted(seen, np.where(known, loss.codes[held], seen[0]))
-    judge = make_loss(place, len(seen), np.ones(len(held)))
+    judge = label_loss(place, len(seen), np.ones(len(held)))
     found = np.empty((len(alphas), len(held)))
     for j, alpha in enumerate(alphas):
         state = prepared.solve(float(alpha), TOLERANCE, max_iter).state
@@ -158,7 +158,7 @@ def _score_fold(
 
 
 def approximate_loo(
-    K: np.ndarray, outputs: np.ndarray, loss: LabelledLoss, alpha: float, fit_intercept: bool
+    K: np.ndarray, outputs: np.ndarray, loss: WeightedLoss, alpha: float, fit_intercept: bool
 ) -> np.ndarray:
     """Return the outputs that each point would get from a fit without it.
 
@@ -171,12 +171,12 @@ def approximate_loo(
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
     >>> from mercer.models.logistic import KernelLogisticRegression
-    >>> from mercer.solvers.newton.labels import make_loss
+    >>> from mercer.solvers.newton.sums import label_loss
     >>> X = np.linspace(-2.0, 2.0, 30).reshape(-1, 1)
     >>> y = (np.sin(5.0 * X[:, 0]) + X[:, 0] > 0).astype(int)
     >>> model = KernelLogisticRegression(1.0, kernel=Gaussian()).fit(X, y)
     >>> outputs = model.decision_function(X)[:, None]
-    >>> left_out = approximate_loo(Gaussian()(X), outputs, make_loss(y, 2, np.ones(30)), 1.0, True)
+    >>> left_out = approximate_loo(Gaussian()(X), outputs, label_loss(y, 2, np.ones(30)), 1.0, True)
     >>> without_7 = KernelLogisticRegression(1.0, kernel=Gaussian()).fit(np.delete(X, 7, 0), np.delete(y, 7))
     >>> bool(np.isclose(left_out[7, 0], without_7.decision_function(X[7:8])[0], atol=0.01))
     True

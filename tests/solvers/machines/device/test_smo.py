@@ -11,8 +11,9 @@ from mercer.arrays.place import Place
 from mercer.arrays.tensors import DeviceError
 from mercer.kernels import Chi2, Custom, Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.kernels.strings.windows import Spectrum
+from mercer.losses import EpsilonInsensitive, Hinge
 from mercer.models import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from mercer.solvers.machines.problems import PricedMargin, PricedTube, SharedMargin, SharedRegion, SharedTube
+from mercer.solvers.machines.problems import Priced, SharedMargin, SharedRegion, SharedTube
 from mercer.solvers.machines.rounds import Course
 from mercer.solvers.machines.smo import SMO
 
@@ -45,9 +46,9 @@ def problems(X):
     sorted_ones = np.argsort(-signs, kind="stable")
     few = np.flatnonzero(np.arange(n) % 3 > 0)
     return {
-        "c_svc": (everything, PricedMargin(10.0).problem(signs, ones)),
-        "part": (few, PricedMargin(3.0).problem(signs[few], ones[few])),
-        "epsilon_svr": (everything, PricedTube(5.0, 0.1).problem(X[:, 0] ** 2, ones)),
+        "c_svc": (everything, Priced(Hinge(), 10.0).problem(signs, ones)),
+        "part": (few, Priced(Hinge(), 3.0).problem(signs[few], ones[few])),
+        "epsilon_svr": (everything, Priced(EpsilonInsensitive(0.1), 5.0).problem(X[:, 0] ** 2, ones)),
         "nu_svc": (sorted_ones, SharedMargin(0.3).problem(signs[sorted_ones], ones)),
         "nu_svr": (everything, SharedTube(1.0, 0.4).problem(X[:, 1] ** 2, ones)),
         "one_class": (everything, SharedRegion(0.3).problem(ones, ones)),
@@ -125,7 +126,7 @@ def test_too_little_memory_is_refused_with_the_number(data):
 
 def test_kernel_values_become_float64_where_float32_is_too_coarse(data):
     X, signs = data[0], np.where(data[0][:, 0] > 0, 1.0, -1.0)
-    part = np.arange(len(X)), PricedMargin(1e4).problem(signs, np.ones(len(X)))
+    part = np.arange(len(X)), Priced(Hinge(), 1e4).problem(signs, np.ones(len(X)))
     (ours,) = solve_on_device(SMO(tol=1e-3), HERE, KERNEL, X.astype(np.float32), [part])
     (host,) = SMO(tol=1e-3).solve_many(KERNEL, X.astype(np.float32), [part])
     assert ours.violation <= 1e-3

@@ -12,7 +12,8 @@ import pytest
 
 from mercer.arrays.place import Place
 from mercer.kernels import Gaussian
-from mercer.solvers.machines.problems import PricedMargin, PricedTube, SharedMargin
+from mercer.losses import EpsilonInsensitive, Hinge
+from mercer.solvers.machines.problems import Priced, SharedMargin
 from mercer.solvers.machines.smo import SMO
 
 torch = pytest.importorskip("torch")
@@ -128,8 +129,8 @@ def test_machines_are_solved_from_beginning_to_end():
     X += 0.7 * signs[:, None]
     everything, few = np.arange(24), np.arange(4, 20)
     parts = [
-        (everything, PricedMargin(1.0).problem(signs, np.ones(24))),
-        (few, PricedTube(1.0, 0.1).problem(X[few, 0], np.ones(16))),
+        (everything, Priced(Hinge(), 1.0).problem(signs, np.ones(24))),
+        (few, Priced(EpsilonInsensitive(0.1), 1.0).problem(X[few, 0], np.ones(16))),
         (everything, SharedMargin(0.5).problem(signs, np.ones(24))),
     ]
     solver = SMO(tol=1e-2)

@@ -1,0 +1,126 @@
+"""What all losses have in common: a loss is a value, as a kernel is, and its methods work on arrays and tensors alike.
+
+A loss ℓ(y, f) says what it costs to answer f where y was observed.  It is convex in f.  Solvers ask for its value, its
+slope by f, its curvature and its conjugate ℓ*(y, s) = max over f of sf − ℓ(y, f); sums over weighted points are theirs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mercer.arrays import Array
+from mercer.arrays.namespace import namespace
+from mercer.arrays.tensors import is_tensor
+from mercer.formula.parameters import show
+from mercer.kernels.value import Value
+
+Task = Literal["regression", "classification"]
+HALVINGS = 80  # of an interval that a root is in
+DOUBLINGS = 200  # of a step, until a root is passed
+
+
+class Loss(Value):
+    """ℓ(y, f), convex in f; subclasses become frozen dataclasses by themselves, as kernels do.
+
+    A loss of your own is :class:`~mercer.losses.custom.CustomLoss`, or a subclass of
+    :class:`~mercer.losses.residual.ResidualLoss` or :class:`~mercer.losses.margin.MarginLoss`.
+    """
+
+    task: ClassVar[Task] = "regression"
+    predicts: ClassVar[str] = "a location"  # what the best f says about y
+    smooth: ClassVar[bool] = True  # whether the slope has no jumps, as Newton's method needs it
+    joint: ClassVar[bool] = False  # whether the outputs of a point are judged together, and not one by one
+    most_curvature: ClassVar[float | None] = None  # that the loss has anywhere, None if there is no bound
+    has_majorant: ClassVar[bool] = False  # whether there is a parabola above the loss that touches it
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Return ℓ(y, f)."""
+        raise NotImplementedError
+
+    def slope(self, y: Array, f: Array) -> Array:
+        """Return the derivative by f; at a corner one of those there are."""
+        raise NotImplementedError
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        """Return the second derivative by f; where the slope has a corner, that on one side of it."""
+        raise TypeError(f"{self!r} has corners, and so no curvature; its slope jumps there")
+
+    def majorant(self, y: Array, f: Array) -> Array:
+        """Return the curvature of a parabola that touches the loss at f and is nowhere below it."""
+        raise NotImplementedError
+
+    def conjugate(self, y: Array, s: Array) -> Array:
+        """Return ℓ*(y, s), the largest sf − ℓ(y, f): ∞ outside of :meth:`domain`."""
+        raise NotImplementedError
+
+    def domain(self, y: Array) -> tuple[Any, Any]:
+        """Return the least and the largest slope that f can have, ∞ where there is no end."""
+        raise NotImplementedError
+
+    def prox(self, y: Array, f: Array, width: float) -> Array:
+        """Return the z that minimises ℓ(y, z) + (z − f)²/(2·width), where z + width·ℓ'(z) = f.
+
+        The slope only grows, so that the root is found by halving; losses with a formula for it have that.
+        """
+        y, f = as_numbers(y, f)
+        xp = namespace(f)
+
+        def miss(z: Array) -> Array:
+            return z + width * self.slope(y, z) - f
+
+        step, low, high = width * abs(self.slope(y, f)) + 1e-300, f, f
+        with np.errstate(all="ignore"):
+            for _ in range(DOUBLINGS):
+                low = xp.where(miss(low) > 0, low - step, low)
+                high = xp.where(miss(high) < 0, high + step, high)
+                step = 2 * step
+                if not bool(((miss(low) > 0) | (miss(high) < 0)).any()):
+                    break
+            for _ in range(HALVINGS):
+                middle = 0.5 * (low + high)
+                over = miss(middle) > 0
+                low, high = xp.where(over, low, middle), xp.where(over, middle, high)
+        return 0.5 * (low + high)
+
+    def predict(self, f: Array) -> Array:
+        """Return what f says about y, in the unit of y."""
+        return f
+
+    def check_targets(self, y: np.ndarray, owner: str = "") -> None:
+        """Raise if targets are not what the loss is made for."""
+
+    def refuse(self, owner: str, wanted: str, y: np.ndarray, wrong: np.ndarray, remedy: str) -> ValueError:
+        """Return the error about targets that the loss is not made for."""
+        where, given = int(np.flatnonzero(wrong.reshape(len(wrong), -1).any(axis=1))[0]), np.asarray(y)[wrong].flat[0]
+        name = f"{owner}: " if owner else ""
+        return ValueError(f"{name}{self!r} needs {wanted}, but the target of row {where} is {given!r}; {remedy}")
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{field.name}={show(getattr(self, field.name))}" for field in self._fields())
+        return f"{type(self).__name__}({inside})"
+
+
+def as_numbers(y: Any, f: Any) -> tuple[Array, Array]:
+    """Return targets and outputs as arrays of float64, or as the tensors they are."""
+    if is_tensor(f) or is_tensor(y):
+        return y, f
+    return np.asarray(y, dtype=np.float64), np.asarray(f, dtype=np.float64)
+
+
+def entropy(p: Array) -> Array:
+    """Return p ln p, with 0 ln 0 = 0, and ∞ below 0.
+
+    Examples
+    --------
+    >>> entropy(np.array([0.0, 1.0, -0.1]))
+    array([ 0.,  0., inf])
+    """
+    xp = namespace(p)
+    return xp.where(p < 0, np.inf, p * xp.log(xp.where(p > 0, p, 1.0)))
+
+
+def inside(s: Array, low: Any, high: Any, value: Array) -> Array:
+    """Return the value where low ≤ s ≤ high, and ∞ elsewhere."""
+    return namespace(value).where((s >= low) & (s <= high), value, np.inf)
