@@ -20,6 +20,7 @@ class SquaredHinge(LikelihoodLoss):
     array([0.25, 2.25])
     """
 
+    has_flat_parts: ClassVar[bool] = True
     most_curvature: ClassVar[float | None] = 2.0
     predicts: ClassVar[str] = "twice the probability of class 1, less 1"
 

@@ -28,6 +28,7 @@ class Huber(ResidualLoss):
     width: Positive = 1.0
 
     predicts: ClassVar[str] = "a mean that outliers do not move"
+    has_flat_parts: ClassVar[bool] = True
     most_curvature: ClassVar[float | None] = 1.0
     has_majorant: ClassVar[bool] = True
 

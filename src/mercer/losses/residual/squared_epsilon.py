@@ -26,6 +26,7 @@ class SquaredEpsilonInsensitive(ResidualLoss):
 
     width: NotNegative = 0.1
 
+    has_flat_parts: ClassVar[bool] = True
     most_curvature: ClassVar[float | None] = 2.0
     predicts: ClassVar[str] = "the mean, to the width"
 

@@ -28,10 +28,6 @@ class Curvature(ABC):
     def blocks(self) -> Array:
         """Return W, of shape (n, Q, Q)."""
 
-    def sum(self) -> Array:
-        """Return ΣW, of shape (Q, Q)."""
-        return self.blocks().sum(axis=0)
-
     def half(self, V: Array) -> Array:
         """Return SV."""
         return self.root * self.project(V)
@@ -59,13 +55,18 @@ class Curvature(ABC):
 
 
 class DiagonalCurvature(Curvature):
-    """W = w times the curvature of each output, and S its root; ``most`` is the largest there can be, if known."""
+    """W = w times the curvature of each output, and S its root.
 
-    def __init__(self, weights: Array, bend: Array, intercept: bool, most: float | None = None) -> None:
+    ``most`` is the largest curvature there can be, if known; ``flat`` says that 0 means 0, and is no underflow.
+    """
+
+    def __init__(
+        self, weights: Array, bend: Array, intercept: bool, *, most: float | None = None, flat: bool = True
+    ) -> None:
         xp = namespace(bend)
+        raised = bend.clip(FLOOR * (float(bend.max()) if most is None else most), None)
+        bend = xp.where(bend > 0, raised, 0.0) if flat else raised
         self._flat = bend <= 0
-        least = FLOOR * (float(bend.max()) if most is None else most)
-        bend = xp.where(self._flat, 0.0, bend.clip(least, None))
         self.root = (weights[:, None] * bend) ** 0.5
         sizes = (self.root**2).sum(axis=0) ** 0.5
         units = self.root / xp.where(sizes > 0, sizes, 1.0)
@@ -80,12 +81,6 @@ class DiagonalCurvature(Curvature):
         """Return W, of shape (n, Q, Q)."""
         eye = namespace(self.root).eye(self.root.shape[1], dtype=self.root.dtype, device=self.root.device)
         return (self.root**2)[:, :, None] * eye
-
-    def sum(self) -> Array:
-        """Return ΣW, of shape (Q, Q)."""
-        xp = namespace(self.root)
-        eye = xp.eye(self.root.shape[1], dtype=self.root.dtype, device=self.root.device)
-        return (self.root**2).sum(axis=0) * eye
 
     def divide(self, R: Array) -> Array:
         """Return R/S, and 0 where S is 0."""

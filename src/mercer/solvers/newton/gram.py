@@ -24,6 +24,7 @@ from .sums import WeightedLoss
 RANK, DEVICE_RANK = 400, 1500  # of the low-rank preconditioner, at most: on the host, and on a device
 POINTS_PER_RANK = 10
 CG_STEPS = 500  # for one Newton step
+BESIDE = 1e-3  # of the accuracy of a step, beside coefficients that are known at once and may be large
 EXACT = 1e-13  # relative residual below which there is only rounding
 Product = Callable[[Array], Array]
 
@@ -78,6 +79,7 @@ class GramSpace:
         if left is not None:  # of points without curvature, whose coefficients are known at once
             image = curvature.half_transposed(self._exact(left))
             rhs = rhs - curvature.remove_constants(image) / ridge
+            accuracy = accuracy * BESIDE
         solution, steps = solve_iteratively(apply, invert, rhs, accuracy, shift=ridge)
         self.cg_steps += steps
         delta = curvature.half(solution)

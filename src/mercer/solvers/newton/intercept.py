@@ -57,10 +57,12 @@ def _balance_outputs(loss: LossSums, values: Array, start: np.ndarray) -> np.nda
         with np.errstate(all="ignore"):
             steps = np.clip(np.where(bends > 0, sums / bends, np.sign(sums) * np.inf), -stride, stride)
             middle = 0.5 * (low + high)
-        # A step that leaves the bracket, or that follows one which did not halve the sum, gives way to the middle.
-        trial = b + np.where(np.isfinite(steps), steps, np.sign(sums) * stride)
+        # A step that leaves the bracket, or follows one that did not halve the sum, gives way to the middle, or to a
+        # long one while there is no other end.
+        slow = ~(np.abs(sums) <= 0.5 * before)
         closed = np.isfinite(low) & np.isfinite(high)
-        poor = closed & (~((trial > low) & (trial < high)) | ~(np.abs(sums) <= 0.5 * before))
+        trial = b + np.where(slow & ~closed, np.sign(sums) * stride, steps)
+        poor = closed & (slow | ~((trial > low) & (trial < high)))
         after = np.where(open_, np.where(poor, middle, trial), b)
         if (after == b).all():
             break

@@ -158,7 +158,10 @@ class WeightedLoss:
             return SoftmaxCurvature(self.weights, self.loss.predict_proba(outputs), intercept)  # type: ignore[attr-defined]
         bend = self.loss.majorant if above else self.loss.curvature
         with np.errstate(over="ignore"):
-            return DiagonalCurvature(self.weights, bend(self.targets, outputs), intercept, self.loss.most_curvature)
+            found = bend(self.targets, outputs)
+        return DiagonalCurvature(
+            self.weights, found, intercept, most=self.loss.most_curvature, flat=self.loss.has_flat_parts
+        )
 
     def value(self, outputs: Array) -> float:
         """Return the loss of all points."""
@@ -171,7 +174,10 @@ class WeightedLoss:
 
     def curvature_sums(self, outputs: Array) -> np.ndarray:
         """Return the sum of curvatures, of shape (Q, Q)."""
-        return np.asarray(host_array(self.curvature(outputs).sum()))
+        if self.joint:
+            return np.asarray(host_array(self.curvature(outputs).blocks().sum(axis=0)))
+        with np.errstate(over="ignore"):
+            return np.diag(host_array(self.weights @ self.loss.curvature(self.targets, outputs)))
 
     def range(self, values: Array) -> tuple[float, float]:
         """Return the smallest and the largest of all values."""
