@@ -18,20 +18,21 @@ from mercer.solvers.plan import Plan
 from mercer.solvers.ridge.fit import RidgeFit
 
 from .kernel_argument import KernelArgument, kernel_argument
+from .primal import PrimalForm
 
 
-class RidgeEstimator(KernelParams, CallbackSupportMixin):  # type: ignore[misc]
+class RidgeEstimator(PrimalForm, KernelParams, CallbackSupportMixin):  # type: ignore[misc]
     """An estimator whose function is a ridge fit."""
 
     kernel: Any
     memory: float | str | None
     device: Any
 
-    expansion_: Expansion
     kernel_: Kernel
     plan_: Plan
     dual_coef_: np.ndarray
     intercept_: float | np.ndarray
+    expansion_: Expansion
     objective_: Objective
     residual_: float
     n_iter_: int

@@ -133,6 +133,7 @@ class SVC(SupportVectorClassifier):
         memory: float | str | None = None,
         assume_psd: bool = False,
         device: Any = None,
+        scaling: Literal["sum", "mean"] = "sum",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -153,9 +154,11 @@ class SVC(SupportVectorClassifier):
         self.memory = memory
         self.assume_psd = assume_psd
         self.device = device
+        self.scaling = scaling
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
-        return self._pair_problems(PricedMargin(float(self.C)), y, weights)
+        problems = self._pair_problems(PricedMargin(float(self.C)), y, weights)
+        return problems.average() if self.scaling == "mean" else problems
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.svm import fit_svm

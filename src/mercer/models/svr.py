@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -34,6 +34,15 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ign
         array of shape (m,)
         """
         return self._values(X)[:, 0]
+
+    @property
+    def alpha_(self) -> np.ndarray:
+        """α and α* of all m training points, shape (m, 2): β = α − α*, and one of the two is 0.
+
+        0 ≤ α ≤ Cᵢ pulls f up to points above the tube, 0 ≤ α* ≤ Cᵢ down to those below it.
+        """
+        beta = self._spread("alpha_")
+        return np.maximum(np.hstack([beta, -beta]), 0.0)
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
         return np.asarray(column_or_1d(check_targets(self, y, n), warn=True))
@@ -104,6 +113,7 @@ class SVR(SupportVectorRegressor):
         memory: float | str | None = None,
         assume_psd: bool = False,
         device: Any = None,
+        scaling: Literal["sum", "mean"] = "sum",
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -120,10 +130,12 @@ class SVR(SupportVectorRegressor):
         self.memory = memory
         self.assume_psd = assume_psd
         self.device = device
+        self.scaling = scaling
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
         form = PricedTube(float(self.C), float(self.epsilon))
-        return MachineProblems(form, self._check_targets(y, len(weights)), weights)
+        problems = MachineProblems(form, self._check_targets(y, len(weights)), weights)
+        return problems.average() if self.scaling == "mean" else problems
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.svm import fit_svm
