@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import TYPE_CHECKING, Any
 
@@ -212,8 +213,9 @@ class Expansion:
             return self.explicit
         centers: Any = host_array(self.centers)
         shape: Any = getattr(centers, "shape", ())
-        D = self.kernel.feature_dim(int(shape[1])) if len(shape) == 2 else np.inf
-        if np.isfinite(D):  # words are not counted before they are looked for
+        count = self.kernel.feature_dim(int(shape[1])) if len(shape) == 2 else math.inf
+        if count < math.inf:  # words are not counted before they are looked for
+            D = float(min(count, 10**100))  # whole numbers may be larger than any float
             size = 8.0 * D * (2 + self.coef.size // len(self.coef))
             require(size, parse_memory(None), f"the weights of {D:g} features", "use expansion_, which needs none")
         feature_map = self.kernel.features().fit(centers)
