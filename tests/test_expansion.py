@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mercer import Expansion
+from mercer import Expansion, MemoryBudgetError
 from mercer.kernels import Custom, Gaussian, Linear, Matern, Polynomial
 
 rng = np.random.default_rng(3)
@@ -112,3 +112,29 @@ def test_wrong_coefficients_say_what_was_expected():
 def test_numpy_scalars_multiply_from_the_left():
     f = np.float64(2.0) * Expansion(Polynomial(), X, np.ones(7))
     assert isinstance(f, Expansion)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame, pl.DataFrame, lambda rows: rows.tolist()])
+def test_in_features_the_function_is_the_same(form):
+    rows = np.random.default_rng(5).normal(size=(7, 2))
+    kernel = Polynomial(2, 1.0) + 3.0 * Linear()
+    f = Expansion(kernel, form(rows), np.arange(14.0).reshape(7, 2) / 10, [1.0, -2.0])
+    g = f.in_features()
+    assert g.w.shape == (kernel.feature_dim(2), 2)
+    np.testing.assert_allclose(g(form(rows)), f(form(rows)), rtol=1e-12)
+    np.testing.assert_allclose(g.w, kernel.feature_map(2).transform(rows).T @ f.coef, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(g.w, axis=0), f.norm())
+
+
+def test_features_are_summed_in_blocks(monkeypatch):
+    rows, coef = np.random.default_rng(6).normal(size=(2, 9, 3))
+    whole = Expansion(Polynomial(3, 1.0), rows, coef).in_features().w
+    monkeypatch.setattr("mercer.expansion.BLOCK_BYTES", 1000)
+    np.testing.assert_allclose(Expansion(Polynomial(3, 1.0), rows, coef).in_features().w, whole, atol=1e-12)
+
+
+def test_without_finitely_many_features_the_error_says_what_to_do():
+    with pytest.raises(ValueError, match=r"infinitely many features.*mercer\.features\.Nystroem"):
+        Expansion(Gaussian(), np.zeros((1, 2)), [1.0]).in_features()
+    with pytest.raises(MemoryBudgetError, match=r"the weights of .* features .*use expansion_"):
+        Expansion(Polynomial(60, 1.0), np.zeros((1, 60)), [1.0]).in_features()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 
 from mercer.arrays import Array
+from mercer.arrays.budget import parse_memory, require
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor, on_device, real_type
@@ -181,6 +183,49 @@ class Expansion:
             forms = [ExplicitFunction(self.explicit.feature_map, w, b) for w, b in columns]
         parts = zip(self.coef.T, intercepts, forms, strict=True)
         return [Expansion(self.kernel, self.centers, c, b, form) for c, b, form in parts]
+
+    def in_features(self) -> ExplicitFunction:
+        """Return the same function in the explicit features of the kernel, f(x) = φ(x)ᵀw + b with w = Σ cᵢ φ(xᵢ).
+
+        It is the one that was found there, if it was.  Words and other features that only data tells are those of the
+        centres; others add nothing to f.
+
+        Returns
+        -------
+        ExplicitFunction
+            With ``feature_map`` φ and weights ``w`` of shape (D,) or (D, q), whose length is ‖f‖.
+
+        Raises
+        ------
+        ValueError
+            If the kernel has infinitely many features, or none that are known.
+        MemoryBudgetError
+            If there are more than memory holds.
+
+        Examples
+        --------
+        >>> from mercer import Expansion
+        >>> from mercer.kernels import Linear
+        >>> Expansion(Linear(), [[3.0, 0.0], [0.0, 1.0]], [1.0, 4.0]).in_features().w
+        array([3., 4.])
+        """
+        if self.explicit is not None:
+            return self.explicit
+        centers: Any = host_array(self.centers)
+        shape: Any = getattr(centers, "shape", ())
+        count = self.kernel.feature_dim(int(shape[1])) if len(shape) == 2 else math.inf
+        if count < math.inf:  # words are not counted before they are looked for
+            D = float(min(count, 10**100))  # whole numbers may be larger than any float
+            size = 8.0 * D * (2 + self.coef.size // len(self.coef))
+            require(size, parse_memory(None), f"the weights of {D:g} features", "use expansion_, which needs none")
+        feature_map = self.kernel.features().fit(centers)
+        n, width = length(centers), feature_map.features_.width
+        w, step = np.zeros((width, *self.coef.shape[1:])), max(1, BLOCK_BYTES // (16 * width))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            phi = feature_map.transform(take(centers, rows.start, rows.stop))
+            w += phi.T.astype(np.float64) @ self.coef[rows]
+        return ExplicitFunction(feature_map, w, self.intercept)
 
     def inner(self, other: Expansion) -> float | np.ndarray:
         """Return ⟨f, g⟩ = Σ cᵢ dⱼ k(xᵢ, zⱼ): a number, or one for each output."""

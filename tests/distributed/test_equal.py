@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from mercer.distributed import ClusterPlan
 from mercer.kernels import Custom, Gaussian, Linear, Polynomial
@@ -35,6 +36,10 @@ RIDGES = {
 }
 
 
+def parts_of(model):
+    return np.array([model.objective_.loss, model.objective_.penalty])
+
+
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("targets", ["y", "several"])
@@ -44,6 +49,7 @@ def test_ridge(data, name, targets, weighted, intercept):
     here = RIDGES[name](fit_intercept=intercept).fit(data.X, y, weights)
     there = RIDGES[name](fit_intercept=intercept).fit(cut(data.X), cut(y), cut(weights))
     assert_same(here.predict(data.X), there.predict(data.X))
+    assert_same(parts_of(here), parts_of(there), 1e-6)
     assert_same(there.predict(data.X), there.expansion_(data.X))
     lazy = there.predict(cut(data.X))
     assert lazy.chunks[0] == ROWS
@@ -67,6 +73,7 @@ def test_conjugate_gradients_reach_the_exact_solution(data, solver, targets):
     assert there.plan_.solver == "cg"
     assert there.converged_
     assert_same(here.predict(data.X), there.predict(data.X))
+    assert_same(parts_of(here), parts_of(there))
     kept = data.weights > 0
     assert_same(here.leave_one_out()[kept], there.leave_one_out())  # it has all rows in the end
 
@@ -142,6 +149,8 @@ def test_classifiers(data, make, weighted, labels):
     if hasattr(here, "loo_accuracy_"):
         assert there.alpha_ == pytest.approx(here.alpha_, rel=1e-12)
         assert there.loo_accuracy_ == pytest.approx(here.loo_accuracy_)
+    if isinstance(here, KernelRidgeClassifier):
+        assert_same(parts_of(here), parts_of(there), 1e-5)
     if hasattr(here, "predict_proba"):
         assert_same(here.predict_proba(data.X), there.predict_proba(cut(data.X)).compute())
         assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
@@ -230,6 +239,10 @@ def test_support_vector_machines(data, make, targets, method, weighted):
     there = make().fit(cut(data.X), cut(y), sample_weight=cut(weights))
     np.testing.assert_array_equal(here.support_, there.support_)
     assert_same(getattr(here, method)(data.X), getattr(there, method)(cut(data.X)).compute())
+    assert_same(parts_of(here), parts_of(there))
+    assert_same(here.alpha_, there.alpha_)
+    np.testing.assert_array_equal(np.hstack(here.margin_set_), np.hstack(there.margin_set_))
+    assert there.duality_gap_.dual <= there.duality_gap_.primal
 
 
 @pytest.mark.parametrize(
@@ -249,6 +262,23 @@ def test_machines_in_features_of_all_points_are_the_exact_ones(data, make, targe
     assert there.duality_gap_.relative < 1e-3
     assert "Nyström" in str(there.plan_)
     assert_same(getattr(here, method)(X), getattr(there, method)(X), 1e-2)
+    assert there.objective_ == there.duality_gap_.primal == pytest.approx(here.objective_, rel=1e-3)
+    assert there.objective_.penalty == pytest.approx(0.5 * there.expansion_.norm() ** 2)
+    assert here.objective_ >= there.duality_gap_.dual
+    for name in ("alpha_", "margin_set_"):
+        with pytest.raises(AttributeError, match=f"no {name}, because it was solved in Nyström features"):
+            getattr(there, name)
+
+
+@pytest.mark.parametrize("rows", [100_000, 10], ids=["exact", "features"])
+@pytest.mark.parametrize("model", [SVC(C=15.0, class_weight=FACTORS, random_state=0), SVR(C=15.0)], ids=["SVC", "SVR"])
+def test_the_mean_form_of_machines(data, model, rows, monkeypatch):
+    monkeypatch.setattr("mercer.distributed.svm.EXACT_ROWS", rows)
+    X, y, weights = data.X[:30], (data.two if isinstance(model, SVC) else data.y)[:30], data.weights[:30]
+    here = clone(model).set_params(scaling="mean").fit(X, y, weights)
+    there = clone(model).set_params(scaling="mean").fit(*(cut(part, (10, 20)) for part in (X, y, weights)))
+    assert ("Nyström" in str(there.plan_)) == (rows == 10)
+    assert there.objective_ == pytest.approx(here.objective_, rel=2e-3)
 
 
 def test_a_pair_of_classes_in_features_leaves_out_all_others(data, monkeypatch):

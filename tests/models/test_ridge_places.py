@@ -33,6 +33,9 @@ def test_arrays_give_arrays_and_tensors_give_tensors(solver, data):
     assert isinstance(answers, torch.Tensor)
     np.testing.assert_allclose(there.predict(T), host, atol=1e-3 if solver == "nystroem" else 1e-5)
     np.testing.assert_allclose(answers.numpy(), there.predict(T), atol=1e-12)
+    values = there.predict(X)
+    np.testing.assert_allclose(there.objective_.loss, np.sum((y - values) ** 2), rtol=1e-4)
+    np.testing.assert_allclose(there.objective_.penalty, 0.1 * there.expansion_.norm() ** 2, rtol=1e-4)
     assert isinstance(there.dual_coef_, np.ndarray)
     assert isinstance(tensors.dual_coef_, np.ndarray)
     assert tensors.n_features_in_ == 3

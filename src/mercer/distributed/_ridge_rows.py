@@ -85,21 +85,21 @@ class TableRestrictedRows:
         head = Problem(problem.kernel, table.head, np.zeros((length(table.head), 1)))
         self.quick = RestrictedRows(head, centers).quick
 
-    def moments(self) -> tuple[float, np.ndarray]:
-        """Return Σw and Σwy, which the survey knows."""
+    def moments(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return Σw, the weighted mean of y, and Σw(y − that)², which the survey knows."""
         moments = self._table.survey.y_moments
         assert moments is not None  # y holds targets
-        return moments.weight, moments.weight * moments.mean
+        return moments.weight, moments.mean, moments.squares
 
     def sums(self, triangle: np.ndarray | None, target_mean: np.ndarray) -> RestrictedSums:
         """Sum up features or kernel values over all blocks."""
         found: RestrictedSums = self._table.reduce("gram", _ask, self.view, "sums", triangle, target_mean)
         return found
 
-    def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return Σ k e and Σ e over all blocks."""
-        values, total = self._table.reduce("residual", _ask, self.view, "image", coef, intercept)
-        return values, total
+    def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return Σ k e, Σ e and Σ e²/w over all blocks."""
+        values, total, squares = self._table.reduce("residual", _ask, self.view, "image", coef, intercept)
+        return values, total, squares
 
     def pieces(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield kernel values, targets and weights of some rows, which are fetched."""

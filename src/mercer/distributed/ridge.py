@@ -119,7 +119,7 @@ class TableRidge:
         centers, coef = _span_features(table, rows.feature_map, found, D, self.random_state)
         solution = PrimalSolution(
             centers, coef, found.intercept, found.alpha, float(found.residuals.max()), remedy=REMEDY, w=found.w,
-            feature_map=rows.feature_map,
+            feature_map=rows.feature_map, parts=found.parts,
         )  # fmt: skip
         return TableSolution(
             solution, f"{D} explicit features of each row and their sums of products", f"{EQUATIONS} ({D} × {D})",

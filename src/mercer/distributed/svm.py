@@ -24,9 +24,8 @@ from mercer.kernels import Kernel
 from mercer.losses import EpsilonInsensitive, Hinge
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
-from mercer.solvers.evidence import DualityGap
 from mercer.solvers.machines.dual import DualSolution
-from mercer.solvers.machines.fit import MachineFit, keep_solutions, plan_machines
+from mercer.solvers.machines.fit import MachineFit, join_evidence, keep_solutions, plan_machines
 from mercer.solvers.machines.margins import Function, LineBlock, MarginBlock, MarginRule, MarginSums, fit_margin
 from mercer.solvers.machines.pairs import list_pairs
 from mercer.solvers.machines.smo import SMO
@@ -145,15 +144,17 @@ def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel
     rng = check_random_state(options.get("random_state", 0))  # SVR has none: the same rows give the same machine
     indices, triangle = choose_centers(problem, count_centers(problem, None), rng)
     names = factors = None
-    rules = [MarginRule(EpsilonInsensitive(float(options.get("epsilon", 0.0))), options["C"])]
     codes = np.zeros(len(indices), dtype=np.intp)
     if classify:
         classes = Classes.of(machine, table)
         table, names = classes.encode(table), classes.names
         factors = np.ones(len(names)) if classes.factors is None else classes.factors
-        sign = -1.0 if len(names) == 2 else 1.0
-        rules = [MarginRule(Hinge(), options["C"], pair, sign) for pair in list_pairs(len(names))]
         codes = table.pick("y", indices).astype(np.intp)
+    C = options["C"] / (table.survey.weight if options["scaling"] == "mean" else 1.0)
+    rules = [MarginRule(EpsilonInsensitive(float(options.get("epsilon", 0.0))), C)]
+    if names is not None:
+        sign = -1.0 if len(names) == 2 else 1.0
+        rules = [MarginRule(Hinge(), C, pair, sign) for pair in list_pairs(len(names))]
     features = SharedFeatures(kernel, pick(problem.X, indices), triangle, machine.device)
     found = [fit_margin(ClusterMarginRows(table, features, rule), machine.tol, machine.max_iter) for rule in rules]
     order = np.argsort(codes, kind="stable")
@@ -165,12 +166,12 @@ def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel
         f"values of {m} Nyström features, and the sums of gradients and Hessians",
         f"the choice of centres, and Newton's equations of {len(rules)} machines",
     )
-    gap = DualityGap(max(margin.gap for margin in found), max(margin.relative_gap for margin in found))
+    gap, objective = join_evidence([(margin.gap, margin.objective) for margin in found])
     fit = MachineFit(
         support=indices[order].astype(np.int64), coef=coef, intercept=np.array([margin.b for margin in found]),
         dual_coef=coef.T, n_support=np.bincount(codes, minlength=1 if names is None else len(names)).astype(np.int32),
         n_iter=np.array([margin.n_iter for margin in found], dtype=np.int64),
-        violation=max(margin.violation for margin in found), gap=gap,
+        violation=max(margin.violation for margin in found), gap=gap, objective=objective,
         converged=all(margin.converged for margin in found), plan=plan, classes=names, class_weight=factors,
     )  # fmt: skip
     return fit, kernel, table.column("X")

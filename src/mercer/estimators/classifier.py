@@ -19,6 +19,7 @@ from mercer.kernels import Gaussian, Kernel
 from .engine import where_the_data_lives
 from .kernel_argument import KernelArgument, kernel_argument
 from .kernels import default_gaussian
+from .primal import PrimalForm
 from .targets import check_labels, check_weights, encode_labels
 
 
@@ -41,7 +42,7 @@ class Labelled:
         )  # fmt: skip
 
 
-class KernelClassifier(KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelClassifier(PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier by the values of one function, or of one for each class; subclasses compute and keep them."""
 
     kernel: Any

@@ -13,24 +13,27 @@ from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
+from mercer.solvers.evidence import Objective
 from mercer.solvers.plan import Plan
 from mercer.solvers.ridge.fit import RidgeFit
 
 from .kernel_argument import KernelArgument, kernel_argument
+from .primal import PrimalForm
 
 
-class RidgeEstimator(KernelParams, CallbackSupportMixin):  # type: ignore[misc]
+class RidgeEstimator(PrimalForm, KernelParams, CallbackSupportMixin):  # type: ignore[misc]
     """An estimator whose function is a ridge fit."""
 
     kernel: Any
     memory: float | str | None
     device: Any
 
-    expansion_: Expansion
     kernel_: Kernel
     plan_: Plan
     dual_coef_: np.ndarray
     intercept_: float | np.ndarray
+    expansion_: Expansion
+    objective_: Objective
     residual_: float
     n_iter_: int
     converged_: bool
@@ -44,6 +47,7 @@ class RidgeEstimator(KernelParams, CallbackSupportMixin):  # type: ignore[misc]
         self.expansion_, self.kernel_, self.plan_ = function, function.kernel, record.plan
         self.dual_coef_ = self._kernel_argument().spread(function.coef, record.positions, n)
         self.intercept_ = function.intercept[()]
+        self.objective_ = record.objective
         self.residual_, self.n_iter_, self.converged_ = record.residual, record.n_iter, record.converged
 
     def _evaluate(self, X: Rows) -> np.ndarray:

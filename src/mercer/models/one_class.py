@@ -36,7 +36,11 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         ρ: the decision function is ``score_samples`` minus this.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_
         As for :class:`~mercer.models.svr.SVR`; the intercept is −ρ.
-    expansion_, kernel_, plan_, duality_gap_, violation_, converged_, fit_status_
+    alpha_, margin_set_
+        As for :class:`~mercer.models.svm.SVC`, with Cᵢ = wᵢ; points on the margin have f(x) = ρ.
+    objective_ : Objective
+        What was minimised: ``loss`` is Σ wᵢ max(0, ρ − f(xᵢ)) − νρΣw, ``penalty`` is ½‖f‖².
+    expansion_, coef_primal_, kernel_, plan_, duality_gap_, violation_, converged_, fit_status_
         As for :class:`~mercer.models.svm.SVC`.
     shape_fit_, n_features_in_, feature_names_in_
         The shape of the training data, and number and names of its columns.

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.primal import PrimalForm
 from mercer.estimators.targets import check_whole
 from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion
@@ -20,7 +21,7 @@ from mercer.solvers.windows.fits import DensityWindows
 from .parzen import ParzenEstimator
 
 
-class ParzenDensity(DensityMixin, ParzenEstimator):  # type: ignore[misc]
+class ParzenDensity(PrimalForm, DensityMixin, ParzenEstimator):  # type: ignore[misc]
     """Density estimation with a window on every point: p(x) = Σᵢ wᵢ k(xᵢ, x) / (Σᵢ wᵢ · ∫ k).
 
     There is no training beyond the width of the window, which by default is the one that gives every point the largest

@@ -17,6 +17,7 @@ from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, MatrixArgument, kernel_argument
 from mercer.estimators.kernels import default_gaussian
+from mercer.estimators.primal import PrimalForm
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion, evaluate_expansion
@@ -39,7 +40,7 @@ class AnyMatrix(MatrixArgument):
         return super().resolve((X + X.T) / 2 if X.shape[0] == X.shape[1] else X)
 
 
-class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel principal component analysis: the directions in feature space along which the points vary most.
 
     With HKH = Σⱼ λⱼ vⱼvⱼᵀ, H = I − 11ᵀ/n, the j-th component of a point x is Σᵢ vⱼᵢ k̃(xᵢ, x)/√λⱼ, where k̃ is the kernel
@@ -111,6 +112,8 @@ class KernelPCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         The solver used.
     expansion_ : Expansion
         The components as functions, one output for each.
+    coef_primal_ : array of shape (D, components)
+        Their weights in the explicit features of the kernel, if it has finitely many.
 
     Examples
     --------

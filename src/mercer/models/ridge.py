@@ -26,7 +26,8 @@ class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimato
     """Kernel ridge regression: least squares in the space of a kernel, with a penalty on the norm.
 
     f and b minimise Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + α‖f‖².  By the representer theorem f = Σᵢ cᵢ k(xᵢ, ·), and without an
-    intercept c = (K + αW⁻¹)⁻¹y.  Parameters, defaults and meaning are scikit-learn's where it has them.
+    intercept c = (K + αW⁻¹)⁻¹y.  This is ``KernelRegressor(loss="Squared")``.  Parameters, defaults and meaning are
+    scikit-learn's where it has them.
 
     Parameters
     ----------
@@ -75,6 +76,10 @@ class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimato
         b.
     X_fit_ : data
         The training data (the Gram matrix if it was precomputed).
+    coef_primal_ : array of shape (D,) or (D, targets)
+        w of f(x) = φ(x)ᵀw, if the kernel has finitely many features φ; ``kernel_.feature_map(d)`` is φ.
+    objective_ : Objective
+        What was minimised, of all targets together: ``loss`` is Σ wᵢ(…)² and ``penalty`` is α‖f‖², of the sum form.
     residual_ : float
         The certificate: √(rᵀWr / S) with the residual r = y − b − (K + αW⁻¹)c and the value S of what is minimised, to
         which a thousandth of the targets is added.  That value is above its minimum by at most rᵀWr, which bounds the

@@ -70,7 +70,7 @@ class KernelRidgeClassifier(RidgeEstimator, KernelClassifier):
         The share of points whose class is right when they are left out, with the penalty chosen.
     regressor_ : KernelRidge
         The regression on the labels; its ``diagnose()`` tells more.
-    expansion_, kernel_, plan_, dual_coef_, intercept_, residual_, n_iter_, converged_
+    expansion_, kernel_, plan_, dual_coef_, intercept_, coef_primal_, objective_, residual_, n_iter_, converged_
         As for :class:`KernelRidge`.
 
     Examples

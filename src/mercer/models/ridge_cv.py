@@ -89,7 +89,7 @@ class KernelRidgeCV(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstima
         The model fitted to all points with ``alpha_`` and ``kernel_``.
     loo_predictions_, loo_score_
         Its leave-one-out predictions, and their R²; computed when asked for.
-    expansion_, plan_, dual_coef_, intercept_, residual_, n_iter_, converged_
+    expansion_, plan_, dual_coef_, intercept_, coef_primal_, objective_, residual_, n_iter_, converged_
         As in that model.
     n_features_in_, feature_names_in_
         Number and names of columns, if there are any.

@@ -17,13 +17,14 @@ class SVC(SupportVectorClassifier):
 
     For two classes yᵢ = ±1, f and b minimise ½‖f‖² + Σᵢ Cᵢ max(0, 1 − yᵢ(f(xᵢ) + b)).  By the representer theorem
     f = Σᵢ βᵢ k(xᵢ, ·), and β maximises the dual Σ yᵢβᵢ − ½βᵀKβ with 0 ≤ yᵢβᵢ ≤ Cᵢ and Σβᵢ = 0.  More classes have one
-    such machine for each pair, and votes.  Parameters, defaults and attributes are scikit-learn's where it has them.
+    such machine for each pair, and votes.  For two classes this is ``KernelClassifier(loss="Hinge")`` with α = 1/(2C).
+    Parameters, defaults and attributes are scikit-learn's where it has them.
 
     Parameters
     ----------
     C : float, default=1.0
         The price C > 0 of a unit of error; Cᵢ is C times the weights of the class and of the point.  C = 1/(2λm) gives
-        the mean form (1/m)Σ max(0, …) + λ‖f‖².  Infinity asks for a hard margin.
+        the mean form (1/m)Σ max(0, …) + λ‖f‖², see ``scaling``.  Infinity asks for a hard margin.
     kernel : Kernel, str or callable, default="rbf"
         A mercer kernel; a name, "linear", "poly", "rbf", "sigmoid" or another of ``sklearn.metrics.pairwise``; a
         function of two collections that returns the matrix of their values, called once for all data; or
@@ -66,6 +67,9 @@ class SVC(SupportVectorClassifier):
     device : str or torch.device, optional
         Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
         All pairs of classes are solved at once there.  Sparse data, matrices and plain functions stay on the host.
+    scaling : {"sum", "mean"}, default="sum"
+        Whether errors are summed, as above, or averaged: "mean" has C/Σw in place of C, the weights wᵢ being those of
+        points times those of their classes, so that C = 1/(2λ) minimises (1/Σw)Σ wᵢ max(0, …) + λ‖f‖².
 
     Attributes
     ----------
@@ -87,8 +91,17 @@ class SVC(SupportVectorClassifier):
         f + b for two classes; ``expansions_`` is a list of one for each pair otherwise.
     kernel_ : Kernel
         The kernel used.
+    alpha_ : array of shape (m,) or (m, pairs)
+        The multipliers 0 ≤ αᵢ ≤ Cᵢ of all m training points, αᵢ = yᵢβᵢ; 0 for points that are not of a pair.
+    margin_set_ : array of int, or a list of one for each of several pairs
+        SV₁, the positions of the training points with 0 < αᵢ < Cᵢ: they lie exactly on the margin.
+    coef_primal_ : array of shape (D,) or (D, pairs)
+        w of f(x) = φ(x)ᵀw, if the kernel has finitely many features φ; ``kernel_.feature_map(d)`` is φ.
+    objective_ : Objective
+        What was minimised, of all pairs together: ``loss`` is Σ Cᵢ max(0, …), ``penalty`` is ½‖f‖².
     duality_gap_ : DualityGap
-        ``absolute`` and ``relative``: how far the objective may be from its minimum, the largest over pairs.
+        ``absolute`` and ``relative``: how far the objective may be from its minimum, which lies between the values
+        ``dual`` and ``primal``.  Of several pairs it is that of the pair with the largest relative gap.
     violation_, converged_, fit_status_
         The largest violation of the optimality conditions, whether it is at most ``tol``, and 0 if so and 1 otherwise.
     n_iter_ : array of int, shape (pairs,)
@@ -134,6 +147,7 @@ class SVC(SupportVectorClassifier):
         memory: float | str | None = None,
         assume_psd: bool = False,
         device: Any = None,
+        scaling: Literal["sum", "mean"] = "sum",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -154,9 +168,11 @@ class SVC(SupportVectorClassifier):
         self.memory = memory
         self.assume_psd = assume_psd
         self.device = device
+        self.scaling = scaling
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
-        return self._pair_problems(Priced(Hinge(), float(self.C)), y, weights)
+        problems = self._pair_problems(Priced(Hinge(), float(self.C)), y, weights)
+        return problems.average() if self.scaling == "mean" else problems
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.svm import fit_svm
@@ -186,8 +202,13 @@ class NuSVC(SupportVectorClassifier):
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, class_weight_
         As for :class:`SVC`.
-    expansion_, expansions_, kernel_, plan_, shape_fit_, n_features_in_, feature_names_in_
+    expansion_, expansions_, kernel_, plan_, coef_primal_, shape_fit_, n_features_in_, feature_names_in_
         As for :class:`SVC`.
+    alpha_, margin_set_
+        As for :class:`SVC`, with Cᵢ = wᵢ/ρ.
+    objective_ : Objective
+        Of the problem before it is divided by the margin: ``loss`` is Σ wᵢ max(0, ρ − yᵢg(xᵢ)) − νρΣw and ``penalty``
+        is ½‖g‖², with g = ρ(f + b).
     probA_, probB_
         As for :class:`SVC`.
     duality_gap_, violation_, converged_, fit_status_, n_iter_

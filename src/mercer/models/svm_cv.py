@@ -70,7 +70,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         The labels.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, expansions_
         As in that machine.
-    duality_gap_, violation_, converged_, n_iter_, plan_
+    alpha_, margin_set_, coef_primal_, objective_, duality_gap_, violation_, converged_, n_iter_, plan_
         As in that machine.
     n_features_in_, feature_names_in_
         Number and names of columns, if there are any.
@@ -196,7 +196,7 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
         The machine fitted to all points with the best parameters.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_
         As in that machine.
-    duality_gap_, violation_, converged_, n_iter_, plan_
+    alpha_, margin_set_, coef_primal_, objective_, duality_gap_, violation_, converged_, n_iter_, plan_
         As in that machine.
     n_features_in_, feature_names_in_
         Number and names of columns, if there are any.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -36,6 +36,15 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ign
         """
         return self._values(X)[:, 0]
 
+    @property
+    def alpha_(self) -> np.ndarray:
+        """α and α* of all m training points, shape (m, 2): β = α − α*, and one of the two is 0.
+
+        0 ≤ α ≤ Cᵢ pulls f up to points above the tube, 0 ≤ α* ≤ Cᵢ down to those below it.
+        """
+        beta = self._spread("alpha_")
+        return np.maximum(np.hstack([beta, -beta]), 0.0)
+
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
         return np.asarray(column_or_1d(check_targets(self, y, n), warn=True))
 
@@ -45,7 +54,8 @@ class SVR(SupportVectorRegressor):
 
     f and b minimise ½‖f‖² + Σᵢ Cᵢ max(0, abs(yᵢ − f(xᵢ) − b) − ε).  By the representer theorem f = Σᵢ βᵢ k(xᵢ, ·),
     and β maximises the dual Σ yᵢβᵢ − ε‖β‖₁ − ½βᵀKβ with −Cᵢ ≤ βᵢ ≤ Cᵢ and Σβᵢ = 0.  Points inside the tube have βᵢ
-    = 0. Parameters, defaults and attributes are scikit-learn's where it has them.
+    = 0.  This is ``KernelRegressor(loss="EpsilonInsensitive(ε)")`` with α = 1/(2C).  Parameters, defaults and
+    attributes are scikit-learn's where it has them.
 
     Parameters
     ----------
@@ -55,7 +65,7 @@ class SVR(SupportVectorRegressor):
         The price C > 0 of a unit of error; Cᵢ is C times the weight of the point.
     epsilon : float, default=0.1
         ε, half of the width of the tube.
-    shrinking, cache_size, verbose, max_iter, max_time, memory, assume_psd, device
+    shrinking, cache_size, verbose, max_iter, max_time, memory, assume_psd, device, scaling
         As for :class:`~mercer.models.svm.SVC`.
 
     Attributes
@@ -72,7 +82,13 @@ class SVR(SupportVectorRegressor):
         The weights of the features, if the kernel is linear.
     n_iter_ : int
         Steps, each of which moves two coefficients.
-    expansion_, kernel_, plan_, duality_gap_, violation_, converged_, fit_status_
+    alpha_ : array of shape (m, 2)
+        The multipliers α and α* of all m training points, between 0 and Cᵢ; β = α − α*, and one of the two is 0.
+    margin_set_ : array of int
+        The positions of the training points with 0 < abs(βᵢ) < Cᵢ, which lie exactly on the edge of the tube.
+    objective_ : Objective
+        What was minimised: ``loss`` is Σ Cᵢ max(0, …), ``penalty`` is ½‖f‖².
+    expansion_, coef_primal_, kernel_, plan_, duality_gap_, violation_, converged_, fit_status_
         As for :class:`~mercer.models.svm.SVC`.
     shape_fit_, n_features_in_, feature_names_in_
         The shape of the training data, and number and names of its columns.
@@ -105,6 +121,7 @@ class SVR(SupportVectorRegressor):
         memory: float | str | None = None,
         assume_psd: bool = False,
         device: Any = None,
+        scaling: Literal["sum", "mean"] = "sum",
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -121,10 +138,12 @@ class SVR(SupportVectorRegressor):
         self.memory = memory
         self.assume_psd = assume_psd
         self.device = device
+        self.scaling = scaling
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
         form = Priced(EpsilonInsensitive(self.epsilon), float(self.C))
-        return MachineProblems(form, self._check_targets(y, len(weights)), weights)
+        problems = MachineProblems(form, self._check_targets(y, len(weights)), weights)
+        return problems.average() if self.scaling == "mean" else problems
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.svm import fit_svm
@@ -151,9 +170,11 @@ class NuSVR(SupportVectorRegressor):
     ----------
     epsilon_ : float
         The ε found; :class:`SVR` with it has the same solution.
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, alpha_, margin_set_
         As for :class:`SVR`.
-    expansion_, kernel_, plan_, duality_gap_, violation_, converged_, fit_status_
+    objective_ : Objective
+        What was minimised: ``loss`` is Σ Cᵢ(νε + max(0, …)), ``penalty`` is ½‖f‖².
+    expansion_, coef_primal_, kernel_, plan_, duality_gap_, violation_, converged_, fit_status_
         As for :class:`~mercer.models.svm.SVC`.
     shape_fit_, n_features_in_, feature_names_in_
         The shape of the training data, and number and names of its columns.

@@ -30,6 +30,7 @@ from mercer.features.trees import Subtrees
 from mercer.kernels import Graph, Kernel, ObjectKernel
 from mercer.kernels.trees.forest import Merger
 from mercer.solvers.base import Problem
+from mercer.solvers.evidence import Objective
 
 from ._entries import ALWAYS, Entry, Fitted, Record, Values, from_dataclass, from_estimator
 from ._hints import ANY, find_classes, read_fitted, read_hints
@@ -59,7 +60,7 @@ def _limit_monomials(values: Values) -> Values:
     return values
 
 
-ARRAY, TEXT, WHOLE = (np.ndarray,), (str,), (int, np.integer)
+ARRAY, TEXT, WHOLE, REAL = (np.ndarray,), (str,), (int, np.integer), (int, float)
 SPECIAL: tuple[Entry, ...] = (
     Record(
         "Expansion", Expansion,
@@ -76,6 +77,7 @@ SPECIAL: tuple[Entry, ...] = (
          "memory": WHOLE},
         check=_limit_memory,
     ),
+    Record("Objective", Objective, {"loss": REAL, "penalty": REAL}),
     Record(
         "Monomials", polynomial.Monomials, {"n_inputs": WHOLE, "degree": WHOLE, "offset": (*WHOLE, float)},
         check=_limit_monomials,

@@ -17,6 +17,7 @@ kernel nor weights change it when they are multiplied by a number.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -28,7 +29,7 @@ from mercer.formula.data import Rows, length
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from .evidence import RESIDUAL, is_converged, warn_not_converged
+from .evidence import RESIDUAL, Objective, is_converged, warn_not_converged
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ class Solution:
         Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ), if asked for.
     remedy : str
         What to do if it has not converged.
+    parts : array of shape (2, q), optional
+        Σ wᵢ(yᵢ − f(xᵢ) − b)² and α‖f‖² of each output, from the errors that made the certificate.
     """
 
     centers: Rows
@@ -117,11 +120,17 @@ class Solution:
     n_iter: int = 0
     loo: np.ndarray | None = None
     remedy: str = "raise alpha, or scale the columns of the data"
+    parts: np.ndarray | None = None
 
     @property
     def converged(self) -> bool:
         """Whether the residual is as small as was asked."""
         return is_converged(self.residual, self.tolerance)
+
+    @property
+    def objective(self) -> Objective:
+        """What was minimised, all outputs together; NaN of solvers that do not tell."""
+        return Objective(*((math.nan, math.nan) if self.parts is None else map(sum, self.parts.tolist())))
 
     def explicit(self, columns: Any = slice(None)) -> Any:
         """Return the function in explicit features, if it was found there; the coefficients are all there is here."""

@@ -76,13 +76,20 @@ def relative_residuals(
     >>> relative_residuals(Problem(Linear(), X, y), K, y, np.zeros((2, 1)), zero, one).round(6)
     array([1.])
     """
+    return judge_solutions(problem, gram, y, coef, intercept, alpha)[0]
+
+
+def judge_solutions(
+    problem: Problem, gram: Multiplier, y: np.ndarray, coef: np.ndarray, intercept: np.ndarray, alpha: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return :func:`relative_residuals`, and what the same errors say of the objective: loss and penalty, (2, p)."""
     unit = units(y)
     y, coef, intercept = y / unit, coef / unit, intercept / unit
     roots = np.sqrt(1.0 / problem.noise)[:, None]
     image = host_array(gram @ coef)
     errors = roots * (y - intercept - image)
     left = errors - alpha * coef / roots
-    objective = np.sum(errors**2, axis=0) + alpha * np.abs(np.sum(coef * image, axis=0))
+    parts = np.array([np.sum(errors**2, axis=0), alpha * np.sum(coef * image, axis=0)])
     size = norms(roots * y)
     weights = roots**2
     centre = np.sum(weights * y, axis=0) / np.sum(weights) if problem.fit_intercept else 0.0
@@ -90,12 +97,25 @@ def relative_residuals(
     known = np.diagonal(gram) if isinstance(gram, np.ndarray) else problem.kernel.diag(host_array(problem.X))
     diagonal = np.abs(known)[:, None]
     hidden = np.hypot(norms(left), product_rounding(roots, diagonal, coef))
-    found = gap_ratios(hidden, objective, spread, ROUNDING * size)
+    found = gap_ratios(hidden, np.abs(parts).sum(axis=0), spread, ROUNDING * size)
     free = alpha == 0
     if free.any():
         normal = norms(roots * host_array(gram @ (roots * left[:, free])))
         found[free] = ratios(normal, float((diagonal * roots**2).sum()) * size[free], ROUNDING * size[free])
-    return found
+    return found, in_squares(parts, unit)
+
+
+def in_squares(parts: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Return sums of squares that were formed in units of y, infinite where float64 has no number so large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_squares(np.array([3.0, 3.0]), np.array([2.0, 1e200]))
+    array([12., inf])
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        return parts * unit * unit
 
 
 def gap_ratios(root: np.ndarray, objective: np.ndarray, spread: np.ndarray, floor: np.ndarray) -> np.ndarray:

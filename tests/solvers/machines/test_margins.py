@@ -62,7 +62,7 @@ def test_the_margin_is_that_of_the_dual_problem_of_the_linear_kernel(points, kin
     found = fit_margin(rows_of(X, rule, y, weights), 1e-6)
     dual = SMO(tol=1e-9).solve(Linear(), X, problem)
     assert found.converged
-    assert found.relative_gap <= 1e-6
+    assert found.gap.relative <= 1e-6
     assert found.objective == pytest.approx(dual.primal, rel=1e-6)
     np.testing.assert_allclose(X @ found.w + found.b, dual.values + dual.intercepts[0], atol=1e-2)
 

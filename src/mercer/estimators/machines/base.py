@@ -21,7 +21,7 @@ from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel, Linear
-from mercer.solvers.evidence import DualityGap, warn_caller
+from mercer.solvers.evidence import DualityGap, Objective, warn_caller
 from mercer.solvers.machines.fit import MachineFit, fit_machines
 from mercer.solvers.machines.problems import MachineProblems
 from mercer.solvers.machines.rounds import Progress
@@ -29,6 +29,7 @@ from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
+from ..primal import PrimalForm
 from ..progress import fit_task
 from ..transaction import all_or_nothing
 from .argument import MachineArgument, machine_argument
@@ -56,6 +57,8 @@ def check_options(owner: Any) -> None:
             continue
         if not isinstance(value, numbers.Real) or not holds(value):
             raise ValueError(f"{type(owner).__name__}: {name} must be {text}; got {value!r}")
+    if options.get("scaling", "sum") not in ("sum", "mean"):
+        raise ValueError(f"{type(owner).__name__}: scaling must be 'sum' or 'mean', got {options['scaling']!r}")
 
 
 def check_positive_weights(owner: object, sample_weight: Any, n: int) -> np.ndarray:
@@ -88,7 +91,7 @@ def name_limits(max_iter: int, max_time: float | None) -> tuple[str, str]:
     return where, " or ".join([*given, "tol"])
 
 
-class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """The estimator behind all machines: subclasses say which problems their targets make."""
 
     # What subclasses have among their parameters.
@@ -116,8 +119,10 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
     fit_status_: int
     violation_: float
     duality_gap_: DualityGap
+    objective_: Objective
     plan_: Plan
     _function: Expansion  # of all machines, with a centre of no weight where there are no support vectors
+    _free: np.ndarray | None  # which coefficients of support vectors are inside of their boxes, if they have such
     _gamma: float
     _X_fit: Rows | None  # all training points, for functions of two collections
 
@@ -184,6 +189,7 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
         self.n_iter_ = int(fit.n_iter[0]) if fit.classes is None else fit.n_iter
         self.converged_, self.fit_status_ = fit.converged, 0 if fit.converged else 1
         self.violation_, self.duality_gap_, self.plan_ = fit.violation, fit.gap, fit.plan
+        self.objective_, self._free = fit.objective, fit.free
         report = (
             f"{fit.n_iter.sum()} steps, violation {fit.violation:.3g} (tol={self.tol:g}), duality gap "
             f"{fit.gap.absolute:.3g}, relative {fit.gap.relative:.3g}"
@@ -237,6 +243,44 @@ class SupportVectorMachine(KernelParams, CallbackSupportMixin, BaseEstimator):  
             return f.outputs()
         why = "it is not fitted" if f is None else f"there are {f.coef.shape[1]} machines, one for each pair of classes"
         raise AttributeError(f"this {type(self).__name__} has no {name}, because {why}")
+
+    def _find_function(self) -> Expansion:
+        found = getattr(self, "_function", None)
+        return self.expansion_ if found is None or found.coef.shape[1] == 1 else found
+
+    @property
+    def alpha_(self) -> np.ndarray:
+        """The multipliers 0 ≤ αᵢ ≤ Cᵢ of all m training points, shape (m,), or (m, pairs) for several pairs of classes.
+
+        0 for points that are no support vectors, and for those that are not of the pair.
+        """
+        alpha = np.abs(self._spread("alpha_"))
+        return alpha[:, 0] if alpha.shape[1] == 1 else alpha
+
+    @property
+    def margin_set_(self) -> np.ndarray | list[np.ndarray]:
+        """SV₁, the positions of the training points with 0 < αᵢ < Cᵢ, which lie exactly on the margin.
+
+        For several pairs of classes a list with an array for each.
+        """
+        free = self._check_free("margin_set_")
+        found = [np.sort(self.support_[chosen]) for chosen in free.T]
+        return found[0] if len(found) == 1 else found
+
+    def _spread(self, name: str) -> np.ndarray:
+        """Return the coefficients of all training points in each function."""
+        beta = np.zeros((self.shape_fit_[0], self._check_free(name).shape[1]))
+        beta[self.support_] = self._function.coef[: len(self.support_)]
+        return beta
+
+    def _check_free(self, name: str) -> np.ndarray:
+        """Return which coefficients are inside of their boxes, for an attribute that only points with such have."""
+        free: np.ndarray | None = getattr(self, "_free", None)
+        if free is None:
+            features = "it was solved in Nyström features, where points have no multipliers; fit fewer rows"
+            why = features if hasattr(self, "_free") else "it is not fitted"
+            raise AttributeError(f"this {type(self).__name__} has no {name}, because {why}")
+        return free
 
     @property
     def coef_(self) -> Any:

@@ -26,7 +26,7 @@ from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.learning.folds import split_kept
 from mercer.learning.length_scales import length_scale_of, with_length_scale
-from mercer.solvers.evidence import DualityGap, warn_caller
+from mercer.solvers.evidence import DualityGap, Objective, warn_caller
 from mercer.solvers.machines.path import Lane, solve_paths
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
@@ -42,7 +42,7 @@ SCALES = np.geomspace(0.125, 4.0, 8)  # in units of the median distance
 SAMPLE = 1000  # points whose distances are looked at
 OF_THE_FIT = (
     "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_", "converged_", "violation_",
-    "duality_gap_", "plan_",
+    "duality_gap_", "objective_", "plan_",
 )  # fmt: skip
 
 
@@ -87,6 +87,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
     converged_: Annotated[bool, SOMETIMES]
     violation_: Annotated[float, SOMETIMES]
     duality_gap_: Annotated[DualityGap, SOMETIMES]
+    objective_: Annotated[Objective, SOMETIMES]
     plan_: Annotated[Plan, SOMETIMES]
 
     def _machine(self, kernel: Any, C: float) -> SupportVectorMachine:
@@ -272,6 +273,21 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
     def expansions_(self) -> list[Expansion]:
         """The functions f + b of all pairs of classes, if there are several."""
         return list(self.best_estimator_.expansions_)
+
+    @property
+    def coef_primal_(self) -> np.ndarray:
+        """The weights of that machine in explicit features, where those are finite."""
+        return self.best_estimator_.coef_primal_
+
+    @property
+    def alpha_(self) -> np.ndarray:
+        """The multipliers of all training points in that machine."""
+        return self.best_estimator_.alpha_
+
+    @property
+    def margin_set_(self) -> np.ndarray | list[np.ndarray]:
+        """The points exactly on the margin of that machine."""
+        return self.best_estimator_.margin_set_
 
     def __sklearn_tags__(self) -> Tags:
         return self._kernel_argument.describe(super().__sklearn_tags__())

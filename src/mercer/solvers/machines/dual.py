@@ -33,7 +33,7 @@ import numpy as np
 from mercer.arrays.columns import power_of_two
 from mercer.losses.corners import Pieces
 
-from ..evidence import is_converged
+from ..evidence import DualityGap, Objective, is_converged
 
 FINEST = 1e-8  # the smallest relative gap asked for: sums of numbers that cancel to it are rounded in float64
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
@@ -226,51 +226,61 @@ class DualSolution:
 
     @cached_property
     @np.errstate(over="ignore", invalid="ignore")  # what is not finite certifies nothing
-    def _evidence(self) -> tuple[float, float, float]:
-        """Dual value, primal value and gap in the units above."""
+    def _evidence(self) -> tuple[float, float, float, float]:
+        """Dual value, the two parts of the primal and gap in the units above."""
         part = self._scaled
         p, beta, values = part.problem, part.beta, part.values
         square = float(beta @ values)
         dual = float(p.target @ beta) - p.epsilon * float(np.abs(beta).sum()) - 0.5 * square
-        primal, hidden = 0.5 * square, 0.0
+        loss, penalty, hidden = 0.0, 0.5 * square, 0.0
         error = 2 * (part.error + ROUNDOFF * float(np.abs(p.target[values != 0]).max(initial=0.0)))
         for group, b in zip(p.groups, p.intercepts(beta, values), strict=True):
             r, start = p.target[group] - values[group] - b, p.start[group]
-            primal += float(p.loss(group).value(r).sum()) + float(b) * float(start.sum())
+            loss += float(p.loss(group).value(r).sum()) + float(b) * float(start.sum())
             # The gap changes with f(xᵢ) by the slope of the loss less βᵢ; errors of single points are independent.
             slopes = (p.loss(group).slope(moved) for moved in (r - error, r + error))
             rate = np.maximum(*(np.abs(slope - beta[group]) for slope in slopes))
             # Σβ moves a little with every rounded step, and so does what b is worth.
             hidden += error * length(rate) + abs(float(b) * float((beta[group] - start).sum()))
-        return dual, primal, max(primal - dual, 0.0) + hidden
+        return dual, loss, penalty, max(loss + penalty - dual, 0.0) + hidden
 
-    def _objective(self, which: int) -> float:
+    def _in_units(self, which: int) -> float:
         slope, coefficient = self._units
         return self._evidence[which] * slope * coefficient
 
     @property
     def dual(self) -> float:
         """The value of the dual, tᵀβ − ε‖β‖₁ − ½βᵀKβ, which the solver maximises."""
-        return self._objective(0)
+        return self._in_units(0)
 
     @property
-    def primal(self) -> float:
-        """The value of the primal at f and b."""
-        return self._objective(1)
+    def primal(self) -> Objective:
+        """The value of the primal at f and b: Σ φ + Σβ·b, and ½‖f‖²."""
+        return Objective(loss=self._in_units(1), penalty=self._in_units(2))
 
     @property
     def duality_gap(self) -> float:
         """Primal minus dual value and what rounding may hide: the objective is at most this far from its minimum."""
-        return self._objective(2)
+        return self._in_units(3)
 
     @property
     def relative_gap(self) -> float:
         """The gap divided by the larger of the two values; where both are 0 nothing but a gap of 0 is small."""
-        dual, primal, gap = self._evidence
-        size = max(abs(dual), abs(primal))
+        dual, loss, penalty, gap = self._evidence
+        size = max(abs(dual), abs(loss + penalty))
         if not gap < math.inf or (size == 0 and gap > 0):
             return math.inf
         return gap / size if size > 0 else 0.0
+
+    @property
+    def gap(self) -> DualityGap:
+        """Both gaps, and the values that they lie between."""
+        return DualityGap(self.duality_gap, self.relative_gap, float(self.primal), self.dual)
+
+    @property
+    def free(self) -> np.ndarray:
+        """Which coefficients lie strictly inside of their boxes, 0 being an end of each."""
+        return (self.beta != 0) & (self.problem.lower < self.beta) & (self.beta < self.problem.upper)
 
     @property
     def resolution(self) -> float:

@@ -12,7 +12,7 @@ from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 
 from ..costs import DEVICE, HOST, Cost
-from ..evidence import DualityGap
+from ..evidence import DualityGap, Objective
 from ..plan import Plan
 from ..products import width
 from .dual import DualSolution, Part
@@ -43,8 +43,12 @@ class MachineFit:
         Support vectors of each class.
     n_iter : array of int, shape (machines,)
         Steps.
-    violation, gap, converged
-        The largest violation and duality gap of all problems, and whether all are solved.
+    violation, converged
+        The largest violation of all problems, and whether all are solved.
+    gap : DualityGap
+        That of the machine with the largest relative one.
+    objective : Objective
+        Loss and penalty, the sum over all machines.
     plan : Plan
         What ran and why.
     classes, class_weight : arrays of shape (classes,), optional
@@ -53,6 +57,8 @@ class MachineFit:
         Half of the width of the tube, if it was not given.
     sigmoids : array of shape (2, machines), optional
         A and B of the probabilities of pairs, if they were wanted.
+    free : array of bool, shape (vectors, machines), optional
+        Which coefficients lie strictly inside of their boxes; None in features, where coefficients have none.
     """
 
     support: np.ndarray
@@ -63,12 +69,14 @@ class MachineFit:
     n_iter: np.ndarray
     violation: float
     gap: DualityGap
+    objective: Objective
     converged: bool
     plan: Plan
     classes: np.ndarray | None = None
     class_weight: np.ndarray | None = None
     epsilon: float | None = None
     sigmoids: np.ndarray | None = None
+    free: np.ndarray | None = None
 
 
 def fit_machines(
@@ -100,25 +108,40 @@ def keep_solutions(
 ) -> MachineFit:  # fmt: skip
     """Return what solutions, found anywhere, say about their problems."""
     n, count = len(problems.targets), len(parts)
-    coef, intercept = np.zeros((n, count)), np.zeros(count)
+    coef, intercept, free = np.zeros((n, count)), np.zeros(count), np.zeros((n, count), dtype=bool)
     for column, ((index, _), found) in enumerate(zip(parts, solutions, strict=True)):
         coef[index, column], intercept[column] = problems.form.read(found, solver)
+        # ν-SVR has two variables for each point.
+        free[index, column] = found.free.reshape(-1, len(index)).any(axis=0)
     order = np.arange(n) if problems.classes is None else np.argsort(problems.targets, kind="stable")
     support = order[(coef[order] != 0).any(axis=1)].astype(np.int32)
-    coef, n_support = coef[support], np.array([len(support)])
+    coef, free, n_support = coef[support], free[support], np.array([len(support)])
     dual_coef = coef.T
     if problems.classes is not None:
         codes = problems.targets[support]
         n_support = np.bincount(codes, minlength=len(problems.classes))
         dual_coef = pack_pairs(coef, codes, len(problems.classes))
-    absolute, relative = (max(float(getattr(s, gap)) for s in solutions) for gap in ("duality_gap", "relative_gap"))
+    gap, objective = join_evidence([(found.gap, found.primal) for found in solutions])
     return MachineFit(
         support, coef, intercept, dual_coef, n_support.astype(np.int32),
         np.array([found.n_iter for found in solutions], dtype=np.int64),
-        max(0.0, *(float(found.violation) for found in solutions)), DualityGap(absolute, relative),
+        max(0.0, *(float(found.violation) for found in solutions)), gap, objective,
         all(found.converged for found in solutions), plan, problems.classes, problems.class_weight,
-        problems.form.find_epsilon(solutions[0]), sigmoids,
+        problems.form.find_epsilon(solutions[0]), sigmoids, free,
     )  # fmt: skip
+
+
+def join_evidence(found: Sequence[tuple[DualityGap, Objective]]) -> tuple[DualityGap, Objective]:
+    """Return the gap with the largest relative size, and the sum of the objectives.
+
+    Examples
+    --------
+    >>> join_evidence([(DualityGap(0.1, 0.2), Objective(1.0, 2.0)), (DualityGap(0.2, 0.1), Objective(1.0, 3.0))])
+    (DualityGap(absolute=0.1, relative=0.2, primal=nan, dual=nan), 7.0)
+    """
+    gaps, objectives = zip(*found, strict=True)
+    total = Objective(sum(one.loss for one in objectives), sum(one.penalty for one in objectives))
+    return max(gaps, key=lambda gap: gap.relative), total
 
 
 def plan_machines(parts: Sequence[Part], points: Rows, place: Place) -> Plan:

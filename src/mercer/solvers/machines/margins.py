@@ -19,7 +19,7 @@ from mercer.arrays import Array
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.losses.corners import CornerLoss
 
-from ..evidence import is_converged
+from ..evidence import DualityGap, Objective, is_converged
 
 FALL = 0.1  # of the width, from one solution to the next
 SHARPEST = 1e-4  # of the tolerance: a width beyond which a gap that is still large stays so
@@ -58,21 +58,16 @@ class Margin:
 
     w: np.ndarray
     b: float
-    objective: float
-    gap: float
+    objective: Objective
+    gap: DualityGap
     violation: float
     n_iter: int
     tol: float
 
     @property
-    def relative_gap(self) -> float:
-        """The gap divided by the objective."""
-        return self.gap / self.objective if self.objective > 0 else (0.0 if self.gap == 0 else np.inf)
-
-    @property
     def converged(self) -> bool:
         """Whether the relative gap is as small as was asked."""
-        return is_converged(self.relative_gap, self.tol)
+        return is_converged(self.gap.relative, self.tol)
 
 
 @dataclass
@@ -201,11 +196,12 @@ def fit_margin(rows: MarginRows, tol: float, max_iter: int = -1) -> Margin:
 
 
 def _certify(sums: MarginSums, w: np.ndarray, b: float, width: float, steps: int, tol: float) -> Margin:
-    objective = 0.5 * float(w @ w) + float(sums.loss)
+    objective = Objective(loss=float(sums.loss), penalty=0.5 * float(w @ w))
     dual = float(sums.product) - 0.5 * float(sums.image @ sums.image)
     feasible = abs(float(sums.total)) <= CENTRED * max(float(sums.bounds), 1.0)
     gap = max(objective - dual, 0.0) if feasible else np.inf
-    return Margin(w, b, objective, gap, 2 * width, steps, tol)
+    relative = gap / objective if objective > 0 else (0.0 if gap == 0 else np.inf)
+    return Margin(w, b, objective, DualityGap(gap, relative, float(objective), dual), 2 * width, steps, tol)
 
 
 def _solve_newton(sums: MarginSums, gradient: np.ndarray, slope: float) -> tuple[np.ndarray, float]:

@@ -197,14 +197,16 @@ class MachineProblems:
 
     def problem(self, index: np.ndarray, targets: np.ndarray, *, of_fold: bool = False) -> DualProblem:
         """Return the problem of some points with their targets."""
-        weights = self.weights[index]
-        if self.class_weight is not None and self.form.weighs_classes:
-            weights = self.class_weight[self.targets[index]] * weights
-        return self.form.problem(targets, weights, of_fold=of_fold)
+        return self.form.problem(targets, self._weigh(index), of_fold=of_fold)
 
     def parts(self) -> list[Part]:
         """Return the problems, each on some of the points."""
         return [(index, self.problem(index, targets)) for index, targets in self.cases()]
+
+    def average(self) -> MachineProblems:
+        """Return the same with C/Σw in place of C, w with the weights of classes: the price of the mean error."""
+        form: Any = self.form
+        return replace(self, form=replace(form, C=form.C / float(self._weigh(self.kept).sum())))
 
     def soften(self, kernel: Kernel, points: Rows) -> MachineProblems:
         """Return the same with a C that is finite, a number as good as infinity for the size of the kernel."""
@@ -213,6 +215,13 @@ class MachineProblems:
         largest = float(np.abs(kernel.diag(host_array(pick(points, self.kept)))).max())
         form: Any = self.form
         return replace(self, form=replace(form, C=HARD / largest if largest > 0 else HARD))
+
+    def _weigh(self, index: np.ndarray) -> np.ndarray:
+        """Return the weights of some points, with those of their classes where these count."""
+        weights = self.weights[index]
+        if self.class_weight is not None and self.form.weighs_classes:
+            weights = self.class_weight[self.targets[index]] * weights
+        return weights
 
 
 def fill(bounds: np.ndarray, total: float) -> np.ndarray:

@@ -163,6 +163,7 @@ class PreparedConjugateGradient(PreparedRidge):
             tolerance=solver.tolerance,
             n_iter=state.n_iter,
             remedy=_remedy(state),
+            parts=state.parts,
         )
 
     def _grow_if_it_pays(self, state: Iteration) -> None:

@@ -157,11 +157,13 @@ class CholeskyPrepared(PreparedRidge):
         xp = namespace(self._y)
         coef, intercept = xp.empty_like(self._y), np.empty(len(alpha))
         left_out = xp.empty_like(self._y) if loo else None
-        residual, n_iter = 0.0, 0
+        residual, n_iter, parts = 0.0, 0, np.empty((2, len(alpha)))
         for value in np.unique(alpha):
             columns = np.flatnonzero(alpha == value)
             found = self._solve_one(float(value), self._y[:, columns], invert=loo)
             coef[:, columns], intercept[columns] = found.coef, found.intercept
+            with np.errstate(over="ignore"):
+                parts[:, columns] = value * found.parts
             residual, n_iter = np.maximum(residual, found.residuals.max()), max(n_iter, found.n_iter)
             if left_out is not None:
                 left_out[:, columns] = self._leave_one_out(float(value), found)
@@ -173,8 +175,9 @@ class CholeskyPrepared(PreparedRidge):
             None if left_out is None else np.asarray(host_array(left_out)),
         )
         return Solution(
-            self.problem.X, found_coef, intercept, alpha, float(residual), tolerance, n_iter, errors, self._remedy()
-        )
+            self.problem.X, found_coef, intercept, alpha, float(residual), tolerance, n_iter, errors, self._remedy(),
+            parts,
+        )  # fmt: skip
 
     def loo(self, alphas: Any) -> np.ndarray:
         """Return the leave-one-out residuals of many penalties, one for all outputs or one for each: (p, n, q)."""

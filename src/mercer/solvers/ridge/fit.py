@@ -18,7 +18,7 @@ from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel, Precomputed
 
 from ..base import Problem, Solution
-from ..evidence import is_converged, warn_caller, warn_not_converged
+from ..evidence import Objective, is_converged, warn_caller, warn_not_converged
 from ..plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
 
 LONG = 600.0  # seconds that a second attempt may take
@@ -40,6 +40,8 @@ class RidgeFit:
         The certificate, and up to what it counts as converged.
     n_iter : int
         Iterations, 0 for direct solvers.
+    objective : Objective
+        Σ wᵢ(yᵢ − f(xᵢ) − b)² and α‖f‖², all outputs together.
     problem : Problem, optional
         What was solved, without points of weight 0; None if the rows stayed on a cluster.
     points : collection of n objects, optional
@@ -58,6 +60,7 @@ class RidgeFit:
     residual: float
     tolerance: float
     n_iter: int
+    objective: Objective
     problem: Problem | None = None
     points: Rows | None = None
     targets: np.ndarray | None = None
@@ -206,7 +209,9 @@ def record_fit(plan: Plan, solution: Solution, kernel: Kernel, *, flat: bool, na
     columns: Any = (slice(None), 0) if flat else slice(None)
     intercept = solution.intercept[0] if flat else solution.intercept
     function = Expansion(kernel, solution.centers, solution.coef[columns], intercept, solution.explicit(columns))
-    return RidgeFit(plan, function, solution.alpha, solution.residual, solution.tolerance, solution.n_iter)
+    return RidgeFit(
+        plan, function, solution.alpha, solution.residual, solution.tolerance, solution.n_iter, solution.objective
+    )
 
 
 def pick_points(problem: Problem, positions: np.ndarray) -> Problem:

@@ -14,7 +14,7 @@ from mercer.linalg.iteration import ConjugateGradients
 
 from ..evidence import is_converged
 from ..products import Products
-from ..residuals import gap_ratios, product_rounding, target_spread
+from ..residuals import gap_ratios, in_squares, product_rounding, target_spread
 from .preconditioner import Preconditioner
 
 DROP = 1e-3  # by which the updated residual falls before it is compared with the true one
@@ -62,6 +62,7 @@ class Iteration:
         self._done = self._true <= self._floor
         # What is kept is the best that was certified, at first nothing but the intercept.
         self._kept, self._kept_intercept = 0.0 * y, self._level(y)
+        self._parts = np.array([self._true**2, 0.0 * self._true])
         self._certificate = gap_ratios(self._true, self._true**2, self._spread, self._floor)
         self._size = np.zeros(len(alpha))
         self._resting = self._done.copy()
@@ -88,6 +89,11 @@ class Iteration:
     def intercept(self) -> np.ndarray:
         """The intercepts, in the unit of y."""
         return np.asarray(self._kept_intercept * self._unit)
+
+    @property
+    def parts(self) -> np.ndarray:
+        """Loss and penalty of each column, in the unit of y."""
+        return in_squares(self._parts, self._unit)
 
     @property
     def active(self) -> bool:
@@ -153,13 +159,14 @@ class Iteration:
         self._cg.residual[:, live] = R
         self._true[live] = self._updated[live] = self._norms(R)
         self._size[live] = self._norms(size)
-        objective = self._norms(errors) ** 2 + self.alpha[live] * np.abs(dots(coef, image))
+        parts = np.array([self._norms(errors) ** 2, self.alpha[live] * dots(coef, image)])
         blind = product_rounding(self._roots, self._diagonal, coef)
         root = np.hypot(self._true[live], blind)
-        found = gap_ratios(root, objective, self._spread[live], self._floor[live])
+        found = gap_ratios(root, np.abs(parts).sum(axis=0), self._spread[live], self._floor[live])
         better = found < self._certificate[live]
         self._certificate[live[better]], self._kept_intercept[live[better]] = found[better], level[better]
         self._kept[:, live[better]] = coef[:, np.flatnonzero(better)]
+        self._parts[:, live[better]] = parts[:, better]
         self._done[live] = [is_converged(one, self._tolerance) for one in self._certificate[live]]
         self._resting = self._done.copy()
         if self.converged:

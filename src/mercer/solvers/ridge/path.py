@@ -11,7 +11,7 @@ from mercer.arrays.tensors import host_array
 
 from ..base import PreparedRidge, Problem, Solution
 from ..evidence import RESIDUAL
-from ..residuals import Multiplier, penalties, relative_residuals
+from ..residuals import Multiplier, judge_solutions, penalties
 
 CORRECTIONS = 2  # of a solution by its true residual
 GAIN = 0.1  # a correction that does not lower the residual to this share of it is rounding, and is left out
@@ -85,7 +85,7 @@ class PreparedPath(PreparedRidge):
         """
         steps, q = self._steps(alphas), self._y.shape[1]
         flat, columns = steps.ravel(), np.tile(np.arange(q), len(steps))
-        coef, b, residuals = self._correct(flat, columns)
+        coef, b, residuals, parts = self._correct(flat, columns)
         left_out = self._leave_one_out(flat, columns) if loo else None
         solutions = []
         for i, alpha in enumerate(steps):
@@ -99,6 +99,7 @@ class PreparedPath(PreparedRidge):
                     residual=float(residuals[part].max()),
                     remedy=REMEDY,
                     loo=None if left_out is None else left_out[:, part].copy(),
+                    parts=parts[:, part],
                 )
             )
         return solutions
@@ -120,12 +121,12 @@ class PreparedPath(PreparedRidge):
         flat = self._leave_one_out(steps.ravel(), np.tile(np.arange(q), len(steps)))
         return np.ascontiguousarray(flat.reshape(len(flat), len(steps), q).swapaxes(0, 1))
 
-    def _correct(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return c, b and the certificate for each α and the output of its column, corrected where that is needed."""
+    def _correct(self, alpha: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return c, b, certificate and objective for each α and the output of its column, corrected where needed."""
         y, roots = self._targets[:, columns], self._roots[:, None]
         inner, b = self._inner(alpha, self._y[:, columns])
         coef = roots * (self._Q @ inner)
-        residuals = relative_residuals(self.problem, self._gram, y, coef, b, alpha)
+        residuals, parts = judge_solutions(self.problem, self._gram, y, coef, b, alpha)
         for _ in range(CORRECTIONS):
             bad = np.flatnonzero((residuals > RESIDUAL) & (alpha > 0))
             if len(bad) == 0:
@@ -133,11 +134,12 @@ class PreparedPath(PreparedRidge):
             left = y[:, bad] - b[bad] - host_array(self._gram @ coef[:, bad]) - alpha[bad] * coef[:, bad] / roots**2
             inner, shift = self._inner(alpha[bad], self._Q.T @ (roots * left))
             better, moved = coef[:, bad] + roots * (self._Q @ inner), b[bad] + shift
-            found = relative_residuals(self.problem, self._gram, y[:, bad], better, moved, alpha[bad])
+            found, judged = judge_solutions(self.problem, self._gram, y[:, bad], better, moved, alpha[bad])
             kept = found < GAIN * residuals[bad]
             chosen = bad[kept]
-            coef[:, chosen], b[chosen], residuals[chosen] = better[:, kept], moved[kept], found[kept]
-        return coef, b, residuals
+            coef[:, chosen], b[chosen] = better[:, kept], moved[kept]
+            residuals[chosen], parts[:, chosen] = found[kept], judged[:, kept]
+        return coef, b, residuals, parts
 
     # -- for subclasses -----------------------------------------------------------------------------------------------
 

@@ -12,16 +12,17 @@ from mercer.arrays.columns import dots, like, norms, sums, units
 from mercer.arrays.namespace import namespace
 from mercer.linalg.iteration import ConjugateGradients
 
-from ..residuals import ROUNDING, Multiplier, gap_ratios, product_rounding, ratios, target_spread
+from ..residuals import ROUNDING, Multiplier, gap_ratios, in_squares, product_rounding, ratios, target_spread
 
 
 @dataclass
 class Refined:
-    """What refinement has reached: c, b, the certificate √(rᵀWr/S) of each column, the products used, and η = M⁻¹1."""
+    """What refinement has reached: c, b, certificate and objective of each column, products used, and η = M⁻¹1."""
 
     coef: Array
     intercept: np.ndarray
-    residuals: np.ndarray
+    residuals: np.ndarray  # √(rᵀWr/S)
+    parts: np.ndarray  # loss and penalty, divided by α
     n_iter: int
     eta: Array | None = None
 
@@ -66,15 +67,19 @@ class System:
         """Return ‖r‖/‖αW⁻¹c‖ of each column in the norm of W, 0 where both are nothing but the rounding of y."""
         return ratios(self._norms(r), self._norms(self.shift * coef), ROUNDING * self._norms(y))
 
-    def certify(self, r: Array, coef: Array, y: Array, intercept: np.ndarray) -> np.ndarray:
-        """Return √(rᵀWr/S) of each column, with what rounding may hide of r; 0 where all is the rounding of y."""
+    def certify(self, r: Array, coef: Array, y: Array, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return √(rᵀWr/S) of each column, with what rounding may hide of r, and loss and penalty, divided by α.
+
+        The certificate is 0 where all is the rounding of y.
+        """
         errors = r + self.shift * coef
         image = y - like(y, intercept) - errors
         # Divided by α: W is the inverse of the shift then.
-        objective = self._norms(errors) ** 2 + np.abs(dots(coef, image))
+        parts = np.array([self._norms(errors) ** 2, dots(coef, image)])
         blind = product_rounding(self.shift**-0.5, abs(self.diagonal), coef)
         spread = target_spread(self.centre(y), 1.0 / self.shift)
-        return gap_ratios(np.hypot(self._norms(r), blind), objective, spread, ROUNDING * self._norms(y))
+        root, objective = np.hypot(self._norms(r), blind), np.abs(parts).sum(axis=0)
+        return gap_ratios(root, objective, spread, ROUNDING * self._norms(y)), parts
 
     def _norms(self, V: Array) -> np.ndarray:
         """Return √(VᵀWV/α) of each column."""
@@ -170,5 +175,5 @@ def refine(
         coef = best_coef
         left = y - system.apply(coef)
     intercept = system.level(left)
-    residuals = system.certify(left - like(left, intercept), coef, y, intercept)
-    return Refined(coef * like(coef, unit), intercept * unit, residuals, n_iter, eta)
+    residuals, parts = system.certify(left - like(left, intercept), coef, y, intercept)
+    return Refined(coef * like(coef, unit), intercept * unit, residuals, in_squares(parts, unit), n_iter, eta)

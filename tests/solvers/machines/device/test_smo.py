@@ -175,6 +175,10 @@ def same(ours, host, X, new, *, classes=True):
     np.testing.assert_allclose(ours._values(new), host._values(new), atol=1e-3)
     assert (ours.predict(new) == host.predict(new)).all() or not classes
     assert ours.duality_gap_.absolute <= 10 * max(host.duality_gap_.absolute, len(X) * ours.tol)
+    assert ours.objective_ == pytest.approx(host.objective_, rel=2 * ours.tol)
+    np.testing.assert_allclose(ours.alpha_.sum(axis=0), host.alpha_.sum(axis=0), rtol=0.02)
+    for chosen in ours.margin_set_ if isinstance(ours.margin_set_, list) else [ours.margin_set_]:
+        assert set(chosen) <= set(ours.support_)
 
 
 @pytest.mark.parametrize(

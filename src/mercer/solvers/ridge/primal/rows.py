@@ -92,6 +92,8 @@ class PrimalWeights:
         u with c = WΦu, for the columns in which (y − ŷ)/α would be noise; NaN elsewhere.
     factor : Eigen or Triangular
         What inverts H = ΦᵀWΦ + αI.
+    parts : array of shape (2, p)
+        Loss and penalty.
     """
 
     w: np.ndarray
@@ -101,6 +103,7 @@ class PrimalWeights:
     residuals: np.ndarray
     preimage: np.ndarray
     factor: Any
+    parts: np.ndarray
 
 
 @dataclass(frozen=True)

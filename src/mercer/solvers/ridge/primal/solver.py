@@ -17,7 +17,7 @@ from mercer.formula.data import Rows, take
 from ...base import PreparedRidge, Problem, Solution
 from ...costs import HOST, Cost, PlannedSolver, Sizes
 from ...evidence import RESIDUAL, is_converged
-from ...residuals import ROUNDING, gap_ratios, ordinary_weight, penalties, ratios
+from ...residuals import ROUNDING, gap_ratios, in_squares, ordinary_weight, penalties, ratios
 from .reduction import Eigen, Triangular
 from .rows import COLUMNS, COPIES, MATRICES, ErrorRule, PrimalErrors, PrimalRows, PrimalWeights, SecondPass, features_of
 
@@ -194,6 +194,7 @@ class PrimalPrepared(PreparedRidge):
                 remedy=REMEDY,
                 w=found.w[:, part].copy(),
                 feature_map=self.feature_map,
+                parts=found.parts[:, part],
             )
             for part in parts
         ]
@@ -230,16 +231,19 @@ class PrimalPrepared(PreparedRidge):
         """
         unit = self._unit[columns]
         w = factor.weights(alpha, columns) / unit
-        best = np.full(len(alpha), np.inf)
+        best, parts = np.full(len(alpha), np.inf), np.zeros((2, len(alpha)))
         kept, gradient, level = w, np.zeros_like(w), np.zeros(len(alpha))
         for _ in range(1 + CORRECTIONS):
             sums = self._rows.errors(ErrorRule(w, columns, unit, self._mean, self._y_mean, self._ordinary))
             left = sums.gradient - alpha * w
             step = factor.inverse(alpha, left)
-            residuals = self._residuals(factor, alpha, w, sums, left, step)
+            taken = sums.level**2 / self._total if self.problem.fit_intercept else 0.0
+            judged = np.array([sums.squares - taken, alpha * np.einsum("ij,ij->j", w, w)])
+            residuals = self._residuals(factor, alpha, sums, judged, left, step)
             better = residuals < best
             kept, gradient = np.where(better, w, kept), np.where(better, left, gradient)
-            level, best = np.where(better, sums.level, level), np.where(better, residuals, best)
+            level, parts = np.where(better, sums.level, level), np.where(better, judged, parts)
+            best = np.where(better, residuals, best)
             if is_converged(best.max(), RESIDUAL) or not better.any():
                 break
             w = w + step
@@ -247,16 +251,15 @@ class PrimalPrepared(PreparedRidge):
         if self.problem.fit_intercept:
             b = self._y_mean[columns] - self._mean @ kept * unit + level / self._total * unit
         preimage = self._preimage(factor, alpha, kept, gradient) * unit
-        return PrimalWeights(kept * unit, b, alpha, columns, best, preimage, factor)
+        return PrimalWeights(kept * unit, b, alpha, columns, best, preimage, factor, in_squares(parts, unit))
 
     def _residuals(
-        self, factor: Eigen | Triangular, alpha: np.ndarray, w: np.ndarray, sums: PrimalErrors, left: np.ndarray,
+        self, factor: Eigen | Triangular, alpha: np.ndarray, sums: PrimalErrors, parts: np.ndarray, left: np.ndarray,
         step: np.ndarray,
     ) -> np.ndarray:  # fmt: skip
         """Return √(gᵀH⁻¹g / S) of each column; at α = 0, where P may be 0, relative to y in place of √S."""
         gap = np.maximum(np.einsum("ij,ij->j", left, step), 0.0)
-        taken = sums.level**2 / self._total if self.problem.fit_intercept else 0.0
-        objective = sums.squares - taken + alpha * np.einsum("ij,ij->j", w, w)
+        objective = parts.sum(axis=0)
         root, spread, floor = np.sqrt(gap), np.sqrt(sums.spread), ROUNDING * np.sqrt(sums.size)
         residuals = np.where(alpha > 0, gap_ratios(root, objective, spread, floor), ratios(root, spread, floor))
         known = np.array([factor.is_known(float(one)) for one in alpha])

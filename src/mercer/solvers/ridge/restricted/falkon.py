@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays import Array
 from mercer.arrays.budget import require
-from mercer.arrays.columns import like, sums
+from mercer.arrays.columns import like, norms, sums
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import pick
 from mercer.gram.torch.stream import CrossProducts
@@ -85,7 +85,9 @@ class PreparedFalkon(PreparedRidge):
             beta[:, columns] = found
             worst, steps = max(worst, relative), max(steps, count)
         coef = solve_triangle(self._triangle, beta, transposed=True)
-        intercept = mean - self._mean(self._products.down(coef)) if self.problem.fit_intercept else mean
+        errors = self._y - self._products.down(coef)
+        intercept = self._mean(errors)
+        errors = errors - like(errors, intercept)
         return Solution(
             centers=self.centers,
             coef=np.asarray(host_array(coef)),
@@ -95,6 +97,7 @@ class PreparedFalkon(PreparedRidge):
             tolerance=TOLERANCE,
             n_iter=steps,
             remedy=f"it stopped after {steps} iterations: raise alpha, or take fewer centres",
+            parts=np.array([norms(self._weights**0.5 * errors) ** 2, alpha * norms(beta) ** 2]),
         )
 
     def _iterate(self, right: Array, alpha: float) -> tuple[Array, float, int]:

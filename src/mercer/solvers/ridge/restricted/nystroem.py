@@ -17,6 +17,7 @@ from mercer.formula.data import Rows
 from ...base import Prepared, PreparedRidge, Problem, Solution
 from ...centers import Candidates, draw_rows
 from ...costs import Cost, PlannedSolver, Sizes
+from ...residuals import in_squares
 from .falkon import PER_CENTER, PreparedFalkon
 from .falkon import STEPS as FALKON_STEPS
 from .rows import RestrictedRows
@@ -152,6 +153,7 @@ class PreparedNystroem(PreparedRidge):
             self._grow(alpha)
         ridge = self.system
         found = ridge.solve(alpha)
+        unit = units(found.beta)
         return Solution(
             centers=ridge.centers,
             coef=ridge.coefficients(found.beta),
@@ -160,6 +162,7 @@ class PreparedNystroem(PreparedRidge):
             residual=found.error,
             loo=ridge.loo(alpha, found.beta) if loo else None,
             remedy="alpha is too small for float64: raise alpha, or take fewer centres",
+            parts=np.array([found.loss, alpha * in_squares(np.sum((found.beta / unit) ** 2, axis=0), unit)]),
         )
 
     def _grow(self, alpha: np.ndarray) -> None:

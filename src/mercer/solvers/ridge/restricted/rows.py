@@ -63,9 +63,12 @@ class RestrictedRows:
         """Whether kernel values are as quick to compute again as to keep."""
         return self._gram.cheap
 
-    def moments(self) -> tuple[float, np.ndarray]:
-        """Return Σw and Σwy."""
-        return float(self._weights.sum()), self._weights @ self._y
+    def moments(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return Σw, the weighted mean of y, and Σw(y − that)²."""
+        total = float(self._weights.sum())
+        mean = self._weights @ self._y / total
+        with np.errstate(over="ignore"):
+            return total, mean, self._weights @ (self._y - mean) ** 2
 
     def sums(self, triangle: np.ndarray | None, target_mean: np.ndarray) -> RestrictedSums:
         """Sum up the features φ = L⁻¹k, or k itself if there is no L."""
@@ -84,11 +87,14 @@ class RestrictedRows:
         check_overflow(others, repr(self._problem.kernel))
         return RestrictedSums(host_array(inner), others[:, :q], others[:, q])
 
-    def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return Σ k e and Σ e for the weighted errors e = w(y − kᵀc − b), from the rows themselves."""
+    def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return Σ k e, Σ e and Σ e²/w for the weighted errors e = w(y − kᵀc − b), from the rows themselves."""
         assert self._reverse is not None
-        errors = self._weights[:, None] * (self._y - (host_array(self._gram @ coef) + intercept))
-        return np.asarray(host_array(self._reverse @ errors)), errors.sum(axis=0)
+        errors = self._y - (host_array(self._gram @ coef) + intercept)
+        weighted = self._weights[:, None] * errors
+        with np.errstate(over="ignore"):
+            squares = np.einsum("ij,ij->j", weighted, errors)
+        return np.asarray(host_array(self._reverse @ weighted)), weighted.sum(axis=0), squares
 
     def pieces(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield places among ``rows``, k of these (one column each) on the host, their targets and weights."""

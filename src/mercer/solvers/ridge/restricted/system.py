@@ -30,10 +30,13 @@ class RestrictedSolution:
         β.
     error : float
         The largest relative error of β as estimated, ‖(H + αI)⁻¹(g − (H + αI)β)‖ / ‖β‖.
+    loss : array of shape (q,)
+        Σ w(y − f − b)².
     """
 
     beta: np.ndarray
     error: float
+    loss: np.ndarray
 
 
 class RestrictedRidge:
@@ -69,8 +72,10 @@ class RestrictedRidge:
         self._decomposed: tuple[np.ndarray, np.ndarray] | None = None
         self._triangles: dict[float, np.ndarray] = {}  # of H + αI, until many α are asked for
         self._last: tuple[np.ndarray, RestrictedSolution] | None = None
-        self._total, weighted = self.rows.moments()
-        self._target_mean = weighted / self._total if problem.fit_intercept else np.zeros(len(weighted))
+        self._total, mean, squares = self.rows.moments()
+        self._target_mean = mean if problem.fit_intercept else 0.0 * mean
+        with np.errstate(over="ignore"):
+            self._squares = squares if problem.fit_intercept else squares + self._total * mean**2
         self._sum_up(raw=self.rows.quick)
 
     @property
@@ -118,12 +123,12 @@ class RestrictedRidge:
     def _refine(self, alpha: np.ndarray) -> RestrictedSolution:
         """Solve, and correct as long as corrections shrink; what is returned is as good as its residual says."""
         beta, step = np.zeros_like(self._right), self._inverse(alpha, self._right)
-        best = RestrictedSolution(beta, np.inf)
+        best = RestrictedSolution(beta, np.inf, self._squares)
         for _ in range(1 + REFINEMENTS):
             beta = beta + step
-            left = self._left_over(alpha, beta)
+            left, loss = self._left_over(alpha, beta)
             step = self._inverse(alpha, left)
-            found = RestrictedSolution(beta, _largest(step, beta))
+            found = RestrictedSolution(beta, _largest(step, beta), loss)
             if found.error <= REFINED:
                 return found
             if not found.error < SHRINKING * best.error:
@@ -183,15 +188,18 @@ class RestrictedRidge:
             out[:, columns] = cho_solve((self._triangles[one], True), right[:, columns], check_finite=False)
         return out
 
-    def _left_over(self, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
-        """What β leaves of the right-hand side: from H, or from the data where H may have lost digits."""
+    def _left_over(self, alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What β leaves of the right-hand side, and the loss: from H, or from the data where H may have lost digits."""
         from scipy.linalg import blas, solve_triangular
 
         if not self.rows.quick:
-            return np.asarray(self._right - blas.dsymm(1.0, self._inner, beta, lower=1) - alpha * beta)
-        values, total = self.rows.image(self.coefficients(beta), self.intercept(beta))
+            image = blas.dsymm(1.0, self._inner, beta, lower=1)
+            with np.errstate(over="ignore", invalid="ignore"):
+                loss = self._squares - np.einsum("ij,ij->j", beta, 2 * self._right - image)
+            return np.asarray(self._right - image - alpha * beta), np.maximum(loss, 0.0)
+        values, total, loss = self.rows.image(self.coefficients(beta), self.intercept(beta))
         image = solve_triangular(self._triangle, values, lower=True, check_finite=False)
-        return np.asarray(image - np.outer(self._mean, total) - alpha * beta)
+        return np.asarray(image - np.outer(self._mean, total) - alpha * beta), loss
 
 
 @dataclass(frozen=True)
