@@ -17,6 +17,7 @@ from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 from mercer.losses import Loss
+from mercer.losses.smoothed import round_off
 from mercer.solvers.newton.features import NystroemFeatures
 from mercer.solvers.newton.rows import Equations, FeatureRows
 from mercer.solvers.newton.sums import WeightedLoss, weigh_loss
@@ -81,8 +82,8 @@ class BlockRows(BlockLoss):
 class PartitionSums:
     """Sums over all blocks of what their rows say, each seen in one way."""
 
-    def __init__(self, table: RowTable, view: BlockLoss) -> None:
-        self._table, self._view = table, view
+    def __init__(self, table: RowTable, view: BlockLoss, moved: SpreadValues | None = None) -> None:
+        self._table, self.view, self.moved = table, view, moved
 
     def _sum(self, name: str, outputs: SpreadValues, *shared: Any) -> Any:
         """Return the sum over all blocks of what a method of their rows returns for outputs."""
@@ -92,8 +93,9 @@ class PartitionSums:
         return total
 
     def _map(self, name: str, outputs: SpreadValues, *shared: Any) -> list[Any]:
+        outputs = outputs if self.moved is None else outputs + self.moved
         given = [[block, *(term[i] for term in outputs.terms)] for i, block in enumerate(self._table.blocks)]
-        return map_blocks(name, _ask, given, self._view, name, outputs.factors, outputs.shift, *shared)
+        return map_blocks(name, _ask, given, self.view, name, outputs.factors, outputs.shift, *shared)
 
     def _keep(self, tasks: list[Any], columns: int) -> SpreadValues:
         """Return values that are computed now and stay where the rows are."""
@@ -103,14 +105,28 @@ class PartitionSums:
 class PartitionedLoss(PartitionSums):
     """:class:`~mercer.solvers.newton.sums.WeightedLoss` over partitions."""
 
-    def __init__(self, table: RowTable, view: BlockLoss) -> None:
-        super().__init__(table, BlockLoss(view.loss, view.outputs))
+    def __init__(self, table: RowTable, view: BlockLoss, moved: SpreadValues | None = None) -> None:
+        super().__init__(table, BlockLoss(view.loss, view.outputs), moved)
         self.outputs, self.joint, self.has_majorant = view.outputs, view.loss.joint, view.loss.has_majorant
 
     @cached_property
     def least(self) -> float:
         """What the loss of all rows cannot fall below."""
-        return float(self._sum("bound", self._nothing))
+        return self.bound(self._nothing)
+
+    def bound(self, slopes: SpreadValues) -> float:
+        """Return −Σ wᵢ ℓ*(yᵢ, sᵢ)."""
+        still = PartitionSums(self._table, self.view)
+        return float(still._sum("bound", slopes))
+
+    def smooth(self, width: float, slopes: SpreadValues) -> PartitionedLoss:
+        """Return the loss with corners rounded off, around the slopes that are known so far."""
+        view = BlockLoss(round_off(self.view.loss, width), self.outputs)
+        return PartitionedLoss(self._table, view, width * slopes)
+
+    def slopes(self, outputs: SpreadValues) -> SpreadValues:
+        """Return the slopes of all losses, which stay where the rows are."""
+        return self._keep(self._map("slopes", outputs), self.outputs)
 
     @property
     def _nothing(self) -> SpreadValues:
@@ -163,10 +179,16 @@ class PartitionedLoss(PartitionSums):
 class PartitionedRows(PartitionSums):
     """:class:`~mercer.solvers.newton.rows.FeatureRows` over partitions."""
 
-    def __init__(self, table: RowTable, view: BlockRows) -> None:
-        super().__init__(table, view)
-        self.loss = PartitionedLoss(table, view)
+    view: BlockRows
+
+    def __init__(self, table: RowTable, view: BlockRows, loss: PartitionedLoss | None = None) -> None:
+        self.loss = loss or PartitionedLoss(table, view)
+        super().__init__(table, replace(view, loss=self.loss.view.loss), self.loss.moved)
         self.shape = len(view.triangle), self.loss.outputs
+
+    def judge_by(self, loss: PartitionedLoss) -> PartitionedRows:
+        """Return the rows with another loss."""
+        return PartitionedRows(self._table, self.view, loss)
 
     def start(self) -> tuple[np.ndarray, SpreadValues]:
         """Return weights of 0, and their values."""
@@ -174,7 +196,7 @@ class PartitionedRows(PartitionSums):
 
     def values(self, weights: np.ndarray) -> SpreadValues:
         """Return Φw, which stays where the rows are."""
-        return self._keep(map_blocks("values", _compute_values, self._table.blocks, self._view, weights), self.shape[1])
+        return self._keep(map_blocks("values", _compute_values, self._table.blocks, self.view, weights), self.shape[1])
 
     def gradient(self, outputs: SpreadValues) -> np.ndarray:
         """Return ΦᵀR for the residuals R."""

@@ -14,9 +14,9 @@ from mercer.losses import Logistic, Softmax
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
 from mercer.solvers.newton.features import FeatureSpace
-from mercer.solvers.newton.fit import LossFit, report_gap
-from mercer.solvers.newton.method import minimise, warn_if_stuck
+from mercer.solvers.newton.method import minimise
 from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_newton
+from mercer.solvers.newton.prepared import LossFit, report_gap, warn_if_stuck
 
 from ._newton import BlockRows, PartitionedRows
 from .cluster import Cluster
@@ -60,12 +60,13 @@ def fit_partitions(
     loss = Logistic() if outputs == 1 else Softmax()
     rows = PartitionedRows(table, BlockRows(loss, outputs, problem.kernel, centers, triangle, owner.device))
     found = minimise(FeatureSpace(rows, problem.fit_intercept), alpha, tol=tol, max_iter=max_iter)
-    warn_if_stuck(name, found, max_iter)
     workers = f"values of {m} Nyström features, and the sums of gradients and Hessians"
     client = f"the choice of centres among the rows picked for it, and Newton's equations ({m * outputs} unknowns)"
     gap = report_gap(found, float("nan"))  # it takes the kernel of all pairs of rows, whose blocks never meet
     plan = cluster.plan(plan, len(table.blocks), workers, client)
-    return classes.names, LossFit(
+    fit = LossFit(
         problem.kernel, centers, None, np.linalg.solve(triangle.T, found.state.coef), found.state.intercept,
-        found.objective, gap, found.gap, found.converged, found.n_iter, plan,
+        found.objective, gap, report_gap(found, found.gap), found.converged, found.n_iter, plan,
     )  # fmt: skip
+    warn_if_stuck(name, fit, tol, max_iter)
+    return classes.names, fit

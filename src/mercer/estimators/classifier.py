@@ -42,7 +42,7 @@ class Labelled:
         )  # fmt: skip
 
 
-class KernelClassifier(PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ValueClassifier(PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier by the values of one function, or of one for each class; subclasses compute and keep them."""
 
     kernel: Any

@@ -1,46 +1,24 @@
-"""What classifiers with probabilities share: log-odds from an expansion, penalties, and what is kept of a fit."""
+"""What classifiers with probabilities share: log-odds from an expansion, and what is kept of a fit."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array
-from mercer.expansion import Expansion
-from mercer.features.params import SOMETIMES
-from mercer.formula.data import Rows, length
+from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 from mercer.losses import Logistic, Softmax
 from mercer.solvers.base import Problem
-from mercer.solvers.evidence import DualityGap, Objective
-from mercer.solvers.newton.fit import LossFit
+from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.newton.sums import WeightedLoss, label_loss
-from mercer.solvers.plan import Plan
 
-from .classifier import KernelClassifier, Labelled
+from .classifier import Labelled, ValueClassifier
 from .engine import where_the_data_lives
-from .targets import check_positive
+from .penalized import PenalizedModel
 
 
-class ProbabilityClassifier(KernelClassifier):
+class ProbabilityClassifier(PenalizedModel, ValueClassifier):
     """A classifier whose functions are log-odds, fitted with a penalty on their norm."""
-
-    alpha: float
-    scaling: str
-    fit_intercept: bool
-
-    kernel_: Kernel
-    X_fit_: Rows
-    dual_coef_: np.ndarray
-    intercept_: float | np.ndarray
-    objective_: Objective
-    duality_gap_: DualityGap
-    restricted_gap_: float
-    converged_: bool
-    n_iter_: int
-    plan_: Annotated[Plan, SOMETIMES]
 
     @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
@@ -55,9 +33,7 @@ class ProbabilityClassifier(KernelClassifier):
         -------
         array of shape (m,) or (m, classes)
         """
-        check_is_fitted(self)
-        argument = self._kernel_argument()
-        return self.expansion_(argument.new_points(X), memory=self.memory, device=argument.place(X).device)
+        return self._evaluate(X)
 
     @where_the_data_lives
     def predict_proba(self, X: Rows) -> np.ndarray:
@@ -106,28 +82,7 @@ class ProbabilityClassifier(KernelClassifier):
         intercept = bool(self.fit_intercept)
         return Problem(kernel, data.points, targets, data.weights, intercept, place.memory, place.device), loss
 
-    def _scale_penalty(self, total: float) -> float:
-        """Return α of the sum form, for points of this weight in all."""
-        alpha = check_positive(self, "alpha", self.alpha)
-        if self.scaling not in ("sum", "mean"):
-            raise ValueError(f"{type(self).__name__}: scaling must be 'sum' or 'mean', got {self.scaling!r}")
-        return alpha * (total if self.scaling == "mean" else 1.0)
-
     def _keep(self, fit: LossFit, classes: np.ndarray, X: Rows, kept: np.ndarray | None = None) -> None:
-        """Set what a fit sets; ``kept`` says which of the data X the points of the fit were, None that X are centres.
-
-        Coefficients are those of centres, but with all points or a matrix as kernel those of all training points.
-        """
-        argument, positions = self._kernel_argument(), None
-        if kept is not None and (fit.positions is None or argument.is_matrix):
-            positions = kept if fit.positions is None else kept[fit.positions]
-        column = (slice(None), 0) if len(classes) == 2 else (slice(None),)
-        self.classes_, self.kernel_, self.X_fit_ = classes, fit.kernel, X
-        self.intercept_ = float(fit.intercept[0]) if len(classes) == 2 else fit.intercept
-        self.dual_coef_ = argument.spread(fit.coef, positions, length(X))[column]
-        self.expansion_ = Expansion(fit.kernel, fit.centers, fit.coef[column], self.intercept_)
-        self.objective_, self.restricted_gap_ = fit.objective, fit.restricted_gap
-        self.duality_gap_ = fit.gap
-        self.converged_, self.n_iter_ = fit.converged, fit.n_iter
-        if fit.plan is not None:
-            self.plan_ = fit.plan
+        """Set what a fit sets, as in ``_keep_function``."""
+        self.classes_ = classes
+        self._keep_function(fit, X, kept, flat=len(classes) == 2)

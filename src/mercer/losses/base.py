@@ -85,6 +85,10 @@ class Loss(Value):
                 low, high = xp.where(over, low, middle), xp.where(over, middle, high)
         return 0.5 * (low + high)
 
+    def column(self, q: int) -> Loss:
+        """Return the loss of one of several outputs that are judged one by one."""
+        return self
+
     def predict(self, f: Array) -> Array:
         """Return what f says about y, in the unit of y."""
         return f

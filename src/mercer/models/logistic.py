@@ -11,11 +11,11 @@ from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.probability import ProbabilityClassifier
 from mercer.estimators.progress import report_progress
-from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows
-from mercer.solvers.newton.fit import LossFit, fit_newton
+from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.plan import Plan
+from mercer.solvers.representer.fit import fit_loss
 
 
 class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # type: ignore[misc]
@@ -165,18 +165,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
         data = self._check_labelled(X, y, sample_weight)
         alpha = self._scale_penalty(float(data.weights.sum()))
         problem, loss = self._pose_problem(self._resolve_kernel(self.kernel, data), data)
-        return data, fit_newton(problem, loss, alpha, **options)
-
-    def _options(self) -> dict[str, Any]:
-        """Return how to solve, checked."""
-        return {
-            "solver": self.solver,
-            "n_centers": check_whole(self, "n_centers", self.n_centers, none=True),
-            "tol": check_positive(self, "tol", self.tol),
-            "max_iter": check_whole(self, "max_iter", self.max_iter),
-            "random_state": self.random_state,
-            "name": type(self).__name__,
-        }
+        return data, fit_loss(problem, loss, alpha, **options)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         """Fit to rows in partitions; all of them come here if the model keeps them all."""

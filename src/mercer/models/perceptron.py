@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
-from mercer.estimators.classifier import KernelClassifier
+from mercer.estimators.classifier import ValueClassifier
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.targets import check_whole
@@ -24,7 +24,7 @@ from mercer.solvers.perceptron.solver import Kept, Learnt, Perceptron
 from mercer.solvers.plan import Plan
 
 
-class KernelPerceptron(KernelClassifier):
+class KernelPerceptron(ValueClassifier):
     """The perceptron in the space of a kernel: it learns from its mistakes, one point after the other.
 
     For two classes, yᵢ = ±1, f starts at 0, and becomes f + yᵢ(k(xᵢ, ·) + 1) at every point with yᵢ f(xᵢ) ≤ 0.  More

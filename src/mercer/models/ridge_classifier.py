@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from mercer.estimators.classifier import KernelClassifier
+from mercer.estimators.classifier import ValueClassifier
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.progress import report_progress
@@ -25,7 +25,7 @@ from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 from .ridge import KernelRidge
 
 
-class KernelRidgeClassifier(RidgeEstimator, KernelClassifier):
+class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
     """Least squares on labels of ±1, in the space of a kernel, with the penalty found by leave-one-out.
 
     For every class, f minimises Σᵢ wᵢ(tᵢ − f(xᵢ) − b)² + α‖f‖² with tᵢ = 1 for points of the class and −1 for others

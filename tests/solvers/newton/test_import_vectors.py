@@ -5,9 +5,9 @@ import pytest
 
 from mercer.kernels import Custom, Gaussian
 from mercer.solvers.base import Problem
-from mercer.solvers.newton.fit import PreparedNewton
 from mercer.solvers.newton.gains import ChosenFeatures, Judge, measure_rises
 from mercer.solvers.newton.import_vectors import ImportVectorSearch
+from mercer.solvers.newton.prepared import PreparedNewton
 from mercer.solvers.newton.sums import label_loss
 
 

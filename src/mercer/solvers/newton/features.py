@@ -79,6 +79,10 @@ class FeatureSpace:
         """The loss of all rows."""
         return self.rows.loss
 
+    def judge_by(self, loss: LossSums) -> FeatureSpace:
+        """Return the space with another loss of the same rows."""
+        return FeatureSpace(self.rows.judge_by(loss), self.fit_intercept)
+
     def start(self) -> State:
         """Return f = 0."""
         return State(*self.rows.start(), np.zeros(self.loss.outputs), 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -53,6 +54,12 @@ class GramSpace:
             self._fast, self._exact = products.fast, products.exact
             self.preconditioner = LowRankPreconditioner(problem, rng)
         self.cg_steps = 0
+
+    def judge_by(self, loss: WeightedLoss) -> GramSpace:
+        """Return the space with another loss of the same points."""
+        other = copy(self)
+        other.loss = loss
+        return other
 
     def start(self) -> State:
         """Return f = 0."""

@@ -19,9 +19,9 @@ from mercer.formula.data import pick
 
 from ..base import Problem
 from .features import FeatureSpace
-from .fit import LossFit, report_gap
 from .gains import ChosenFeatures, Judge, measure_rises
-from .method import NewtonMinimum, State, measure_whole_gap, minimise, warn_if_stuck
+from .method import NewtonMinimum, State, measure_whole_gap, minimise
+from .prepared import LossFit, report_gap, warn_if_stuck
 from .rows import FeatureRows
 from .sums import WeightedLoss
 
@@ -85,15 +85,16 @@ class ImportVectorSearch:
         if self.deletion:
             features, fit = self._prune(problem, loss, alpha, features, fit)
         fit = self._fit(problem, loss, alpha, features, fit.state, self.tol)
-        warn_if_stuck(name, fit, self.max_iter)
         positions = np.array(features.indices, dtype=np.intp)
         coef = features.coefficients(fit.state.coef) if features.indices else np.zeros((0, loss.outputs))
         gap = report_gap(fit, measure_whole_gap(problem, loss, alpha, fit))
-        return ImportVectorFit(
+        found = ImportVectorFit(
             problem.kernel, pick(problem.X, positions), positions, coef, fit.state.intercept, fit.objective, gap,
-            fit.gap, fit.converged, max(1, len(history) - 1), history=tuple(history),
+            report_gap(fit, fit.gap), fit.converged, max(1, len(history) - 1), history=tuple(history),
             settled=settled or len(positions) == problem.n,
         )  # fmt: skip
+        warn_if_stuck(name, found, self.tol, self.max_iter)
+        return found
 
     def _fit(
         self, problem: Problem, loss: WeightedLoss, alpha: float, features: ChosenFeatures, start: State | None,

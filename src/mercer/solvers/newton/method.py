@@ -16,7 +16,7 @@ nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from mercer.arrays.namespace import vdot
 from mercer.arrays.tensors import host_array
 
 from ..base import Problem
-from ..evidence import Objective, is_converged, warn_not_converged
+from ..evidence import Objective, is_converged
 from .intercept import find_intercept
 from .sums import LossSums, WeightedLoss, shift
 
@@ -71,6 +71,9 @@ class Space(Protocol):
     def fit_intercept(self) -> bool:
         """Whether there is an intercept."""
 
+    def judge_by(self, loss: Any) -> Space:
+        """Return the space with another loss of the same points."""
+
     def start(self) -> State:
         """Return f = 0."""
 
@@ -98,17 +101,18 @@ class NewtonMinimum:
     size: float  # how much of the objective is not bound to be there
     gap: float  # the objective is at most this far above its minimum in the space of the steps
     tolerance: float  # the gap that was asked for, relative to that size
-    history: list[float]  # the objective before the first step and after each
+    n_iter: int  # Newton steps taken
+    slopes: Array | None = None  # of the losses, where they are no function of the state
 
     @property
     def converged(self) -> bool:
         """Whether the gap is as small as was asked."""
         return is_converged(self.gap, self.tolerance * self.size)
 
-    @property
-    def n_iter(self) -> int:
-        """Newton steps taken."""
-        return len(self.history) - 1
+    def on_host(self) -> NewtonMinimum:
+        """Return the same in arrays."""
+        slopes = None if self.slopes is None else host_array(self.slopes)
+        return replace(self, state=self.state.on_host(), slopes=slopes)
 
 
 def minimise(
@@ -116,8 +120,8 @@ def minimise(
 ) -> NewtonMinimum:
     """Minimise the penalised loss by damped Newton steps; the objective never rises."""
     state, least = _balance(space, start or space.start()), space.loss.least
-    objective = _evaluate(space, alpha, state)
-    history, gap, stuck = [float(objective)], np.inf, False
+    objective = evaluate(space, alpha, state)
+    gap, stuck = np.inf, False
     for n_iter in range(max_iter + 1):
         residual, norm2 = space.residual(state, alpha)
         gap, size = norm2 / (4 * alpha), max(objective - least, 0.0)
@@ -127,7 +131,7 @@ def minimise(
                 "semi-definite; use another kernel, or see k.certificate()"
             )
         # Without a sum of 0 there is no point of the dual, and nothing is certified.
-        gap = max(gap, 0.0) if _is_balanced(space, state) else np.inf
+        gap = max(gap, 0.0) if is_balanced(space, state) else np.inf
         if gap <= tol * size or n_iter == max_iter or stuck:
             break
         accuracy = float(np.clip(np.sqrt(gap / size) if size > 0 else 0.0, TIGHTEST, LOOSEST))
@@ -137,8 +141,7 @@ def minimise(
         state, lower = found
         stuck = not lower < objective - ROUNDING * size and gap <= 1e3 * tol * size
         objective = lower
-        history.append(float(objective))
-    return NewtonMinimum(state, objective, size, gap, tol, history)
+    return NewtonMinimum(state, objective, size, gap, tol, n_iter)
 
 
 def measure_whole_gap(problem: Problem, loss: WeightedLoss, alpha: float, minimum: NewtonMinimum) -> float:
@@ -149,26 +152,15 @@ def measure_whole_gap(problem: Problem, loss: WeightedLoss, alpha: float, minimu
     held.
     """
     state = minimum.state
-    R = loss.residuals(state.outputs)
+    R = loss.residuals(state.outputs) if minimum.slopes is None else -loss.weights[:, None] * minimum.slopes
     image = host_array(problem.gram(dtype=np.float64) @ R)
+    if minimum.slopes is not None:
+        return max(minimum.objective - loss.bound(minimum.slopes) + vdot(R, image) / (4 * alpha), minimum.gap)
     gap = alpha * state.norm2 - vdot(R, state.values) + vdot(R, image) / (4 * alpha)
     return max(gap, minimum.gap)  # which is the part of it inside the space of the steps
 
 
-def warn_if_stuck(name: str, minimum: NewtonMinimum, max_iter: int) -> None:
-    """Warn if the gap is not as small as was asked, and say what to do."""
-    if minimum.converged:
-        return
-    remedy = (
-        f"raise max_iter, which is {max_iter}"
-        if minimum.n_iter >= max_iter
-        else f"after {minimum.n_iter} steps this is what rounding allows with so small a penalty: raise alpha or tol"
-    )
-    relative = minimum.gap / minimum.size if minimum.size > 0 else np.inf
-    warn_not_converged(name, relative, minimum.tolerance, remedy, kind="relative duality gap")
-
-
-def _is_balanced(space: Space, state: State) -> bool:
+def is_balanced(space: Space, state: State) -> bool:
     """Whether the residuals of each output sum to 0, beside their own sizes and not beside the largest weight."""
     if not space.fit_intercept:
         return True
@@ -183,7 +175,8 @@ def _balance(space: Space, state: State) -> State:
     return replace(state, intercept=find_intercept(space.loss, state.values, state.intercept))
 
 
-def _evaluate(space: Space, alpha: float, state: State) -> Objective:
+def evaluate(space: Space, alpha: float, state: State) -> Objective:
+    """Return F."""
     return Objective(space.loss.value(state.outputs), alpha * state.norm2)
 
 
@@ -208,12 +201,12 @@ def _backtrack(
 ) -> tuple[State, Objective] | None:  # fmt: skip
     step, values = space.step(residual, state.outputs, alpha, accuracy, above=above)
     slope = -space.inner(residual, step, values)
-    cross, length2 = space.inner(state.coef, step, values), space.inner(step, step, values)
     t = 1.0
     for _ in range(halvings):
-        norm2 = max(state.norm2 + 2 * t * cross + t * t * length2, 0.0)
-        trial = _balance(space, State(state.coef + t * step, state.values + t * values, state.intercept, norm2))
-        lower = _evaluate(space, alpha, trial)
+        coef, moved = state.coef + t * step, state.values + t * values
+        norm2 = max(space.inner(coef, coef, moved), 0.0)
+        trial = _balance(space, State(coef, moved, state.intercept, norm2))
+        lower = evaluate(space, alpha, trial)
         if lower <= objective + ARMIJO * t * slope:
             return trial, lower
         t /= 2

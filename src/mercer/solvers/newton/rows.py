@@ -7,7 +7,7 @@ partitions, each with the same sums of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import cast, einsum
@@ -39,6 +39,9 @@ class WeightedRows(Protocol):
     def shape(self) -> tuple[int, int]:
         """Features and functions."""
 
+    def judge_by(self, loss: Any) -> WeightedRows:
+        """Return the rows with another loss."""
+
     def start(self) -> tuple[Array, Array]:
         """Return weights of 0, and their values."""
 
@@ -68,6 +71,10 @@ class FeatureRows:
     def shape(self) -> tuple[int, int]:
         """Features and functions."""
         return self.features.shape[1], self.loss.outputs
+
+    def judge_by(self, loss: WeightedLoss) -> FeatureRows:
+        """Return the rows with another loss."""
+        return FeatureRows(loss, self.features)
 
     def start(self) -> tuple[Array, Array]:
         """Return weights of 0, and their values."""

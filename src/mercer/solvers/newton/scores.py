@@ -20,8 +20,8 @@ from mercer.expansion import Expansion
 from mercer.formula.data import pick
 
 from ..base import Problem
-from .fit import PreparedNewton
 from .plan import plan_newton
+from .prepared import PreparedNewton
 from .sums import WeightedLoss, label_loss
 
 TOLERANCE = 1e-6  # relative duality gap of fits that are only compared

@@ -13,6 +13,7 @@ from mercer.arrays.namespace import count_weights, expit, logsumexp, namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
 from mercer.losses import Logistic, Loss, Softmax
+from mercer.losses.smoothed import round_off
 
 from .curvature import Curvature, DiagonalCurvature, SoftmaxCurvature
 
@@ -42,6 +43,15 @@ class LossSums(Protocol):
 
     def value(self, outputs: Array) -> float:
         """Return the loss of all rows."""
+
+    def bound(self, slopes: Array) -> float:
+        """Return −Σ wᵢ ℓ*(yᵢ, sᵢ), the part of the dual that belongs to the loss."""
+
+    def slopes(self, outputs: Array) -> Array:
+        """Return the slopes of all losses, without weights."""
+
+    def smooth(self, width: float, slopes: Array) -> LossSums:
+        """Return the loss with corners rounded off, around the slopes that are known so far."""
 
     def residual_sums(self, outputs: Array) -> np.ndarray:
         """Return the sum of residuals of each output, and the sum of their sizes, of shape (2, Q)."""
@@ -83,12 +93,15 @@ class WeightedLoss:
         Positive.
     outputs : int
         The number Q of functions.
+    moved : array of shape (n, Q), optional
+        What is added to all outputs before they are judged.
     """
 
     loss: Loss
     targets: Array
     weights: Array
     outputs: int
+    moved: Array | None = None
 
     @property
     def joint(self) -> bool:
@@ -138,16 +151,27 @@ class WeightedLoss:
             return self.targets
         return self.targets.argmax(1) if self.outputs > 1 else 1 * (self.targets[:, 0] > 0)
 
+    def smooth(self, width: float, slopes: Array) -> WeightedLoss:
+        """Return the loss with corners rounded off, around the slopes that are known so far."""
+        return replace(self, loss=round_off(self.loss, width), moved=width * slopes)
+
+    def slopes(self, outputs: Array) -> Array:
+        """Return the slopes of all losses, without weights."""
+        with np.errstate(over="ignore"):
+            return self.loss.slope(self.targets, self._move(outputs))
+
+    def _move(self, outputs: Array) -> Array:
+        return outputs if self.moved is None else outputs + self.moved
+
     def losses(self, outputs: Array) -> Array:
         """Return ℓ of each point, summed over its outputs."""
         with np.errstate(over="ignore"):
-            found = self.loss.value(self.targets, outputs)
+            found = self.loss.value(self.targets, self._move(outputs))
         return found if self.joint else found.sum(1)
 
     def residuals(self, outputs: Array) -> Array:
         """Return R = −wℓ', the negative slopes of all losses."""
-        with np.errstate(over="ignore"):
-            return -self.weights[:, None] * self.loss.slope(self.targets, outputs)
+        return -self.weights[:, None] * self.slopes(outputs)
 
     def curvature(self, outputs: Array, intercept: bool = False, *, above: bool = False) -> Curvature:
         """Return the curvature at all points, and beside the constants of intercepts if there are such.
@@ -158,7 +182,7 @@ class WeightedLoss:
             return SoftmaxCurvature(self.weights, self.loss.predict_proba(outputs), intercept)  # type: ignore[attr-defined]
         bend = self.loss.majorant if above else self.loss.curvature
         with np.errstate(over="ignore"):
-            found = bend(self.targets, outputs)
+            found = bend(self.targets, self._move(outputs))
         return DiagonalCurvature(
             self.weights, found, intercept, most=self.loss.most_curvature, flat=self.loss.has_flat_parts
         )
@@ -177,7 +201,7 @@ class WeightedLoss:
         if self.joint:
             return np.asarray(host_array(self.curvature(outputs).blocks().sum(axis=0)))
         with np.errstate(over="ignore"):
-            return np.diag(host_array(self.weights @ self.loss.curvature(self.targets, outputs)))
+            return np.diag(host_array(self.weights @ self.loss.curvature(self.targets, self._move(outputs))))
 
     def range(self, values: Array) -> tuple[float, float]:
         """Return the smallest and the largest of all values."""

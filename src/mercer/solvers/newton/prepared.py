@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,17 @@ from mercer.kernels import Kernel
 
 from ..base import Problem
 from ..centers import choose_centers
-from ..evidence import DualityGap, Objective
+from ..evidence import DualityGap, Objective, warn_not_converged
 from ..plan import Plan
 from .features import FeatureSpace, NystroemFeatures
 from .gram import GramSpace
-from .method import NewtonMinimum, Space, State, measure_whole_gap, minimise, warn_if_stuck
-from .plan import count_centers, count_product, plan_newton
+from .method import NewtonMinimum, Space, State, measure_whole_gap, minimise
+from .plan import DIRECT_LIMIT, count_centers, count_product
+from .proximal import minimise_corners
 from .rows import FeatureRows
 from .sums import WeightedLoss
 
+STEPS = 100  # of Newton's method, or of each round of the proximal one, at most
 CHEAP = 1e10  # operations of a product with the n × n matrix that any fit may add
 
 
@@ -36,7 +38,7 @@ class LossFit:
     intercept: np.ndarray  # (Q,)
     objective: Objective
     gap: DualityGap  # how far above its minimum over all functions of the kernel it may be
-    restricted_gap: float  # and over those that were searched
+    restricted_gap: DualityGap  # and over those that were searched
     converged: bool  # whether that is as small as was asked
     n_iter: int  # Newton steps, or rounds of a search
     plan: Plan | None = None  # where there was a choice of solvers
@@ -70,13 +72,23 @@ class PreparedNewton:
             self._features = NystroemFeatures(problem, pick(problem.X, self._centers), triangle)
             self._space = FeatureSpace(FeatureRows(placed, self._features), problem.fit_intercept)
         else:
-            self._space = GramSpace(problem, placed, solver == "newton", rng)
+            few = solver == "proximal" and problem.n * loss.outputs <= DIRECT_LIMIT
+            self._space = GramSpace(problem, placed, few or solver == "newton", rng)
 
-    def solve(self, alpha: float, tol: float = 1e-8, max_iter: int = 100) -> NewtonMinimum:
+    def solve(self, alpha: float, tol: float = 1e-8, max_iter: int = STEPS) -> NewtonMinimum:
         """Minimise for one penalty."""
-        found = minimise(self._space, alpha, tol=tol, max_iter=max_iter, start=self._last)
+        method = minimise if self.loss.loss.smooth else minimise_corners
+        found = method(self._space, alpha, tol=tol, max_iter=max_iter, start=self._last)
         self._last = found.state
-        return replace(found, state=found.state.on_host())
+        return found.on_host()
+
+    def fit(self, alpha: float, tol: float = 1e-8, max_iter: int | None = None, cost: float = 0.0) -> LossFit:
+        """Minimise for one penalty, and measure the gap if that takes no more operations than the fit, its ``cost``."""
+        found = self.solve(alpha, tol, STEPS if max_iter is None else max_iter)
+        return LossFit(
+            self.problem.kernel, *self.expand(found.state), found.state.intercept, found.objective,
+            self.measure_gap(alpha, found, cost), report_gap(found, found.gap), found.converged, found.n_iter,
+        )  # fmt: skip
 
     def measure_gap(self, alpha: float, found: NewtonMinimum, cost: float) -> DualityGap:
         """Return the gap to the minimum over all functions of the kernel, and not only over those of the centres.
@@ -102,43 +114,14 @@ def report_gap(found: NewtonMinimum, gap: float) -> DualityGap:
     return DualityGap(gap, relative, float(found.objective), found.objective - gap)
 
 
-def fit_newton(
-    problem: Problem,
-    loss: WeightedLoss,
-    alpha: float,
-    *,
-    solver: str = "auto",
-    n_centers: int | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 100,
-    random_state: Any = None,
-    name: str = "Newton's method",
-) -> LossFit:
-    """Choose a solver, fit, and warn in the name of a model if the fit has not converged.
-
-    Parameters
-    ----------
-    problem : Problem
-        Kernel, points and memory; its targets have one column for each function.
-    loss : WeightedLoss
-        The loss, targets and weights.
-    alpha : float
-        The penalty α > 0.
-    solver, n_centers
-        As in :func:`~mercer.solvers.newton.plan.plan_newton`.
-    tol, max_iter : float, int
-        The duality gap to reach, relative to the objective, and the most Newton steps.
-    random_state : int, RandomState or None
-        The seed.
-    name : str
-        Whose fit it is.
-    """
-    plan = plan_newton(problem, solver, n_centers)
-    prepared = PreparedNewton(problem, loss, plan.solver, n_centers, random_state)
-    found = prepared.solve(alpha, tol, max_iter)
-    warn_if_stuck(name, found, max_iter)
-    gap = prepared.measure_gap(alpha, found, plan.flops)
-    return LossFit(
-        problem.kernel, *prepared.expand(found.state), found.state.intercept, found.objective, gap, found.gap,
-        found.converged, found.n_iter, plan,
-    )  # fmt: skip
+def warn_if_stuck(name: str, fit: LossFit, tol: float, max_iter: int | None) -> None:
+    """Warn if the gap is not as small as was asked, and say what to do."""
+    if fit.converged:
+        return
+    limit = STEPS if max_iter is None else max_iter
+    remedy = (
+        f"raise max_iter, which is {limit}"
+        if fit.n_iter >= limit
+        else f"after {fit.n_iter} steps this is what rounding allows with so small a penalty: raise alpha or tol"
+    )
+    warn_not_converged(name, fit.restricted_gap.relative, tol, remedy, kind="relative duality gap")
