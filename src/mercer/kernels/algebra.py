@@ -17,6 +17,7 @@ from mercer.formula.expression import Expression
 from mercer.formula.normalization import normalize_formula
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import Finite, Natural, NotNegative, show
+from mercer.formula.single import unwrap
 
 from .base import ATOM, COMPOSE, Inner, Kernel
 from .theorem import Theorem
@@ -27,6 +28,7 @@ MOST_PARTS = 2**14  # of a sum or product that is balanced
 
 def add(a: object, b: object) -> Kernel:
     """Return a + b for kernels and numbers; a number stands for the constant kernel."""
+    a, b = unwrap(a), unwrap(b)
     for number, kernel in ((a, b), (b, a)):
         if isinstance(number, numbers.Real) and number == 0 and isinstance(kernel, Kernel):
             return kernel  # so that sum(kernels) works
@@ -38,6 +40,7 @@ def add(a: object, b: object) -> Kernel:
 
 def multiply(a: object, b: object) -> Kernel:
     """Return a · b for kernels and numbers."""
+    a, b = unwrap(a), unwrap(b)
     for number, kernel in ((a, b), (b, a)):
         if isinstance(number, numbers.Real) and isinstance(kernel, Kernel):
             inner, weight = (kernel.kernel, kernel.weight) if isinstance(kernel, Scaled) else (kernel, 1.0)
@@ -283,4 +286,4 @@ class Normalized(Kernel):
         return f"{show_operand(self.kernel, ATOM)}.normalize()"
 
 
-COMPOSE.update(add=add, multiply=multiply, power=Power, normalize=Normalized)
+COMPOSE.update(add=add, multiply=multiply, power=Power, exp=Exp, normalize=Normalized)

@@ -69,6 +69,7 @@ class Match(CoordinateSum):
     """The number of columns in which two rows of categories agree."""
 
     native = "match"
+    reads_rows = False  # categories may be given as a flat list, one for each point
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Number the categories of both collections together, column by column."""
