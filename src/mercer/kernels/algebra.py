@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -20,7 +21,7 @@ from mercer.formula.parameters import Finite, Natural, NotNegative, show
 from mercer.formula.single import unwrap
 
 from .base import ATOM, COMPOSE, Inner, Kernel
-from .theorem import Theorem
+from .theorem import Definiteness, Theorem, finitely, otherwise, strictly
 from .value import SHALLOW
 
 MOST_PARTS = 2**14  # of a sum or product that is balanced
@@ -129,6 +130,10 @@ class Constant(Kernel):
         """The value."""
         return pair.param("value")
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """One feature."""
+        return finitely(separates=False, positive=self.value > 0)
+
     def feature_dim(self, d: int) -> float:
         """One constant feature."""
         return 1
@@ -155,6 +160,18 @@ class Sum(Kernel):
                 yield kernel.weight, kernel.kernel
             else:
                 yield 1.0, kernel
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """One part suffices: aᵀK₁a > 0 and aᵀK₂a ≥ 0."""
+        parts = self.k1.definiteness(d), self.k2.definiteness(d)
+        for part, kernel in zip(parts, (self.k1, self.k2), strict=True):
+            if part.strict:
+                return part.keep("sums with kernels", kernel.expression())
+        positive = [part.positive for part in parts]
+        total = True if any(positive) else (None if None in positive else False)
+        return otherwise(
+            any(part.separates for part in parts) or None, total, finite=all(part.finite for part in parts)
+        )
 
     def feature_dim(self, d: int) -> float:
         """Features side by side."""
@@ -188,6 +205,12 @@ class Scaled(Kernel):
         """Conical sum of one term."""
         return None if self.weight < 0 else super().theorem()
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """As before for a positive weight."""
+        if self.weight == 0:
+            return Definiteness(False, "it is 0 everywhere", separates=False)
+        return self.kernel.definiteness(d).keep("positive multiples", self.kernel.expression())
+
     def feature_dim(self, d: int) -> float:
         """Return the dimension of the features it scales."""
         return self.kernel.feature_dim(d) if self.weight >= 0 else math.inf
@@ -209,6 +232,15 @@ class Product(Kernel):
         """Multiply both formulas."""
         return pair.of("k1") * pair.of("k2")
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """The entrywise product of a definite matrix and a semi-definite one with a positive diagonal is definite."""
+        first, second = self.k1.definiteness(d), self.k2.definiteness(d)
+        for part, other, kernel in ((first, second, self.k1), (second, first, self.k2)):
+            if part.strict and other.positive:
+                return part.keep("products with kernels of positive k(x, x) (Schur)", kernel.expression())
+        positive = False if False in (first.positive, second.positive) else first.positive and second.positive
+        return otherwise(None, positive, finite=first.finite and second.finite)
+
     def feature_dim(self, d: int) -> float:
         """Every product of a feature of one and a feature of the other."""
         return self.k1.feature_dim(d) * self.k2.feature_dim(d)
@@ -229,6 +261,14 @@ class Power(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """Raise to the power."""
         return pair.of("kernel") ** self.exponent
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Strict as products are; odd powers φ ⊗ … ⊗ φ tell features apart, even ones not those of opposite sign."""
+        inner = self.kernel.definiteness(d)
+        if inner.strict or inner.separates is False or self.exponent == 1:
+            return inner.keep("powers (Schur)", self.kernel.expression())
+        separates = inner.separates if self.exponent % 2 == 1 else None
+        return otherwise(separates, inner.positive, finite=inner.finite)
 
     def feature_dim(self, d: int) -> float:
         """Every monomial of that degree in the features."""
@@ -262,6 +302,20 @@ class Exp(Kernel):
             return None if proved is None else Theorem(repr(self), because, (proved,))
         return super().theorem()
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """A Gaussian of the features, up to a factor of x and one of z: strict where these tell points apart."""
+        inner = self.kernel.definiteness(d)
+        if inner.separates:
+            return strictly(
+                "exp(⟨u, v⟩) = exp(‖u‖²/2) exp(‖v‖²/2) exp(−‖u−v‖²/2) is a Gaussian up to factors of u and of v, and "
+                "the features u and v of distinct points differ"
+            )
+        if inner.separates is False:
+            because = inner.because or "some distinct points have the same features"
+            same = replace(inner, because=because, positive=True, finite=False)
+            return same.keep("exponentials", self.kernel.expression())
+        return Definiteness(positive=True)
+
     def expression(self) -> str:
         """``exp(k)``."""
         return f"exp({self.kernel.expression()})"
@@ -276,6 +330,11 @@ class Normalized(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """Divide by the norms of the features."""
         return normalize_formula(pair.of("kernel"))
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """As before, but features may now differ by their length no more."""
+        inner = self.kernel.definiteness(d).keep("normalisation", self.kernel.expression())
+        return inner if inner.strict or inner.separates is False else replace(inner, separates=None)
 
     def feature_dim(self, d: int) -> float:
         """As many as before."""

@@ -23,7 +23,7 @@ from mercer.formula.parameters import show
 from mercer.formula.single import read_points, unwrap
 from mercer.formula.statistics import BlockStatistic, Prepared
 
-from .theorem import Theorem
+from .theorem import UNDECIDED, Definiteness, Theorem
 from .value import SHALLOW, Value
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Kernel(Value):
     domain: ClassVar[Domain] = "real"
     because: ClassVar[str | None] = None  # why it is positive semi-definite
     lemmas: ClassVar[tuple[Theorem | None, ...]] = ()  # what the reason rests on, besides kernels inside
+    definite: ClassVar[Definiteness] = UNDECIDED  # whether it is so strictly
 
     # -- what a kernel says about itself ------------------------------------------------------------------------
 
@@ -71,6 +72,13 @@ class Kernel(Value):
         parts = [*lemmas, *(inner.theorem() for inner in self.inner_kernels().values())]
         proved = tuple(part for part in parts if part is not None)
         return Theorem(repr(self), because, proved) if len(proved) == len(parts) else None
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Return what is known of Gram matrices at distinct points with d features (every number of them if None).
+
+        It is ``definite``, and holds if the kernel and all kernels inside have a theorem.
+        """
+        return self.definite
 
     def feature_dim(self, d: int) -> float:
         """Return the dimension of the explicit feature space for d inputs, ``math.inf`` where there is none finite."""

@@ -14,6 +14,7 @@ from mercer.formula.pair import Pair
 from mercer.formula.statistics import CoordinateSum, Prepared
 
 from .base import Kernel
+from .theorem import RECTANGLE, Definiteness, strictly
 
 
 def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[np.ndarray, np.ndarray]:
@@ -99,6 +100,12 @@ class Overlap(Kernel):
 
     domain = "categories"
     because = "1[x = z] = Σ_c 1[x = c] 1[z = c] is an inner product of indicators of categories"
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Strict for one column only."""
+        if d == 1:
+            return strictly("K is the identity")
+        return Definiteness(False, RECTANGLE, separates=True, positive=True)
 
     def formula(self, pair: Pair) -> Expression:
         """Σ 1[x = z]."""

@@ -17,7 +17,9 @@ from mercer.formula.parameters import show
 from .algebra import show_operand
 from .base import ATOM, COMPOSE, Inner, Kernel
 from .mapping import Mapped
-from .theorem import PULL_BACK, Theorem
+from .theorem import PULL_BACK, Definiteness, Theorem, otherwise
+
+ALL_COLUMNS = (slice(None), slice(0, None))  # of data with any number of them
 
 
 class On(Kernel):
@@ -83,6 +85,15 @@ class On(Kernel):
         """Pull-back by the projection."""
         return self.prove(f"{PULL_BACK}the choice of columns {show(self.columns)}")
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """As before if all columns are chosen; otherwise points may differ in the others only."""
+        inner = self.kernel.definiteness(self.width(d))
+        whole = isinstance(self.columns, slice) and self.columns in ALL_COLUMNS
+        if whole or (d is not None and len(self.chosen(d)) == d):
+            return inner
+        because = "points that differ in other columns only have the same features"
+        return Definiteness(False, because, separates=False, positive=inner.positive, finite=inner.finite)
+
     def feature_dim(self, d: int) -> float:
         """Features of as many inputs as there are columns."""
         return self.kernel.feature_dim(len(self.chosen(d)))
@@ -118,6 +129,11 @@ class After(Kernel):
     def theorem(self) -> Theorem | None:
         """Pull-back."""
         return self.prove(PULL_BACK + show(self.map))
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Whether a map keeps points apart is not known; finitely many features of vectors stay finitely many."""
+        inner = self.kernel.definiteness(None)
+        return otherwise(None, inner.positive or None, finite=d is not None and inner.finite)
 
     def feature_dim(self, d: int) -> float:
         """Features of the images, if the map works on d numbers."""
