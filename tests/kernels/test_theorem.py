@@ -172,6 +172,26 @@ def test_columns_that_are_all_there_are_keep_a_kernel_strict():
     assert strictness(Gaussian().on([1, 0]), dim=3) is False
     assert strictness(Gaussian().on([1, 0])) is False
     assert strictness(Gaussian().on(["age", "height"]), dim=2) is True
+    for columns in (slice(None), slice(0, None), slice(None, None, -1), slice(0, None, 1)):
+        assert strictness(Gaussian().on(columns)) is strictness(Gaussian().on(columns), dim=3) is True
+    for columns in (slice(1, None), slice(None, -1), slice(None, None, 2), slice(-2, None), slice(0, 5)):
+        assert strictness(Gaussian().on(columns)) is False
+
+
+def test_factors_that_are_strict_on_columns_of_their_own_are_strict_together():
+    kernel = Gaussian().on([0]) * Laplacian().on([1])
+    assert strictness(kernel, dim=2) is True
+    assert least_eigenvalue(kernel(PLANE)) > 1e-3
+    assert "Kronecker" in kernel.certificate(dim=2).explain()
+    assert strictness(kernel, dim=3) is False
+    assert strictness(kernel * exp(Linear()).on(-1), dim=3) is True
+    assert strictness((2.0 * kernel).normalize() ** 2 * Gaussian().on(2), dim=3) is True
+    assert strictness(Gaussian().on("age") * Overlap().on("job"), dim=2) is True
+    assert strictness(Gaussian().on([0]) * Linear().on([1]), dim=2) is not True
+    assert strictness(Gaussian().on([0]) * Gaussian().on([-2]), dim=2) is False
+    assert strictness(Gaussian().on("age") * Gaussian().on(0), dim=2) is None
+    assert strictness(Gaussian().on(0) * Gaussian().on(slice(1, None))) is None
+    assert strictness(Gaussian().on(0) * Gaussian().on(slice(1, None)), dim=4) is True
 
 
 # -- not known -----------------------------------------------------------------------------------------------------
@@ -209,15 +229,8 @@ def test_a_matrix_is_strict_if_its_rank_is_full():
 # -- all compositions ----------------------------------------------------------------------------------------------
 
 ATOMS = [Linear(), Polynomial(2, 1.0), Polynomial(2, 0.0), Polynomial(3, 0.0), Gaussian(), Laplacian(), Periodic()]
-ATOMS += [
-    Cosine(2 * math.pi),
-    Constant(0.5),
-    Constant(0.0),
-    Sinc(),
-    Gaussian().on([0]),
-    Linear().on(0),
-    Matern(1.5, 0.7),
-]
+ATOMS += [Cosine(2 * math.pi), Constant(0.5), Constant(0.0), Sinc(), Linear().on(0), Matern(1.5, 0.7)]
+ATOMS += [Gaussian().on([0]), Laplacian().on([-1])]
 KERNELS = st.recursive(
     st.sampled_from(ATOMS),
     lambda inner: st.one_of(

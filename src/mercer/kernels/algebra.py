@@ -21,7 +21,7 @@ from mercer.formula.parameters import Finite, Natural, NotNegative, show
 from mercer.formula.single import unwrap
 
 from .base import ATOM, COMPOSE, Inner, Kernel
-from .theorem import Definiteness, Theorem, finitely, otherwise, strictly
+from .theorem import Definiteness, Theorem, finitely, of_product, of_sum, otherwise, strictly
 from .value import SHALLOW
 
 MOST_PARTS = 2**14  # of a sum or product that is balanced
@@ -162,16 +162,8 @@ class Sum(Kernel):
                 yield 1.0, kernel
 
     def definiteness(self, d: int | None) -> Definiteness:
-        """One part suffices: aᵀK₁a > 0 and aᵀK₂a ≥ 0."""
-        parts = self.k1.definiteness(d), self.k2.definiteness(d)
-        for part, kernel in zip(parts, (self.k1, self.k2), strict=True):
-            if part.strict:
-                return part.keep("sums with kernels", kernel.expression())
-        positive = [part.positive for part in parts]
-        total = True if any(positive) else (None if None in positive else False)
-        return otherwise(
-            any(part.separates for part in parts) or None, total, finite=all(part.finite for part in parts)
-        )
+        """One strict part suffices."""
+        return of_sum(self.k1.definiteness(d), self.k2.definiteness(d), (self.k1.expression(), self.k2.expression()))
 
     def feature_dim(self, d: int) -> float:
         """Features side by side."""
@@ -233,13 +225,9 @@ class Product(Kernel):
         return pair.of("k1") * pair.of("k2")
 
     def definiteness(self, d: int | None) -> Definiteness:
-        """The entrywise product of a definite matrix and a semi-definite one with a positive diagonal is definite."""
-        first, second = self.k1.definiteness(d), self.k2.definiteness(d)
-        for part, other, kernel in ((first, second, self.k1), (second, first, self.k2)):
-            if part.strict and other.positive:
-                return part.keep("products with kernels of positive k(x, x) (Schur)", kernel.expression())
-        positive = False if False in (first.positive, second.positive) else first.positive and second.positive
-        return otherwise(None, positive, finite=first.finite and second.finite)
+        """One strict part suffices beside one that is nowhere 0, or two on columns of their own."""
+        parts, names = (self.k1.definiteness(d), self.k2.definiteness(d)), (self.k1.expression(), self.k2.expression())
+        return of_product(*parts, names, d)
 
     def feature_dim(self, d: int) -> float:
         """Every product of a feature of one and a feature of the other."""

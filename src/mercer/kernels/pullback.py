@@ -17,9 +17,7 @@ from mercer.formula.parameters import show
 from .algebra import show_operand
 from .base import ATOM, COMPOSE, Inner, Kernel
 from .mapping import Mapped
-from .theorem import PULL_BACK, Definiteness, Theorem, otherwise
-
-ALL_COLUMNS = (slice(None), slice(0, None))  # of data with any number of them
+from .theorem import PULL_BACK, Definiteness, Theorem, merge_points, otherwise
 
 
 class On(Kernel):
@@ -67,6 +65,14 @@ class On(Kernel):
         start, stop, step = self.columns.start or 0, self.columns.stop, self.columns.step or 1
         return stop is None or min(start, stop, step) < 0
 
+    @property
+    def _all(self) -> bool:
+        """Whether the columns are all there are, however many."""
+        if not isinstance(self.columns, slice) or self.columns.stop is not None:
+            return False
+        start, step = self.columns.start, self.columns.step or 1
+        return (start or 0, step) == (0, 1) or (start, step) == (None, -1)
+
     def step(self) -> Columns:
         """Return the choice as a step in front of the kernel."""
         if self._open:
@@ -88,11 +94,11 @@ class On(Kernel):
     def definiteness(self, d: int | None) -> Definiteness:
         """As before if all columns are chosen; otherwise points may differ in the others only."""
         inner = self.kernel.definiteness(self.width(d))
-        whole = isinstance(self.columns, slice) and self.columns in ALL_COLUMNS
-        if whole or (d is not None and len(self.chosen(d)) == d):
+        if self._all or (d is not None and len(self.chosen(d)) == d):
             return inner
-        because = "points that differ in other columns only have the same features"
-        return Definiteness(False, because, separates=False, positive=inner.positive, finite=inner.finite)
+        known = self.chosen(d) if inner.strict and not (d is None and self._open) else ()
+        columns = frozenset(c if d is None or isinstance(c, str) else c % d for c in known)
+        return merge_points(columns, inner.positive, finite=inner.finite)
 
     def feature_dim(self, d: int) -> float:
         """Features of as many inputs as there are columns."""

@@ -63,6 +63,8 @@ class Definiteness:
         Whether φ has finitely many entries.
     rank : int, optional
         As many as that, for points with ``dim`` features (1 if it is None).
+    columns : frozenset
+        Columns that the kernel looks at and is strict on: K is invertible at points that all differ there.
     dim : int, optional
         The number of features of the points, None for every number of them.
     """
@@ -75,6 +77,7 @@ class Definiteness:
     positive: bool | None = None
     finite: bool = False
     rank: int | None = None
+    columns: frozenset[Any] = frozenset()
     dim: int | None = None
 
     def keep(self, rule: str, of: str) -> Definiteness:
@@ -98,6 +101,39 @@ def otherwise(separates: bool | None, positive: bool | None, *, finite: bool) ->
         return finitely(separates, positive)
     vanishes = positive is False
     return Definiteness(False if vanishes else None, "k(0, 0) = 0" * vanishes, separates=separates, positive=positive)
+
+
+def of_sum(first: Definiteness, second: Definiteness, names: tuple[str, str]) -> Definiteness:
+    """Return what is known of a sum: one strict part suffices, as aᵀK₁a > 0 and aᵀK₂a ≥ 0."""
+    for part, name in zip((first, second), names, strict=True):
+        if part.strict:
+            return part.keep("sums with kernels", name)
+    positive = True if first.positive or second.positive else first.positive if second.positive is False else None
+    return otherwise(first.separates or second.separates or None, positive, finite=first.finite and second.finite)
+
+
+def of_product(first: Definiteness, second: Definiteness, names: tuple[str, str], d: int | None) -> Definiteness:
+    """Return what is known of a product of kernels on points with d features.
+
+    The entrywise product of a definite matrix and a semi-definite one with a positive diagonal is definite.  Kernels
+    that are strict on columns of their own make one that is strict on all of these.
+    """
+    for part, other, name in ((first, second, names[0]), (second, first, names[1])):
+        if part.strict and other.positive:
+            return part.keep("products with kernels of positive k(x, x) (Schur)", name)
+    columns = first.columns | second.columns if first.columns and second.columns else frozenset()
+    if len(set(map(type, columns))) == 1:  # a name and a position may mean the same column
+        if len(columns) == d:
+            return strictly("each factor is strict on its columns, and K is part of a Kronecker product of theirs")
+        return merge_points(columns, first.positive and second.positive)
+    positive = False if False in (first.positive, second.positive) else first.positive and second.positive
+    return otherwise(None, positive, finite=first.finite and second.finite)
+
+
+def merge_points(columns: frozenset[Any], positive: bool | None, *, finite: bool = False) -> Definiteness:
+    """Return what is known of a kernel that does not look at all columns, strict or not on those it looks at."""
+    because = "points that differ in other columns only have the same features"
+    return Definiteness(False, because, separates=False, positive=positive, finite=finite, columns=columns)
 
 
 UNDECIDED = Definiteness()
