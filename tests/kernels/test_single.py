@@ -20,6 +20,7 @@ from mercer.kernels import (
     Overlap,
     PairSum,
     Precomputed,
+    RandomWalk,
     ShortestPath,
     Spectrum,
     Subsequence,
@@ -90,6 +91,14 @@ def test_two_objects_without_a_length_are_single():
     tree = "(S (NP Ann) (VP runs))"
     assert SubsetTree()(tree, tree) == SubsetTree()([tree], [tree])[0, 0]
     assert Custom(lambda g, h: g.n_nodes * h.n_nodes)(WATER, HYDROGEN) == 6.0
+
+
+def test_two_graphs_of_networkx_are_single_though_they_have_a_length():
+    networkx = pytest.importorskip("networkx")
+    path, ring = networkx.path_graph(4), networkx.cycle_graph(3)
+    for kernel in (WeisfeilerLehman(2), RandomWalk(0.1), ShortestPath() + 1.0):
+        assert kernel(path, ring) == kernel([path], [ring])[0, 0]
+    assert WeisfeilerLehman(2)([path, ring], [ring]).shape == (2, 1)
 
 
 def test_sequences_and_bags_of_numbers_are_single_and_may_have_different_lengths():

@@ -19,6 +19,11 @@ def read_points(formula: Expression, x: Any, z: Any, owner: str) -> tuple[Rows, 
     of numbers are single where the numbers in them could not be points: for kernels on vectors, and for kernels on
     objects with parts, such as sequences.  Elsewhere their entries are the objects, as they are for ``Custom``.
     """
+    if len(getattr(x, "shape", ())) > 1:
+        return None
+    blocks = (stat for stat in _list_statistics(formula) if isinstance(stat, BlockStatistic) and not stat.view.steps)
+    if any(block.kernel.is_object(x) and block.kernel.is_object(z) for block in blocks):
+        return [x], [z]
     if _has_no_length(x) and _has_no_length(z):
         boxed = _reads_rows(formula) and isinstance(unwrap(x), numbers.Real)
         return ([[unwrap(x)]], [[unwrap(z)]]) if boxed else ([unwrap(x)], [unwrap(z)])

@@ -316,6 +316,10 @@ class ObjectKernel(Kernel):
     domain: ClassVar[Domain] = "objects"
     structured: ClassVar[bool] = False  # whether objects have parts of their own, so that many are never a table
 
+    def is_object(self, thing: Any) -> bool:
+        """Whether something with a length can only be a single object."""
+        return False
+
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Return both collections in a form that can be sliced and given to :meth:`block`."""
         A = as_objects(X, repr(self))
