@@ -97,7 +97,7 @@ class On(Kernel):
         if self._all or (d is not None and len(self.chosen(d)) == d):
             return inner
         known = self.chosen(d) if inner.strict and not (d is None and self._open) else ()
-        columns = frozenset(c if d is None or isinstance(c, str) else c % d for c in known)
+        columns = tuple(c if d is None or isinstance(c, str) else c % d for c in known)
         return merge_points(columns, inner.positive, finite=inner.finite)
 
     def feature_dim(self, d: int) -> float:

@@ -63,7 +63,7 @@ class Definiteness:
         Whether φ has finitely many entries.
     rank : int, optional
         As many as that, for points with ``dim`` features (1 if it is None).
-    columns : frozenset
+    columns : tuple of int or str
         Columns that the kernel looks at and is strict on: K is invertible at points that all differ there.
     dim : int, optional
         The number of features of the points, None for every number of them.
@@ -77,7 +77,7 @@ class Definiteness:
     positive: bool | None = None
     finite: bool = False
     rank: int | None = None
-    columns: frozenset[Any] = frozenset()
+    columns: tuple[int | str, ...] = ()
     dim: int | None = None
 
     def keep(self, rule: str, of: str) -> Definiteness:
@@ -121,7 +121,8 @@ def of_product(first: Definiteness, second: Definiteness, names: tuple[str, str]
     for part, other, name in ((first, second, names[0]), (second, first, names[1])):
         if part.strict and other.positive:
             return part.keep("products with kernels of positive k(x, x) (Schur)", name)
-    columns = first.columns | second.columns if first.columns and second.columns else frozenset()
+    both = first.columns and second.columns
+    columns = tuple(dict.fromkeys((*first.columns, *second.columns))) if both else ()
     if len(set(map(type, columns))) == 1:  # a name and a position may mean the same column
         if len(columns) == d:
             return strictly("each factor is strict on its columns, and K is part of a Kronecker product of theirs")
@@ -130,7 +131,7 @@ def of_product(first: Definiteness, second: Definiteness, names: tuple[str, str]
     return otherwise(None, positive, finite=first.finite and second.finite)
 
 
-def merge_points(columns: frozenset[Any], positive: bool | None, *, finite: bool = False) -> Definiteness:
+def merge_points(columns: tuple[int | str, ...], positive: bool | None, *, finite: bool = False) -> Definiteness:
     """Return what is known of a kernel that does not look at all columns, strict or not on those it looks at."""
     because = "points that differ in other columns only have the same features"
     return Definiteness(False, because, separates=False, positive=positive, finite=finite, columns=columns)
