@@ -35,7 +35,7 @@ from mercer.kernels import (
     Spectrum,
     exp,
 )
-from mercer.kernels.theorem import Definiteness
+from mercer.kernels.theorem import Definiteness, strictly
 
 mpmath = pytest.importorskip("mpmath")
 
@@ -262,6 +262,37 @@ def test_every_composition_is_what_its_certificate_says(kernel, dim):
         assert least_eigenvalue(K) > 1e-16
     elif known.rank is None or known.rank < len(X):
         assert least_eigenvalue(K) < 1e-16
+
+
+def test_a_kernel_with_a_formula_of_its_own_says_itself_what_is_known():
+    class Blunt(Gaussian):
+        because = "it is a constant"
+
+        def formula(self, pair):
+            return super().formula(pair) ** 0
+
+    class Even(Polynomial):
+        def formula(self, pair):
+            return super().formula(pair) ** 2
+
+    class Halved(Gaussian):
+        definite = strictly("of the Gaussian")
+
+        def formula(self, pair):
+            return 0.5 * super().formula(pair)
+
+    class Wrapped(Polynomial):
+        definite = strictly("of something else")
+
+        def formula(self, pair):
+            return np.exp(super().formula(pair))
+
+    class Renamed(Gaussian):
+        pass
+
+    assert strictness(Blunt()) is strictness(Even()) is None
+    assert strictness(Halved()) is strictness(Renamed()) is strictness(Wrapped()) is True
+    assert "of the Gaussian" in str(Halved().certificate())
 
 
 def test_what_is_known_is_a_value():

@@ -54,6 +54,14 @@ class Kernel(Value):
     lemmas: ClassVar[tuple[Theorem | None, ...]] = ()  # what the reason rests on, besides kernels inside
     definite: ClassVar[Definiteness] = UNDECIDED  # whether it is so strictly
 
+    def __init_subclass__(cls) -> None:
+        own = vars(cls)
+        if {"formula", "definite"} & own.keys() and "definiteness" not in own:
+            # Of another formula than its parent's nothing is known but what the class says itself.
+            cls.definite = own.get("definite", UNDECIDED)
+            setattr(cls, "definiteness", Kernel.definiteness)  # noqa: B010  (to mypy a method is no attribute)
+        super().__init_subclass__()
+
     # -- what a kernel says about itself ------------------------------------------------------------------------
 
     def formula(self, pair: Pair) -> Expression:
@@ -251,8 +259,9 @@ class Kernel(Value):
         if method == "__call__" and not kwargs:
             if ufunc is np.exp:
                 return COMPOSE["exp"](self)
-            known, rest = (own, others) if isinstance(first, Kernel) else (reflected, [first])
-            found = getattr(self, known)(*rest) if known else NotImplemented
+            left = isinstance(first, Kernel)
+            known, kernel, rest = (own, first, others) if left else (reflected, self, [first])
+            found = getattr(kernel, known)(*rest) if known else NotImplemented
             if found is not NotImplemented:
                 return found
             if own in ("__eq__", "__ne__"):
