@@ -1,9 +1,11 @@
 """Finished matrices: eigenvalues where they are clear, exact elimination where they are not."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
-from mercer.certify import Proved, Refuted, Unknown
+from mercer.certify import Proved, Refuted, Unknown, certify
 from mercer.certify.precomputed import find_exact_rank
 from mercer.kernels import Precomputed
 
@@ -73,3 +75,59 @@ def test_a_sample_of_row_numbers_is_looked_at_alone():
     assert isinstance(K.certificate(), Refuted)
     assert isinstance(K.certificate(sample=[0, 1]), Unknown)
     assert isinstance(K.certificate(sample=[0, 2]), Refuted)
+
+
+# -- matrices as they are given ------------------------------------------------------------------------------------
+
+
+def test_a_symmetric_matrix_gets_the_verdict_of_the_kernel_it_is():
+    for K in ([[4, 1, 0], [1, 1, 1], [0, 1, 4]], [[0, 1], [1, 0]], [[1, 2], [2, 4]]):
+        own, other = certify(np.array(K)), Precomputed(K).certificate()
+        assert type(own) is type(other)
+        assert own.strict == other.strict
+    assert isinstance(certify(pd.DataFrame(np.eye(2))), Proved)
+    assert isinstance(certify([[1.0, 0.0], [0.0, 1.0]]), Proved)
+
+
+def test_a_matrix_that_is_not_symmetric_is_refuted_by_the_entries_that_differ_most():
+    K = np.eye(4)
+    K[3, 1], K[0, 2] = 0.5, 0.25
+    verdict = certify(K)
+    assert isinstance(verdict, Refuted)
+    assert not verdict.symmetric
+    assert verdict.points.tolist() == [1, 3]
+    assert verdict.value == -0.5
+    np.testing.assert_array_equal(verdict.gram, K[np.ix_([1, 3], [1, 3])])
+    text = " ".join(verdict.explain().split())
+    assert "entry (1, 3) is 0.0 but (3, 1) is 0.5; use (K + K.T) / 2 if the difference is noise" in text
+    assert isinstance(certify((K + K.T) / 2), Proved)
+
+
+def test_a_matrix_that_is_symmetric_but_for_rounding_is_judged_by_its_eigenvalues():
+    K = np.eye(3)
+    K[0, 1] = 1e-12
+    assert isinstance(certify(K), Proved)
+
+
+def test_a_sample_of_a_matrix_are_some_of_its_rows():
+    K = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 0.5], [0.0, 0.5, 1.0]])
+    assert isinstance(certify(K), Refuted)
+    assert isinstance(certify(K, sample=[1, 2]), Proved)
+    with pytest.raises(ValueError, match="row numbers from 0 to 2"):
+        certify(K, sample=[3])
+
+
+@pytest.mark.parametrize(
+    ("matrix", "kind", "message"),
+    [
+        (np.ones((2, 3)), ValueError, r"must be square with a row for each object, got shape \(2, 3\)"),
+        (np.ones(3), ValueError, r"must be square .* got shape \(3,\)"),
+        ([[1.0, 2.0], [1.0]], ValueError, "different lengths"),
+        ([[1.0, np.nan], [np.nan, 1.0]], ValueError, "NaN or infinity"),
+        (np.eye(2) * 1j, TypeError, "real numbers"),
+        (sparse.eye_array(2), TypeError, "sparse"),
+    ],
+)
+def test_what_is_no_square_matrix_of_numbers_is_refused(matrix, kind, message):
+    with pytest.raises(kind, match=f"certify: .*{message}"):
+        certify(matrix)

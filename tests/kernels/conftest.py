@@ -50,6 +50,10 @@ class Entry:
         return not self.own_function
 
     @property
+    def takes_rows(self) -> bool:
+        return self.numeric and not isinstance(self.kernel, Custom | Constant | FromFeatures)
+
+    @property
     def checks_numbers(self) -> bool:
         return self.numeric and not isinstance(self.kernel, Custom | Constant)
 
@@ -187,6 +191,7 @@ def pytest_generate_tests(metafunc):
     """Run tests over the zoo: over all of it, or over the kernels that should obey some law."""
     groups = {"entry": (), "psd": ("psd",), "unit": ("unit",), "shifts": ("shifts",), "numeric": ("numeric",)}
     groups |= {"picklable": ("picklable",), "checks_numbers": ("checks_numbers",)}
+    groups |= {"takes_rows": ("takes_rows",)}
     for name, needs in groups.items():
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, _choose(*needs))

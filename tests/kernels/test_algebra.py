@@ -295,11 +295,6 @@ def test_a_negative_constant_kernel_is_refused_but_a_difference_may_be_written()
     np.testing.assert_array_equal((-1 * Constant(2.0))(X), -2.0)
 
 
-def test_numpy_functions_do_not_take_kernels():
-    with pytest.raises(TypeError, match="does not support ufuncs"):
-        np.exp(a)
-
-
 def test_exp_takes_kernels_only():
     with pytest.raises(TypeError, match=r"exp takes a kernel, got 3\.0; for numbers and arrays use numpy\.exp"):
         exp(3.0)
@@ -560,3 +555,63 @@ def test_a_transformer_that_loses_points_is_refused(points):
 
     with pytest.raises(ValueError, match="made 6 rows of 7 objects; it must keep"):
         Linear().after(Dropping())(points)
+
+
+# -- NumPy's functions and numbers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(2.0) + Linear() ** 2], ids=repr)
+def test_numpy_exp_of_a_kernel_is_its_exponential(kernel):
+    assert np.exp(kernel) == exp(kernel)
+    np.testing.assert_allclose(np.exp(kernel)(X), np.exp(kernel(X)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("number", [np.float64(2.0), np.float32(2.0), np.int64(2), np.array(2.0)], ids=repr)
+def test_numbers_of_numpy_are_numbers_on_both_sides(number):
+    k = Gaussian()
+    assert number * k == k * number == 2.0 * k
+    assert number + k == 2.0 + k
+    assert k + number == k + 2.0
+    assert number - k == 2.0 - k
+    assert k - number == k - 2.0
+    assert k / number == 0.5 * k
+    assert k ** np.int64(2) == k**2
+
+
+def test_functions_of_numpy_do_what_the_operators_do():
+    k, h = Gaussian(), Linear()
+    assert np.add(k, h) == k + h
+    assert np.multiply(2.0, k) == 2.0 * k
+    assert np.subtract(k, h) == k - h
+    assert np.divide(k, 2.0) == k / 2.0
+    assert np.power(k, 3) == k**3
+    assert np.negative(k) == -k
+    assert np.sum([k, h]) == k + h
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda k: np.sin(k),
+        lambda k: np.log(k),
+        lambda k: np.float64(2.0) / k,
+        lambda k: np.float64(2.0) ** k,
+        lambda k: np.float64(2.0) < k,
+        lambda k: np.ones(2) @ k,
+        lambda k: np.add(k, 1.0, out=np.zeros(())),
+        lambda k: np.add.outer(k, k),
+    ],
+)
+def test_other_functions_of_numpy_are_refused_with_the_list_of_what_there_is(make):
+    with pytest.raises(TypeError, match=r"kernels have \+, - and \* .* numpy\.exp"):
+        make(Gaussian())
+
+
+def test_arrays_beside_a_kernel_are_refused_or_differ_from_it():
+    k = Gaussian()
+    for make in (lambda a: a * k, lambda a: k * a, lambda a: a + k, lambda a: a - k):
+        with pytest.raises(TypeError, match=r"a number or another kernel, got array\(\[1., 2.\]\)"):
+            make(np.array([1.0, 2.0]))
+    for other in (np.array([1.0, 2.0]), np.float64(1.0)):
+        assert (other == k) is (k == other) is False
+        assert (other != k) is (k != other) is True

@@ -189,7 +189,8 @@ def test_names_and_types_in_the_table_are_distinct():
 
 def test_verdicts_come_back(same):
     distance = mercer.certify(lambda x, z: float((x - z) @ (x - z)))
-    for verdict in (Gaussian().certificate(), distance, kernels.Custom(max).certificate(dim=1)):
+    columns = Gaussian().on([0]).certificate(dim=2)
+    for verdict in (Gaussian().certificate(), columns, distance, kernels.Custom(max).certificate(dim=1)):
         assert same(through(verdict), verdict)
 
 

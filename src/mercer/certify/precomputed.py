@@ -6,42 +6,65 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from mercer.kernels.theorem import Theorem
+from mercer.kernels.custom import describe_asymmetry, find_asymmetry, read_square
+from mercer.kernels.theorem import Definiteness, Theorem, strictly
 
 from .clock import PROOF_SECONDS, UNHURRIED, OutOfTimeError, ProofClock
 from .evidence import confirm_exactly
 from .exact import to_whole_numbers
-from .layout import format_number
+from .layout import format_number, to_float
 from .refute import Examiner, has_cholesky
 from .values import MatrixValues
-from .verdict import Proved, Unknown, Verdict
+from .verdict import Proved, Refuted, Unknown, Verdict
 
 EXACT_SIZE = 64  # rows up to which elimination in whole numbers is quick
 TINY = 1e-300  # an asymmetry that scaling hides
 LARGEST = 2000  # rows up to which eigenvalues take about a second; of more, as many are looked at
 
 
+def judge_square(matrix: Any, name: str = "the matrix") -> Verdict:
+    """Decide whether a square matrix is symmetric and positive semi-definite.
+
+    Examples
+    --------
+    >>> print(judge_square([[1.0, 2.0], [0.0, 1.0]]).reason)
+    It is not symmetric: entry (0, 1) is 2.0 but (1, 0) is 0.0; use (K + K.T) / 2 if the difference is noise.
+    """
+    K = read_square(matrix, "certify")
+    worst = find_asymmetry(K)
+    if worst is None:
+        return judge_matrix(K, name)
+    rows = np.sort(worst)
+    gap = abs(Fraction(float(K[worst])) - Fraction(float(K[worst[::-1]])))
+    check = f"The entries are compared as they are: they differ by {format_number(gap)}, with no rounding error at all."
+    return Refuted(
+        rows, np.ones(2), -to_float(gap), 0.0, f"It is not symmetric: {describe_asymmetry(K, worst)}.", check,
+        np.asarray(K[np.ix_(rows, rows)], dtype=float), name, symmetric=False,
+    )  # fmt: skip
+
+
 def judge_matrix(matrix: np.ndarray, name: str) -> Verdict:
     """Decide whether a symmetric matrix is positive semi-definite."""
     scaled, late = ScaledMatrix.of(matrix), False
     try:
-        theorem = scaled.prove(name, ProofClock(PROOF_SECONDS))
+        found = scaled.prove(name, ProofClock(PROOF_SECONDS))
     except OutOfTimeError:
-        theorem, late = None, True
-    if theorem is not None:
-        return Proved(theorem)
+        found, late = None, True
+    if found is not None:
+        return Proved(found[0], definiteness=found[1])
     if scaled.least < -scaled.bound:
         values = MatrixValues(matrix, name)
         with np.errstate(all="ignore"):  # diagonals may be anything
-            found = Examiner(MatrixValues(scaled.K, name)).examine(np.arange(len(scaled.K)))
-        if found is not None:
-            found = confirm_exactly(values, scaled.rows[found.points], found.coefficients)
-        found = found or confirm_exactly(values, scaled.rows, np.linalg.eigh(scaled.K)[1][:, 0])
-        if found is not None:
-            return found
+            suspect = Examiner(MatrixValues(scaled.K, name)).examine(np.arange(len(scaled.K)))
+        if suspect is not None:
+            suspect = confirm_exactly(values, scaled.rows[suspect.points], suspect.coefficients)
+        suspect = suspect or confirm_exactly(values, scaled.rows, np.linalg.eigh(scaled.K)[1][:, 0])
+        if suspect is not None:
+            return suspect
     n = len(matrix)
     if n > LARGEST:
         eigenvalues = f"eigenvalues of {LARGEST} of the {n} rows: none is negative beyond rounding"
@@ -96,8 +119,8 @@ class ScaledMatrix:
         sizes = float(np.linalg.norm(self.K)) + float(np.abs(np.diag(self.K)).sum())
         return 8 * len(self.K) * float(np.finfo(np.float64).eps) * sizes
 
-    def prove(self, name: str, clock: ProofClock) -> Theorem | None:
-        """Return why the matrix is positive semi-definite, or None if it is not, or not provably so."""
+    def prove(self, name: str, clock: ProofClock) -> tuple[Theorem, Definiteness] | None:
+        """Return why the matrix is positive semi-definite, and if strictly; None if it is not, or not provably so."""
         if len(self.rows) < len(self.matrix):
             return None
         bound = self.bound + 2 * self.spread
@@ -105,19 +128,19 @@ class ScaledMatrix:
         # whatever order the factor was computed: what is factored exactly differs from K − bound·I by less than
         # (n + 1) ε tr K in every direction (Rump).
         if self.least > 2 * bound and has_cholesky(self.K - bound * np.eye(len(self.K))):
-            return Theorem(
-                name,
-                f"verified eigenvalues: the least is {self.format(self.least)}, and rounding errors are at most "
-                f"{self.format(bound)}",
-            )
+            least, errors = self.format(self.least), self.format(bound)
+            because = f"verified eigenvalues: the least is {least}, and rounding errors are at most {errors}"
+            return Theorem(name, because), strictly(f"the least eigenvalue is {least}")
         if self.least >= -bound and len(self.K) <= EXACT_SIZE and self.spread == 0:
             rank = find_exact_rank(self.matrix, clock)
             if rank is not None:
-                return Theorem(
-                    name,
+                because = (
                     f"exact elimination: LDLᵀ in whole numbers, without rounding, has {rank} positive "
-                    f"pivot{'s' * (rank != 1)} and no other than 0 after that",
+                    f"pivot{'s' * (rank != 1)} and no other than 0 after that"
                 )
+                known = f"the rank of the {len(self.K)} × {len(self.K)} matrix is {rank}"
+                full = rank == len(self.K)
+                return Theorem(name, because), strictly(known) if full else Definiteness(False, known)
         return None
 
     def format(self, value: float) -> str:

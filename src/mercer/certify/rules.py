@@ -8,13 +8,14 @@ exactly, or with a bound on every rounding error.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, cast
 
-from mercer.kernels.algebra import Exp
+from mercer.kernels.algebra import Constant, Exp, Power
 from mercer.kernels.base import Kernel
-from mercer.kernels.theorem import Theorem
+from mercer.kernels.theorem import UNDECIDED, Definiteness, Theorem, strictly
 
 from .clock import PROOF_SECONDS, OutOfTimeError, ProofClock
 from .domain import count_features_inside, get_matrix, get_replaceable, walk_inside_out
@@ -23,6 +24,8 @@ from .precomputed import ScaledMatrix
 from .spectral import Mixture, Precision, find_precision, prove_by_spectrum, suggest_spacings
 from .verdict import Proved
 
+Finding = tuple[Theorem, Definiteness]
+SPECTRAL = strictly("the Fourier transform vanishes at isolated ‖ω‖ at most, so that its support is full (Bochner)")
 _SUM, _PRODUCT, _MULTIPLE = "conical sum: non-negative multiples", "product: the entrywise", "non-negative multiple of"
 
 
@@ -41,16 +44,37 @@ def prove(kernel: Kernel, dim: int | None = None) -> Proved | None:
       │ because multiplied out it is 2·Linear() + Linear()², a conical sum of products of kernels
       └─ Linear()
            because Σ aᵢaⱼ xᵢᵀxⱼ = ‖Σ aᵢxᵢ‖² ≥ 0
+    <BLANKLINE>
+    Only semi-definite: K is singular at some distinct points, because φ has finitely many entries.
     """
     prover = Prover(ProofClock(PROOF_SECONDS))
     for features in (None,) if dim is None else (None, dim):
         try:
-            theorem = prover.derive(kernel, features)
+            theorem = prover.derive(kernel, features).proof
         except OutOfTimeError:
             return None
         if theorem is not None:
-            return Proved(theorem, features)
+            return Proved(theorem, features, _decide_strictness(prover, kernel, dim))
     return None
+
+
+def _decide_strictness(prover: Prover, kernel: Kernel, dim: int | None) -> Definiteness:
+    """Return whether a kernel that is proved to be one is strictly positive definite, with the reason in full."""
+    try:
+        known = replace(prover.derive(kernel, dim).known, dim=dim)
+    except OutOfTimeError:
+        return UNDECIDED
+    if not known.finite:
+        return known
+    d = 1 if dim is None else dim
+    try:
+        size = kernel.feature_dim(d)
+    except Exception:  # a function of the user need not take zeros
+        return UNDECIDED
+    if not math.isfinite(size):
+        return replace(known, because="φ has finitely many entries", of="", kept=())
+    because = f"φ has {size:.0f} entr{'y' if size == 1 else 'ies'} for points with {d} feature{'s' * (d != 1)}"
+    return replace(known, because=because, of="", kept=(), rank=int(size))
 
 
 class Lemma(Kernel):
@@ -59,6 +83,7 @@ class Lemma(Kernel):
     text: str
     binding: int
     proof: Theorem | None
+    known: Definiteness = UNDECIDED
 
     @property
     def precedence(self) -> int:  # type: ignore[override]
@@ -68,6 +93,10 @@ class Lemma(Kernel):
     def theorem(self) -> Theorem | None:
         """The proof that was found, if any."""
         return self.proof
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """What was found for the points it sees."""
+        return self.known
 
     def expression(self) -> str:
         """The text of the kernel it stands for."""
@@ -83,8 +112,8 @@ class Prover:
         self._lemmas: dict[tuple[int, int | None], Lemma] = {}
         self._outlines: dict[tuple[int, int | None], Kernel] = {}  # kernels with lemmas for their parts
 
-    def derive(self, kernel: Kernel, dim: int | None) -> Theorem | None:
-        """Return the proof for points with ``dim`` features, or with any number of them if it is None."""
+    def derive(self, kernel: Kernel, dim: int | None) -> Lemma:
+        """Return what is proved for points with ``dim`` features, or with any number of them if it is None."""
 
         def get_parts(item: tuple[Kernel, int | None]) -> list[tuple[Kernel, int | None]]:
             inner = count_features_inside(*item)
@@ -93,7 +122,7 @@ class Prover:
         for part in walk_inside_out((kernel, dim), get_parts, lambda item: self._key(*item) in self._lemmas):
             self.clock.check()
             self._settle(*part)
-        return self._lemmas[self._key(kernel, dim)].proof
+        return self._lemmas[self._key(kernel, dim)]
 
     def _key(self, kernel: Kernel, dim: int | None) -> tuple[int, int | None]:
         return self._expansions.number(kernel), dim
@@ -105,12 +134,14 @@ class Prover:
         outline = _replace_parts(kernel, {name: self._lemmas[part] for name, part in parts.items()})
         # The text of a sum depends on what its terms are: k1 − k2 is k1 plus a negative multiple.
         text = _replace_parts(kernel, {name: self._outlines[part] for name, part in parts.items()}).expression()
-        proof = outline.theorem() or self._prove_otherwise(kernel, text, dim)
+        proof = outline.theorem()
+        found = (proof, outline.definiteness(dim)) if proof else self._prove_otherwise(kernel, text, dim)
         key = self._key(kernel, dim)
-        self._lemmas[key] = Lemma(text, kernel.precedence, None if proof is None else _join_steps(proof))
+        known = (None, UNDECIDED) if found is None else (_join_steps(found[0]), found[1])
+        self._lemmas[key] = Lemma(text, kernel.precedence, *known)
         self._outlines[key] = outline
 
-    def _prove_otherwise(self, kernel: Kernel, text: str, dim: int | None) -> Theorem | None:
+    def _prove_otherwise(self, kernel: Kernel, text: str, dim: int | None) -> Finding | None:
         """Return a proof by other means than the kernel's own closure rule."""
         matrix = get_matrix(kernel)
         if matrix is not None:
@@ -120,42 +151,52 @@ class Prover:
         terms = self._expansions.multiply_out(kernel)
         return None if terms is None or terms == {((kernel, 1),): 1} else self._prove_sum(text, terms, dim)
 
-    def _prove_exponential(self, kernel: Exp, text: str, dim: int | None) -> Theorem | None:
+    def _prove_exponential(self, kernel: Exp, text: str, dim: int | None) -> Finding | None:
         terms = self._expansions.multiply_out(kernel.kernel)
         if terms is None or () not in terms:
             return None
         del terms[()]
         rest = self._prove_sum(format_sum(terms) or "0", terms, dim)
         rule = "exponential: exp(k + c) = eᶜ exp(k), the limit of Σ kⁿ/n!, for any constant c"
-        return None if rest is None else Theorem(text, rule, (rest,))
+        if rest is None:
+            return None
+        return Theorem(text, rule, rest[:1]), Exp(Lemma(text, kernel.precedence, *rest)).definiteness(dim)
 
-    def _prove_sum(self, text: str, terms: Terms, dim: int | None) -> Theorem | None:
+    def _prove_sum(self, text: str, terms: Terms, dim: int | None) -> Finding | None:
         """Return why weighted products of kernels add up to a kernel."""
         first = next(iter(terms), ())
         if len(terms) == 1 and len(first) == 1 and first[0][1] == terms[first] == 1:
-            return self.derive(first[0][0], dim)
+            lemma = self.derive(first[0][0], dim)
+            return None if lemma.proof is None else (lemma.proof, lemma.known)
         waves = _select_gaussians(terms, dim)
         if any(weight < 0 and monomial not in waves for monomial, weight in terms.items()):
             return None
         mixed = any(weight < 0 for weight, _ in waves.values())
         parts: dict[int, Theorem] = {}  # by identity, which spares comparisons of whole proofs
-        for monomial in terms:
-            for atom, _ in () if mixed and monomial in waves else monomial:
-                proof = self.derive(atom, dim)
-                if proof is None:
+        total: list[Kernel] = []
+        for monomial in (m for m in terms if not (mixed and m in waves)):
+            lemmas = [(self.derive(atom, dim), power) for atom, power in monomial]
+            for lemma, _ in lemmas:
+                if lemma.proof is None:
                     return None
-                parts[id(proof)] = proof
+                parts[id(lemma.proof)] = lemma.proof
+            powers = [lemma if power == 1 else Power(lemma, power) for lemma, power in lemmas]
+            total.append(math.prod(powers[1:], start=powers[0]) if powers else Constant())
         if dim is not None and mixed:
             mixture, alone = Mixture.of(waves.values(), dim), len(waves) == len(terms)
             claim = text if alone else format_sum({monomial: terms[monomial] for monomial in waves})
             proof = None if mixture is None else prove_by_spectrum(claim, mixture, self.clock)
-            if proof is None or alone:
-                return proof
+            if proof is None:
+                return None
+            if alone:
+                return proof, SPECTRAL
             parts[id(proof)] = proof
+            total.append(Lemma(claim, 1, proof, SPECTRAL))
         if not terms:
-            return Theorem(text, "multiplied out everything cancels: it is 0 everywhere")
+            zero = "it is 0 everywhere"
+            return Theorem(text, f"multiplied out everything cancels: {zero}"), Definiteness(False, zero)
         because = f"multiplied out it is {format_sum(terms)}, a conical sum of products of kernels"
-        return Theorem(text, because, tuple(parts.values()))
+        return Theorem(text, because, tuple(parts.values())), sum(total[1:], start=total[0]).definiteness(dim)
 
 
 def _replace_parts(kernel: Kernel, parts: dict[str, Any]) -> Kernel:

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.data import Rows, length, pick
+from mercer.formula.data import Rows, length, pick, short
 from mercer.kernels.base import Domain, Kernel
+from mercer.kernels.custom import read_square
 
 from .clock import LAST_SECONDS, SEARCH_SECONDS, OutOfTimeError, ProofClock
 from .domain import count_parts, find_domain, get_matrix, list_likely_dims, list_row_numbers
 from .points import PointSet, generate_point_sets
-from .precomputed import judge_matrix
+from .precomputed import judge_matrix, judge_square
 from .refute import Examiner
 from .rules import prove, suggest_telling_spacings
 from .values import FunctionValues, KernelValues, OutOfRangeError, PointValues
@@ -30,15 +31,16 @@ SAMPLE_FUNCTION, SAMPLE_KERNEL = 200, 500  # objects of a sample that are looked
 
 
 def certify(function: Any, dim: int = 2, sample: Rows | None = None) -> Verdict:
-    """Decide whether a function of two points is a positive semi-definite kernel.
+    """Decide whether a function of two points is a positive semi-definite kernel, or a matrix one of its Gram matrices.
 
     A kernel gives Σ aᵢaⱼ k(xᵢ, xⱼ) ≥ 0 for all points x₁ … xₙ and numbers a₁ … aₙ.
 
     Parameters
     ----------
-    function : callable or Kernel
+    function : callable, Kernel or array of shape (n, n)
         ``function(x, z)`` returns a number.  Without a sample the points are vectors: arrays of length ``dim``
-        (or plain numbers if ``dim`` is 1 and the function does not take arrays).
+        (or plain numbers if ``dim`` is 1 and the function does not take arrays).  Of a matrix K, symmetric or not,
+        the points are its row numbers, or those of them that ``sample`` names.
     dim : int, default=2
         Number of features of the points, if no sample is given.
     sample : collection of objects, optional
@@ -47,7 +49,7 @@ def certify(function: Any, dim: int = 2, sample: Rows | None = None) -> Verdict:
     Returns
     -------
     Verdict
-        :class:`Proved` (kernels only), :class:`Refuted` with points anyone can check, or :class:`Unknown`.
+        :class:`Proved` (kernels and matrices only), :class:`Refuted` with points anyone can check, or :class:`Unknown`.
 
     Examples
     --------
@@ -59,11 +61,15 @@ def certify(function: Any, dim: int = 2, sample: Rows | None = None) -> Verdict:
     The value was checked in exact rational arithmetic: it is exactly −1, with no rounding error at all.
     >>> mercer.certify(lambda a, b: len(set(a) & set(b)), sample=["kernel", "ridge", "eigen"])
     <Unknown: whether the function is a kernel (1 thing tried)>
+    >>> mercer.certify(np.array([[2.0, 1.0], [1.0, 2.0]])).strict
+    True
     """
     if isinstance(function, Kernel):
         return certify_kernel(function, dim=dim if sample is None else None, sample=sample)
+    if isinstance(function, list | tuple) or hasattr(function, "shape"):
+        return _certify_matrix(function, sample)
     if not callable(function):
-        raise TypeError(f"certify takes a function of two points or a Kernel, got {function!r}")
+        raise TypeError(f"certify takes a function of two points, a Kernel or a square matrix, got {function!r}")
     with _overflow_ignored():
         if sample is not None:
             values = FunctionValues(function, strict=True)
@@ -73,6 +79,16 @@ def certify(function: Any, dim: int = 2, sample: Rows | None = None) -> Verdict:
             values = FunctionValues(function, scalars=dim == 1 and _wants_scalars(function))
             found, tried = search_vectors(values, dim)
     return found or Unknown((tried,), values.name)
+
+
+def _certify_matrix(matrix: Any, sample: Rows | None) -> Verdict:
+    K = read_square(matrix, "certify")
+    if sample is None:
+        return judge_square(K)
+    rows = np.asarray(sample)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0 or rows.min() < 0 or rows.max() >= len(K):
+        raise ValueError(f"certify: sample holds row numbers from 0 to {len(K) - 1} of the matrix, got {short(sample)}")
+    return judge_square(K[np.ix_(rows, rows)], "the matrix of the sample")
 
 
 def certify_kernel(kernel: Kernel, dim: int | None = None, sample: Rows | None = None) -> Verdict:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.formula.data import Rows
-from mercer.kernels.theorem import Theorem
+from mercer.kernels.theorem import UNDECIDED, Definiteness, Theorem
 
 from .layout import align_columns, draw_proof, format_number, format_point, lower_digits
 
@@ -22,6 +22,8 @@ SMALL = 8  # Gram matrices up to this size are printed
 
 class Verdict:
     """An answer with its reasons; ``explain()`` gives them in words."""
+
+    strict: bool | None = None  # whether Gram matrices at distinct points are invertible, where that is known
 
     def explain(self) -> str:
         """Return the reasons as text for a person to read."""
@@ -48,6 +50,14 @@ class Proved(Verdict):
         The conclusion, resting on closure rules and named theorems.
     dim : int, optional
         The number of features the proof holds for; None means every number.
+    definiteness : Definiteness
+        Whether the kernel is strictly positive definite, and why.
+
+    Attributes
+    ----------
+    strict : bool or None
+        True if K is proved to be invertible at any distinct points, False if it is singular at some, None if neither is
+        known.  This is about exact arithmetic: points close to each other make K singular to rounding.
 
     Examples
     --------
@@ -57,25 +67,56 @@ class Proved(Verdict):
     <BLANKLINE>
       Linear()
         because Σ aᵢaⱼ xᵢᵀxⱼ = ‖Σ aᵢxᵢ‖² ≥ 0
+    <BLANKLINE>
+    Only semi-definite: K is singular at more than 1 distinct points, because φ has 1 entry for points
+    with 1 feature.
+    >>> from mercer.kernels import Gaussian
+    >>> Gaussian().certificate().strict, Linear().certificate().strict
+    (True, False)
     """
 
     proof: Theorem
     dim: int | None = None
+    definiteness: Definiteness = UNDECIDED
+
+    @property
+    def strict(self) -> bool | None:  # type: ignore[override]
+        """Whether K is invertible at any distinct points."""
+        return self.definiteness.strict
 
     def headline(self) -> str:
         """Return what is proved, and where."""
         return f"Proved: {self.proof.claim} is a kernel{self._name_space()}"
 
     def _name_space(self) -> str:
-        return "" if self.dim is None else f" on points with {self.dim} feature{'s' * (self.dim != 1)}"
+        return "" if self.dim is None else f" on points with {_count_features(self.dim)}"
 
     def explain(self) -> str:
         """Return the proof, the conclusion first and everything it rests on below it."""
         where = self._name_space()
         lines = [f"Proved: this is a kernel{where}.", "", *("  " + line for line in draw_proof(self.proof))]
+        if self.strict is not None:
+            lines += ["", *textwrap.wrap(_explain_strictness(self.definiteness), WIDTH)]
         if where:
             lines += ["", f"The proof is for{where[3:]} only; in other dimensions the answer may differ."]
         return "\n".join(lines)
+
+
+def _explain_strictness(known: Definiteness) -> str:
+    """Return a sentence on whether K is invertible at distinct points, and why."""
+    where = "" if known.dim is None or known.rank is not None else f" with {_count_features(known.dim)}"
+    reason = known.because
+    if known.of:
+        rules = " and ".join(filter(None, (", ".join(known.kept[:-1]), known.kept[-1])))
+        reason = f"of {known.of}: {known.because}, and that survives {rules}"
+    if known.strict:
+        return f"Strictly positive definite: K is invertible at distinct points{where}, because {reason}."
+    points = "some" if known.rank is None else f"more than {known.rank}"
+    return f"Only semi-definite: K is singular at {points} distinct points{where}, because {reason}."
+
+
+def _count_features(dim: int) -> str:
+    return f"{dim} feature{'s' * (dim != 1)}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)

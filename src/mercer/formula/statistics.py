@@ -30,6 +30,7 @@ class Statistic:
 
     view: Steps  # what happens to the raw data first
     owner: str = field(compare=False)  # the kernel to name in an error message
+    reads_rows: ClassVar[bool] = False  # whether points are rows of a table, so that a plain number is none
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Return both collections in the form that :meth:`block` takes; the two are one object if X is Z."""
@@ -76,6 +77,7 @@ class Statistic:
 class VectorStatistic(Statistic):
     """A statistic of numeric vectors; ``native`` is its name in the compiled core, where it has one."""
 
+    reads_rows: ClassVar[bool] = True
     native: ClassVar[str | None] = None
     degree: ClassVar[float | str] = ""  # how it grows: with the "product" of both points, or a power
     takes_sparse: ClassVar[bool] = False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -17,9 +18,10 @@ from mercer.formula.expression import Expression
 from mercer.formula.normalization import normalize_formula
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import Finite, Natural, NotNegative, show
+from mercer.formula.single import unwrap
 
 from .base import ATOM, COMPOSE, Inner, Kernel
-from .theorem import Theorem
+from .theorem import Definiteness, Theorem, finitely, of_product, of_sum, otherwise, strictly
 from .value import SHALLOW
 
 MOST_PARTS = 2**14  # of a sum or product that is balanced
@@ -27,6 +29,7 @@ MOST_PARTS = 2**14  # of a sum or product that is balanced
 
 def add(a: object, b: object) -> Kernel:
     """Return a + b for kernels and numbers; a number stands for the constant kernel."""
+    a, b = unwrap(a), unwrap(b)
     for number, kernel in ((a, b), (b, a)):
         if isinstance(number, numbers.Real) and number == 0 and isinstance(kernel, Kernel):
             return kernel  # so that sum(kernels) works
@@ -38,6 +41,7 @@ def add(a: object, b: object) -> Kernel:
 
 def multiply(a: object, b: object) -> Kernel:
     """Return a · b for kernels and numbers."""
+    a, b = unwrap(a), unwrap(b)
     for number, kernel in ((a, b), (b, a)):
         if isinstance(number, numbers.Real) and isinstance(kernel, Kernel):
             inner, weight = (kernel.kernel, kernel.weight) if isinstance(kernel, Scaled) else (kernel, 1.0)
@@ -126,6 +130,10 @@ class Constant(Kernel):
         """The value."""
         return pair.param("value")
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """One feature."""
+        return finitely(separates=False, positive=self.value > 0)
+
     def feature_dim(self, d: int) -> float:
         """One constant feature."""
         return 1
@@ -152,6 +160,10 @@ class Sum(Kernel):
                 yield kernel.weight, kernel.kernel
             else:
                 yield 1.0, kernel
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """One strict part suffices."""
+        return of_sum(self.k1.definiteness(d), self.k2.definiteness(d), (self.k1.expression(), self.k2.expression()))
 
     def feature_dim(self, d: int) -> float:
         """Features side by side."""
@@ -185,6 +197,12 @@ class Scaled(Kernel):
         """Conical sum of one term."""
         return None if self.weight < 0 else super().theorem()
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """As before for a positive weight."""
+        if self.weight == 0:
+            return Definiteness(False, "it is 0 everywhere", separates=False)
+        return self.kernel.definiteness(d).keep("positive multiples", self.kernel.expression())
+
     def feature_dim(self, d: int) -> float:
         """Return the dimension of the features it scales."""
         return self.kernel.feature_dim(d) if self.weight >= 0 else math.inf
@@ -206,6 +224,11 @@ class Product(Kernel):
         """Multiply both formulas."""
         return pair.of("k1") * pair.of("k2")
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """One strict part suffices beside one that is nowhere 0, or two on columns of their own."""
+        parts, names = (self.k1.definiteness(d), self.k2.definiteness(d)), (self.k1.expression(), self.k2.expression())
+        return of_product(*parts, names, d)
+
     def feature_dim(self, d: int) -> float:
         """Every product of a feature of one and a feature of the other."""
         return self.k1.feature_dim(d) * self.k2.feature_dim(d)
@@ -226,6 +249,14 @@ class Power(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """Raise to the power."""
         return pair.of("kernel") ** self.exponent
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Strict as products are; odd powers φ ⊗ … ⊗ φ tell features apart, even ones not those of opposite sign."""
+        inner = self.kernel.definiteness(d)
+        if inner.strict or inner.separates is False or self.exponent == 1:
+            return inner.keep("powers (Schur)", self.kernel.expression())
+        separates = inner.separates if self.exponent % 2 == 1 else None
+        return otherwise(separates, inner.positive, finite=inner.finite)
 
     def feature_dim(self, d: int) -> float:
         """Every monomial of that degree in the features."""
@@ -259,6 +290,20 @@ class Exp(Kernel):
             return None if proved is None else Theorem(repr(self), because, (proved,))
         return super().theorem()
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """A Gaussian of the features, up to a factor of x and one of z: strict where these tell points apart."""
+        inner = self.kernel.definiteness(d)
+        if inner.separates:
+            return strictly(
+                "exp(⟨u, v⟩) = exp(‖u‖²/2) exp(‖v‖²/2) exp(−‖u−v‖²/2) is a Gaussian up to factors of u and of v, and "
+                "the features u and v of distinct points differ"
+            )
+        if inner.separates is False:
+            because = inner.because or "some distinct points have the same features"
+            same = replace(inner, because=because, positive=True, finite=False)
+            return same.keep("exponentials", self.kernel.expression())
+        return Definiteness(positive=True)
+
     def expression(self) -> str:
         """``exp(k)``."""
         return f"exp({self.kernel.expression()})"
@@ -274,6 +319,11 @@ class Normalized(Kernel):
         """Divide by the norms of the features."""
         return normalize_formula(pair.of("kernel"))
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """As before, but features may now differ by their length no more."""
+        inner = self.kernel.definiteness(d).keep("normalisation", self.kernel.expression())
+        return inner if inner.strict or inner.separates is False else replace(inner, separates=None)
+
     def feature_dim(self, d: int) -> float:
         """As many as before."""
         return self.kernel.feature_dim(d)
@@ -283,4 +333,4 @@ class Normalized(Kernel):
         return f"{show_operand(self.kernel, ATOM)}.normalize()"
 
 
-COMPOSE.update(add=add, multiply=multiply, power=Power, normalize=Normalized)
+COMPOSE.update(add=add, multiply=multiply, power=Power, exp=Exp, normalize=Normalized)

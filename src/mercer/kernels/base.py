@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from mercer.formula.data import Rows, Step, as_objects
+from mercer.formula.data import Rows, Step, as_objects, short
 from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Expression, log_derivatives, parameters
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import show
+from mercer.formula.single import read_points, unwrap
 from mercer.formula.statistics import BlockStatistic, Prepared
 
-from .theorem import Theorem
+from .theorem import UNDECIDED, Definiteness, Theorem
 from .value import SHALLOW, Value
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
 Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
 ATOM = 4  # precedence of an expression that never needs parentheses
+OPERATORS = {  # of a kernel on the left, and on the right of something of NumPy
+    "add": ("__add__", "__radd__"), "subtract": ("__sub__", "__rsub__"), "multiply": ("__mul__", "__rmul__"),
+    "divide": ("__truediv__", ""), "power": ("__pow__", ""), "negative": ("__neg__", ""),
+    "equal": ("__eq__", "__eq__"), "not_equal": ("__ne__", "__ne__"),
+}  # fmt: skip
 COMPOSE: dict[str, Callable[..., Kernel]] = {}  # what operators make; algebra and pullback enter theirs on import
 
 
@@ -46,7 +52,15 @@ class Kernel(Value):
     domain: ClassVar[Domain] = "real"
     because: ClassVar[str | None] = None  # why it is positive semi-definite
     lemmas: ClassVar[tuple[Theorem | None, ...]] = ()  # what the reason rests on, besides kernels inside
-    __array_ufunc__ = None  # NumPy numbers and arrays on the left of an operator leave it to the kernel
+    definite: ClassVar[Definiteness] = UNDECIDED  # whether it is so strictly
+
+    def __init_subclass__(cls) -> None:
+        own = vars(cls)
+        if {"formula", "definite"} & own.keys() and "definiteness" not in own:
+            # Of another formula than its parent's nothing is known but what the class says itself.
+            cls.definite = own.get("definite", UNDECIDED)
+            setattr(cls, "definiteness", Kernel.definiteness)  # noqa: B010  (to mypy a method is no attribute)
+        super().__init_subclass__()
 
     # -- what a kernel says about itself ------------------------------------------------------------------------
 
@@ -67,6 +81,13 @@ class Kernel(Value):
         proved = tuple(part for part in parts if part is not None)
         return Theorem(repr(self), because, proved) if len(proved) == len(parts) else None
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Return what is known of Gram matrices at distinct points with d features (every number of them if None).
+
+        It is ``definite``, and holds if the kernel and all kernels inside have a theorem.
+        """
+        return self.definite
+
     def feature_dim(self, d: int) -> float:
         """Return the dimension of the explicit feature space for d inputs, ``math.inf`` where there is none finite."""
         return math.inf
@@ -78,9 +99,28 @@ class Kernel(Value):
 
     # -- values -------------------------------------------------------------------------------------------------
 
-    def __call__(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
-        """Return the dense matrix of k(x, z) for all x in X and z in Z (X again if Z is not given)."""
-        return Evaluation(self.traced(), X, Z, repr(self)).dense()
+    def __call__(self, X: Rows, Z: Rows | None = None) -> Any:
+        """Return the dense matrix of k(x, z) for all x in X and z in Z (X again if Z is not given).
+
+        Two single points give a number: two flat arrays or lists of numbers of the same length, two strings, two
+        numbers, or two other objects without a length such as two graphs.  Where a number is an object of its own,
+        as it is for ``Custom``, ``Overlap``, ``Precomputed`` and after a map, a flat array stays a collection.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Linear, Spectrum
+        >>> Linear()([1.0, 2.0], [3.0, 4.0])
+        11.0
+        >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+        array([[11.]])
+        >>> Spectrum(2)("ababa", "abba")
+        4.0
+        """
+        formula = self.traced()
+        points = None if Z is None else read_points(formula, X, Z, repr(self))
+        if points is None:
+            return Evaluation(formula, X, Z, repr(self)).dense()
+        return float(Evaluation(formula, *points, repr(self)).dense()[0, 0])
 
     def diag(self, X: Rows) -> np.ndarray:
         """Return k(x, x) for all x in X."""
@@ -212,6 +252,25 @@ class Kernel(Value):
     def __pow__(self, exponent: int) -> Kernel:
         return COMPOSE["power"](self, exponent)
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Let ``np.exp(k)`` be a kernel, and leave the operators of NumPy's numbers and arrays to the kernel."""
+        first, *others = map(unwrap, inputs)
+        own, reflected = OPERATORS.get(ufunc.__name__, ("", ""))
+        if method == "__call__" and not kwargs:
+            if ufunc is np.exp:
+                return COMPOSE["exp"](self)
+            left = isinstance(first, Kernel)
+            known, kernel, rest = (own, first, others) if left else (reflected, self, [first])
+            found = getattr(kernel, known)(*rest) if known else NotImplemented
+            if found is not NotImplemented:
+                return found
+            if own in ("__eq__", "__ne__"):
+                return own == "__ne__"
+        raise TypeError(
+            f"numpy.{ufunc.__name__} makes no kernel of {', '.join(map(short, inputs))}; kernels have +, - and * with "
+            "kernels and numbers, / by numbers, ** with whole numbers, numpy.exp, normalize(), on(columns), after(map)"
+        )
+
     def normalize(self) -> Kernel:
         """Return k(x, z) / √(k(x, x) k(z, z)), the cosine of the angle between features."""
         return COMPOSE["normalize"](self)
@@ -265,6 +324,10 @@ class ObjectKernel(Kernel):
 
     domain: ClassVar[Domain] = "objects"
     structured: ClassVar[bool] = False  # whether objects have parts of their own, so that many are never a table
+
+    def is_object(self, thing: Any) -> bool:
+        """Whether something with a length can only be a single object."""
+        return False
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Return both collections in a form that can be sliced and given to :meth:`block`."""

@@ -14,6 +14,7 @@ from mercer.formula.pair import Pair
 from mercer.formula.statistics import CoordinateSum, Prepared
 
 from .base import Kernel
+from .theorem import RECTANGLE, Definiteness, strictly
 
 
 def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[np.ndarray, np.ndarray]:
@@ -69,6 +70,7 @@ class Match(CoordinateSum):
     """The number of columns in which two rows of categories agree."""
 
     native = "match"
+    reads_rows = False  # categories may be given as a flat list, one for each point
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Number the categories of both collections together, column by column."""
@@ -98,6 +100,12 @@ class Overlap(Kernel):
 
     domain = "categories"
     because = "1[x = z] = Σ_c 1[x = c] 1[z = c] is an inner product of indicators of categories"
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Strict for one column only."""
+        if d == 1:
+            return strictly("K is the identity")
+        return Definiteness(False, RECTANGLE, separates=True, positive=True)
 
     def formula(self, pair: Pair) -> Expression:
         """Σ 1[x = z]."""

@@ -20,6 +20,7 @@ from mercer.formula.statistics import Dot, Prepared
 from .base import Domain, Kernel, ObjectKernel
 from .mapping import Mapped
 from .prepared import Sliced
+from .theorem import UNDECIDED, Definiteness, finitely
 
 
 class Custom(ObjectKernel):
@@ -134,6 +135,10 @@ class FromFeatures(Kernel):
         """φ(x)ᵀφ(z)."""
         return Pair(self, pair.view.then(self.step()), pair.path).statistic(Dot)
 
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Finitely many features of vectors; of other objects there may be no more than that."""
+        return UNDECIDED if d is None else finitely(separates=None, positive=None)
+
     def feature_dim(self, d: int) -> float:
         """Return the number of features that d zeros have."""
         images = self.step().apply(np.zeros((2, d)))
@@ -167,6 +172,39 @@ class MatrixRows(Sliced):
         return np.asarray(found.toarray() if sparse.issparse(found) else found, dtype=float)
 
 
+def read_square(matrix: Any, owner: str) -> np.ndarray:
+    """Return a square matrix of finite numbers as an array."""
+    if sparse.issparse(matrix):
+        raise TypeError(f"{owner}: the matrix is sparse; use matrix.toarray() if it fits")
+    try:
+        values = np.asarray(matrix)
+    except ValueError:
+        raise ValueError(f"{owner}: the rows of the matrix have different lengths") from None
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
+        raise ValueError(f"{owner}: the matrix must be square with a row for each object, got shape {values.shape}")
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{owner}: the matrix must hold real numbers, got dtype {values.dtype}")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{owner}: the matrix holds NaN or infinity")
+    return values
+
+
+def find_asymmetry(matrix: np.ndarray) -> tuple[int, int] | None:
+    """Return where a matrix differs most from its transpose, None if that may be rounding."""
+    values = matrix.astype(float)
+    with np.errstate(over="ignore"):
+        gap = np.abs(values - values.T)
+    i, j = map(int, np.unravel_index(np.argmax(gap), gap.shape))
+    return (i, j) if gap[i, j] > 1e-6 * max(float(np.abs(values).max()), 1e-300) else None
+
+
+def describe_asymmetry(matrix: np.ndarray, entry: tuple[int, int]) -> str:
+    """Return the two entries that differ, and what to do."""
+    i, j = entry
+    pair = f"entry ({i}, {j}) is {float(matrix[i, j])} but ({j}, {i}) is {float(matrix[j, i])}"
+    return f"{pair}; use (K + K.T) / 2 if the difference is noise"
+
+
 class Precomputed(ObjectKernel):
     """A finished Gram matrix; the objects are its row numbers, or :class:`MatrixRows` for points outside of it.
 
@@ -188,30 +226,11 @@ class Precomputed(ObjectKernel):
     domain: ClassVar[Domain] = "indices"
 
     def __post_init__(self) -> None:
-        if sparse.issparse(self.matrix):
-            raise TypeError("Precomputed: the matrix is sparse; use matrix.toarray() if it fits")
-        try:
-            values = np.asarray(self.matrix)
-        except ValueError:
-            raise ValueError("Precomputed: the rows of the matrix have different lengths") from None
-        if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
-            raise ValueError(
-                f"Precomputed: the matrix must be square with a row for each object, got shape {values.shape}"
-            )
-        if values.dtype.kind not in "biuf":
-            raise TypeError(f"Precomputed: the matrix must hold real numbers, got dtype {values.dtype}")
-        if not np.isfinite(values).all():
-            raise ValueError("Precomputed: the matrix holds NaN or infinity")
+        values = read_square(self.matrix, "Precomputed")
         object.__setattr__(self, "matrix", freeze(values))
-        values = values.astype(float)
-        with np.errstate(over="ignore"):
-            gap = np.abs(values - values.T)
-        i, j = np.unravel_index(np.argmax(gap), gap.shape)
-        if gap[i, j] > 1e-6 * max(float(np.abs(values).max()), 1e-300):
-            raise ValueError(
-                f"Precomputed: the matrix is not symmetric: entry ({i}, {j}) is {values[i, j]} but ({j}, {i}) is "
-                f"{values[j, i]}; use (K + K.T) / 2 if the difference is noise"
-            )
+        worst = find_asymmetry(values)
+        if worst is not None:
+            raise ValueError(f"Precomputed: the matrix is not symmetric: {describe_asymmetry(values, worst)}")
 
     @cached_property
     def _digest(self) -> bytes:

@@ -11,6 +11,7 @@ from mercer.formula.pair import Pair
 from mercer.formula.parameters import Finite, Natural, NotNegative
 
 from .base import Kernel
+from .theorem import Definiteness, finitely
 
 
 class Linear(Kernel):
@@ -24,6 +25,7 @@ class Linear(Kernel):
     """
 
     because = "Σ aᵢaⱼ xᵢᵀxⱼ = ‖Σ aᵢxᵢ‖² ≥ 0"
+    definite = finitely(separates=True, positive=False)
 
     def formula(self, pair: Pair) -> Expression:
         """xᵀz."""
@@ -61,6 +63,10 @@ class Polynomial(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """(xᵀz + c)^q."""
         return (pair.dot() + pair.param("offset")) ** self.degree
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Finitely many features, which are those of −x as well if all are of even degree."""
+        return finitely(separates=self.offset > 0 or self.degree % 2 == 1, positive=self.offset > 0)
 
     def feature_dim(self, d: int) -> float:
         """Monomials of degree up to q, or exactly q when c = 0."""

@@ -13,7 +13,7 @@ from mercer.formula.parameters import Positive
 from mercer.formula.statistics import CoordinateSum, Prepared, sum_of_terms
 
 from .base import Kernel
-from .theorem import SCHOENBERG, Theorem
+from .theorem import SCHOENBERG, Theorem, otherwise, strictly
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ class Chi2(Kernel):
             "(x−z)²/(x+z) = x + z − 4xz/(x+z), and xz/(x+z) = ∫₀^∞ (x e^(−xt))(z e^(−zt)) dt is an inner product",
         ),
     )
+    definite = strictly("it is a Gaussian of points of a Hilbert space, which differ where x and z do (Schoenberg)")
 
     def formula(self, pair: Pair) -> Expression:
         """exp(−γ χ²)."""
@@ -112,6 +113,7 @@ class Intersection(Kernel):
 
     domain = "nonnegative"
     because = "min(x, z) = ∫₀^∞ 1[t ≤ x] 1[t ≤ z] dt is an inner product of functions of t"
+    definite = otherwise(True, False, finite=False)
 
     def formula(self, pair: Pair) -> Expression:
         """Σ min(x, z)."""

@@ -17,7 +17,7 @@ from mercer.formula.parameters import show
 from .algebra import show_operand
 from .base import ATOM, COMPOSE, Inner, Kernel
 from .mapping import Mapped
-from .theorem import PULL_BACK, Theorem
+from .theorem import PULL_BACK, Definiteness, Theorem, merge_points, otherwise
 
 
 class On(Kernel):
@@ -65,6 +65,14 @@ class On(Kernel):
         start, stop, step = self.columns.start or 0, self.columns.stop, self.columns.step or 1
         return stop is None or min(start, stop, step) < 0
 
+    @property
+    def _all(self) -> bool:
+        """Whether the columns are all there are, however many."""
+        if not isinstance(self.columns, slice) or self.columns.stop is not None:
+            return False
+        start, step = self.columns.start, self.columns.step or 1
+        return (start or 0, step) == (0, 1) or (start, step) == (None, -1)
+
     def step(self) -> Columns:
         """Return the choice as a step in front of the kernel."""
         if self._open:
@@ -82,6 +90,15 @@ class On(Kernel):
     def theorem(self) -> Theorem | None:
         """Pull-back by the projection."""
         return self.prove(f"{PULL_BACK}the choice of columns {show(self.columns)}")
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """As before if all columns are chosen; otherwise points may differ in the others only."""
+        inner = self.kernel.definiteness(self.width(d))
+        if self._all or (d is not None and len(self.chosen(d)) == d):
+            return inner
+        known = self.chosen(d) if inner.strict and not (d is None and self._open) else ()
+        columns = tuple(c if d is None or isinstance(c, str) else c % d for c in known)
+        return merge_points(columns, inner.positive, finite=inner.finite)
 
     def feature_dim(self, d: int) -> float:
         """Features of as many inputs as there are columns."""
@@ -118,6 +135,11 @@ class After(Kernel):
     def theorem(self) -> Theorem | None:
         """Pull-back."""
         return self.prove(PULL_BACK + show(self.map))
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Whether a map keeps points apart is not known; finitely many features of vectors stay finitely many."""
+        inner = self.kernel.definiteness(None)
+        return otherwise(None, inner.positive or None, finite=d is not None and inner.finite)
 
     def feature_dim(self, d: int) -> float:
         """Features of the images, if the map works on d numbers."""

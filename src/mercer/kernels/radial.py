@@ -12,7 +12,7 @@ from mercer.formula.pair import Pair
 from mercer.formula.parameters import LengthScale, Positive, check_positive
 
 from .base import Kernel
-from .theorem import SCHOENBERG, SQUARED_DISTANCE, Theorem
+from .theorem import FULL_SUPPORT, SCHOENBERG, SQUARED_DISTANCE, Theorem, strictly
 
 MIXTURE = "limit of conical sums: Gaussians averaged over"
 
@@ -36,7 +36,7 @@ class Gaussian(Kernel):
     """
 
     length_scale: LengthScale = 1.0
-    because, lemmas = SCHOENBERG, (SQUARED_DISTANCE,)
+    because, lemmas, definite = SCHOENBERG, (SQUARED_DISTANCE,), strictly(FULL_SUPPORT)
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Self:
@@ -75,6 +75,7 @@ class Laplacian(Kernel):
             "|x−z| = ∫ (1[t ≤ x] − 1[t ≤ z])² dt is a squared distance of functions of t, in each coordinate",
         ),
     )
+    definite = strictly(FULL_SUPPORT)
 
     def formula(self, pair: Pair) -> Expression:
         """exp(−s) of the absolute distance s."""
@@ -103,6 +104,7 @@ class Matern(Kernel):
 
     nu: float = 1.5
     length_scale: LengthScale = 1.0
+    definite = strictly(FULL_SUPPORT)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -149,6 +151,7 @@ class RationalQuadratic(Kernel):
 
     length_scale: LengthScale = 1.0
     alpha: Positive = 1.0
+    definite = strictly(FULL_SUPPORT)
 
     def formula(self, pair: Pair) -> Expression:
         """exp(−α log(1 + s/2α)) of the squared distance s."""

@@ -23,7 +23,7 @@ from mercer.formula.statistics import (  # fmt: skip
 )
 
 from .base import Kernel
-from .theorem import PULL_BACK, SCHOENBERG, SQUARED_DISTANCE, Theorem
+from .theorem import PULL_BACK, RECTANGLE, SCHOENBERG, SQUARED_DISTANCE, Definiteness, Theorem, finitely, strictly
 
 UNIT = Param("period", 1.0)
 ADDITION = Theorem(
@@ -182,6 +182,7 @@ class Periodic(Kernel):
     period: Positive = 1.0
     because = PULL_BACK + "x ↦ (cos 2πx/p, sin 2πx/p) in each coordinate"
     lemmas = (Theorem("exp(−‖u−v‖²/2σ²)", SCHOENBERG, (SQUARED_DISTANCE,)),)
+    definite = Definiteness(False, "points a period apart have the same features", separates=False, positive=True)
 
     def formula(self, pair: Pair) -> Expression:
         """A Gaussian between points on circles."""
@@ -206,6 +207,7 @@ class Cosine(Kernel):
 
     frequency: NotNegative = 1.0
     because = ADDITION.because
+    definite = finitely(separates=False, positive=True)
 
     def formula(self, pair: Pair) -> Expression:
         """Σ cos θ(x − z)."""
@@ -237,6 +239,7 @@ class Fourier(Kernel):
     order: Natural = 4
     because = "conical sum: one cosine kernel for each frequency"
     lemmas = (ADDITION,)
+    definite = finitely(separates=False, positive=True)
 
     @property
     def frequencies(self) -> tuple[float, ...]:
@@ -274,6 +277,12 @@ class Sinc(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """Σ sin(2π(x − z))/(x − z)."""
         return pair.statistic(WaveSum, "sinc", (2.0 * math.pi,))
+
+    def definiteness(self, d: int | None) -> Definiteness:
+        """Strict for one feature: an entire function has isolated zeros."""
+        if d == 1:
+            return strictly("the spectral density is positive on an interval, on which no Σ aᵢ exp(iωxᵢ) vanishes")
+        return Definiteness(False, RECTANGLE, separates=True, positive=True)
 
     def feature_dim(self, d: int) -> float:
         """A cosine and a sine for each quadrature node and input, for data within a few units of each other."""

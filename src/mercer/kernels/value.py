@@ -17,7 +17,12 @@ from mercer.formula.deep import are_equal, walk
 from mercer.formula.parameters import freeze, make_hashable
 
 SHALLOW = 64  # depth up to which methods simply call themselves
-FROM_BELOW = ("expression", "theorem", "feature_dim")  # what a composition makes of the same of its parts
+FROM_BELOW = (
+    "expression",
+    "theorem",
+    "definiteness",
+    "feature_dim",
+)  # what a composition makes of the same of its parts
 
 
 class _Known(threading.local):

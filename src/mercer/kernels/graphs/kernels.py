@@ -6,23 +6,18 @@ is a product of sparse matrices.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows
 from mercer.formula.parameters import Count
 
-from ..base import ObjectKernel
 from .counts import CountRows, count_labels, count_paths, write_unary
-from .table import GraphTable, read_graphs
+from .table import GraphKernel, GraphTable, read_graphs
 
 
-class CountKernel(ObjectKernel):
+class CountKernel(GraphKernel):
     """A kernel on graphs whose features are counts; subclasses say what is counted."""
-
-    structured: ClassVar[bool] = True
 
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Return the features of all graphs of a table, whose order must not depend on graphs further down."""

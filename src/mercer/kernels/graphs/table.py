@@ -9,14 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.formula.data import Rows, as_objects, short
 
+from ..base import ObjectKernel
 from ..prepared import HeldArrays
 from .data import Graph
+
+
+class GraphKernel(ObjectKernel):
+    """A kernel on graphs."""
+
+    structured: ClassVar[bool] = True
+
+    def is_object(self, thing: Any) -> bool:
+        """Whether it is a graph of networkx, whose length is the number of nodes."""
+        return is_networkx(thing)
+
+
+def is_networkx(thing: Any) -> bool:
+    """Whether something has the nodes and edges of a graph of networkx."""
+    return hasattr(thing, "nodes") and hasattr(thing, "adjacency")
 
 
 def as_graph(thing: Any, position: int, owner: str) -> Graph:
@@ -24,7 +40,7 @@ def as_graph(thing: Any, position: int, owner: str) -> Graph:
     if isinstance(thing, Graph):
         return thing
     try:
-        if hasattr(thing, "nodes") and hasattr(thing, "adjacency"):
+        if is_networkx(thing):
             return Graph.from_networkx(thing)
         if isinstance(thing, Mapping | list | tuple):
             return Graph(thing)

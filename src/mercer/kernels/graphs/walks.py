@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -14,14 +13,13 @@ from scipy.sparse.csgraph import connected_components
 from mercer.formula.data import Rows
 from mercer.formula.parameters import Positive
 
-from ..base import ObjectKernel
 from ..prepared import Sliced
-from .table import GraphTable, read_graphs
+from .table import GraphKernel, GraphTable, read_graphs
 
 PAIRS = 2**20  # pairs of nodes that walks are counted on at a time
 
 
-class RandomWalk(ObjectKernel):
+class RandomWalk(GraphKernel):
     """The geometric random walk kernel, for small graphs.
 
     k(G, H) = Σ_{l=0}^∞ λˡ · #{pairs of walks of length l in G and H with the same labels}, where nodes and edges along
@@ -47,8 +45,6 @@ class RandomWalk(ObjectKernel):
     array([[ 4.57142857,  8.        ],
            [ 8.        , 18.        ]])
     """
-
-    structured: ClassVar[bool] = True
 
     decay: Positive = 0.1
     because = (

@@ -13,6 +13,7 @@ from mercer.formula.parameters import LengthScale, is_vector
 from ..algebra import Normalized
 from ..base import Kernel, ObjectKernel
 from ..radial import Gaussian
+from ..theorem import Definiteness
 from .data import Ragged, sum_alignments
 
 LARGEST = float(np.log(np.finfo(np.float64).max))
@@ -55,6 +56,7 @@ class GlobalAlignment(ObjectKernel):
         "equal length made by repeating elements of x and of z in place, a sum over both of products of Gaussians"
     )
     lemmas = (Gaussian().theorem(),)
+    definite = Definiteness(positive=True)
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:
         """Put the elements of all sequences of a collection into one array, in units of the length scale."""
@@ -112,6 +114,7 @@ class NormalizedAlignment(ObjectKernel):
 
     kernel: GlobalAlignment
     because = Normalized.because
+    definite = GlobalAlignment.definite
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:
         """Sum over the alignments of every sequence with itself, once."""

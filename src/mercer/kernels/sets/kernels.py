@@ -15,6 +15,7 @@ from mercer.formula.evaluation import TILE_ENTRIES, Evaluation
 
 from ..base import Inner, ObjectKernel
 from ..prepared import Sliced
+from ..theorem import Definiteness
 
 
 class BagKernel(ObjectKernel):
@@ -98,6 +99,7 @@ class PairSum(BagKernel):
     """
 
     because = "k(X, Z) = Φ(X)ᵀΦ(Z), where Φ(X) = Σ_{x∈X} φ(x) sums the features of the elements"
+    definite = Definiteness(False, "a bag with all elements twice has twice the features")
 
     def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The sums."""
@@ -126,6 +128,7 @@ class MeanEmbedding(BagKernel):
     """
 
     because = "k(X, Z) = μ_Xᵀμ_Z, where μ_X is the mean of the features φ(x) of the elements"
+    definite = Definiteness(False, "a bag with all elements twice has the same mean", separates=False)
 
     def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The sums divided by the number of pairs."""

@@ -29,8 +29,11 @@ class Diagnosis:
         Number of points looked at.
     total : int
         Number of points of the model; if larger, those looked at are a sample of them.
-    spectrum : array
-        Eigenvalues of the kernel matrix (with weights, of W^½KW^½), largest first.
+    eigenvalues : array of shape (n,)
+        The diagonal of Λ in K = UΛUᵀ (with weights, W^½KW^½ = UΛUᵀ), largest first; what is rounding is 0.
+    eigenvectors : array of shape (n, n)
+        U, an eigenvector in each column, in the same order.  Without an intercept the coefficients are
+        c = U(Λ + αI)⁻¹Uᵀy (with weights, W^½U(Λ + αI)⁻¹UᵀW^½y).
     condition : float
         Condition number of the matrix that is solved with, the largest over the smallest eigenvalue after the penalty.
     effective_dof : float
@@ -41,16 +44,38 @@ class Diagnosis:
         Share of the variance of y that leave-one-out predictions explain: 1 is all, 0 no better than the mean.
     advice : str
         One sentence.
+    spectrum : array of shape (n,)
+        The eigenvalues by another name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Gaussian
+    >>> X, y = np.array([[0.0], [1.0], [3.0]]), np.array([1.0, 2.0, 0.0])
+    >>> model = KernelRidge(0.5, kernel=Gaussian()).fit(X, y)
+    >>> found = model.diagnose()
+    >>> U, spectrum = found.eigenvectors, found.eigenvalues
+    >>> bool(np.allclose(U * spectrum @ U.T, Gaussian()(X)))
+    True
+    >>> bool(np.allclose(U / (spectrum + 0.5) @ U.T @ y, model.dual_coef_))
+    True
     """
 
     n: int
     total: int
-    spectrum: np.ndarray
+    eigenvalues: np.ndarray
+    eigenvectors: np.ndarray
     condition: float
     effective_dof: float
     loo_error: float
     explained: float
     advice: str
+
+    @property
+    def spectrum(self) -> np.ndarray:
+        """The eigenvalues, largest first."""
+        return self.eigenvalues
 
     def __str__(self) -> str:
         leading = ", ".join(f"{value:.3g}" for value in self.spectrum[:LEADING])
@@ -87,7 +112,8 @@ def diagnose(record: RidgeFit, *, averaged: bool = False) -> Diagnosis:
     return Diagnosis(
         n=problem.n,
         total=total,
-        spectrum=spectrum,
+        eigenvalues=spectrum,
+        eigenvectors=prepared.eigenvectors[:, ::-1],
         condition=float(shifted.max() / shifted.min()) if shifted.min() > 0 else np.inf,
         effective_dof=dof,
         loo_error=float(np.sqrt(now)),
