@@ -17,7 +17,7 @@ from .engine import where_the_data_lives
 from .penalized import PenalizedModel
 
 
-class ProbabilityClassifier(PenalizedModel, ValueClassifier):
+class ProbabilityClassifier(ValueClassifier, PenalizedModel):
     """A classifier whose functions are log-odds, fitted with a penalty on their norm."""
 
     @where_the_data_lives
