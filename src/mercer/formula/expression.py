@@ -10,7 +10,7 @@ that no backend ever restates a formula.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -257,8 +257,13 @@ def evaluate(
     expression: Expression,
     statistic: Callable[[Statistic], np.ndarray],
     diagonal: Callable[[Diagonal], np.ndarray],
+    operations: Mapping[str, Callable[..., Any]] = VALUES,
+    as_array: Callable[[Any], Any] = np.asarray,
 ) -> np.ndarray | float:
-    """Compute an expression from the values of its leaves, each distinct node once and kept only while it is needed."""
+    """Compute an expression from the values of its leaves, each distinct node once and kept only while it is needed.
+
+    ``operations`` are functions of what ``as_array`` makes of numbers and values.
+    """
     known: dict[Expression, Any] = {}
     with np.errstate(all="ignore"):  # overflow and its kin are reported once, on the result, in words
         for node, done in schedule(expression):
@@ -269,8 +274,8 @@ def evaluate(
             elif isinstance(node, Diagonal):
                 known[node] = diagonal(node)
             elif isinstance(node, Call):
-                args = [np.asarray(known[arg]) for arg in node.args]
-                known[node] = VALUES[node.op](*args, *node.constants)
+                args = [as_array(known[arg]) for arg in node.args]
+                known[node] = operations[node.op](*args, *node.constants)
             for arg in done:
                 known.pop(arg)
     return cast("np.ndarray | float", known[expression])
@@ -339,11 +344,23 @@ def log_derivatives(expression: Expression) -> dict[str, Expression]:
     return {name: log_derivative(expression, name, touched[name]) for name in depends[expression]}
 
 
-def log_derivative(expression: Expression, name: str, touched: Iterable[Expression] | None = None) -> Expression:
-    """Return the derivative by the logarithm of a hyperparameter, on which no other than ``touched`` nodes depend."""
+def log_derivative(
+    expression: Expression,
+    name: str,
+    touched: Iterable[Expression] | None = None,
+    rules: Mapping[str, Callable[[Call, list[Expression]], Expression]] | None = None,
+) -> Expression:
+    """Return the derivative by the logarithm of a hyperparameter, on which no other than ``touched`` nodes depend.
+
+    ``rules`` make derivatives of operations that kernels do not have, from those of their arguments.
+    """
     known: dict[Expression, Expression] = defaultdict(lambda: Const(0.0))  # what does not depend on it
     for node in nodes(expression) if touched is None else touched:
-        known[node] = _derive_node(node, name, known)
+        own = rules.get(node.op) if rules and isinstance(node, Call) else None
+        if own is not None:
+            known[node] = own(cast(Call, node), [known[arg] for arg in node.children])
+        else:
+            known[node] = _derive_node(node, name, known)
     return known[expression]
 
 

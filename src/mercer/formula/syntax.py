@@ -8,8 +8,8 @@ import math
 import operator
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar
 
 LONGEST = 20_000  # characters
 DEEPEST = 100  # levels, well below what Python's own recursion allows
@@ -18,6 +18,7 @@ SHOWN = 60  # characters of an expression that a message repeats
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
 LARGEST = 1e300  # number
 EXACT = 2**53  # whole numbers up to here stay whole
+LARGEST_WHOLE = 10_000  # degrees, orders and lengths that a kernel can still be evaluated with
 
 FUNCTION_NAMES = (
     "norm", "dot", "sum", "prod", "min", "max", "abs", "exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
@@ -109,7 +110,7 @@ def quote(value: object) -> str:
     return text if len(text) <= SHOWN else text[:SHOWN] + "…"
 
 
-def read(text: str) -> Source:
+def read(text: str, example: str = "2*Gaussian(1) + Linear()") -> Source:
     """Return the tree of a text, or raise an error of one line.
 
     Nothing is evaluated, and neither long nor deeply nested texts get past here.
@@ -120,7 +121,7 @@ def read(text: str) -> Source:
         raise ExpressionError(f"an expression has at most {LONGEST} characters, but this one has {len(text)}")
     line = text.translate(_ONE_LINE).strip()
     if not line:
-        raise ExpressionError("the expression is empty; write for example 2*Gaussian(1) + Linear()")
+        raise ExpressionError(f"the expression is empty; write for example {example}")
     too_deep = make_error(line, 1, f"it is nested more than {DEEPEST} levels deep")
     try:
         with warnings.catch_warnings():
@@ -192,6 +193,95 @@ class SourceReader:
         if abs(value) > LARGEST and not (isinstance(value, float) and math.isinf(value)):
             raise self.error(node, f"the number is too large; numbers go up to {LARGEST:g}")
         return value if abs(value) <= EXACT else float(value)
+
+
+class ConstructorReader(SourceReader):
+    """A walk over calls of classes that are their parameters, such as ``Gaussian(length_scale=2)``."""
+
+    example: ClassVar[str]  # of a call
+    hold_functions: ClassVar[tuple[str, ...]]  # classes with parameters that no text can hold
+    examples: ClassVar[dict[str, str]] = {}  # of parameters without defaults
+
+    def find_class(self, node: ast.Name) -> type:
+        """Return the class of a name, or raise."""
+        raise NotImplementedError
+
+    def read_constant(self, node: ast.Constant) -> int | float:
+        """Return a number."""
+        return self.literal(node)
+
+    def read_unaryop(self, node: ast.UnaryOp) -> Any:
+        """Return what is behind a sign, with it."""
+        inner = self.read(node.operand)
+        return -inner if isinstance(node.op, ast.USub) else inner
+
+    def read_name(self, node: ast.Name) -> Any:
+        """Return a constant, or what a class makes without parameters."""
+        if node.id in CONSTANTS:
+            return CONSTANTS[node.id]
+        return self.build(node, self.find_class(node), (), {})
+
+    def read_call(self, node: ast.Call) -> Any:
+        """Return what a class makes of its parameters."""
+        if not isinstance(node.func, ast.Name):
+            raise self.error(node, f"only names can be called, as in {self.example}")
+        if node.func.id == "float":
+            return self._read_float(node)
+        if node.func.id in CONSTANTS:
+            raise self.error(node, f"{node.func.id} is a number; to multiply, write *")
+        return self.build(node, self.find_class(node.func), *self.arguments(node))
+
+    def argument(self, node: ast.expr) -> Any:
+        """Return a parameter."""
+        return self.read(node)
+
+    def arguments(self, node: ast.Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the parameters of a call by position, and by name."""
+        for item in (*node.args, *node.keywords):
+            if isinstance(item, ast.Starred) or (isinstance(item, ast.keyword) and item.arg is None):
+                raise self.error(item, "starred arguments are not allowed here")
+        positional = tuple(self.argument(item) for item in node.args)
+        return positional, {str(item.arg): self.argument(item.value) for item in node.keywords}
+
+    def _read_float(self, node: ast.Call) -> float:
+        """``float('inf')``, which is how the text of a value shows infinity."""
+        only = node.args[0] if len(node.args) == 1 and not node.keywords else None
+        if isinstance(only, ast.Constant) and only.value in ("inf", "-inf"):
+            return float(only.value)
+        raise self.error(node, "float is only for float('inf'); write other numbers as they are")
+
+    def build(self, node: ast.expr, kind: type, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Make an object, with errors about its parameters in the words of this language."""
+        name = kind.__name__
+        if name in self.hold_functions:
+            raise self.error(node, f"{name} takes a Python function, which an expression cannot hold")
+        known = fields(kind)
+        names = [field.name for field in known]
+        has = f"it has {', '.join(names)}" if names else "it has none"
+        for key in named:
+            if key not in names:
+                raise self.error(node, f"{name} has no parameter {key}{did_you_mean(key, names) or '; ' + has}")
+        if len(positional) > len(names):
+            raise self.error(node, f"{name} got {len(positional)} parameters; {has}")
+        given = dict(zip(names, positional, strict=False))
+        twice = sorted(given.keys() & named.keys())
+        if twice:
+            raise self.error(node, f"{name} got {twice[0]} twice")
+        missing = [field.name for field in known if field.default is MISSING and field.name not in given | named]
+        if missing:
+            raise self.error(node, f"{name} needs {missing[0]}, as in {name}({self.examples.get(name, '…')})")
+        for field in known:
+            value: Any = (given | named).get(field.name)
+            if str(field.type).startswith(("int", "Natural", "Count")) and is_number(value) and value > LARGEST_WHOLE:
+                raise self.error(node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {quote(value)}")
+        return self.guard(node, kind, positional, named)
+
+    def guard(self, node: ast.expr, make: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Return what a function makes, with its errors at the place of a node."""
+        try:
+            return make(*positional, **named)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise self.error(node, str(error).removeprefix("Kernel.")) from None
 
 
 def is_number(value: object) -> bool:

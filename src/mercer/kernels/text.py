@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import MISSING
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import mercer.kernels
 from mercer.formula.syntax import (
-    CONSTANTS,
     FUNCTION_NAMES,
     OPERATORS,
-    SourceReader,
+    ConstructorReader,
     did_you_mean,
     is_number,
     quote,
@@ -23,14 +21,11 @@ from . import Kernel
 from .algebra import Power
 from .algebra import exp as exp_of_kernel
 
-LARGEST_WHOLE = 10_000  # degrees, orders and lengths that a kernel can still be evaluated with
 LARGEST_POWER = 1000  # of powers of powers, multiplied
 LARGEST_SLICE = 100_000  # columns
 LARGEST_CHOICE = 100_000  # ways to choose the gaps of a word
 
-_HOLD_FUNCTIONS = {"Custom": "a Python function", "FromFeatures": "a Python function"}
 _ABSTRACT = {"Kernel", "ObjectKernel"}
-_EXAMPLES = {"PairSum": "Gaussian()", "MeanEmbedding": "Gaussian()", "Precomputed": "[[2, 1], [1, 3]]"}
 _CONSTRUCTORS = ("from_gamma",)
 _METHODS = ("normalize", "on")
 NOT_KNOWN = (
@@ -90,15 +85,14 @@ def parse_kernel(text: str) -> Kernel:
     raise source.error(source.tree, f"{quote(value)} is a number; the constant kernel is written Constant({value:g})")
 
 
-class _KernelReader(SourceReader):
+class _KernelReader(ConstructorReader):
     """A walk over the nodes that kernels are made of."""
 
-    def read_constant(self, node: ast.Constant) -> int | float:
-        return self.literal(node)
-
-    def read_unaryop(self, node: ast.UnaryOp) -> Any:
-        inner = self.read(node.operand)
-        return -inner if isinstance(node.op, ast.USub) else inner
+    example = "Gaussian(1) or exp(k)"
+    hold_functions = ("Custom", "FromFeatures")
+    examples: ClassVar[dict[str, str]] = {
+        "PairSum": "Gaussian()", "MeanEmbedding": "Gaussian()", "Precomputed": "[[2, 1], [1, 3]]",
+    }  # fmt: skip
 
     def read_attribute(self, node: ast.Attribute) -> Any:
         raise self.error(node, f".{node.attr} alone is not allowed; write k.normalize() or k.on([0, 3])")
@@ -115,13 +109,11 @@ class _KernelReader(SourceReader):
         return self.read(node)
 
     def read_name(self, node: ast.Name) -> Any:
-        if node.id in CONSTANTS:
-            return CONSTANTS[node.id]
         if node.id == "exp":
             raise self.error(node, "exp needs a kernel in parentheses, as in exp(Linear())")
-        return self._build(node, self._find_class(node), (), {})
+        return super().read_name(node)
 
-    def _find_class(self, node: ast.Name) -> type[Kernel]:
+    def find_class(self, node: ast.Name) -> type[Kernel]:
         plain = node.id.replace("_", "").lower()
         if plain in _PLAIN:
             return CLASSES[_PLAIN[plain]]
@@ -158,22 +150,9 @@ class _KernelReader(SourceReader):
     def read_call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Attribute):
             return self._method(node, node.func)
-        if not isinstance(node.func, ast.Name):
-            raise self.error(node, "only names can be called, as in Gaussian(1) or exp(k)")
-        if node.func.id == "exp":
+        if isinstance(node.func, ast.Name) and node.func.id == "exp":
             return self._exp(node)
-        if node.func.id == "float":
-            return self._float(node)
-        if node.func.id in CONSTANTS:
-            raise self.error(node, f"{node.func.id} is a number; to multiply, write *")
-        return self._build(node, self._find_class(node.func), *self._arguments(node))
-
-    def _arguments(self, node: ast.Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for item in (*node.args, *node.keywords):
-            if isinstance(item, ast.Starred) or (isinstance(item, ast.keyword) and item.arg is None):
-                raise self.error(item, "starred arguments are not allowed here")
-        positional = tuple(self.argument(item) for item in node.args)
-        return positional, {str(item.arg): self.argument(item.value) for item in node.keywords}
+        return super().read_call(node)
 
     def _exp(self, node: ast.Call) -> Any:
         inner = [self.read(item) for item in node.args]
@@ -186,15 +165,8 @@ class _KernelReader(SourceReader):
         except OverflowError:
             raise self.error(node, f"exp({quote(inner[0])}) is too large") from None
 
-    def _float(self, node: ast.Call) -> float:
-        """``float('inf')``, which is how the text of a kernel shows infinity."""
-        only = node.args[0] if len(node.args) == 1 and not node.keywords else None
-        if isinstance(only, ast.Constant) and only.value in ("inf", "-inf"):
-            return float(only.value)
-        raise self.error(node, "float is only for float('inf'); write other numbers as they are")
-
     def _slice(self, node: ast.Call) -> slice:
-        bounds, keywords = self._arguments(node)
+        bounds, keywords = self.arguments(node)
         whole = all(item is None or (isinstance(item, int) and abs(item) <= LARGEST_SLICE) for item in bounds)
         if keywords or not 1 <= len(bounds) <= 3 or not whole:
             raise self.error(node, f"slice takes up to three whole numbers of at most {LARGEST_SLICE}")
@@ -212,53 +184,25 @@ class _KernelReader(SourceReader):
         if name not in _METHODS:
             hint = did_you_mean(name, _METHODS) or " is not there; kernels have .normalize() and .on(columns)"
             raise self.error(node.func, f".{name}{hint}")
-        positional, keywords = self._arguments(node)
-        return self._guard(node.func, getattr(kernel, name), positional, keywords)
+        positional, keywords = self.arguments(node)
+        return self.guard(node.func, getattr(kernel, name), positional, keywords)
 
     def _construct(self, node: ast.Call, owner: ast.Name, name: str) -> Kernel:
-        found = self._find_class(owner)
+        found = self.find_class(owner)
         if not hasattr(found, name):
             raise self.error(node, f"{found.__name__} has no {name}; Gaussian has")
-        positional, keywords = self._arguments(node)
+        positional, keywords = self.arguments(node)
         if not all(is_number(item) for item in (*positional, *keywords.values())):
             raise self.error(node, f"{name} takes a number")
-        return self._guard(node, getattr(found, name), positional, keywords)
+        return self.guard(node, getattr(found, name), positional, keywords)
 
-    def _build(self, node: ast.expr, kind: type[Kernel], positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
-        """Make a kernel, with errors about its parameters in the words of this language."""
-        name = kind.__name__
-        if name in _HOLD_FUNCTIONS:
-            raise self.error(node, f"{name} takes {_HOLD_FUNCTIONS[name]}, which an expression cannot hold")
-        fields = kind._fields()
-        names = [field.name for field in fields]
-        has = f"it has {', '.join(names)}" if names else "it has none"
-        for key in named:
-            if key not in names:
-                raise self.error(node, f"{name} has no parameter {key}{did_you_mean(key, names) or '; ' + has}")
-        if len(positional) > len(names):
-            raise self.error(node, f"{name} got {len(positional)} parameters; {has}")
-        given = dict(zip(names, positional, strict=False))
-        twice = sorted(given.keys() & named.keys())
-        if twice:
-            raise self.error(node, f"{name} got {twice[0]} twice")
-        missing = [field.name for field in fields if field.default is MISSING and field.name not in given | named]
-        if missing:
-            raise self.error(node, f"{name} needs {missing[0]}, as in {name}({_EXAMPLES.get(name, '…')})")
-        for field in fields:
-            value: Any = (given | named).get(field.name)
-            if str(field.type).startswith(("int", "Natural", "Count")) and is_number(value) and value > LARGEST_WHOLE:
-                raise self.error(node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {quote(value)}")
-        kernel = self._guard(node, kind, positional, named)
+    def build(self, node: ast.expr, kind: type, positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
+        """Make a kernel, unless counting its words would take forever."""
+        kernel = super().build(node, kind, positional, named)
         gaps = getattr(kernel, "gaps", getattr(kernel, "mismatches", None))
         if gaps is not None and math.comb(int(getattr(kernel, "length", 0)), int(gaps)) > LARGEST_CHOICE:
-            raise self.error(node, f"{name}: there are too many ways to choose so many positions of a word")
-        return kernel
-
-    def _guard(self, node: ast.expr, make: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
-        try:
-            return make(*positional, **named)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise self.error(node, str(error).removeprefix("Kernel.")) from None
+            raise self.error(node, f"{kind.__name__}: there are too many ways to choose so many positions of a word")
+        return cast(Kernel, kernel)
 
 
 def _total_power(kernel: Kernel) -> float:

@@ -10,7 +10,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Self, cast, dataclass_transform, get_origin
 
 from mercer.formula.deep import are_equal, walk
@@ -83,7 +83,7 @@ class Value:
     # -- equality ---------------------------------------------------------------------------------------------------
 
     def _key(self) -> tuple[Any, ...]:
-        values = [getattr(self, field.name) for field in self._fields()]
+        values = [value for _, value in _list_params(self, "")]
         # A value stands for itself: make_hashable() would hash it once more, and so double the work at each level.
         return (type(self), *(value if isinstance(value, Value) else make_hashable(value) for value in values))
 
@@ -139,11 +139,11 @@ class Value:
             else:
                 changed[name] = value
         for name, inner in nested.items():
-            child = changed.get(name, getattr(self, name))
+            child = changed.get(name, vars(self)[name])
             if not isinstance(child, Value):
                 raise ValueError(f"{type(self).__name__}: {name} is {child!r}, which has no parameters of its own")
             changed[name] = child.with_params(**inner)
-        return replace(cast(Any, self), **changed)
+        return type(self)(**(self.get_params(deep=False) | changed))
 
     def set_params(self, **params: Any) -> Self:
         """Refuse, because kernels are immutable: an estimator rebuilds its kernel instead."""
@@ -161,11 +161,12 @@ def inner_values(value: Value) -> Iterator[Value]:
 
 
 def _list_params(value: Value, prefix: str) -> list[tuple[str, Any]]:
-    return [(prefix + field.name, getattr(value, field.name)) for field in value._fields()]
+    given = vars(value)  # a loss of one's own has methods of the names of its parameters
+    return [(prefix + field.name, given[field.name]) for field in value._fields()]
 
 
 def _list_inner(value: Value) -> list[Value]:
-    return [inner for field in value._fields() if isinstance(inner := getattr(value, field.name, None), Value)]
+    return [inner for field in value._fields() if isinstance(inner := vars(value).get(field.name), Value)]
 
 
 def _measure(value: Value) -> None:

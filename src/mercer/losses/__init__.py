@@ -6,6 +6,7 @@ A loss is a value without data, as a kernel is: it prints as what rebuilds it, a
 from .base import Loss
 from .count.gamma import Gamma
 from .count.poisson import Poisson
+from .custom import CustomLoss
 from .margin.exponential import Exponential
 from .margin.hinge import Hinge
 from .margin.logistic import Logistic
@@ -19,9 +20,11 @@ from .residual.quantile import Quantile
 from .residual.squared import Squared
 from .residual.squared_epsilon import SquaredEpsilonInsensitive
 from .softmax import Softmax
+from .text import as_loss, parse_loss
 
 __all__ = [
     "Absolute",
+    "CustomLoss",
     "EpsilonInsensitive",
     "Expectile",
     "Exponential",
@@ -37,4 +40,6 @@ __all__ = [
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "as_loss",
+    "parse_loss",
 ]

@@ -16,9 +16,9 @@ from mercer.arrays.tensors import is_tensor
 from mercer.formula.parameters import show
 from mercer.kernels.value import Value
 
+from .roots import find_root
+
 Task = Literal["regression", "classification"]
-HALVINGS = 80  # of an interval that a root is in
-DOUBLINGS = 200  # of a step, until a root is passed
 
 
 class Loss(Value):
@@ -63,27 +63,11 @@ class Loss(Value):
     def prox(self, y: Array, f: Array, width: float) -> Array:
         """Return the z that minimises ℓ(y, z) + (z − f)²/(2·width), where z + width·ℓ'(z) = f.
 
-        The slope only grows, so that the root is found by halving; losses with a formula for it have that.
+        The slope only grows, so that the root can be searched for; losses with a formula for it have that.
         """
         y, f = as_numbers(y, f)
-        xp = namespace(f)
-
-        def miss(z: Array) -> Array:
-            return z + width * self.slope(y, z) - f
-
-        step, low, high = width * abs(self.slope(y, f)) + 1e-300, f, f
-        with np.errstate(all="ignore"):
-            for _ in range(DOUBLINGS):
-                low = xp.where(miss(low) > 0, low - step, low)
-                high = xp.where(miss(high) < 0, high + step, high)
-                step = 2 * step
-                if not bool(((miss(low) > 0) | (miss(high) < 0)).any()):
-                    break
-            for _ in range(HALVINGS):
-                middle = 0.5 * (low + high)
-                over = miss(middle) > 0
-                low, high = xp.where(over, low, middle), xp.where(over, middle, high)
-        return 0.5 * (low + high)
+        step = width * abs(self.slope(y, f)) + 1e-300
+        return find_root(lambda z: z + width * self.slope(y, z) - f, f, step)
 
     def column(self, q: int) -> Loss:
         """Return the loss of one of several outputs that are judged one by one."""
@@ -103,7 +87,7 @@ class Loss(Value):
         return ValueError(f"{name}{self!r} needs {wanted}, but the target of row {where} is {given!r}; {remedy}")
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{field.name}={show(getattr(self, field.name))}" for field in self._fields())
+        inside = ", ".join(f"{name}={show(value)}" for name, value in self.get_params(deep=False).items())
         return f"{type(self).__name__}({inside})"
 
 

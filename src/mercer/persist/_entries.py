@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.kernels import Kernel
+from mercer.kernels.value import Value
 
 from ._hints import Kinds, find_kinds, is_needed, read_fitted, read_hints
 from .errors import ModelFileError
@@ -73,7 +73,8 @@ class Record:
 
     def split(self, value: Any) -> dict[str, Values]:
         """Return the fields."""
-        return {"fields": {name: getattr(value, name) for name in self.kinds}}
+        given = vars(value) if isinstance(value, Value) else {name: getattr(value, name) for name in self.kinds}
+        return {"fields": {name: given[name] for name in self.kinds}}
 
     def join(self, sections: dict[str, Values]) -> Any:
         """Return the object, by its constructor unless it is bare."""
@@ -134,8 +135,8 @@ class Fitted:
 
 
 def from_dataclass(cls: Any, name: str | None = None) -> Record:
-    """Return the entry of a dataclass: its fields, with what their annotations allow; kernels check theirs alone."""
-    hints = {} if issubclass(cls, Kernel) else read_hints(cls)
+    """Return the entry of a dataclass: its fields, with what annotations allow; kernels and losses check theirs."""
+    hints = {} if issubclass(cls, Value) else read_hints(cls)
     kinds = {each.name: find_kinds(hints.get(each.name, Any)) for each in fields(cls) if each.init}
     return Record(name or cls.__name__, cls, kinds)
 

@@ -16,6 +16,7 @@ from mercer.expansion import Expansion
 from mercer.files import check_free, replacing
 from mercer.formula.data import short
 from mercer.kernels import Kernel
+from mercer.kernels.value import Value
 
 from . import _container, _registry
 from ._decode import Decoder
@@ -30,13 +31,13 @@ SHOWN = 1000  # characters of a kernel, and classes, in the part of a file that 
 def save(model: Any, path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Write a fitted model to a file that holds no code.
 
-    The file is in the format of safetensors.  Functions, such as that of a ``Custom`` kernel, are saved by name only:
-    :func:`load` must be given them.  Attributes that are not mercer's own are left out.
+    The file is in the format of safetensors.  Functions, such as that of a ``Custom`` kernel or a ``CustomLoss``, are
+    saved by name only: :func:`load` must be given them.  Attributes that are not mercer's own are left out.
 
     Parameters
     ----------
-    model : estimator, Kernel or Expansion
-        A fitted estimator of mercer's, a kernel, or a function that is an expansion.
+    model : estimator, Kernel, Loss or Expansion
+        A fitted estimator of mercer's, a kernel, a loss, or a function that is an expansion.
     path : str or path
         The file.  It appears complete or not at all: the bytes go to another file next to it, which is then renamed.
     overwrite : bool, default=False
@@ -78,6 +79,7 @@ def load(
     functions: Mapping[str, Any] | None = None,
     kernels: Iterable[type] = (),
     estimators: Iterable[type] = (),
+    losses: Iterable[type] = (),
 ) -> Any:
     """Read a model from a file that :func:`save` has written, without running any code from it.
 
@@ -88,12 +90,12 @@ def load(
     functions : dict, optional
         The functions, or objects that transform, which the model needs and the file only names.
         ``read_header(path)["functions"]`` lists the names.
-    kernels, estimators : iterables of classes
+    kernels, estimators, losses : iterables of classes
         Those of your own that the model is made of.  A file only names them, so that it cannot run code.
 
     Returns
     -------
-    estimator, Kernel or Expansion
+    estimator, Kernel, Loss or Expansion
         What was saved; it gives the same predictions, bit for bit.
 
     Raises
@@ -120,7 +122,7 @@ def load(
         document = _check_document(header.document)
         given = _take_functions(path, document["functions"], functions)
         tensors = _container.read_tensors(stream, header)
-        own = {entry.name: entry for entry in map(_registry.make_own_entry, (*kernels, *estimators))}
+        own = {entry.name: entry for entry in map(_registry.make_own_entry, (*kernels, *estimators, *losses))}
         model = Decoder(tensors, document["shared"], given, own).value(document["state"])
         entry = _registry.find_type(type(model))
         if entry is None or entry.name != document["estimator"]:
@@ -174,9 +176,9 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 def describe(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the document and the tensors of a model."""
     entry = _registry.find_type(type(model))
-    if entry is None or not (isinstance(model, Kernel | Expansion) or "fitted" in entry.sections):
+    if entry is None or not (isinstance(model, Value | Expansion) or "fitted" in entry.sections):
         raise TypeError(
-            f"save takes a fitted estimator of mercer's, a kernel or an Expansion, got {short(model)} of type "
+            f"save takes a fitted estimator of mercer's, a kernel, a loss or an Expansion, got {short(model)} of type "
             f"{type(model).__module__}.{type(model).__qualname__}; skops and pickle save pipelines of scikit-learn "
             "around a mercer model"
         )

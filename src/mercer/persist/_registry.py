@@ -1,9 +1,10 @@
 """The types that a model file may hold, derived from the library itself.
 
-A name in a file is looked up here and nowhere else.  Kernels are known because they are subclasses of ``Kernel`` in
-this library, estimators because they are in ``models.__all__``, ``features.__all__`` or ``auto.__all__``; what a fit
-has left on an estimator is what its class annotates, and the records inside are the dataclasses that annotations
-mention.  Only objects that are neither have a line of their own below.  Classes of your own are given to ``load``.
+A name in a file is looked up here and nowhere else.  Kernels and losses are known because they are subclasses of
+``Kernel`` and ``Loss`` in this library, estimators because they are in ``models.__all__``, ``features.__all__`` or
+``auto.__all__``; what a fit has left on an estimator is what its class annotates, and the records inside are the
+dataclasses that annotations mention.  Only objects that are neither have a line of their own below.  Classes of your
+own are given to ``load``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from mercer.features.strings import Vocabulary
 from mercer.features.trees import Subtrees
 from mercer.kernels import Graph, Kernel, ObjectKernel
 from mercer.kernels.trees.forest import Merger
+from mercer.kernels.value import Value
+from mercer.losses import Loss
 from mercer.solvers.base import Problem
 from mercer.solvers.evidence import Objective
 
@@ -96,8 +99,8 @@ def entries(automatic: bool = False) -> tuple[Entry, ...]:
     """Return all types; those of automatic models, whose import takes time, if asked."""
     found = {entry.cls: entry for entry in SPECIAL}
     cls: Any
-    for cls in _subclasses(Kernel):
-        if cls.__module__.startswith("mercer.") and cls not in (Kernel, ObjectKernel):
+    for cls in (*_subclasses(Kernel), *_subclasses(Loss)):
+        if cls.__module__.startswith("mercer.") and cls is not ObjectKernel:
             found.setdefault(cls, from_dataclass(cls))
     estimators = {name: getattr(models, name) for name in models.__all__}
     estimators |= {f"features.{name}": getattr(features, name) for name in features.__all__}
@@ -135,9 +138,9 @@ def _is_estimator(thing: Any) -> bool:
 
 
 def _is_record(thing: Any) -> bool:
-    """Whether a class is a dataclass of ours, and no kernel."""
+    """Whether a class is a dataclass of ours, and neither kernel nor loss."""
     ours = isinstance(thing, type) and thing.__module__.startswith("mercer.") and is_dataclass(thing)
-    return ours and not issubclass(thing, Kernel)
+    return ours and not issubclass(thing, Value)
 
 
 @cache
@@ -163,7 +166,7 @@ def find_name(name: str, own: Mapping[str, Entry]) -> Entry:
         mine = name.removeprefix(OWN)[:60]
         raise ModelFileError(
             f"it holds an object of the class {mine}, which is not mercer's: pass the class to load, as "
-            f"kernels=[{mine}] or estimators=[{mine}]"
+            f"kernels=[{mine}], losses=[{mine}] or estimators=[{mine}]"
         )
     if found is None:
         raise ModelFileError(f"it holds an object of the type {name[:60]!r}, which this version lacks")
@@ -174,16 +177,17 @@ def find_type(cls: type) -> Entry | None:
     """Return how objects of exactly this type are taken apart, None if files do not hold them."""
     if cls.__module__.startswith("mercer."):
         return _by_type(automatic=cls.__module__.startswith("mercer.auto")).get(cls)
-    return _by_type().get(cls) or (make_own_entry(cls) if issubclass(cls, Kernel | KernelParams) else None)
+    return _by_type().get(cls) or (make_own_entry(cls) if issubclass(cls, Value | KernelParams) else None)
 
 
 def make_own_entry(cls: Any) -> Entry:
-    """Return the entry of a kernel or an estimator that is not mercer's; its name cannot be that of one of ours."""
-    if isinstance(cls, type) and issubclass(cls, Kernel):
+    """Return the entry of a kernel, loss or estimator that is not mercer's; its name cannot be that of one of ours."""
+    if isinstance(cls, type) and issubclass(cls, Kernel | Loss):
         return from_dataclass(cls, OWN + cls.__qualname__)
     if isinstance(cls, type) and issubclass(cls, KernelParams):
         return from_estimator(OWN + cls.__qualname__, cls)
     raise TypeError(
-        "files hold kernels of your own, subclasses of mercer.kernels.Kernel, and estimators of your own, subclasses "
-        f"of mercer.features.params.KernelParams; {cls!r} is neither"
+        "files hold kernels of your own, subclasses of mercer.kernels.Kernel, losses, subclasses of "
+        "mercer.losses.Loss, and estimators, subclasses of mercer.features.params.KernelParams; "
+        f"{cls!r} is neither"
     )
