@@ -17,6 +17,11 @@ from .engine import where_the_data_lives
 from .penalized import PenalizedModel
 
 
+def choose_logistic(classes: int) -> Logistic | Softmax:
+    """Return the logistic loss of two classes, or of more."""
+    return Logistic() if classes == 2 else Softmax()
+
+
 class ProbabilityClassifier(ValueClassifier, PenalizedModel):
     """A classifier whose functions are log-odds, fitted with a penalty on their norm."""
 
@@ -68,7 +73,7 @@ class ProbabilityClassifier(ValueClassifier, PenalizedModel):
         return self._likelihood().predict_log_proba(outputs)
 
     def _likelihood(self) -> Logistic | Softmax:
-        return Logistic() if len(self.classes_) == 2 else Softmax()
+        return choose_logistic(len(self.classes_))
 
     def _log_odds(self, X: Rows) -> Array:
         """Return the outputs, of shape (m, Q)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from mercer.kernels import Kernel
+from mercer.kernels.value import Value
 
 # What a fit leaves on an estimator is annotated on its class, so that readers, type checkers and model files know it:
 # as it is, ``expansion_: Expansion``, or as ``loo_errors_: Annotated[np.ndarray, SOMETIMES]`` if only some fits set it.
@@ -37,7 +37,7 @@ class KernelParams:
         for key, value in params.items():
             name, _, rest = key.partition("__")
             holder = params.get(name, own.get(name))
-            if rest and isinstance(holder, Kernel):
+            if rest and isinstance(holder, Value):
                 inside.setdefault(name, {})[rest] = value
             elif rest and name in own and not hasattr(holder, "set_params"):
                 raise ValueError(

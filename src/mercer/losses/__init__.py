@@ -11,6 +11,7 @@ from .margin.exponential import Exponential
 from .margin.hinge import Hinge
 from .margin.logistic import Logistic
 from .margin.squared_hinge import SquaredHinge
+from .penalty import NormBound
 from .residual.absolute import Absolute
 from .residual.epsilon_insensitive import EpsilonInsensitive
 from .residual.expectile import Expectile
@@ -34,6 +35,7 @@ __all__ = [
     "LogCosh",
     "Logistic",
     "Loss",
+    "NormBound",
     "Poisson",
     "Quantile",
     "Softmax",

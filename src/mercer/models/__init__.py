@@ -3,6 +3,9 @@
 from mercer.distributed.engine import run_elsewhere
 from mercer.estimators.engine import hand_over
 
+from .any_loss.classifier import KernelClassifier
+from .any_loss.quantile import KernelQuantileRegressor
+from .any_loss.regressor import KernelRegressor
 from .import_vector import ImportVectorMachine
 from .logistic import KernelLogisticRegression
 from .logistic_cv import KernelLogisticRegressionCV
@@ -27,12 +30,15 @@ __all__ = [
     "SVR",
     "SVRCV",
     "ImportVectorMachine",
+    "KernelClassifier",
     "KernelLogisticRegression",
     "KernelLogisticRegressionCV",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
     "KernelPCA",
     "KernelPerceptron",
+    "KernelQuantileRegressor",
+    "KernelRegressor",
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifier",

@@ -9,7 +9,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from mercer.estimators.classifier import Labelled
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
-from mercer.estimators.probability import ProbabilityClassifier
+from mercer.estimators.probability import ProbabilityClassifier, choose_logistic
 from mercer.estimators.progress import report_progress
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows
@@ -169,11 +169,12 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         """Fit to rows in partitions; all of them come here if the model keeps them all."""
+        from mercer.distributed.any_loss import fit_labels
         from mercer.distributed.gathered import gather_rows
-        from mercer.distributed.logistic import fit_partitions
 
-        found = fit_partitions(self, cluster, (X, y, sample_weight), self._scale_penalty, **self._options())
+        data = X, y, sample_weight
+        found = fit_labels(self, cluster, data, choose_logistic, self._scale_penalty, **self._options())
         if found is None:
             fit_gathered(self, gather_rows(cluster, self._kernel_argument(), X, y, sample_weight))
         else:
-            self._keep(found[1], found[0], found[1].centers)
+            self._keep(found.fit, found.classes, found.fit.centers)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mercer.losses import Loss
+
 from ..base import Problem
 from ..newton.prepared import LossFit, PreparedNewton, warn_if_stuck
 from ..newton.sums import WeightedLoss
@@ -71,7 +73,7 @@ def fit_loss(
     """
     plan = plan_loss(problem, loss, solver, n_centers)
     prepared = prepare_loss(problem, loss, plan, n_centers, random_state)
-    tol = choose_tolerance(loss, tol)
+    tol = choose_tolerance(loss.loss, tol)
     fit = replace(fit_prepared(prepared, alpha, tol, max_iter, plan.flops), plan=plan)
     warn_if_stuck(name, fit, tol, max_iter)
     return fit
@@ -86,6 +88,6 @@ def fit_prepared(
     return prepared.fit(alpha, tol, max_iter, cost)
 
 
-def choose_tolerance(loss: WeightedLoss, tol: float | None) -> float:
+def choose_tolerance(loss: Loss, tol: float | None) -> float:
     """Return the relative duality gap to reach."""
-    return tol if tol is not None else SMOOTH if loss.loss.smooth else CORNERS
+    return tol if tol is not None else SMOOTH if loss.smooth else CORNERS

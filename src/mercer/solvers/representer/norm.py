@@ -67,7 +67,7 @@ def fit_penalized(
         return PenalizedFit(**vars(fit), multiplier=alpha)
     plan = plan_loss(problem, loss, solver, n_centers)
     prepared = prepare_loss(problem, loss, plan, n_centers, random_state)
-    tol = choose_tolerance(loss, tol)
+    tol = choose_tolerance(loss.loss, tol)
     search = _Search(prepared, loss.least, penalty, alpha, tol, max_iter)
     fit = replace(search.run(), plan=plan)
     warn_if_stuck(name, fit, tol, max_iter)

@@ -1,0 +1,115 @@
+"""Any loss over partitions: Newton's method in Nyström features, in rounds if the loss has corners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mercer.arrays.budget import parse_memory
+from mercer.estimators.targets import check_targets
+from mercer.formula.data import pick
+from mercer.losses import Loss
+from mercer.losses.penalty import SquaredNorm, as_penalty
+from mercer.solvers.base import Problem
+from mercer.solvers.centers import choose_centers
+from mercer.solvers.newton.features import FeatureSpace
+from mercer.solvers.newton.method import minimise
+from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_newton
+from mercer.solvers.newton.prepared import STEPS, report_gap, warn_if_stuck
+from mercer.solvers.newton.proximal import minimise_corners
+from mercer.solvers.representer.fit import choose_tolerance
+from mercer.solvers.representer.norm import PenalizedFit
+
+from ._newton import BlockRows, PartitionedRows
+from .cluster import Cluster
+from .labels import Classes, resolve_kernel
+from .table import RowTable, read_table
+
+EXACT = ("newton", "newton-cg", "smo", "proximal")  # which need all rows in one place
+
+
+@dataclass(frozen=True)
+class ClusterFit:
+    """A fit to rows in partitions, with the classes if there are such, and whether targets had one dimension."""
+
+    fit: PenalizedFit
+    classes: np.ndarray
+    flat: bool = True
+
+
+def fit_labels(
+    owner: Any, cluster: Cluster, data: tuple[Any, Any, Any], choose_loss: Callable[[int], Loss],
+    scale_penalty: Callable[[float], float], **options: Any,
+) -> ClusterFit | None:  # fmt: skip
+    """Fit to labelled rows in partitions, with a loss that the number of classes tells.
+
+    None if all rows are to be gathered.
+    """
+    if options["solver"] in EXACT:
+        return None
+    labelled = read_table(cluster, owner._kernel_argument(), "labels", *data)
+    classes = Classes.of(owner, labelled)
+    loss = choose_loss(len(classes.names))
+    outputs = len(classes.names) if loss.joint or len(classes.names) > 2 else 1
+    if _is_small(labelled, outputs, options):
+        return None
+    fit = _fit(owner, classes.encode(labelled), loss, outputs, scale_penalty(float(classes.mass.sum())), **options)
+    return ClusterFit(fit, classes.names)
+
+
+def fit_targets(
+    owner: Any, cluster: Cluster, data: tuple[Any, Any, Any], loss: Loss, scale_penalty: Callable[[float], float],
+    **options: Any,
+) -> ClusterFit | None:  # fmt: skip
+    """Fit to rows with targets in partitions, or return None if all rows are to be gathered."""
+    if options["solver"] in EXACT:
+        return None
+    table = read_table(cluster, owner._kernel_argument(), "targets", *data)
+    if _is_small(table, table.survey.outputs, options):
+        return None
+    table.each("check", _check_block, loss, type(owner).__name__)
+    fit = _fit(owner, table, loss, table.survey.outputs, scale_penalty(table.survey.weight), **options)
+    return ClusterFit(fit, np.empty(0), table.survey.flat)
+
+
+def _check_block(block: Any, loss: Loss, name: str) -> None:
+    loss.check_targets(check_targets(None, block.y, len(block)), name)
+
+
+def _is_small(table: RowTable, outputs: int, options: dict[str, Any]) -> bool:
+    return options["solver"] == "auto" and options["n_centers"] is None and table.n * outputs <= DIRECT_LIMIT
+
+
+def _fit(
+    owner: Any, table: RowTable, loss: Loss, outputs: int, alpha: float, *, solver: str, n_centers: int | None,
+    tol: float | None, max_iter: int | None, random_state: Any, name: str,
+) -> PenalizedFit:  # fmt: skip
+    if not isinstance(as_penalty(getattr(owner, "penalty", "squared")), SquaredNorm):
+        raise ValueError(f"{name}: rows in partitions need penalty='squared', got {owner.penalty!r}; use X.compute()")
+    problem = Problem(
+        resolve_kernel(owner, table), table.column("X"), np.broadcast_to(0.0, (table.n, outputs)), None,
+        bool(owner.fit_intercept), parse_memory(owner.memory),
+    )  # fmt: skip
+    plan = plan_newton(problem, "nystroem" if solver == "auto" else solver, n_centers)
+    indices, triangle = choose_centers(problem, count_centers(problem, n_centers), check_random_state(random_state))
+    centers, m = pick(problem.X, indices), len(triangle)
+    rows = PartitionedRows(table, BlockRows(loss, outputs, problem.kernel, centers, triangle, owner.device))
+    tol = choose_tolerance(loss, tol)
+    method = minimise if loss.smooth else minimise_corners
+    found = method(
+        FeatureSpace(rows, problem.fit_intercept), alpha, tol=tol, max_iter=STEPS if max_iter is None else max_iter
+    )
+    workers = f"values of {m} Nyström features, and the sums of gradients and Hessians"
+    client = f"the choice of centres among the rows picked for it, and Newton's equations ({m * outputs} unknowns)"
+    gap = report_gap(found, float("nan"))  # it takes the kernel of all pairs of rows, whose blocks never meet
+    plan = table.cluster.plan(plan, len(table.blocks), workers, client)
+    fit = PenalizedFit(
+        problem.kernel, centers, None, np.linalg.solve(triangle.T, found.state.coef), found.state.intercept,
+        found.objective, gap, report_gap(found, found.gap), found.converged, found.n_iter, plan, alpha,
+    )  # fmt: skip
+    warn_if_stuck(name, fit, tol, max_iter)
+    return fit

@@ -1,0 +1,1 @@
+"""Models of any loss and any growing penalty."""

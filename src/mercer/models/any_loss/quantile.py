@@ -1,0 +1,176 @@
+"""Several quantiles at once, whose curves never cross."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+from mercer.arrays.namespace import namespace
+from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.loss_model import LossRegressor
+from mercer.estimators.progress import report_progress
+from mercer.estimators.transaction import all_or_nothing
+from mercer.formula.data import Rows
+from mercer.losses import Quantile
+from mercer.losses.each import Each
+from mercer.solvers.newton.sums import WeightedLoss
+from mercer.solvers.plan import Plan
+
+
+class KernelQuantileRegressor(CallbackSupportMixin, LossRegressor):  # type: ignore[misc]
+    """Quantile regression: one function for each level τ, below which a share τ of all targets is.
+
+    Each function minimises Σᵢ wᵢ max(τrᵢ, (τ − 1)rᵢ) + α‖f‖² with rᵢ = yᵢ − f(xᵢ) − b.  All levels share the kernel,
+    its values and the penalty.  Curves of different levels never cross: at each point the predictions are sorted, which
+    leaves them as they are where they are in order, and where they are not never makes the sum of their pinball losses
+    larger (Chernozhukov, Fernández-Val and Galichon, 2010).
+
+    Parameters
+    ----------
+    levels : float or sequence of floats, default=(0.05, 0.5, 0.95)
+        The levels τ between 0 and 1, in growing order.
+    alpha : float, default=0.1
+        The penalty α > 0.
+    kernel, fit_intercept, scaling, solver, n_centers, tol, max_iter, memory, random_state, assume_psd, device
+        As for :class:`~mercer.models.any_loss.regressor.KernelRegressor`.
+
+    Attributes
+    ----------
+    loss_ : Loss
+        The pinball losses of all levels.
+    expansion_ : Expansion
+        The functions before they are sorted, one output for each level.
+    kernel_, plan_, objective_, duality_gap_, restricted_gap_, converged_, multiplier_, n_iter_
+        As for :class:`~mercer.models.any_loss.regressor.KernelRegressor`; objective and gap are those of all levels
+        together.
+    dual_coef_ : array of shape (m,) or (m, levels)
+        The coefficients of f at its centres.
+    intercept_ : float or array of shape (levels,)
+        b.
+    X_fit_, n_features_in_, feature_names_in_
+        The training data, and number and names of its columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.models.any_loss.quantile import KernelQuantileRegressor
+    >>> X = np.linspace(0.0, 6.0, 200).reshape(-1, 1)
+    >>> y = np.sin(X[:, 0]) + 0.3 * np.cos(91.0 * X[:, 0])
+    >>> model = KernelQuantileRegressor([0.1, 0.9]).fit(X, y)
+    >>> low, high = model.predict(X).T
+    >>> bool(0.75 < np.mean((low <= y) & (y <= high)) < 0.85)
+    True
+    """
+
+    plan_: Plan
+    penalty = "squared"
+    loss = None
+
+    def __init__(
+        self,
+        levels: Any = (0.05, 0.5, 0.95),
+        alpha: float = 0.1,
+        *,
+        kernel: Any = None,
+        fit_intercept: bool = True,
+        scaling: Literal["sum", "mean"] = "sum",
+        solver: str = "auto",
+        n_centers: int | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        memory: float | str | None = None,
+        random_state: Any = None,
+        assume_psd: bool = False,
+        device: Any = None,
+    ) -> None:
+        self.levels = levels
+        self.alpha = alpha
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.scaling = scaling
+        self.solver = solver
+        self.n_centers = n_centers
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.random_state = random_state
+        self.assume_psd = assume_psd
+        self.device = device
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to points and targets; a fit that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernel takes.
+        y : array of shape (n,)
+            The targets.
+        sample_weight : float or array of shape (n,), optional
+            Weights that are not negative; a weight of 0 is as good as leaving the point out.
+        """
+        with report_progress(self, X, y), all_or_nothing(self):
+            self._fit(X, y, sample_weight)
+        return self
+
+    @where_the_data_lives
+    def predict(self, X: Rows) -> np.ndarray:
+        """Return the quantiles of all levels, sorted at each point.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points; with a precomputed kernel its values between them and all training points, shape (m, n).
+
+        Returns
+        -------
+        array of shape (m, levels), or (m,) for one level that was given as a number
+        """
+        values = self._evaluate(X)
+        return values if values.ndim == 1 else namespace(values).sort(values, axis=1)
+
+    def score(self, X: Rows, y: Any, sample_weight: Any = None) -> float:
+        """Return minus the mean pinball loss over all points and levels: the larger the better, and at most 0.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points.
+        y : array of shape (m,)
+            Their targets.
+        sample_weight : array of shape (m,), optional
+            Weights.
+        """
+        predicted = np.asarray(self.predict(X)).reshape(len(y), -1)
+        losses = self.loss_.value(np.broadcast_to(np.asarray(y, dtype=float)[:, None], predicted.shape), predicted)
+        return -float(np.average(np.asarray(losses).mean(axis=1), weights=sample_weight))
+
+    def _read_levels(self) -> tuple[Each, bool]:
+        """Return the losses of all levels, and whether there is one that was given as a number."""
+        alone = np.ndim(self.levels) == 0
+        levels = [self.levels] if alone else list(self.levels)
+        losses = Each(tuple(Quantile(level) for level in levels))
+        if not levels or any(low >= high for low, high in pairwise(levels)):
+            raise ValueError(
+                f"{type(self).__name__}: levels must grow from one to the next, as in [0.05, 0.5, 0.95]; got "
+                f"{self.levels!r}"
+            )
+        return losses, alone
+
+    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
+        losses, alone = self._read_levels()
+        data = self._check_measured(X, y, sample_weight)
+        if data.targets.shape[1] != 1:
+            raise ValueError(
+                f"{type(self).__name__}: y must have one target for each point, got {data.targets.shape[1]}; fit one "
+                "model for each, or sklearn.multioutput.MultiOutputRegressor"
+            )
+        count = len(losses.losses)
+        summed = WeightedLoss(losses, np.tile(data.targets, (1, count)), data.weights, count)
+        fit = self._solve(self._resolve_kernel(self.kernel, data), data, summed)
+        self._keep(fit, losses, data.X, data.kept, alone)
