@@ -20,7 +20,7 @@ from mercer.losses import Loss
 from mercer.losses.smoothed import round_off
 from mercer.solvers.newton.features import NystroemFeatures
 from mercer.solvers.newton.rows import Equations, FeatureRows
-from mercer.solvers.newton.sums import WeightedLoss, weigh_loss
+from mercer.solvers.newton.sums import WeightedLoss, measure_reach, weigh_loss
 
 from ._block import RowBlock
 from ._graph import map_blocks, size_of, sum_tasks
@@ -133,14 +133,13 @@ class PartitionedLoss(PartitionSums):
         return SpreadValues((), (), np.zeros(self.outputs))
 
     @cached_property
-    def _target_range(self) -> float:
+    def _target_range(self) -> tuple[float, float]:
         least, most = zip(*self._table.cluster.compute(self._map("target_range", self._nothing)), strict=True)
-        return float(max(most) - min(least))
+        return float(min(least)), float(max(most))
 
     def reach(self, values: SpreadValues) -> float:
-        """Return the spread of values or of targets, the larger one."""
-        least, most = self.range(values)
-        return max(most - least, self._target_range, float(np.finfo(float).tiny))
+        """Return the spread of values or of targets, the larger one, or their size if they are all the same."""
+        return measure_reach(self.range(values), self._target_range)
 
     @cached_property
     def _class_weights(self) -> np.ndarray:

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import parse_memory
-from mercer.estimators.targets import check_targets
 from mercer.formula.data import pick
 from mercer.losses import Loss
 from mercer.losses.penalty import SquaredNorm, as_penalty
@@ -21,6 +20,7 @@ from mercer.solvers.newton.method import minimise
 from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_newton
 from mercer.solvers.newton.prepared import STEPS, report_gap, warn_if_stuck
 from mercer.solvers.newton.proximal import minimise_corners
+from mercer.solvers.newton.sums import weigh_loss
 from mercer.solvers.representer.fit import choose_tolerance
 from mercer.solvers.representer.norm import PenalizedFit
 
@@ -63,21 +63,29 @@ def fit_labels(
 
 def fit_targets(
     owner: Any, cluster: Cluster, data: tuple[Any, Any, Any], loss: Loss, scale_penalty: Callable[[float], float],
-    **options: Any,
+    *, outputs: int | None = None, check: Callable[[int, bool], None] | None = None, **options: Any,
 ) -> ClusterFit | None:  # fmt: skip
-    """Fit to rows with targets in partitions, or return None if all rows are to be gathered."""
+    """Fit to rows with targets in partitions, or return None if all rows are to be gathered.
+
+    There are as many outputs as targets, unless told otherwise; ``check`` is told how many those are, and whether they
+    have one dimension.
+    """
     if options["solver"] in EXACT:
         return None
     table = read_table(cluster, owner._kernel_argument(), "targets", *data)
-    if _is_small(table, table.survey.outputs, options):
+    if check is not None:
+        check(table.survey.outputs, table.survey.flat)
+    outputs = outputs or table.survey.outputs
+    if _is_small(table, outputs, options):
         return None
-    table.each("check", _check_block, loss, type(owner).__name__)
-    fit = _fit(owner, table, loss, table.survey.outputs, scale_penalty(table.survey.weight), **options)
+    table.each("check", _check_block, loss, outputs, type(owner).__name__)
+    fit = _fit(owner, table, loss, outputs, scale_penalty(table.survey.weight), **options)
     return ClusterFit(fit, np.empty(0), table.survey.flat)
 
 
-def _check_block(block: Any, loss: Loss, name: str) -> None:
-    loss.check_targets(check_targets(None, block.y, len(block)), name)
+def _check_block(block: Any, loss: Loss, outputs: int, name: str) -> None:
+    if len(block):
+        loss.check_targets(weigh_loss(loss, block.y, block.known_weights, outputs).targets, name)
 
 
 def _is_small(table: RowTable, outputs: int, options: dict[str, Any]) -> bool:
