@@ -20,10 +20,10 @@ from mercer.solvers.newton.method import minimise
 from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_newton
 from mercer.solvers.newton.prepared import STEPS, report_gap, warn_if_stuck
 from mercer.solvers.newton.proximal import minimise_corners
-from mercer.solvers.newton.sums import weigh_loss
 from mercer.solvers.representer.fit import choose_tolerance
 from mercer.solvers.representer.norm import PenalizedFit
 
+from ._block import RowBlock
 from ._newton import BlockRows, PartitionedRows
 from .cluster import Cluster
 from .labels import Classes, resolve_kernel
@@ -78,14 +78,19 @@ def fit_targets(
     outputs = outputs or table.survey.outputs
     if _is_small(table, outputs, options):
         return None
-    table.each("check", _check_block, loss, outputs, type(owner).__name__)
+    most = np.max(table.each("largest", _find_largest), axis=0)  # without which counts of one block might all be 0
+    table.each("check", _check_block, loss, outputs, most, type(owner).__name__)
     fit = _fit(owner, table, loss, outputs, scale_penalty(table.survey.weight), **options)
     return ClusterFit(fit, np.empty(0), table.survey.flat)
 
 
-def _check_block(block: Any, loss: Loss, outputs: int, name: str) -> None:
-    if len(block):
-        loss.check_targets(weigh_loss(loss, block.y, block.known_weights, outputs).targets, name)
+def _find_largest(block: RowBlock) -> np.ndarray:
+    return np.asarray(block.y, dtype=np.float64).reshape(len(block), -1).max(axis=0)
+
+
+def _check_block(block: RowBlock, loss: Loss, outputs: int, most: np.ndarray, name: str) -> None:
+    targets = np.vstack([np.asarray(block.y, dtype=np.float64).reshape(len(block), -1), most])
+    loss.check_targets(np.broadcast_to(targets, (len(targets), outputs)), name)
 
 
 def _is_small(table: RowTable, outputs: int, options: dict[str, Any]) -> bool:
