@@ -17,7 +17,7 @@ from mercer.formula.expression import Expression
 from mercer.formula.parameters import show
 
 from .base import Loss, Task, as_numbers, inside
-from .convexity import Sample, check_convex, is_smooth, take_sample
+from .convexity import Sample, find_least_target, is_smooth, take_sample
 from .margin import check_signs
 from .roots import find_root
 
@@ -36,7 +36,8 @@ class CustomLoss(Loss):
     numbers can be followed; loops, ``if``, indices and most of SciPy cannot, and then ``slope`` is needed too.
     The conjugate ℓ*(y, s), the largest sf − ℓ(y, f), is searched for where the slope is s.
 
-    That the loss is convex is checked on a grid of y and f when it is made.
+    That the loss is convex is checked on a grid of y and f when it is made.  A loss that is convex, or a number, only
+    for y ≥ 0 or y > 0 is one of counts or amounts, and refuses other targets.
 
     Parameters
     ----------
@@ -88,9 +89,14 @@ class CustomLoss(Loss):
             raise ValueError(f"CustomLoss: task is 'regression' or 'classification', got {self.task!r}")
         if not (self.name is None or isinstance(self.name, str)):
             raise TypeError(f"CustomLoss: name must be a text, got {self.name!r}")
-        check_convex(self, self._take_sample(), given=self._given("slope") is not None)
+        vars(self)["_least"] = find_least_target(self, self._take_sample(), given=self._given("slope") is not None)
 
     # -- formulas -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _least(self) -> float:
+        """The least target that is accepted, 0 or −∞, as found when the loss was made."""
+        return cast(float, vars(self)["_least"])
 
     def _given(self, name: str) -> Any:
         """Return a parameter as it was given; the attribute of its name evaluates it."""
@@ -150,7 +156,7 @@ class CustomLoss(Loss):
         if self.task == "classification":
             return 0.0 * y
         with np.errstate(all="ignore"):
-            return namespace(y).where(namespace(y).isfinite(self.slope(y, y)), y, 0.0)
+            return namespace(y).where(namespace(y).isfinite(self.slope(y, y)), y, 0.0 * y)
 
     def domain(self, y: Array) -> tuple[Any, Any]:
         """Return the slopes far out, ∞ where they still grow."""
@@ -187,10 +193,10 @@ class CustomLoss(Loss):
             check_signs(self, y, owner)
             return
         y = np.asarray(y, dtype=np.float64)
-        with np.errstate(all="ignore"):
-            wrong = ~np.isfinite(self.value(y, self._start(y)))
+        wrong = (y < self._least) | ~np.isfinite(self._call_value(y, self._start(y)))
         if wrong.any():
-            raise self.refuse(owner, "targets for which it is a number", y, wrong, "leave such rows out")
+            wanted = "targets for which it is a number and convex"
+            raise self.refuse(owner, wanted, y, wrong, "leave such rows out, or use another loss such as Huber()")
 
     def __repr__(self) -> str:
         usual = {"task": "regression"}
@@ -247,7 +253,7 @@ def _call(function: Callable[..., Any], y: np.ndarray, f: np.ndarray, loss: str,
             f"{loss}: {name} must return a number for each entry, but gave a single one for {y.size}; leave out "
             "np.sum and np.mean, sums are up to the solver"
         )
-    return np.broadcast_to(found.astype(np.float64, copy=False), y.shape)
+    return found.astype(np.float64, copy=False) if found.shape == y.shape else np.full(y.shape, float(found))
 
 
 def _is_constant(function: Callable[..., Any], y: np.ndarray, f: np.ndarray) -> bool:
