@@ -66,7 +66,7 @@ def trace(function: Callable[..., Any], *names: str) -> Expression:
     >>> formula = trace(lambda y, f: np.maximum(0, 1 - y * f) ** 2, "y", "f")
     >>> slope = derive(formula, "f")
     >>> compute(slope, {"y": np.array([1.0, 1.0]), "f": np.array([0.5, 3.0])})
-    array([-1., -0.])
+    array([-1.,  0.])
     """
     try:
         return _unwrap(function(*(Traced(Stat(Variable(Steps(), "", name))) for name in names)))

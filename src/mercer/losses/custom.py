@@ -60,8 +60,8 @@ class CustomLoss(Loss):
     Examples
     --------
     >>> pseudo_huber = CustomLoss(lambda y, f: np.sqrt(1 + (y - f) ** 2) - 1, name="pseudo-Huber")
-    >>> pseudo_huber.value(0.0, [0.0, 1.0]).round(4), pseudo_huber.slope(0.0, [0.0, 1.0]).round(4)
-    (array([0.    , 0.4142]), array([0.    , 0.7071]))
+    >>> pseudo_huber.value(0.0, [0.0, 1.0]).round(4), pseudo_huber.slope(0.0, [1.0, 3.0]).round(4)
+    (array([0.    , 0.4142]), array([0.7071, 0.9487]))
     >>> pseudo_huber.conjugate(0.0, [0.0, 0.6, 1.5]).round(4)
     array([0. , 0.2, inf])
     >>> CustomLoss(lambda y, f: np.minimum((y - f) ** 2, 1))

@@ -203,9 +203,9 @@ class _Laws:
         if not loss.has_majorant:
             return
         for g in np.linspace(-8.0, 8.0, 33):
-            above = self.values + self.slopes * (g - f) + loss.majorant(y, f) * (g - f) ** 2 / 2.0
-            below = loss.value(y, np.full_like(f, g))
-            room = 1e-12 * (np.abs(above) + np.abs(below))
+            terms = np.array([self.values, self.slopes * (g - f), loss.majorant(y, f) * (g - f) ** 2 / 2.0])
+            above, below = terms.sum(axis=0), loss.value(y, np.full_like(f, g))
+            room = 1e-12 * (np.abs(terms).sum(axis=0) + np.abs(below))
             self.expect("the majorant is nowhere below", above >= below - room, at=np.full_like(f, g), majorant=above)
 
     def check_far_out(self) -> None:
