@@ -33,8 +33,8 @@ def _points(loss, n=300, seed=0):
 
 
 def test_all_losses_are_here():
-    assert {type(loss).__name__ for loss in VALUES} | {"Softmax", "CustomLoss"} == set(find_losses())
-    assert {*find_losses(), "Loss", "as_loss", "parse_loss"} == set(losses.__all__)
+    assert {type(loss).__name__ for loss in VALUES} | {"Softmax"} == set(find_losses())
+    assert {*find_losses(), "CustomLoss", "Loss", "as_loss", "parse_loss"} <= set(losses.__all__)
 
 
 @every
