@@ -75,7 +75,7 @@ def _points(loss, n=200):
 @pytest.mark.parametrize(("loss", "value", "task"), PAIRS, ids=lambda each: repr(each))
 def test_the_value_alone_makes_the_loss_that_is_built_in(loss, value, task):
     own, (y, f) = CustomLoss(value, task=task), _points(loss)
-    assert (own.smooth, own.task) == (loss.smooth, loss.task)
+    assert (own.smooth, own.task, own.has_flat_parts) == (loss.smooth, loss.task, loss.has_flat_parts)
     slopes = loss.slope(y, f)
     close = functools.partial(np.testing.assert_allclose, rtol=1e-11, atol=1e-12)
     close(own.value(y, f), loss.value(y, f))

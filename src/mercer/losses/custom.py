@@ -149,6 +149,16 @@ class CustomLoss(Loss):
         known = self._given("curvature") is not None or self._formulas[2] is not None
         return known and is_smooth(self, self._take_sample())
 
+    @functools.cached_property
+    def has_flat_parts(self) -> bool:  # type: ignore[override]
+        """Whether the curvature is 0 at two neighbours of the grid, for one target."""
+        if not self.smooth:
+            return False
+        sample = self._take_sample()
+        y, f = sample.y[0], sample.f[0]
+        flat = (self.curvature(y, f) == 0) & (np.abs(f) <= sample.near)
+        return bool((flat[1:] & flat[:-1]).any())
+
     # -- the conjugate ------------------------------------------------------------------------------------------------
 
     def _start(self, y: Array) -> Array:
