@@ -12,6 +12,7 @@ from scipy import special
 from mercer import losses
 from mercer.arrays.tensors import host_array
 from mercer.losses import CustomLoss
+from mercer.losses.corners import BoxLoss, CornerLoss
 from mercer.losses.roots import find_root
 from mercer.testing import check_loss
 
@@ -106,6 +107,25 @@ def test_corners_and_steep_places_of_slopes_are_found():
     assert [name for name, is_smooth in smooth.items() if not is_smooth] == ["power 1.5", "root of a square"]
     far = CustomLoss(lambda y, f: np.maximum(0, np.abs(y - f) - 77.0))
     assert not far.smooth
+
+
+def test_piecewise_linear_losses_are_known_to_machines():
+    for loss, value, task in PAIRS:
+        found = CustomLoss(value, task=task).column(0)
+        assert isinstance(found, CornerLoss) == isinstance(loss, CornerLoss)
+        if isinstance(loss, CornerLoss):
+            y, f = _points(loss)
+            np.testing.assert_allclose(found.value(y, f), loss.value(y, f), rtol=1e-12, atol=1e-12)
+            for mine, known in zip(found.domain(y), loss.domain(y), strict=True):
+                np.testing.assert_allclose(mine, np.broadcast_to(known, y.shape), atol=1e-15)
+    costly = CustomLoss(lambda y, f: np.where(y > 0, 5.0, 1.0) * np.maximum(0, 1 - y * f), task="classification")
+    assert costly.column(0) == BoxLoss((-1.0, 0.0), (0.0, 5.0), 0.0)
+    check_loss(costly)
+    check_loss(costly.column(0))
+    for value in (lambda y, f: abs(y - f) + abs(y - f - 1), lambda y, f: abs(y - f) + 1, lambda y, f: abs(2 - y - f)):
+        own = CustomLoss(value)
+        assert own.column(0) is own
+        check_loss(own)
 
 
 def test_values_of_the_conjugate_are_those_of_formulas():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .base import Loss, Task
+from .corners import BoxLoss
 
 SIGNS = (-1.0, 1.0)
 TARGETS = (1.0, 0.0, -1.0, 0.3, -0.3, 4.0, -4.0, 30.0, -30.0)  # counterexamples are shown for the first
@@ -121,3 +122,30 @@ def is_smooth(loss: Loss, sample: Sample) -> bool:
     left_over = np.maximum(high - low, 0.0)
     rough = left_over > rise * ((b - a) / width) ** ROUGH
     return not bool((rough & (left_over > 1e-12 * size)).any())
+
+
+def find_box(loss: Loss, sample: Sample) -> BoxLoss | None:
+    """Return the box of a loss that is linear but for its corners around y, as the hinge is; None if it is another.
+
+    The slopes far out are the ends of the box, and ε is where the outer pieces meet 0; the whole grid is compared.
+    """
+    with np.errstate(all="ignore"):
+        slopes = np.asarray(loss.slope(sample.y, sample.f))
+    boxes: dict[bool, tuple[float, float]] = {}  # by whether targets are below 0
+    widths = []
+    for y, f, values, slope in zip(sample.y[:, 0], sample.f, sample.values, slopes, strict=True):
+        boxes.setdefault(bool(y < 0), (0.0 - slope[-1], 0.0 - slope[0]))
+        for end, side in ((slope[0], 1.0), (slope[-1], -1.0)):
+            outer = (slope == end) & (values > 0) & np.isfinite(values)
+            if end != 0 and outer.any():
+                r = side * (y - f[outer])
+                nearest = int(np.argmin(np.abs(r)))
+                widths.append(r[nearest] - values[outer][nearest] / abs(end))
+    below, above = boxes.get(True, boxes.get(False, (0.0, 0.0))), boxes.get(False, boxes.get(True, (0.0, 0.0)))
+    lower, upper = (below[0], above[0]), (below[1], above[1])
+    if not widths or max(lower) > 0 or min(upper) < 0 or not np.isfinite([*lower, *upper]).all():
+        return None
+    width = float(np.median(widths))
+    found = BoxLoss(lower, upper, width if width > 1e-12 else 0.0)
+    exact = np.allclose(found.value(sample.y, sample.f), sample.values, rtol=1e-11, atol=1e-12)
+    return found if exact and width > -1e-12 else None

@@ -17,7 +17,8 @@ from mercer.formula.expression import Expression
 from mercer.formula.parameters import show
 
 from .base import Loss, Task, as_numbers, inside
-from .convexity import Sample, find_least_target, is_smooth, take_sample
+from .convexity import Sample, find_box, find_least_target, is_smooth, take_sample
+from .corners import BoxLoss
 from .margin import check_signs
 from .roots import find_root
 
@@ -159,6 +160,15 @@ class CustomLoss(Loss):
         flat = (self.curvature(y, f) == 0) & (np.abs(f) <= sample.near)
         return bool((flat[1:] & flat[:-1]).any())
 
+    @functools.cached_property
+    def _box(self) -> BoxLoss | None:
+        """The same loss as machines know it, if it is linear but for corners around y."""
+        return None if self.smooth else find_box(self, self._take_sample())
+
+    def column(self, q: int) -> Loss:
+        """Return the loss of one output, in the form that machines know if it has one."""
+        return self._box or self
+
     # -- the conjugate ------------------------------------------------------------------------------------------------
 
     def _start(self, y: Array) -> Array:
@@ -171,6 +181,8 @@ class CustomLoss(Loss):
     def domain(self, y: Array) -> tuple[Any, Any]:
         """Return the slopes far out, ∞ where they still grow."""
         y = as_numbers(y, y)[0]
+        if self._box is not None:
+            return self._box.domain(y)
         start = self._start(y)
         return self._find_end(y, start, -1.0), self._find_end(y, start, 1.0)
 
@@ -188,12 +200,18 @@ class CustomLoss(Loss):
     def conjugate(self, y: Array, s: Array) -> Array:
         """Return sf − ℓ(y, f) where the slope is s."""
         y, s = _align(*as_numbers(y, s))
+        if self._box is not None:
+            return self._box.conjugate(y, s)
         xp, (low, high) = namespace(s), self.domain(y)
         room = ROUNDING * abs(s)
         near = xp.minimum(xp.maximum(s, low), high)
         f = find_root(lambda z: self.slope(y, z) - near, self._start(y), 0.0 * y + 1.0)
         with np.errstate(all="ignore"):
             return inside(s, low - room, high + room, near * f - self.value(y, f))
+
+    def prox(self, y: Array, f: Array, width: float) -> Array:
+        """Return the minimum of ℓ(y, z) + (z − f)²/(2·width), by a formula if the loss is known by its box."""
+        return super().prox(y, f, width) if self._box is None else self._box.prox(y, f, width)
 
     # -- targets ------------------------------------------------------------------------------------------------------
 
