@@ -9,6 +9,7 @@ from mercer import ModelFileError
 from mercer.features.params import KernelParams
 from mercer.kernels import Gaussian, Kernel
 from mercer.losses import CustomLoss, Huber
+from mercer.losses.penalty import NormBound
 from mercer.losses.residual import ResidualLoss
 from mercer.losses.text import find_losses
 
@@ -86,6 +87,14 @@ def test_every_loss_is_in_the_table(tmp_path):
     for name, cls in find_losses().items():
         mercer.save(cls(), tmp_path / name)
         assert mercer.load(tmp_path / name) == cls()
+
+
+def test_penalties_and_losses_of_ones_own_come_back_in_a_model(tmp_path):
+    model = mercer.KernelRegressor(CustomLoss(cubes), kernel=Gaussian(), penalty=NormBound(2.0)).fit(X, X[:, 0])
+    mercer.save(model, tmp_path / "model")
+    again = mercer.load(tmp_path / "model", functions={"cubes": cubes})
+    assert again.get_params() == model.get_params()
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_a_class_that_is_not_given_is_asked_for_by_name(tmp_path):
