@@ -93,7 +93,7 @@ class BlockRows(BlockLoss):
 
     def __call__(self, block: RowBlock) -> tuple[FeatureRows, Place]:  # type: ignore[override]
         """Return the rows of a block, whose features are computed when they are asked for, and where they are."""
-        problem = block.problem(self.kernel, True, 1, self.device)
+        problem = block.problem(self.kernel, True, block.y.size // len(block), self.device)
         loss = super().__call__(block)[0].put(problem.place)
         return FeatureRows(loss, NystroemFeatures(problem, self.centers, self.triangle, keep=False)), problem.place
 
