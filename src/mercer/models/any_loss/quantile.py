@@ -183,7 +183,7 @@ class KernelQuantileRegressor(CallbackSupportMixin, LossRegressor):  # type: ign
             )
         if not flat:
             warn_caller(
-                f"{type(self).__name__}: A column-vector y was passed when a 1d array was expected; give y.ravel()",
+                f"A column-vector y was passed when a 1d array was expected; {type(self).__name__} takes y.ravel()",
                 DataConversionWarning,
             )
 
