@@ -21,6 +21,8 @@ from mercer.estimators.transaction import all_or_nothing
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
+from mercer.losses import Loss, as_loss
+from mercer.losses.text import find_losses
 from mercer.words import parse_seconds
 
 from ._advice import Findings, write_advice
@@ -58,6 +60,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         test: Any = 0.2,
         refit: bool = True,
         random_state: Any = None,
+        loss: Any = None,
     ) -> None:
         self.model = model
         self.kernel = kernel
@@ -66,6 +69,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         self.test = test
         self.refit = refit
         self.random_state = random_state
+        self.loss = loss
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Rows, y: ArrayLike) -> Self:
@@ -94,6 +98,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         target = str(getattr(y, "name", None) or "y")
         X = self._check_fit(X, y)
         targets = self._check_targets(y, X.shape[0])
+        loss = self._read_loss(targets)
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         train, held = self._split(targets, share, seed)
@@ -104,7 +109,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         tasks = FitTasks(self, context)
         search = self._search(
             Encodings(encoder, pick(X, some)), targets[some], getattr(self, "classes_", np.empty(0)), given,
-            clock=clock, tasks=tasks, rng=rng, options={"memory": self.memory, "random_state": seed},
+            clock=clock, tasks=tasks, rng=rng, options={"memory": self.memory, "random_state": seed}, loss=loss,
         )  # fmt: skip
         recipes = search.list_recipes(self.model)
         context.max_subtasks = len(recipes) + (1 if len(held) == 0 else 2 + bool(self.refit))
@@ -145,7 +150,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         report = Report(
             task=search.task, target=target, n_rows=len(targets), n_train=len(train), n_test=len(held),
             columns=_describe_columns(best.encoder, X), candidates=tuple(candidates),
-            metric=search.metric, scores=tuple(scores), model=type(self.model_).__name__, kernel=repr(self.kernel_),
+            metric=search.metric, scores=tuple(scores), model=_name_model(self.model_), kernel=repr(self.kernel_),
             plan=str(getattr(self.model_, "plan_", "nothing is solved: the training rows are the model")),
             certificate=proof, advice=(), seconds=0.0, held_out=shown,
         )  # fmt: skip
@@ -206,6 +211,24 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
             f"{self.test!r}"
         )
 
+    def _read_loss(self, targets: np.ndarray) -> Loss | None:
+        """Return the loss that was asked for, if it is one of the task and of the targets."""
+        if self.loss is None:
+            return None
+        loss, task, name = as_loss(self.loss), self._search.task, type(self).__name__
+        if self.model != "auto":
+            raise ValueError(f"{name}: a loss makes a model of its own, so leave out model={self.model!r}")
+        if loss.task != task:
+            kinds = {"regression": "numbers", "classification": "classes"}
+            known = [each for each, kind in find_losses().items() if kind.task == task]
+            raise ValueError(
+                f"{name}: {loss!r} is a loss of {kinds[loss.task]}, and the target holds {kinds[task]}, whose losses "
+                f"are {', '.join(known)}"
+            )
+        if task == "regression":
+            loss.check_targets(targets, name)
+        return loss
+
     def _read_kernel(self) -> Kernel | None:
         if self.kernel is None or isinstance(self.kernel, Kernel):
             return self.kernel
@@ -245,6 +268,15 @@ def _split_rows(
         strata = np.where(common[targets], targets, int(counts.argmax())) if enough else None
     first, second = train_test_split(rows, random_state=seed, stratify=strata, **sizes)
     return np.sort(first), np.sort(second)
+
+
+def _name_model(model: Any) -> str:
+    """Return the class of a model, and loss, penalty and duality gap if the loss was a choice."""
+    name = type(model).__name__
+    if not hasattr(model, "loss_"):
+        return name
+    gap = model.duality_gap_.relative
+    return f"{name}: {model.loss_!r}, penalty alpha={model.alpha:.3g}, relative duality gap {gap:.1e}"
 
 
 def _describe_columns(encoder: TableEncoder, X: Rows) -> tuple[Column, ...]:

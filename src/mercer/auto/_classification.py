@@ -12,6 +12,8 @@ from sklearn.metrics import log_loss
 
 from mercer.formula.data import Rows, pick
 from mercer.kernels import Gaussian, Kernel, Linear
+from mercer.models.any_loss.classifier import KernelClassifier
+from mercer.models.any_loss.classifier_cv import KernelClassifierCV
 from mercer.models.import_vector import ImportVectorMachine
 from mercer.models.logistic import KernelLogisticRegression
 from mercer.models.logistic_cv import KernelLogisticRegressionCV
@@ -40,6 +42,7 @@ class ClassificationSearch(TableSearch):
     neighbor_counts = (1, 3, 7, 15, 31)
     neighbor_model = KernelNeighborsClassifier
     parzen_model = ParzenClassifier
+    loss_model, loss_search = KernelClassifier, KernelClassifierCV
 
     def scale_targets(self) -> np.ndarray:
         columns = np.arange(1, 2) if len(self.classes) == 2 else np.arange(len(self.classes))
@@ -131,13 +134,13 @@ class ClassificationSearch(TableSearch):
 
     def _judge_logistic(self, name: str, view: EncodedRows, kernels: list[Kernel], tuned: str = "") -> Trial:
         level = float(np.mean(kernels[0].diag(view.rows))) or 1.0
-        some = self._sample_rows()
+        some = self.sample_rows()
         found = KernelLogisticRegressionCV(ALPHAS * level, kernels, cv=SEARCH_FOLDS, tol=1e-4, **self.options)
         found.fit(pick(view.rows, some), self.y[some])
         model = KernelLogisticRegression(found.alpha_, kernel=found.kernel_, tol=1e-6, **self.options)
         return self.judge(name, model, view, found.kernel_, tuned)
 
-    def _sample_rows(self) -> np.ndarray:
+    def sample_rows(self) -> np.ndarray:
         """Return rows enough to choose a penalty on: some at random, and of every class as many as folds need."""
         order = self.rng.permutation(len(self.y))
         first = [order[np.flatnonzero(self.y[order] == code)[:SEARCH_FOLDS]] for code in range(len(self.classes))]
@@ -165,6 +168,8 @@ class ClassificationSearch(TableSearch):
     # -- outputs ------------------------------------------------------------------------------------------------------
 
     def judge(self, name: str, model: Any, view: EncodedRows, kernel: Kernel, tuned: str = "") -> Trial:
+        if not hasattr(model, "predict_proba"):
+            return self._judge_decisions(name, model, view, kernel, tuned)
         out = np.full((len(self.y), len(self.classes)), 1.0 / len(self.classes))
         outputs = self.leave_out(model, view, kernel, tuned, "predict_proba", out)
         return self.make_trial(name, model, view, kernel, outputs, {})

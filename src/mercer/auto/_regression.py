@@ -10,6 +10,8 @@ import numpy as np
 
 from mercer.formula.data import Rows
 from mercer.kernels import Gaussian, Kernel, Linear, Matern
+from mercer.models.any_loss.regressor import KernelRegressor
+from mercer.models.any_loss.regressor_cv import KernelRegressorCV
 from mercer.models.neighbors import KernelNeighborsRegressor
 from mercer.models.parzen import ParzenRegressor
 from mercer.models.ridge import KernelRidge
@@ -35,6 +37,7 @@ class RegressionSearch(TableSearch):
     neighbor_counts = (2, 4, 8, 16, 32)
     neighbor_model = KernelNeighborsRegressor
     parzen_model = ParzenRegressor
+    loss_model, loss_search = KernelRegressor, KernelRegressorCV
 
     def scale_targets(self) -> np.ndarray:
         return standardize(self.y)[:, None]

@@ -18,6 +18,7 @@ from mercer.formula.data import Rows, pick
 from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
 from mercer.learning.length_scales import is_length_scale
+from mercer.losses import Loss
 from mercer.solvers.plan import plan
 
 from ._encodings import EncodedRows, Encodings, Folds, leave_out
@@ -80,13 +81,16 @@ class TableSearch(ABC):
     neighbor_counts: ClassVar[tuple[int, ...]]
     neighbor_model: ClassVar[type[Any]]
     parzen_model: ClassVar[type[Any]]
+    loss_model: ClassVar[type[Any]]  # of any loss
+    loss_search: ClassVar[type[Any]]  # that chooses its penalty
 
     def __init__(
         self, encodings: Encodings, y: np.ndarray, classes: np.ndarray, kernel: Kernel | None, *, clock: TimeBudget,
-        tasks: FitTasks, rng: np.random.RandomState, options: dict[str, Any],
+        tasks: FitTasks, rng: np.random.RandomState, options: dict[str, Any], loss: Loss | None = None,
     ) -> None:  # fmt: skip
         self.encodings, self.y, self.classes, self.given = encodings, y, classes, kernel
         self.clock, self.tasks, self.rng, self.options = clock, tasks, rng, options
+        self.loss = loss
         self.memory = parse_memory(options["memory"])
         self.goals = self.scale_targets()
         self.folds = self.split_folds()
@@ -199,6 +203,18 @@ class TableSearch(ABC):
         view, model = self.encode(), self.parzen_model(**self.options)
         return self.judge("Parzen windows", model, view, model.fit(view.rows, self.y).kernel_)
 
+    def try_loss(self) -> Trial:
+        """Try the loss that was asked for, with the penalty of least loss on rows left out."""
+        view, kernel = self.encode(), self.find_kernel()
+        some = self.sample_rows()
+        found = self.loss_search(self.loss, kernel=kernel, **self.options).fit(pick(view.rows, some), self.y[some])
+        model = self.loss_model(self.loss, float(f"{found.alpha_:.4g}"), kernel=kernel, **self.options)
+        return self.judge(repr(self.loss), model, view, kernel, "indicators")
+
+    def sample_rows(self) -> np.ndarray:
+        """Return rows enough to choose a penalty on."""
+        return self.rng.permutation(len(self.y))[:SEARCH_ROWS]
+
     def make_trial(
         self, name: str, model: BaseEstimator, view: EncodedRows, kernel: Kernel, outputs: np.ndarray,
         extra: dict[str, Any],
@@ -227,6 +243,8 @@ class TableSearch(ABC):
 
     def list_recipes(self, model: str) -> list[CandidateRecipe]:
         """Return what is to be tried for a kind of model."""
+        if self.loss is not None:
+            return [CandidateRecipe(repr(self.loss), self.try_loss, 1.0, "indicators")]
         if model == "neighbors":
             return [CandidateRecipe("nearest neighbours", self.try_neighbors, 1.0, "indicators")]
         return [CandidateRecipe("Parzen windows", self.try_parzen)] if model == "parzen" else self.propose(model)

@@ -45,6 +45,8 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         Whether the chosen model is fitted to all rows in the end; the scores are of the fit without those held out.
     random_state : int, RandomState or None, default=None
         The seed of splits and subsets.
+    loss : Loss or str, optional
+        Fit this loss of :mod:`mercer.losses`, such as "Quantile(0.9)", instead of choosing a model.
 
     Attributes
     ----------

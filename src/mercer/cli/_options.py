@@ -13,6 +13,7 @@ from ._errors import CommandError
 
 if TYPE_CHECKING:
     from mercer.kernels import Kernel
+    from mercer.losses import Loss
 
 
 def _parse(value: str, read: Callable[[str], float], is_right: Callable[[float], bool], words: str) -> float:
@@ -105,3 +106,10 @@ def parse_kernel_text(text: str) -> Kernel:
     if isinstance(found, PointFunction):
         raise CommandError(f'"{text}" is a function of x and z; a kernel is needed, such as 2*Gaussian(1) + Linear()')
     return found
+
+
+def parse_loss_text(text: str) -> Loss:
+    """Return the loss of a text such as ``Quantile(0.9)``."""
+    from mercer.losses import parse_loss
+
+    return parse_loss(text)

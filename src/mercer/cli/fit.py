@@ -11,13 +11,23 @@ import click
 
 from . import _fitted, _show
 from ._errors import CommandError
-from ._options import check_duration, command, json_option, memory_option, parse_kernel_text, parse_share_or_none
+from ._options import (
+    check_duration,
+    command,
+    json_option,
+    memory_option,
+    parse_kernel_text,
+    parse_loss_text,
+    parse_share_or_none,
+)
 from ._progress import FitProgress
 from ._tables import get_column, name_lines, read_table
 from ._write import check_output, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mercer.losses import Loss
 
 TASKS = ("auto", "regression", "classification")
 MODELS = ("auto", "ridge", "svm", "logistic", "import_vector", "neighbors", "parzen")
@@ -32,6 +42,7 @@ LEAST_REPEATS = 5  # rows that each of them has on average, at least
         "mercer fit houses.csv --target price",
         "mercer fit houses.csv --target price -o houses.mercer --report houses.html --force",
         'mercer fit houses.csv --target price --model ridge --kernel "Matern(2.5)" -o matern.mercer',
+        'mercer fit houses.csv --target price --loss "Quantile(0.9)" -o high.mercer',
         "mercer fit houses.csv --target sold --budget 2m --memory 4GB -o sold.mercer --json",
     ],
 )
@@ -42,6 +53,7 @@ LEAST_REPEATS = 5  # rows that each of them has on average, at least
     help="Whether to predict numbers or classes; auto looks at the target.",
 )  # fmt: skip
 @click.option("--model", type=click.Choice(MODELS), default="auto", show_default=True, help="Kind of model to tune.")
+@click.option("--loss", metavar="LOSS", help='Fit this loss, such as "Quantile(0.9)", instead of choosing a model.')
 @click.option("--kernel", metavar="EXPRESSION", help="Use this kernel instead of choosing one.")
 @click.option(
     "--test", "test", type=parse_share_or_none, metavar="FRACTION", default=0.2, show_default=True,
@@ -55,8 +67,8 @@ LEAST_REPEATS = 5  # rows that each of them has on average, at least
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @json_option
 def fit(
-    data: str, target: str, task: str, model: str, kernel: str | None, test: float, budget: str | None,
-    memory: str | None, seed: int, output: str | None, report: str | None, force: bool, as_json: bool,
+    data: str, target: str, task: str, model: str, loss: str | None, kernel: str | None, test: float,
+    budget: str | None, memory: str | None, seed: int, output: str | None, report: str | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Fit a model to the table DATA (.csv, .tsv, .csv.gz or .parquet; - for standard input), and save it.
 
@@ -70,9 +82,15 @@ def fit(
     if len({path.resolve() for path in files}) < len(files):
         raise CommandError(f"the model and the report cannot both be {files[0]}")
     found = None if kernel is None else parse_kernel_text(kernel)
+    asked = None if loss is None else parse_loss_text(loss)
     X, y, kept = _split(table := read_table(data), target, data)
     dropped = len(table) - len(kept)
-    task, reason = (task, "it was asked for") if task != "auto" else guess_task(y)
+    if task == "auto" and asked is not None:
+        task, reason = asked.task, f"{asked!r} is a loss of {'numbers' if asked.task == 'regression' else 'classes'}"
+    else:
+        task, reason = (task, "it was asked for") if task != "auto" else guess_task(y)
+    if asked is not None:
+        _check_loss(asked, y, target)
     _check_target(y, task, target)
     known = _get_class(task).models
     if model not in known:
@@ -82,6 +100,7 @@ def fit(
         if dropped:
             _show.paragraph(f"{dropped:,} row{'s' * (dropped > 1)} without a {target} left out.")
     options: dict[str, Any] = {"model": model, "kernel": found, "budget": budget, "memory": memory, "test": test}
+    options["loss"] = asked
     with name_lines(data, kept):
         fitted = fit_model(task, X, y, options | {"random_state": seed})
     save_model(fitted, files[0], files[1] if report else None, force)
@@ -180,6 +199,22 @@ def _check_target(y: pd.Series, task: str, target: str) -> None:
     if task == "classification" and y.nunique() > max(2, len(y) // 2):
         remedy = "use --task regression" if numeric else "choose a column with fewer different values"
         raise CommandError(f"column {target!r} has {y.nunique()} different values in {len(y)} rows; {remedy}")
+
+
+def _check_loss(loss: Loss, y: pd.Series, target: str) -> None:
+    """Raise if a loss is one of numbers and the target holds none, or one of classes and it holds nothing else."""
+    numeric, distinct = guess_task(y)[0] == "regression", int(y.nunique())
+    if loss.task == "classification" and numeric and distinct > max(2, len(y) // 2):
+        raise CommandError(
+            f"{loss!r} is a loss of classes, and column {target!r} holds {distinct} different numbers; use one of "
+            'numbers such as --loss "Huber(1.0)"'
+        )
+    if loss.task == "regression" and not all(map(_is_number, y.tolist())):
+        wrong = next(value for value in y.tolist() if not _is_number(value))
+        raise CommandError(
+            f"{loss!r} is a loss of numbers, and column {target!r} holds {wrong!r}; use one of classes such as "
+            "--loss Logistic"
+        )
 
 
 def _is_number(value: Any) -> bool:

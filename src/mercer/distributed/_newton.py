@@ -181,6 +181,10 @@ class PartitionedLoss(PartitionSums):
         """Return the sum of curvatures."""
         return np.asarray(self._sum("curvature_sums", outputs))
 
+    def balance_sums(self, outputs: SpreadValues) -> np.ndarray:
+        """Return residual sums and the curvature sum of each output judged alone."""
+        return np.asarray(self._sum("balance_sums", outputs))
+
     def range(self, values: SpreadValues) -> tuple[float, float]:
         """Return the smallest and the largest of all values."""
         least, most = zip(*self._table.cluster.compute(self._map("range", values)), strict=True)

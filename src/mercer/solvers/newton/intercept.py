@@ -48,14 +48,13 @@ def _balance_outputs(loss: LossSums, values: Array, start: np.ndarray) -> np.nda
     b, low, high = start.astype(np.float64), np.full(len(start), -np.inf), np.full(len(start), np.inf)
     stride, before = 0.0, np.full(len(start), np.inf)
     for _ in range(STEPS):
-        sums, sizes = loss.residual_sums(shift(values, b))
+        sums, sizes, bends = loss.balance_sums(shift(values, b))
         low, high = np.where(sums > 0, np.maximum(low, b), low), np.where(sums < 0, np.minimum(high, b), high)
         finite = np.isfinite(sums)  # which those far out are not if losses grow as e^f does
         open_ = ~(finite & (np.abs(sums) <= EPS * sizes)) & ~(high - low <= EPS * np.abs(b))
         if not open_.any():
             break
         stride = 2 * stride or loss.reach(values)
-        bends = np.diagonal(loss.curvature_sums(shift(values, b)))
         with np.errstate(all="ignore"):
             steps = np.clip(np.where((bends > 0) & finite, sums / bends, np.sign(sums) * np.inf), -stride, stride)
             middle = 0.5 * (low + high)

@@ -59,6 +59,9 @@ class LossSums(Protocol):
     def curvature_sums(self, outputs: Array) -> np.ndarray:
         """Return the sum of curvatures, of shape (Q, Q)."""
 
+    def balance_sums(self, outputs: Array) -> np.ndarray:
+        """Return residual sums, and the curvature sum of each output judged alone, of shape (3, Q), in one pass."""
+
     def range(self, values: Array) -> tuple[float, float]:
         """Return the smallest and the largest of all values."""
 
@@ -210,6 +213,10 @@ class WeightedLoss:
         with np.errstate(over="ignore"):
             return np.diag(host_array(self.weights @ self.loss.curvature(self.targets, self._move(outputs))))
 
+    def balance_sums(self, outputs: Array) -> np.ndarray:
+        """Return residual sums, and the curvature sum of each output judged alone, of shape (3, Q)."""
+        return np.vstack([self.residual_sums(outputs), np.diagonal(self.curvature_sums(outputs))])
+
     def range(self, values: Array) -> tuple[float, float]:
         """Return the smallest and the largest of all values."""
         return float(values.min()), float(values.max())
@@ -269,7 +276,8 @@ def weigh_loss(loss: Loss, y: np.ndarray, weights: np.ndarray, outputs: int) -> 
     if loss.task == "classification" and not loss.joint:
         y = 2.0 * (y[:, None] == (np.arange(outputs) if outputs > 1 else 1)) - 1.0
     if not loss.joint:
-        y = np.ascontiguousarray(np.broadcast_to(y.reshape(len(y), -1), (len(y), outputs)))
+        y = y.reshape(len(y), -1)
+        y = y if y.shape[1] == outputs else np.repeat(y, outputs, axis=1)
     return WeightedLoss(loss, y, weights, outputs)
 
 
