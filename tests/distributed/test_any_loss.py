@@ -114,7 +114,7 @@ def test_counts_of_one_partition_may_all_be_0(data):
     model = KernelRegressor("Poisson", 0.3, **OPTIONS)
     both(model, data, y)
     y[60] = -1.0
-    with pytest.raises(ValueError, match="needs counts.* is .*-1"):
+    with pytest.raises(ValueError, match=r"needs counts.* is .*-1"):
         model.fit(cut(data.X), cut(y))
 
 

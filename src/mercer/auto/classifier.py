@@ -28,7 +28,8 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
     model : {"auto", "ridge", "svm", "logistic", "import_vector", "neighbors", "parzen"}, default="auto"
         What to try; "auto" tries logistic regression and support vectors.
     kernel, budget, memory, test, refit, random_state, loss
-        As for :class:`AutoRegressor`, with a loss of classes such as "SquaredHinge"; rows held out have their share of each class.
+        As for :class:`AutoRegressor`, with a loss of classes such as "SquaredHinge"; rows held out have their share of
+        each class.
 
     Attributes
     ----------

@@ -34,6 +34,7 @@ def describe_model(model: Any) -> dict[str, Any]:
     kernel = getattr(inner, "kernel_", None)
     facts: dict[str, Any] = {"model": type(model).__name__, "estimator": type(getattr(model, "model_", model)).__name__}
     facts["kernel"] = None if kernel is None else repr(kernel)
+    facts["loss"] = repr(inner.loss_) if hasattr(inner, "loss_") else None
     facts["plan"] = str(inner.plan_) if hasattr(inner, "plan_") else None
     if kernel is not None:
         verdict = kernel.certificate()

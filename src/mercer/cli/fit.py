@@ -68,7 +68,8 @@ LEAST_REPEATS = 5  # rows that each of them has on average, at least
 @json_option
 def fit(
     data: str, target: str, task: str, model: str, loss: str | None, kernel: str | None, test: float,
-    budget: str | None, memory: str | None, seed: int, output: str | None, report: str | None, force: bool, as_json: bool,
+    budget: str | None, memory: str | None, seed: int, output: str | None, report: str | None, force: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Fit a model to the table DATA (.csv, .tsv, .csv.gz or .parquet; - for standard input), and save it.
 

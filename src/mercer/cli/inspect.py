@@ -57,6 +57,8 @@ def _list_facts(name: str, header: dict[str, Any], facts: dict[str, Any]) -> lis
         ("model", model),
         ("kernel", facts["kernel"] or "none"),
     ]
+    if facts["loss"]:
+        lines.append(("loss", facts["loss"]))
     if facts["plan"]:
         lines.append(("solved by", facts["plan"]))
     if facts["n_vectors"] is not None:

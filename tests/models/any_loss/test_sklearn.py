@@ -76,7 +76,7 @@ def test_tables_keep_the_names_of_their_columns():
         assert list(model.fit(frame, pd.Series(Y)).feature_names_in_) == ["a", "b"]
         with pytest.raises(ValueError, match="feature names"):
             model.predict(frame[["b", "a"]])
-        with pytest.raises(ValueError, match="3 features, but .* is expecting 2"):
+        with pytest.raises(ValueError, match=r"3 features, but .* is expecting 2"):
             model.fit(X, Y).predict(np.zeros((2, 3)))
 
 

@@ -61,5 +61,5 @@ class Poisson(Loss):
         if not (y > 0).any():
             name = f"{owner}: " if owner else ""
             raise ValueError(
-                f"{name}all counts are 0, so that the best rate is 0 and its logarithm no number; leave such targets out"
+                f"{name}all counts are 0, so that the best rate is 0 and has no logarithm; leave that target out"
             )
