@@ -147,6 +147,8 @@ CASES = {
     "any loss": lambda: (mercer.KernelRegressor("Huber(.3)"), VECTORS, OUTPUTS),
     "any loss of classes": lambda: (mercer.KernelClassifier("SquaredHinge"), VECTORS, THREE),
     "quantiles": lambda: (mercer.KernelQuantileRegressor([0.2, 0.8]), VECTORS, TARGETS),
+    "any loss cv": lambda: (mercer.KernelRegressorCV("Huber(.3)", [0.1, 1.0]), VECTORS, TARGETS),
+    "any loss of classes cv": lambda: (mercer.KernelClassifierCV("Logistic", [0.1, 1.0]), VECTORS, THREE),
     "import vectors": lambda: (mercer.ImportVectorMachine(), VECTORS, THREE),
     "import vectors of graphs": lambda: (mercer.ImportVectorMachine(kernel=WeisfeilerLehman(1)), graphs(), TWO),
     "perceptron": lambda: (mercer.KernelPerceptron(random_state=0), VECTORS, THREE),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -35,7 +35,7 @@ class PenaltySearch:
     cv: Any
     max_iter: Any
     random_state: Any
-    _grid: np.ndarray  # of penalties, in units of one that is neither small nor large
+    _grid: ClassVar[np.ndarray]  # of penalties, in units of one that is neither small nor large
 
     alpha_: float
     best_score_: float
