@@ -2,9 +2,9 @@
 A loss of one's own
 ===================
 
-A house that is too cold is worse than one that is too warm.  Say so: the cost of an error grows exponentially where heat
-is missing, and like a line where there is too much (the LINEX loss).  Only its value is written; slope, curvature and
-conjugate are derived from it, and the fit ends with the same certificate as that of any other loss.
+A house that is too cold is worse than one that is too warm.  Say so: the cost of an error grows exponentially where
+heat is missing, and like a line where there is too much (the LINEX loss).  Only its value is written; slope, curvature
+and conjugate are derived from it, and the fit ends with the same certificate as that of any other loss.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 A robust fit
 ============
 
-One measurement in ten is wrong by far.  Squares follow it, because the slope of a square grows without end.  The slope of
-Huber's loss is at most its width, and that of the pinball loss at most one half, so that a wrong target pulls no harder
-than a right one that is a little off.
+One measurement in ten is wrong by far.  Squares follow it, because the slope of a square grows without end.  The slope
+of Huber's loss is at most its width, and that of the pinball loss at most one half, so that a wrong target pulls no
+harder than a right one that is a little off.
 """
 
 import matplotlib.pyplot as plt
