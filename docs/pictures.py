@@ -1,4 +1,4 @@
-"""Draw the one picture of the README and the design page: the way of data, from objects to a function."""
+"""Draw the way of data from objects to a function, for the README and the design page, and the losses of the guide."""
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from mercer import Expansion, Gram
+from mercer.inspection import LossDisplay
 from mercer.kernels import Gaussian, Linear, Periodic
 from mercer.solvers import Problem, Spectral
 
@@ -102,5 +103,14 @@ def picture():
     return figure
 
 
+def draw_losses():
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    LossDisplay.from_losses(["hinge", "squared_hinge", "logistic", "exponential"], ax=left)
+    LossDisplay.from_losses(["squared", "absolute", "huber", "quantile(.8)", "epsilon_insensitive(1)"], ax=right)
+    return figure
+
+
 if __name__ == "__main__":
-    picture().savefig(Path(__file__).parent / "_static" / "way.png", dpi=130, facecolor="white")
+    here = Path(__file__).parent / "_static"
+    picture().savefig(here / "way.png", dpi=130, facecolor="white")
+    draw_losses().savefig(here / "losses.png", dpi=110, facecolor="white")

@@ -33,7 +33,7 @@ def test_importing_mercer_pulls_in_nothing_heavy():
 
 
 def test_public_names_exist_and_are_documented():
-    for module in (mercer, mercer.kernels):
+    for module in (mercer, mercer.kernels, mercer.losses):
         for name in module.__all__:
             assert getattr(module, name).__doc__
 

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import kernels as kernels
+from . import losses as losses
 from .arrays.budget import MemoryBudgetError as MemoryBudgetError
 from .certify.search import certify as certify
 from .expansion import Expansion as Expansion
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .solvers.plan import plan as plan
 
 __version__ = "0.1.0"
-HERE = ["Expansion", "Gram", "MemoryBudgetError", "certify", "kernels"]
+HERE = ["Expansion", "Gram", "MemoryBudgetError", "certify", "kernels", "losses"]
 # Estimators need scikit-learn, whose import takes longer than that of everything above together.
 LATER = {
     "mercer.auto": ["AutoClassifier", "AutoRegressor"],

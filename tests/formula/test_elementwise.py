@@ -63,6 +63,14 @@ def test_tensors_have_the_same_numbers(name):
         assert small.dtype == torch.float32
 
 
+def test_values_are_arrays_of_their_own():
+    formula = trace(lambda y, f: f, "y", "f")
+    found = compute(formula, {"y": Y, "f": F})
+    np.testing.assert_array_equal(found, F)
+    assert not np.shares_memory(found, F)
+    assert compute(derive(formula, "f"), {"y": Y, "f": F}).shape == F.shape
+
+
 def test_every_operation_is_in_one_of_these_functions():
     used = set()
 

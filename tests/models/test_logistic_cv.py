@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear
 from mercer.models.logistic import KernelLogisticRegression
 from mercer.models.logistic_cv import KernelLogisticRegressionCV
-from mercer.solvers.newton import scores as logistic_scores
+from mercer.solvers.representer import scores as logistic_scores
 
 ALPHAS = [0.01, 0.1, 1.0, 10.0]
 

@@ -5,8 +5,10 @@ import pytest
 
 from mercer import kernels
 from mercer.kernels import Custom, Gaussian, Kernel, Linear, ObjectKernel, Sigmoid
+from mercer.losses import LogCosh
+from mercer.losses.residual import ResidualLoss
 from mercer.solvers import Cholesky, ConjugateGradient, Nystroem, Solution, Spectral
-from mercer.testing import check_gram, check_kernel, check_solver
+from mercer.testing import check_gram, check_kernel, check_loss, check_solver
 
 X = np.random.default_rng(0).normal(size=(15, 3))
 
@@ -182,3 +184,138 @@ class Wrong:
 def test_a_solver_that_breaks_a_law_is_told_which(change, law):
     with pytest.raises(AssertionError, match=law):
         check_solver(Wrong(change), Gaussian(1.5), X)
+
+
+# -- losses -------------------------------------------------------------------------------------------------------
+
+
+class Fourth(ResidualLoss):
+    """(y − f)⁴, right in all its parts."""
+
+    def of(self, r):
+        return r**4
+
+    def slope_of(self, r):
+        return 4 * r**3
+
+    def curvature_of(self, r):
+        return 12 * r**2
+
+    def conjugate_of(self, t):
+        return 3 * np.abs(np.asarray(t) / 4) ** (4 / 3) if not hasattr(t, "abs") else 3 * (t / 4).abs() ** (4 / 3)
+
+
+class WrongSlope(Fourth):
+    def slope_of(self, r):
+        return 4.1 * r**3
+
+
+class WrongCurvature(Fourth):
+    def curvature_of(self, r):
+        return 11 * r**2
+
+
+class ConjugateTooSmall(Fourth):
+    def conjugate_of(self, t):
+        return 0.9 * super().conjugate_of(t)
+
+
+class ConjugateTooLarge(Fourth):
+    def conjugate_of(self, t):
+        return 1.1 * super().conjugate_of(t)
+
+
+class Capped(ResidualLoss):
+    def of(self, r):
+        return r.clip(-1.0, 1.0) ** 2
+
+    def slope_of(self, r):
+        return 2 * r * (abs(r) <= 1)
+
+
+class NoDomain(LogCosh):
+    slopes = (-0.5, 0.5)
+
+
+class FiniteBeyond(LogCosh):
+    def conjugate_of(self, t):
+        return super().conjugate_of(t.clip(-1.0, 1.0))
+
+
+class WrongProx(Fourth):
+    def prox(self, y, f, width):
+        return f - 0.1 * width * (f - y)
+
+
+class MajorantBelow(LogCosh):
+    def majorant_of(self, r):
+        return 0.9 * super().majorant_of(r)
+
+
+class Overflows(LogCosh):
+    def of(self, r):
+        return np.log(np.cosh(r)) if isinstance(r, np.ndarray) else super().of(r)
+
+
+class ArraysOnly(Fourth):
+    def of(self, r):
+        return r**4 if isinstance(r, np.ndarray) else r**4 + 1e-3
+
+
+class NoNumber(Fourth):
+    def of(self, r):
+        return r**4 + np.where(np.abs(r) < 0.05, np.nan, 0.0)
+
+
+class OneForAll(Fourth):
+    def of(self, r):
+        return (r**4).sum()
+
+
+def test_a_loss_of_ones_own_passes():
+    check_loss(Fourth())
+    check_loss(Fourth(), [1.0, 2.0, -30.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("loss", "law"),
+    [
+        (WrongSlope(), r"slope is the derivative of the value.*y = .*, f = .*, slope = "),
+        (WrongCurvature(), "curvature is the derivative of the slope"),
+        (ConjugateTooSmall(), "value plus conjugate is at least slope times f"),
+        (ConjugateTooLarge(), r"value plus conjugate is slope times f, at the slope there.*conjugate = "),
+        (Capped(), "the loss is convex: the middle of a chord"),
+        (NoDomain(), "slopes are inside of the domain"),
+        (FiniteBeyond(), "conjugate is infinite outside of the domain"),
+        (WrongProx(), r"proximal point of width 0.01 is a minimum"),
+        (MajorantBelow(), "majorant is nowhere below"),
+        (Overflows(), "number at large outputs, finite if slopes have an end"),
+        (NoNumber(), "value is a finite number"),
+        (OneForAll(), "values have shape"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else type(each).__name__,
+)
+def test_a_broken_law_of_a_loss_is_named_with_its_numbers(loss, law):
+    with pytest.raises(AssertionError, match=law):
+        check_loss(loss)
+
+
+def test_a_loss_that_is_not_convex_is_found_where_its_slope_is_right():
+    class Valleys(ResidualLoss):
+        smooth = False
+
+        def of(self, r):
+            return r**2 / 8 - np.cos(r)
+
+        def slope_of(self, r):
+            return r / 4 + np.sin(r)
+
+    with pytest.raises(AssertionError, match="the loss is convex"):
+        check_loss(Valleys())
+
+
+@pytest.mark.torch
+def test_tensors_that_have_other_numbers_are_found():
+    pytest.importorskip("torch")
+    with pytest.raises(AssertionError, match="value of tensors and of arrays differ"):
+        check_loss(ArraysOnly())

@@ -72,6 +72,15 @@ class LossModel(PenalizedModel):
         place, columns = self._kernel_argument().place(data.X), np.zeros((len(data.weights), loss.outputs))
         return Problem(kernel, data.points, columns, data.weights, bool(self.fit_intercept), place.memory, place.device)
 
+    def _weigh(self, data: Any, loss: Loss) -> WeightedLoss:
+        """Return a loss of points."""
+        raise NotImplementedError
+
+    def _pose_problem(self, kernel: Kernel, data: Any) -> tuple[Problem, WeightedLoss]:
+        """Return the problem of points and its loss."""
+        loss = self._weigh(data, as_loss(self.loss))
+        return self._pose(kernel, data, loss), loss
+
     def _solve(self, kernel: Kernel, data: Any, loss: WeightedLoss) -> PenalizedFit:
         """Return the fit of points."""
         alpha = self._scale_penalty(float(data.weights.sum()))
@@ -103,6 +112,10 @@ class LossRegressor(LossModel, PrimalForm, KernelParams, RegressorMixin, BaseEst
         kept, points = np.flatnonzero(weights), argument.points(X)
         points = points if len(kept) == n else pick(points, kept)
         return Measured(X, points, kept, targets.reshape(n, -1)[kept], weights[kept], targets.ndim == 1)
+
+    def _weigh(self, data: Measured, loss: Loss) -> WeightedLoss:
+        loss.check_targets(data.targets, type(self).__name__)
+        return WeightedLoss(loss, data.targets, data.weights, data.targets.shape[1])
 
     def _keep(self, fit: PenalizedFit, loss: Loss, X: Rows, kept: np.ndarray | None, flat: bool) -> None:
         """Set what a fit sets; ``kept`` as in ``_keep_function``."""

@@ -25,16 +25,15 @@ from .data import Steps
 from .expression import (
     Call,
     Const,
-    Diagonal,
     Expression,
     Stat,
     add,
     apply_to,
-    evaluate,
     log_derivative,
     multiply,
     power,
     reciprocal,
+    schedule,
     wrap,
 )
 from .statistics import Statistic
@@ -66,7 +65,7 @@ def trace(function: Callable[..., Any], *names: str) -> Expression:
     >>> formula = trace(lambda y, f: np.maximum(0, 1 - y * f) ** 2, "y", "f")
     >>> slope = derive(formula, "f")
     >>> compute(slope, {"y": np.array([1.0, 1.0]), "f": np.array([0.5, 3.0])})
-    array([-1., -0.])
+    array([-1.,  0.])
     """
     try:
         return _unwrap(function(*(Traced(Stat(Variable(Steps(), "", name))) for name in names)))
@@ -82,15 +81,35 @@ def derive(formula: Expression, name: str) -> Expression:
 def compute(formula: Expression, given: Mapping[str, Array]) -> Array:
     """Return the values of a formula for arrays or tensors of its variables, all of one shape."""
     some = next(iter(given.values()))
-    as_array: Callable[[Any], Any] = np.asarray
+    number: Callable[[float], Any] = np.float64
     if is_tensor(some):
-        as_array = functools.partial(namespace(some).asarray, dtype=some.dtype, device=some.device)
-    found = evaluate(formula, lambda leaf: given[leaf.name], _refuse, _operations(namespace(some)), as_array)  # type: ignore[attr-defined]
-    return found if np.ndim(found) else found + 0.0 * some
+        number = functools.partial(namespace(some).asarray, dtype=some.dtype, device=some.device)
+    operations, steps = _operations(namespace(some)), _order_steps(formula)
+    known: list[Any] = [None] * len(steps)
+    with np.errstate(all="ignore"):  # overflow is for callers to find
+        for place, (leaf, args, constants, done) in enumerate(steps):
+            if args:
+                known[place] = operations[leaf](*[known[arg] for arg in args], *constants)
+            else:
+                known[place] = given[leaf] if leaf else number(constants[0])
+            for arg in done:
+                known[arg] = None
+    found = known[-1]
+    own = len(steps) > 1 and np.ndim(found)  # or else it is a variable, or one number for all
+    return found if own else found + 0.0 * some
 
 
-def _refuse(node: Diagonal) -> np.ndarray:
-    raise NotFollowedError(f"{node} is of kernels")
+@functools.lru_cache(maxsize=1000)
+def _order_steps(formula: Expression) -> list[tuple[str, list[int], tuple[float, ...], list[int]]]:
+    """Return the nodes as they are computed: an operation or variable, its arguments, numbers, and what is let go."""
+    order = list(schedule(formula))
+    place = {node: i for i, (node, _) in enumerate(order)}
+    steps = []
+    for node, done in order:
+        name = node.op if isinstance(node, Call) else node.statistic.name if isinstance(node, Stat) else ""  # type: ignore[attr-defined]
+        numbers = (node.value,) if isinstance(node, Const) else node.constants if isinstance(node, Call) else ()
+        steps.append((name, [place[arg] for arg in node.children], numbers, [place[arg] for arg in done]))
+    return steps
 
 
 class Traced(NDArrayOperatorsMixin):

@@ -257,13 +257,8 @@ def evaluate(
     expression: Expression,
     statistic: Callable[[Statistic], np.ndarray],
     diagonal: Callable[[Diagonal], np.ndarray],
-    operations: Mapping[str, Callable[..., Any]] = VALUES,
-    as_array: Callable[[Any], Any] = np.asarray,
 ) -> np.ndarray | float:
-    """Compute an expression from the values of its leaves, each distinct node once and kept only while it is needed.
-
-    ``operations`` are functions of what ``as_array`` makes of numbers and values.
-    """
+    """Compute an expression from the values of its leaves, each distinct node once and kept only while it is needed."""
     known: dict[Expression, Any] = {}
     with np.errstate(all="ignore"):  # overflow and its kin are reported once, on the result, in words
         for node, done in schedule(expression):
@@ -274,8 +269,8 @@ def evaluate(
             elif isinstance(node, Diagonal):
                 known[node] = diagonal(node)
             elif isinstance(node, Call):
-                args = [as_array(known[arg]) for arg in node.args]
-                known[node] = operations[node.op](*args, *node.constants)
+                args = [np.asarray(known[arg]) for arg in node.args]
+                known[node] = VALUES[node.op](*args, *node.constants)
             for arg in done:
                 known.pop(arg)
     return cast("np.ndarray | float", known[expression])

@@ -8,6 +8,7 @@ from .feature_map import FeatureMapDisplay
 from .fit import FitDisplay
 from .gram import GramDisplay
 from .kernel import KernelDisplay
+from .loss import LossDisplay
 from .path import PathDisplay
 from .spectrum import SpectrumDisplay
 
@@ -17,6 +18,7 @@ __all__ = [
     "FitDisplay",
     "GramDisplay",
     "KernelDisplay",
+    "LossDisplay",
     "PathDisplay",
     "SpectrumDisplay",
 ]

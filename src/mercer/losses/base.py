@@ -66,7 +66,8 @@ class Loss(Value):
         The slope only grows, so that the root can be searched for; losses with a formula for it have that.
         """
         y, f = as_numbers(y, f)
-        step = width * abs(self.slope(y, f)) + 1e-300
+        step, most = width * abs(self.slope(y, f)), 1.0 + abs(f)  # that far it is at most, unless slopes overflow
+        step = namespace(f).where(step < most, step, most) + 1e-300
         return find_root(lambda z: z + width * self.slope(y, z) - f, f, step)
 
     def column(self, q: int) -> Loss:
@@ -82,7 +83,7 @@ class Loss(Value):
 
     def refuse(self, owner: str, wanted: str, y: np.ndarray, wrong: np.ndarray, remedy: str) -> ValueError:
         """Return the error about targets that the loss is not made for."""
-        where, given = int(np.flatnonzero(wrong.reshape(len(wrong), -1).any(axis=1))[0]), np.asarray(y)[wrong].flat[0]
+        where, given = int(np.flatnonzero(wrong.reshape(len(wrong), -1).any(axis=1))[0]), np.asarray(y)[wrong].item(0)
         name = f"{owner}: " if owner else ""
         return ValueError(f"{name}{self!r} needs {wanted}, but the target of row {where} is {given!r}; {remedy}")
 

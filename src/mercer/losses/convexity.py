@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .base import Loss, Task
+from .corners import BoxLoss
 
 SIGNS = (-1.0, 1.0)
-TARGETS = (0.0, 1.0, -1.0, 0.3, -0.3, 4.0, -4.0, 30.0, -30.0)  # counterexamples are shown for the first
+TARGETS = (1.0, 0.0, -1.0, 0.3, -0.3, 4.0, -4.0, 30.0, -30.0)  # counterexamples are shown for the first
 NEAR = 20.0  # outputs up to which a loss must be a number; further out, formulas may overflow
 NEAREST = 3.0  # outputs up to which it must be finite
 HALVINGS = 40  # of an interval, in search of a jump of the slope
@@ -49,19 +50,30 @@ def take_sample(value: Callable[[np.ndarray, np.ndarray], np.ndarray], task: Tas
     return Sample(y[rows], f[rows], values[rows])
 
 
-def check_convex(loss: Loss, sample: Sample, *, given: bool) -> None:
-    """Raise with a counterexample unless slopes never fall and fit the values; ``given`` says if by a user."""
+def find_least_target(loss: Loss, sample: Sample, *, given: bool) -> float:
+    """Return the least target for which a loss is convex, −∞ or 0, or raise with a counterexample.
+
+    Slopes must never fall and must fit the values; ``given`` says that someone wrote them by hand.
+    """
     with np.errstate(all="ignore"):
         slopes = loss.slope(sample.y, sample.f)
+    least = -np.inf if sample.y.min() < 0 else 0.0
     for y, f, values, slope in zip(sample.y[:, 0], sample.f, sample.values, slopes, strict=True):
-        where = np.isnan(slope) & (np.abs(f) <= NEAR)
-        if where.any():
-            raise ValueError(f"{loss!r}: its slope is NaN where y = {y:g} and f = {f[where][0]:g}")
-        kept = np.isfinite(values) & np.isfinite(slope)
-        _check_row(loss, y, f[kept], values[kept], slope[kept], given)
+        try:
+            _check_row(loss, y, f, values, slope, given)
+        except ValueError:
+            if y >= 0 or loss.task != "regression":
+                raise
+            least = 0.0  # those of amounts are convex where y is one
+    return least
 
 
 def _check_row(loss: Loss, y: float, f: np.ndarray, values: np.ndarray, slope: np.ndarray, given: bool) -> None:
+    where = np.isnan(slope) & (np.abs(f) <= NEAR)
+    if where.any():
+        raise ValueError(f"{loss!r}: its slope is NaN where y = {y:g} and f = {f[where][0]:g}")
+    kept = np.isfinite(values) & np.isfinite(slope)
+    f, values, slope = f[kept], values[kept], slope[kept]
     size = np.abs(slope[:-1]) + np.abs(slope[1:])
     fall = slope[:-1] - slope[1:] - 1e-9 * size - 1e-12 * np.median(np.abs(slope))
     i = int(np.argmax(fall))
@@ -110,3 +122,30 @@ def is_smooth(loss: Loss, sample: Sample) -> bool:
     left_over = np.maximum(high - low, 0.0)
     rough = left_over > rise * ((b - a) / width) ** ROUGH
     return not bool((rough & (left_over > 1e-12 * size)).any())
+
+
+def find_box(loss: Loss, sample: Sample) -> BoxLoss | None:
+    """Return the box of a loss that is linear but for its corners around y, as the hinge is; None if it is another.
+
+    The slopes far out are the ends of the box, and ε is where the outer pieces meet 0; the whole grid is compared.
+    """
+    with np.errstate(all="ignore"):
+        slopes = np.asarray(loss.slope(sample.y, sample.f))
+    boxes: dict[bool, tuple[float, float]] = {}  # by whether targets are below 0
+    widths = []
+    for y, f, values, slope in zip(sample.y[:, 0], sample.f, sample.values, slopes, strict=True):
+        boxes.setdefault(bool(y < 0), (0.0 - slope[-1], 0.0 - slope[0]))
+        for end, side in ((slope[0], 1.0), (slope[-1], -1.0)):
+            outer = (slope == end) & (values > 0) & np.isfinite(values)
+            if end != 0 and outer.any():
+                r = side * (y - f[outer])
+                nearest = int(np.argmin(np.abs(r)))
+                widths.append(r[nearest] - values[outer][nearest] / abs(end))
+    below, above = boxes.get(True, boxes.get(False, (0.0, 0.0))), boxes.get(False, boxes.get(True, (0.0, 0.0)))
+    lower, upper = (below[0], above[0]), (below[1], above[1])
+    if not widths or max(lower) > 0 or min(upper) < 0 or not np.isfinite([*lower, *upper]).all():
+        return None
+    width = float(np.median(widths))
+    found = BoxLoss(lower, upper, width if width > 1e-12 else 0.0)
+    exact = np.allclose(found.value(sample.y, sample.f), sample.values, rtol=1e-11, atol=1e-12)
+    return found if exact and width > -1e-12 else None

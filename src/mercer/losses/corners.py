@@ -104,3 +104,31 @@ class CornerLoss(Loss):
         """Return f + width·β for the best slope β."""
         y, f = as_numbers(y, f)
         return f + width * self.pieces(y).prox_slope(y - f, width)
+
+
+class BoxLoss(CornerLoss):
+    """A piecewise linear loss that is known by its box, which may be another one for targets below 0.
+
+    Parameters
+    ----------
+    lower, upper : pair of float
+        l ≤ 0 and u ≥ 0, of targets below 0 and of others.
+    epsilon : float
+        ε ≥ 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> BoxLoss((-1.0, -1.0), (1.0, 1.0), 0.5).value([0.5, 1.5], 0.0)
+    array([0., 1.])
+    """
+
+    lower: tuple[float, float]
+    upper: tuple[float, float]
+    epsilon: float
+
+    def pieces(self, y: Array) -> Pieces:
+        """Return the boxes of both signs."""
+        xp = namespace(y)
+        low, high = (xp.where(y < 0, 0.0 * y + below, 0.0 * y + above) for below, above in (self.lower, self.upper))
+        return Pieces(low, high, float(self.epsilon))

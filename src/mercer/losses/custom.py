@@ -17,7 +17,8 @@ from mercer.formula.expression import Expression
 from mercer.formula.parameters import show
 
 from .base import Loss, Task, as_numbers, inside
-from .convexity import Sample, check_convex, is_smooth, take_sample
+from .convexity import Sample, find_box, find_least_target, is_smooth, take_sample
+from .corners import BoxLoss
 from .margin import check_signs
 from .roots import find_root
 
@@ -36,7 +37,8 @@ class CustomLoss(Loss):
     numbers can be followed; loops, ``if``, indices and most of SciPy cannot, and then ``slope`` is needed too.
     The conjugate ℓ*(y, s), the largest sf − ℓ(y, f), is searched for where the slope is s.
 
-    That the loss is convex is checked on a grid of y and f when it is made.
+    That the loss is convex is checked on a grid of y and f when it is made.  A loss that is convex, or a number, only
+    for y ≥ 0 or y > 0 is one of counts or amounts, and refuses other targets.
 
     Parameters
     ----------
@@ -59,8 +61,8 @@ class CustomLoss(Loss):
     Examples
     --------
     >>> pseudo_huber = CustomLoss(lambda y, f: np.sqrt(1 + (y - f) ** 2) - 1, name="pseudo-Huber")
-    >>> pseudo_huber.value(0.0, [0.0, 1.0]).round(4), pseudo_huber.slope(0.0, [0.0, 1.0]).round(4)
-    (array([0.    , 0.4142]), array([0.    , 0.7071]))
+    >>> pseudo_huber.value(0.0, [0.0, 1.0]).round(4), pseudo_huber.slope(0.0, [1.0, 3.0]).round(4)
+    (array([0.    , 0.4142]), array([0.7071, 0.9487]))
     >>> pseudo_huber.conjugate(0.0, [0.0, 0.6, 1.5]).round(4)
     array([0. , 0.2, inf])
     >>> CustomLoss(lambda y, f: np.minimum((y - f) ** 2, 1))
@@ -88,9 +90,14 @@ class CustomLoss(Loss):
             raise ValueError(f"CustomLoss: task is 'regression' or 'classification', got {self.task!r}")
         if not (self.name is None or isinstance(self.name, str)):
             raise TypeError(f"CustomLoss: name must be a text, got {self.name!r}")
-        check_convex(self, self._take_sample(), given=self._given("slope") is not None)
+        vars(self)["_least"] = find_least_target(self, self._take_sample(), given=self._given("slope") is not None)
 
     # -- formulas -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _least(self) -> float:
+        """The least target that is accepted, 0 or −∞, as found when the loss was made."""
+        return cast(float, vars(self)["_least"])
 
     def _given(self, name: str) -> Any:
         """Return a parameter as it was given; the attribute of its name evaluates it."""
@@ -143,6 +150,25 @@ class CustomLoss(Loss):
         known = self._given("curvature") is not None or self._formulas[2] is not None
         return known and is_smooth(self, self._take_sample())
 
+    @functools.cached_property
+    def has_flat_parts(self) -> bool:  # type: ignore[override]
+        """Whether the curvature is 0 at two neighbours of the grid, for one target."""
+        if not self.smooth:
+            return False
+        sample = self._take_sample()
+        y, f = sample.y[0], sample.f[0]
+        flat = (self.curvature(y, f) == 0) & (np.abs(f) <= sample.near)
+        return bool((flat[1:] & flat[:-1]).any())
+
+    @functools.cached_property
+    def _box(self) -> BoxLoss | None:
+        """The same loss as machines know it, if it is linear but for corners around y."""
+        return None if self.smooth else find_box(self, self._take_sample())
+
+    def column(self, q: int) -> Loss:
+        """Return the loss of one output, in the form that machines know if it has one."""
+        return self._box or self
+
     # -- the conjugate ------------------------------------------------------------------------------------------------
 
     def _start(self, y: Array) -> Array:
@@ -150,11 +176,13 @@ class CustomLoss(Loss):
         if self.task == "classification":
             return 0.0 * y
         with np.errstate(all="ignore"):
-            return namespace(y).where(namespace(y).isfinite(self.slope(y, y)), y, 0.0)
+            return namespace(y).where(namespace(y).isfinite(self.slope(y, y)), y, 0.0 * y)
 
     def domain(self, y: Array) -> tuple[Any, Any]:
         """Return the slopes far out, ∞ where they still grow."""
         y = as_numbers(y, y)[0]
+        if self._box is not None:
+            return self._box.domain(y)
         start = self._start(y)
         return self._find_end(y, start, -1.0), self._find_end(y, start, 1.0)
 
@@ -172,12 +200,18 @@ class CustomLoss(Loss):
     def conjugate(self, y: Array, s: Array) -> Array:
         """Return sf − ℓ(y, f) where the slope is s."""
         y, s = _align(*as_numbers(y, s))
+        if self._box is not None:
+            return self._box.conjugate(y, s)
         xp, (low, high) = namespace(s), self.domain(y)
         room = ROUNDING * abs(s)
         near = xp.minimum(xp.maximum(s, low), high)
         f = find_root(lambda z: self.slope(y, z) - near, self._start(y), 0.0 * y + 1.0)
         with np.errstate(all="ignore"):
             return inside(s, low - room, high + room, near * f - self.value(y, f))
+
+    def prox(self, y: Array, f: Array, width: float) -> Array:
+        """Return the minimum of ℓ(y, z) + (z − f)²/(2·width), by a formula if the loss is known by its box."""
+        return super().prox(y, f, width) if self._box is None else self._box.prox(y, f, width)
 
     # -- targets ------------------------------------------------------------------------------------------------------
 
@@ -187,10 +221,10 @@ class CustomLoss(Loss):
             check_signs(self, y, owner)
             return
         y = np.asarray(y, dtype=np.float64)
-        with np.errstate(all="ignore"):
-            wrong = ~np.isfinite(self.value(y, self._start(y)))
+        wrong = (y < self._least) | ~np.isfinite(self._call_value(y, self._start(y)))
         if wrong.any():
-            raise self.refuse(owner, "targets for which it is a number", y, wrong, "leave such rows out")
+            wanted = "targets for which it is a number and convex"
+            raise self.refuse(owner, wanted, y, wrong, "leave such rows out, or use another loss such as Huber()")
 
     def __repr__(self) -> str:
         usual = {"task": "regression"}
@@ -247,7 +281,7 @@ def _call(function: Callable[..., Any], y: np.ndarray, f: np.ndarray, loss: str,
             f"{loss}: {name} must return a number for each entry, but gave a single one for {y.size}; leave out "
             "np.sum and np.mean, sums are up to the solver"
         )
-    return np.broadcast_to(found.astype(np.float64, copy=False), y.shape)
+    return found.astype(np.float64, copy=False) if found.shape == y.shape else np.full(y.shape, float(found))
 
 
 def _is_constant(function: Callable[..., Any], y: np.ndarray, f: np.ndarray) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from mercer.formula.parameters import Positive, show
 from mercer.kernels.value import Value
@@ -36,6 +35,8 @@ class Penalty(Value):
         best = int(np.argmax(values))
         low, high = float(norms[max(best - 1, 0)]), float(norms[min(best + 1, POINTS)])
         options = {"xatol": 1e-12 * high}
+        from scipy.optimize import minimize_scalar  # whose import takes long
+
         found = minimize_scalar(
             lambda r: alpha * self.value(r) - s * r, bounds=(low, high), method="bounded", options=options
         )

@@ -11,7 +11,7 @@ from mercer.arrays.namespace import namespace
 
 STRIDES = 500  # each four times as long as the one before, until a root is passed: from 1e-300 to the largest number
 HALVINGS = 200  # of the intervals that roots are in; about a tenth of them if the function has no jumps
-EPSILON = 2.0**-52
+EPSILON, FINEST = 2.0**-52, 1e-30  # relative to a root, and to the first interval that it is in
 
 
 def find_root(function: Callable[[Array], Array], start: Array, step: Array) -> Array:
@@ -57,7 +57,7 @@ def find_root(function: Callable[[Array], Array], start: Array, step: Array) -> 
             a, value_a = xp.where(before, b, a), xp.where(before, value_b, value_a)
             b = xp.where(before, b + towards * step, b)
             value_b = look(b)
-        share = 0.0 * start + 0.5
+        share, finest = 0.0 * start + 0.5, FINEST * abs(b - a)
         for _ in range(HALVINGS):
             z = a + share * (b - a)
             value = look(z)
@@ -66,7 +66,7 @@ def find_root(function: Callable[[Array], Array], start: Array, step: Array) -> 
             b, value_b = xp.where(same, b, a), xp.where(same, value_b, value_a)
             a, value_a = z, value
             best = xp.where(abs(value_a) < abs(value_b), a, b)
-            least = (2.0 * EPSILON * abs(best) + 1e-300) / abs(b - a)
+            least = (2.0 * EPSILON * abs(best) + finest) / abs(b - a)
             if bool(((least > 0.5) | (value_a == 0) | (value_b == 0)).all()):
                 break
             share = _cut((a, b, c), (value_a, value_b, value_c), xp)

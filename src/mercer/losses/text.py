@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import MISSING, fields
+from typing import Any, cast
 
 from mercer.formula.syntax import ConstructorReader, did_you_mean, is_number, quote, read
 
 from .base import Loss
+from .custom import CustomLoss
 
 _OTHER_NAMES = {  # of scikit-learn and others, without their underscores
     "squarederror": "Squared",
@@ -30,16 +32,17 @@ _OTHER_NAMES = {  # of scikit-learn and others, without their underscores
 
 @functools.cache
 def find_losses() -> dict[str, type[Loss]]:
-    """Return the losses of this library by name: those that no other one is made of.
+    """Return the losses of this library by name: those that numbers make, and that no other one is made of.
 
     Examples
     --------
     >>> sorted(find_losses())[:4]
-    ['Absolute', 'CustomLoss', 'EpsilonInsensitive', 'Expectile']
+    ['Absolute', 'EpsilonInsensitive', 'Expectile', 'Exponential']
     """
     ours = [each for each in _list_below(Loss) if each.__module__.startswith("mercer.losses.")]
     bases = {base for each in ours for base in each.__bases__}
-    return {each.__name__: each for each in ours if each not in bases}
+    plain = [each for each in ours if all(field.default is not MISSING for field in fields(cast(Any, each)))]
+    return {each.__name__: each for each in plain if each not in bases}
 
 
 def _list_below(kind: type[Loss]) -> Iterator[type[Loss]]:
@@ -127,7 +130,7 @@ class _LossReader(ConstructorReader):
     def find_class(self, node: ast.Name) -> type:
         """Return the loss of a name in any case, with or without underscores."""
         plain, known = node.id.replace("_", "").lower(), find_losses()
-        for name, found in known.items():
+        for name, found in (known | {"CustomLoss": CustomLoss}).items():
             if name.lower() == plain:
                 return found
         other = _OTHER_NAMES.get(plain)

@@ -4,8 +4,10 @@ from mercer.distributed.engine import run_elsewhere
 from mercer.estimators.engine import hand_over
 
 from .any_loss.classifier import KernelClassifier
+from .any_loss.classifier_cv import KernelClassifierCV
 from .any_loss.quantile import KernelQuantileRegressor
 from .any_loss.regressor import KernelRegressor
+from .any_loss.regressor_cv import KernelRegressorCV
 from .import_vector import ImportVectorMachine
 from .logistic import KernelLogisticRegression
 from .logistic_cv import KernelLogisticRegressionCV
@@ -31,6 +33,7 @@ __all__ = [
     "SVRCV",
     "ImportVectorMachine",
     "KernelClassifier",
+    "KernelClassifierCV",
     "KernelLogisticRegression",
     "KernelLogisticRegressionCV",
     "KernelNeighborsClassifier",
@@ -39,6 +42,7 @@ __all__ = [
     "KernelPerceptron",
     "KernelQuantileRegressor",
     "KernelRegressor",
+    "KernelRegressorCV",
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifier",

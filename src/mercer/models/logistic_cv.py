@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Self
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
 
 from mercer.arrays.tensors import host_array
-from mercer.estimators.classifier import Labelled
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.penalty_search import PenaltySearch
 from mercer.estimators.probability import ProbabilityClassifier
-from mercer.estimators.progress import fit_task, reporter
-from mercer.estimators.targets import check_alphas, check_positive, check_whole
+from mercer.estimators.progress import fit_task
+from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
-from mercer.formula.data import Rows, length
-from mercer.kernels import Kernel
-from mercer.learning.folds import folds_among
-from mercer.learning.length_scales import length_scale_of, with_length_scale
-from mercer.solvers.newton.scores import sample_path, score_path
+from mercer.formula.data import Rows
+from mercer.solvers.base import Problem
+from mercer.solvers.newton.sums import WeightedLoss
 from mercer.solvers.plan import Plan
 
 from .logistic import KernelLogisticRegression
 
 GRID = np.logspace(-4, 2, 13)  # times the mean of k(x, x)
-SCALES = (0.25, 0.5, 1.0, 2.0)  # of the Gaussian that KernelLogisticRegression takes by itself
-FOLDS = 5
 
 
-class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  # type: ignore[misc]
+class KernelLogisticRegressionCV(PenaltySearch, CallbackSupportMixin, ProbabilityClassifier):  # type: ignore[misc]
     """Kernel logistic regression with the penalty and the length scale of least log-loss on points left out.
 
     Points are left out one at a time without refitting: one Newton step from the fit of all points gives the outputs of
@@ -105,9 +99,6 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
 
     scaling = "sum"  # of the penalties tried
 
-    alpha_: float
-    best_score_: float
-    path_: dict[str, Any]
     logistic_: KernelLogisticRegression
     plan_: Plan
 
@@ -163,71 +154,21 @@ class KernelLogisticRegressionCV(CallbackSupportMixin, ProbabilityClassifier):  
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
         check_positive(self, "tol", self.tol)
-        max_iter = check_whole(self, "max_iter", self.max_iter)
-        everything = self._check_labelled(X, y, sample_weight)
-        kernels = self._kernels(everything)
-        some = sample_path(everything.codes, len(everything.classes), check_random_state(self.random_state))
-        data = everything if some is None else everything.part(some)
-        alphas = self._alphas(kernels, data)
-        problems, (loss, *_) = zip(*(self._pose_problem(kernel, data) for kernel in kernels), strict=True)
-        scored = score_path(
-            problems, loss, alphas, lambda: self._folds(everything, data), reporter(self, context),
-            leave_one_out=self.cv is None, max_iter=max_iter, random_state=self.random_state,
-        )  # fmt: skip
-        row, column = scored.best
-        self.alpha_, self.best_score_ = float(alphas[column]), -float(scored.losses.min())
-        scales = [length_scale_of(kernel) for kernel in kernels]
-        self.path_ = {
-            "alphas": alphas, "kernels": kernels, "length_scales": scales, "log_losses": scored.losses, "by": scored.by
-        }  # fmt: skip
+        check_whole(self, "max_iter", self.max_iter)
+        data = self._check_labelled(X, y, sample_weight)
+        kernel = self._choose(data, data.codes, context, "log_losses")
         self.logistic_ = KernelLogisticRegression(
-            self.alpha_, kernel=self._kernel_argument().pass_on(kernels[row]),
+            self.alpha_, kernel=self._kernel_argument().pass_on(kernel),
             fit_intercept=self.fit_intercept, class_weight=self.class_weight, solver=self.solver,
             n_centers=self.n_centers, tol=self.tol, max_iter=self.max_iter, memory=self.memory,
             random_state=self.random_state, assume_psd=True, device=self.device,
         )  # fmt: skip
-        data, fit = self.logistic_._solve(everything.X, y, sample_weight)
+        data, fit = self.logistic_._solve(data.X, y, sample_weight)
         for model in (self.logistic_, self):
             model._keep(fit, data.classes, data.X, data.kept)
 
-    def _argument(self) -> Any:
-        if not isinstance(self.kernel, list | tuple):
-            return super()._argument()
-        if not self.kernel or not all(isinstance(kernel, Kernel) for kernel in self.kernel):
-            raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {self.kernel!r}")
-        return sum(self.kernel[1:], self.kernel[0])  # takes what all of them take
-
-    def _kernels(self, data: Labelled) -> list[Kernel]:
-        several = isinstance(self.kernel, list | tuple)
-        given = [self._resolve_kernel(kernel, data) for kernel in (self.kernel if several else [self.kernel])]
-        wish = self.length_scales
-        if wish is None:
-            if self.kernel is not None:
-                return given
-            own = float(length_scale_of(given[0]))
-            wish = [scale * own for scale in SCALES]
-        if isinstance(wish, str | numbers.Number) or len(wish) == 0:
-            example = "a list of length scales to try such as [0.5, 1.0, 2.0]"
-            raise ValueError(f"{type(self).__name__}: length_scales must be {example}; got {wish!r}")
-        return [with_length_scale(kernel, value) for kernel in given for value in wish]
-
-    def _alphas(self, kernels: list[Kernel], data: Labelled) -> np.ndarray:
-        if self.alphas is None:
-            points = host_array(data.points)
-            level = float(np.mean([np.mean(kernel.diag(points)) for kernel in kernels]))
-            return GRID * (level if level > 0 else 1.0)
-        return check_alphas(self, self.alphas)
-
-    def _folds(self, everything: Labelled, data: Labelled) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the folds as positions among the points that the path is computed from."""
-        cv: Any = self.cv
-        if cv is None:
-            least = int(np.bincount(data.codes).min())
-            if least < 2:
-                raise ValueError(
-                    f"{type(self).__name__}: folds need at least 2 points of each class, but class "
-                    f"{data.classes.tolist()[int(np.argmin(np.bincount(data.codes)))]!r} has 1; add points, or use "
-                    "KernelLogisticRegression with a penalty of your choice"
-                )
-            cv = min(FOLDS, least)
-        return list(folds_among(cv, length(everything.X), data.kept, data.codes) or [])
+    def _find_alphas(self, problems: list[Problem], loss: WeightedLoss) -> np.ndarray:
+        if self.alphas is not None:
+            return super()._find_alphas(problems, loss)
+        level = float(np.mean([np.mean(problem.kernel.diag(host_array(problem.X))) for problem in problems]))
+        return GRID * (level if level > 0 else 1.0)

@@ -1,7 +1,7 @@
 """The types that a model file may hold, derived from the library itself.
 
-A name in a file is looked up here and nowhere else.  Kernels and losses are known because they are subclasses of
-``Kernel`` and ``Loss`` in this library, estimators because they are in ``models.__all__``, ``features.__all__`` or
+A name in a file is looked up here and nowhere else.  Kernels, losses and penalties are known because they are values,
+subclasses of ``Value`` in this library, estimators because they are in ``models.__all__``, ``features.__all__`` or
 ``auto.__all__``; what a fit has left on an estimator is what its class annotates, and the records inside are the
 dataclasses that annotations mention.  Only objects that are neither have a line of their own below.  Classes of your
 own are given to ``load``.
@@ -99,8 +99,8 @@ def entries(automatic: bool = False) -> tuple[Entry, ...]:
     """Return all types; those of automatic models, whose import takes time, if asked."""
     found = {entry.cls: entry for entry in SPECIAL}
     cls: Any
-    for cls in (*_subclasses(Kernel), *_subclasses(Loss)):
-        if cls.__module__.startswith("mercer.") and cls is not ObjectKernel:
+    for cls in _subclasses(Value):
+        if cls.__module__.startswith("mercer.") and cls not in (Kernel, ObjectKernel, Loss):
             found.setdefault(cls, from_dataclass(cls))
     estimators = {name: getattr(models, name) for name in models.__all__}
     estimators |= {f"features.{name}": getattr(features, name) for name in features.__all__}
@@ -138,7 +138,7 @@ def _is_estimator(thing: Any) -> bool:
 
 
 def _is_record(thing: Any) -> bool:
-    """Whether a class is a dataclass of ours, and neither kernel nor loss."""
+    """Whether a class is a dataclass of ours, and no kernel, loss or penalty."""
     ours = isinstance(thing, type) and thing.__module__.startswith("mercer.") and is_dataclass(thing)
     return ours and not issubclass(thing, Value)
 
@@ -182,7 +182,7 @@ def find_type(cls: type) -> Entry | None:
 
 def make_own_entry(cls: Any) -> Entry:
     """Return the entry of a kernel, loss or estimator that is not mercer's; its name cannot be that of one of ours."""
-    if isinstance(cls, type) and issubclass(cls, Kernel | Loss):
+    if isinstance(cls, type) and issubclass(cls, Value):
         return from_dataclass(cls, OWN + cls.__qualname__)
     if isinstance(cls, type) and issubclass(cls, KernelParams):
         return from_estimator(OWN + cls.__qualname__, cls)

@@ -117,7 +117,7 @@ def test_the_objective_is_the_minimum_of_an_independent_search(points, loss, fit
     model = KernelRegressor(loss, 0.1, kernel=K, fit_intercept=fit_intercept, tol=1e-7).fit(X, y, w)
     known = _minimise(loss, y, w, K(X), 0.1, fit_intercept)
     assert model.converged_
-    close = 1e-6 if loss in SMOOTH else 2e-3  # of the reference
+    close = 1e-4 if loss in SMOOTH else 2e-3  # of the reference
     assert abs(model.objective_ - known) <= close * abs(known)
     assert model.objective_ <= known + 1e-6 * abs(known)
     gap = model.duality_gap_

@@ -18,8 +18,8 @@ from mercer.solvers.newton.method import minimise
 from mercer.solvers.newton.plan import SOLVERS, plan_newton
 from mercer.solvers.newton.prepared import PreparedNewton
 from mercer.solvers.newton.rows import FeatureRows
-from mercer.solvers.newton.scores import approximate_loo
 from mercer.solvers.newton.sums import label_loss
+from mercer.solvers.representer.scores import approximate_loo
 
 
 def _data(classes, n=40, seed=0):

@@ -14,7 +14,6 @@ from mercer.estimators.loss_model import LossRegressor
 from mercer.estimators.progress import report_progress
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows
-from mercer.solvers.newton.sums import WeightedLoss
 from mercer.solvers.plan import Plan
 
 
@@ -180,9 +179,7 @@ class KernelRegressor(CallbackSupportMixin, LossRegressor):  # type: ignore[misc
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
         loss = self._read_loss("regression")
         data = self._check_measured(X, y, sample_weight)
-        loss.check_targets(data.targets, type(self).__name__)
-        summed = WeightedLoss(loss, data.targets, data.weights, data.targets.shape[1])
-        fit = self._solve(self._resolve_kernel(self.kernel, data), data, summed)
+        fit = self._solve(self._resolve_kernel(self.kernel, data), data, self._weigh(data, loss))
         self._keep(fit, loss, data.X, data.kept, data.flat)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:

@@ -173,10 +173,13 @@ class WeightedLoss:
         """Return R = −wℓ', the negative slopes of all losses."""
         return -self.weights[:, None] * self.slopes(outputs)
 
-    def curvature(self, outputs: Array, intercept: bool = False, *, above: bool = False) -> Curvature:
+    def curvature(
+        self, outputs: Array, intercept: bool = False, *, above: bool = False, raised: bool = False
+    ) -> Curvature:
         """Return the curvature at all points, and beside the constants of intercepts if there are such.
 
-        ``above`` asks for that of parabolas which touch the losses at the outputs and are nowhere below them.
+        ``above`` asks for that of parabolas which touch the losses at the outputs and are nowhere below them,
+        ``raised`` for a little curvature also where there is none.
         """
         if self.joint:
             return SoftmaxCurvature(self.weights, self.loss.predict_proba(outputs), intercept)  # type: ignore[attr-defined]
@@ -184,7 +187,11 @@ class WeightedLoss:
         with np.errstate(over="ignore"):
             found = bend(self.targets, self._move(outputs))
         return DiagonalCurvature(
-            self.weights, found, intercept, most=self.loss.most_curvature, flat=self.loss.has_flat_parts
+            self.weights,
+            found,
+            intercept,
+            most=self.loss.most_curvature,
+            flat=self.loss.has_flat_parts and not raised,
         )
 
     def value(self, outputs: Array) -> float:
