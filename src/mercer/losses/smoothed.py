@@ -83,9 +83,20 @@ class Smoothed(Loss):
         return xp.where(found > 1e-3 / self.width, found, 0.0).clip(0.0, 1.0 / self.width)
 
     def majorant(self, y: Array, f: Array) -> Array:
-        """Return 1/width."""
+        """Return 1/width; far from the corners of a piecewise linear loss, half their jump over the distance.
+
+        A parabola of curvature m is above a corner at distance d, of which the slope jumps by j, if 2md ≥ j.
+        """
         y, f = as_numbers(y, f)
-        return 1.0 / self.width + 0.0 * f
+        most = 1.0 / self.width + 0.0 * f
+        if not isinstance(self.loss, CornerLoss):
+            return most
+        pieces, r, xp = self.loss.pieces(y), y - f, namespace(f)
+        above = r - pieces.epsilon - self.width * pieces.upper
+        below = self.width * pieces.lower - pieces.epsilon - r
+        distance = xp.maximum(above, below)
+        jump = 0.5 * (pieces.upper - pieces.lower) + 0.0 * f
+        return xp.where(distance > 0, xp.minimum(jump / xp.where(distance > 0, distance, 1.0), most), most)
 
     def conjugate(self, y: Array, s: Array) -> Array:
         """Return ℓ*(y, s) + width·s²/2."""
