@@ -34,6 +34,7 @@ ARMIJO = 1e-4  # of the decrease that the slope promises, which a step must keep
 OFF = 0.5  # of its length: how far the minimum along a step may be from its end
 LONGEST, CLOSE, TRIALS = 4.0, 0.05, 10  # of a search for that minimum: lengths, how exact, how often
 SHORTEST = 0.125  # length of a Newton step below which that on the parabolas above is tried
+HUGE = 1e100  # rise of an objective that has overflowed: a number, as searches need it
 LEAST = 1e-12  # length below which there is no step
 LOOSEST, TIGHTEST = 0.25, 1e-8  # relative accuracy of a Newton step: of the first ones, and at best
 ENOUGH = 0.3  # of the root of what is still to be gained, by which a step may be off
@@ -117,8 +118,8 @@ class NewtonMinimum:
 
     @property
     def converged(self) -> bool:
-        """Whether the gap is as small as was asked."""
-        return is_converged(self.gap, self.tolerance * self.size)
+        """Whether the gap is as small as was asked; beside an objective that overflows, nothing is."""
+        return is_converged(self.gap, self.tolerance * self.size) and bool(np.isfinite(self.size))
 
     def on_host(self) -> NewtonMinimum:
         """Return the same in arrays."""
@@ -234,7 +235,8 @@ def _follow(
         coef, moved = state.coef + t * step, state.values + t * values
         trial = _balance(space, State(coef, moved, state.intercept, max(space.inner(coef, coef, moved), 0.0)))
         tried[t] = trial, evaluate(space, alpha, trial)
-        return float(tried[t][1]) - objective
+        found = float(tried[t][1]) - objective
+        return found if found < HUGE else HUGE
 
     def is_enough(t: float) -> bool:
         return tried[t][1] <= objective + ARMIJO * t * slope
@@ -243,10 +245,9 @@ def _follow(
     # The parabola through both ends has its minimum at −slope/2(rise − slope), which is 1 for a perfect step.
     if is_enough(1.0) and abs(-0.5 * slope / (whole - slope) - 1.0) <= OFF:
         return tried[1.0]
-    if np.isfinite(whole):
+    if whole < HUGE:
         minimize_scalar(rise, bounds=(0.0, LONGEST), method="bounded", options={"xatol": CLOSE, "maxiter": TRIALS})
-    best = min(tried, key=lambda t: float(tried[t][1]))
-    t = best
+    t = min(tried, key=lambda t: float(tried[t][1]) if tried[t][1] < np.inf else np.inf)
     while not is_enough(t) and t > max(shortest, LEAST):
         t /= 2
         rise(t)
