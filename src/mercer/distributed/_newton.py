@@ -20,28 +20,47 @@ from mercer.losses import Loss
 from mercer.losses.smoothed import round_off
 from mercer.solvers.newton.features import NystroemFeatures
 from mercer.solvers.newton.rows import Equations, FeatureRows
-from mercer.solvers.newton.sums import WeightedLoss, weigh_loss
+from mercer.solvers.newton.sums import WeightedLoss, measure_reach, weigh_loss
 
 from ._block import RowBlock
 from ._graph import map_blocks, size_of, sum_tasks
+from .cluster import Cluster
 from .table import RowTable
+
+TERMS = 8  # of values that are summed each time they are asked for
 
 
 @dataclass(frozen=True)
 class SpreadValues:
-    """Σ tⱼ vⱼ + s, for values vⱼ of all rows that stay with their blocks."""
+    """Σ tⱼ vⱼ + s, for values vⱼ of all rows that stay with their blocks.
 
+    Every Newton step adds one more; those of more than a few are added up where they are.
+    """
+
+    cluster: Cluster
     terms: tuple[list[Any], ...]  # each one task for every block
     factors: tuple[float, ...]
     shift: np.ndarray  # (Q,)
 
     def __add__(self, other: SpreadValues | np.ndarray) -> SpreadValues:
-        if isinstance(other, SpreadValues):
-            return SpreadValues(self.terms + other.terms, self.factors + other.factors, self.shift + other.shift)
-        return replace(self, shift=self.shift + other)
+        if not isinstance(other, SpreadValues):
+            return replace(self, shift=self.shift + other)
+        found = self.join(other)
+        return found if len(found.terms) <= TERMS else found._collapse()
+
+    def join(self, other: SpreadValues) -> SpreadValues:
+        """Return the sum, term by term."""
+        terms, factors = self.terms + other.terms, self.factors + other.factors
+        return SpreadValues(self.cluster, terms, factors, self.shift + other.shift)
+
+    def _collapse(self) -> SpreadValues:
+        """Return the same as one term."""
+        blocks = [list(parts) for parts in zip(*self.terms, strict=True)]
+        tasks = map_blocks("terms", _add_terms, blocks, self.factors)
+        return replace(self, terms=(self.cluster.keep(tasks),), factors=(1.0,))
 
     def __rmul__(self, factor: float) -> SpreadValues:
-        return SpreadValues(self.terms, tuple(factor * t for t in self.factors), factor * self.shift)
+        return replace(self, factors=tuple(factor * t for t in self.factors), shift=factor * self.shift)
 
     def __truediv__(self, divisor: float) -> SpreadValues:
         return (1.0 / divisor) * self
@@ -74,7 +93,7 @@ class BlockRows(BlockLoss):
 
     def __call__(self, block: RowBlock) -> tuple[FeatureRows, Place]:  # type: ignore[override]
         """Return the rows of a block, whose features are computed when they are asked for, and where they are."""
-        problem = block.problem(self.kernel, True, 1, self.device)
+        problem = block.problem(self.kernel, True, block.y.size // len(block), self.device)
         loss = super().__call__(block)[0].put(problem.place)
         return FeatureRows(loss, NystroemFeatures(problem, self.centers, self.triangle, keep=False)), problem.place
 
@@ -93,13 +112,14 @@ class PartitionSums:
         return total
 
     def _map(self, name: str, outputs: SpreadValues, *shared: Any) -> list[Any]:
-        outputs = outputs if self.moved is None else outputs + self.moved
+        outputs = outputs if self.moved is None else outputs.join(self.moved)
         given = [[block, *(term[i] for term in outputs.terms)] for i, block in enumerate(self._table.blocks)]
         return map_blocks(name, _ask, given, self.view, name, outputs.factors, outputs.shift, *shared)
 
     def _keep(self, tasks: list[Any], columns: int) -> SpreadValues:
         """Return values that are computed now and stay where the rows are."""
-        return SpreadValues((self._table.cluster.keep(tasks),), (1.0,), np.zeros(columns))
+        cluster = self._table.cluster
+        return SpreadValues(cluster, (cluster.keep(tasks),), (1.0,), np.zeros(columns))
 
 
 class PartitionedLoss(PartitionSums):
@@ -130,17 +150,16 @@ class PartitionedLoss(PartitionSums):
 
     @property
     def _nothing(self) -> SpreadValues:
-        return SpreadValues((), (), np.zeros(self.outputs))
+        return SpreadValues(self._table.cluster, (), (), np.zeros(self.outputs))
 
     @cached_property
-    def _target_range(self) -> float:
+    def _target_range(self) -> tuple[float, float]:
         least, most = zip(*self._table.cluster.compute(self._map("target_range", self._nothing)), strict=True)
-        return float(max(most) - min(least))
+        return float(min(least)), float(max(most))
 
     def reach(self, values: SpreadValues) -> float:
-        """Return the spread of values or of targets, the larger one."""
-        least, most = self.range(values)
-        return max(most - least, self._target_range, float(np.finfo(float).tiny))
+        """Return the spread of values or of targets, the larger one, or their size if they are all the same."""
+        return measure_reach(self.range(values), self._target_range)
 
     @cached_property
     def _class_weights(self) -> np.ndarray:
@@ -192,7 +211,7 @@ class PartitionedRows(PartitionSums):
 
     def start(self) -> tuple[np.ndarray, SpreadValues]:
         """Return weights of 0, and their values."""
-        return np.zeros(self.shape), SpreadValues((), (), np.zeros(self.loss.outputs))
+        return np.zeros(self.shape), self.loss._nothing
 
     def values(self, weights: np.ndarray) -> SpreadValues:
         """Return Φw, which stays where the rows are."""
@@ -210,6 +229,13 @@ class PartitionedRows(PartitionSums):
     def curve(self, outputs: SpreadValues, V: np.ndarray) -> np.ndarray:
         """Return ΦᵀWΦV."""
         return np.asarray(self._sum("curve", outputs, V))
+
+
+def _add_terms(terms: list[np.ndarray], factors: tuple[float, ...]) -> np.ndarray:
+    total = factors[0] * terms[0]
+    for factor, term in zip(factors[1:], terms[1:], strict=True):
+        total += factor * term
+    return total
 
 
 def _compute_values(block: RowBlock, view: BlockRows, weights: np.ndarray) -> np.ndarray:

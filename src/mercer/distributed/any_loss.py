@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import parse_memory
-from mercer.estimators.targets import check_targets
 from mercer.formula.data import pick
 from mercer.losses import Loss
 from mercer.losses.penalty import SquaredNorm, as_penalty
@@ -24,6 +23,7 @@ from mercer.solvers.newton.proximal import minimise_corners
 from mercer.solvers.representer.fit import choose_tolerance
 from mercer.solvers.representer.norm import PenalizedFit
 
+from ._block import RowBlock
 from ._newton import BlockRows, PartitionedRows
 from .cluster import Cluster
 from .labels import Classes, resolve_kernel
@@ -63,21 +63,34 @@ def fit_labels(
 
 def fit_targets(
     owner: Any, cluster: Cluster, data: tuple[Any, Any, Any], loss: Loss, scale_penalty: Callable[[float], float],
-    **options: Any,
+    *, outputs: int | None = None, check: Callable[[int, bool], None] | None = None, **options: Any,
 ) -> ClusterFit | None:  # fmt: skip
-    """Fit to rows with targets in partitions, or return None if all rows are to be gathered."""
+    """Fit to rows with targets in partitions, or return None if all rows are to be gathered.
+
+    There are as many outputs as targets, unless told otherwise; ``check`` is told how many those are, and whether they
+    have one dimension.
+    """
     if options["solver"] in EXACT:
         return None
     table = read_table(cluster, owner._kernel_argument(), "targets", *data)
-    if _is_small(table, table.survey.outputs, options):
+    if check is not None:
+        check(table.survey.outputs, table.survey.flat)
+    outputs = outputs or table.survey.outputs
+    if _is_small(table, outputs, options):
         return None
-    table.each("check", _check_block, loss, type(owner).__name__)
-    fit = _fit(owner, table, loss, table.survey.outputs, scale_penalty(table.survey.weight), **options)
+    most = np.max(table.each("largest", _find_largest), axis=0)  # without which counts of one block might all be 0
+    table.each("check", _check_block, loss, outputs, most, type(owner).__name__)
+    fit = _fit(owner, table, loss, outputs, scale_penalty(table.survey.weight), **options)
     return ClusterFit(fit, np.empty(0), table.survey.flat)
 
 
-def _check_block(block: Any, loss: Loss, name: str) -> None:
-    loss.check_targets(check_targets(None, block.y, len(block)), name)
+def _find_largest(block: RowBlock) -> np.ndarray:
+    return np.asarray(block.y, dtype=np.float64).reshape(len(block), -1).max(axis=0)
+
+
+def _check_block(block: RowBlock, loss: Loss, outputs: int, most: np.ndarray, name: str) -> None:
+    targets = np.vstack([np.asarray(block.y, dtype=np.float64).reshape(len(block), -1), most])
+    loss.check_targets(np.broadcast_to(targets, (len(targets), outputs)), name)
 
 
 def _is_small(table: RowTable, outputs: int, options: dict[str, Any]) -> bool:

@@ -31,8 +31,8 @@ def run_elsewhere(model: Any, method: Callable[..., Any], args: tuple[Any, ...],
     if fit is None:
         raise TypeError(
             f"{type(model).__name__} cannot be fitted to Dask collections; those that can are KernelRidge, "
-            "KernelRidgeCV, KernelRidgeClassifier, KernelLogisticRegression, support vector machines, neighbours and "
-            "Parzen windows. Give it X.compute() if that fits into memory"
+            "KernelRidgeCV, KernelRidgeClassifier, KernelLogisticRegression, KernelRegressor, KernelClassifier, "
+            "KernelQuantileRegressor, support vector machines, neighbours and Parzen windows. Give it X.compute() if that fits into memory"
         )
     tell = report_progress(model) if hasattr(model, "_init_callback_context") else nullcontext()
     with tell as on_step, all_or_nothing(model), connect(client, on_step) as cluster:

@@ -39,10 +39,10 @@ class Gamma(Loss):
         return y * namespace(f).exp(-f)
 
     def conjugate(self, y: Array, s: Array) -> Array:
-        """Return u ln u − u − u ln y with u = 1 − s ≥ 0."""
+        """Return u ln(u/y) − u with u = 1 − s ≥ 0."""
         y, s = as_numbers(y, s)
         u = 1.0 - s
-        return entropy(u) - u - u * namespace(s).log(y)
+        return y * entropy(u / y) - u
 
     def domain(self, y: Array) -> tuple[Any, Any]:
         """Return −∞ and 1."""

@@ -60,4 +60,6 @@ class Poisson(Loss):
             )  # fmt: skip
         if not (y > 0).any():
             name = f"{owner}: " if owner else ""
-            raise ValueError(f"{name}all counts are 0, so that the best rate is 0 and its logarithm no number")
+            raise ValueError(
+                f"{name}all counts are 0, so that the best rate is 0 and its logarithm no number; leave such targets out"
+            )

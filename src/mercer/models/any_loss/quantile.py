@@ -7,16 +7,20 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import Tags
 
 from mercer.arrays.namespace import namespace
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.loss_model import LossRegressor
 from mercer.estimators.progress import report_progress
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows
 from mercer.losses import Quantile
 from mercer.losses.each import Each
-from mercer.solvers.newton.sums import WeightedLoss
+from mercer.solvers.evidence import warn_caller
+from mercer.solvers.newton.sums import weigh_loss
 from mercer.solvers.plan import Plan
 
 
@@ -165,12 +169,40 @@ class KernelQuantileRegressor(CallbackSupportMixin, LossRegressor):  # type: ign
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
         losses, alone = self._read_levels()
         data = self._check_measured(X, y, sample_weight)
-        if data.targets.shape[1] != 1:
-            raise ValueError(
-                f"{type(self).__name__}: y must have one target for each point, got {data.targets.shape[1]}; fit one "
-                "model for each, or sklearn.multioutput.MultiOutputRegressor"
-            )
-        count = len(losses.losses)
-        summed = WeightedLoss(losses, np.tile(data.targets, (1, count)), data.weights, count)
+        self._check_single(data.targets.shape[1], data.flat)
+        summed = weigh_loss(losses, data.targets, data.weights, len(losses.losses))
         fit = self._solve(self._resolve_kernel(self.kernel, data), data, summed)
         self._keep(fit, losses, data.X, data.kept, alone)
+
+    def _check_single(self, targets: int, flat: bool) -> None:
+        """Raise if there are several targets, and warn of one in a table of its own, as scikit-learn does."""
+        if targets != 1:
+            raise ValueError(
+                f"{type(self).__name__}: y must have one target for each point, got {targets}; fit one model for each, "
+                "or sklearn.multioutput.MultiOutputRegressor"
+            )
+        if not flat:
+            warn_caller(
+                f"A column-vector y was passed when a 1d array was expected; {type(self).__name__} takes y.ravel()",
+                DataConversionWarning,
+            )
+
+    def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        """Fit to rows in partitions; all of them come here if the model keeps them all."""
+        from mercer.distributed.any_loss import fit_targets
+        from mercer.distributed.gathered import gather_rows
+
+        losses, alone = self._read_levels()
+        found = fit_targets(
+            self, cluster, (X, y, sample_weight), losses, self._scale_penalty, check=self._check_single,
+            outputs=len(losses.losses), **self._options(),
+        )  # fmt: skip
+        if found is None:
+            fit_gathered(self, gather_rows(cluster, self._kernel_argument(), X, y, sample_weight))
+        else:
+            self._keep(found.fit, losses, found.fit.centers, None, alone)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # scores are losses, and not shares of a variance
+        return tags

@@ -12,6 +12,7 @@ from .sums import LossSums, shift
 
 STEPS = 200  # of the search for one intercept, which takes about five
 SWEEPS = 25  # of the search for those of all classes
+SHRUNK = 0.2  # of a sum, by a Newton step: those of e^f come back from far out by 1 each, and leave 1/e
 COOLING = 1.5  # of the temperature, from one solution to the next
 EPS = float(np.finfo(float).eps)
 
@@ -49,17 +50,18 @@ def _balance_outputs(loss: LossSums, values: Array, start: np.ndarray) -> np.nda
     for _ in range(STEPS):
         sums, sizes = loss.residual_sums(shift(values, b))
         low, high = np.where(sums > 0, np.maximum(low, b), low), np.where(sums < 0, np.minimum(high, b), high)
-        open_ = ~(np.abs(sums) <= EPS * sizes) & ~(high - low <= EPS * np.abs(b))
+        finite = np.isfinite(sums)  # which those far out are not if losses grow as e^f does
+        open_ = ~(finite & (np.abs(sums) <= EPS * sizes)) & ~(high - low <= EPS * np.abs(b))
         if not open_.any():
             break
         stride = 2 * stride or loss.reach(values)
         bends = np.diagonal(loss.curvature_sums(shift(values, b)))
         with np.errstate(all="ignore"):
-            steps = np.clip(np.where(bends > 0, sums / bends, np.sign(sums) * np.inf), -stride, stride)
+            steps = np.clip(np.where((bends > 0) & finite, sums / bends, np.sign(sums) * np.inf), -stride, stride)
             middle = 0.5 * (low + high)
-        # A step that leaves the bracket, or follows one that did not halve the sum, gives way to the middle, or to a
-        # long one while there is no other end.
-        slow = ~(np.abs(sums) <= 0.5 * before)
+        # A step that leaves the bracket, or follows one that did not shrink the sum much, gives way to the middle, or
+        # to a long one while there is no other end.
+        slow = ~(np.abs(sums) <= SHRUNK * before)
         closed = np.isfinite(low) & np.isfinite(high)
         trial = b + np.where(slow & ~closed, np.sign(sums) * stride, steps)
         poor = closed & (slow | ~((trial > low) & (trial < high)))

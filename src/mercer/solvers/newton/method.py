@@ -41,6 +41,7 @@ ENOUGH = 0.3  # of the root of what is still to be gained, by which a step may b
 NEGATIVE = 1e-8  # relative gap below 0 that may be rounding
 FEASIBLE = 1e-9  # of the sum of their sizes: by how much residuals may miss a sum of 0
 QUICK = 1e-6  # relative gap from which on quick products are no use
+EXACT = 8 * float(np.finfo(float).eps)  # of an intercept: by how much it may miss the best one
 ROUNDING = 1e-13  # relative decrease that cannot be told from none
 
 
@@ -140,6 +141,8 @@ def minimise(
         refuted = gap < -max(tol, NEGATIVE) * size
         # Without a sum of 0 there is no point of the dual, and nothing is certified.
         gap = max(gap, 0.0) if is_balanced(space, state) else np.inf
+        if gap == np.inf and n_iter == 0 and _is_exact(space, state):
+            gap = 0.0
         found = None
         if not (refuted or gap <= target * size or n_iter == max_iter or stuck):
             found = _search(space, alpha, state, objective, residual, _choose_accuracy(gap, size, target))
@@ -191,7 +194,16 @@ def is_balanced(space: Space, state: State) -> bool:
     if not space.fit_intercept:
         return True
     sums, sizes = space.loss.residual_sums(state.outputs)
-    return bool(np.abs(sums).max() <= FEASIBLE * sizes.sum())
+    return bool(np.abs(sums).max() <= FEASIBLE * sizes.sum() < np.inf)
+
+
+def _is_exact(space: Space, state: State) -> bool:
+    """Whether the intercept alone leaves residuals of nothing but its own rounding, as that of equal targets does."""
+    if space.loss.joint or np.any(state.norm2):
+        return False
+    _, sizes = space.loss.residual_sums(state.outputs)
+    bends = np.diagonal(space.loss.curvature_sums(state.outputs))
+    return bool((sizes <= EXACT * bends * np.abs(state.intercept)).all() and np.isfinite(sizes).all())
 
 
 def _balance(space: Space, state: State) -> State:

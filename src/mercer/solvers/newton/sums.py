@@ -215,9 +215,8 @@ class WeightedLoss:
         return float(values.min()), float(values.max())
 
     def reach(self, values: Array) -> float:
-        """Return the spread of values or of targets, the larger one."""
-        ranges = self.range(values), self.target_range(values)
-        return max(float(np.finfo(float).tiny), *(most - least for least, most in ranges))
+        """Return the spread of values or of targets, the larger one, or their size if they are all the same."""
+        return measure_reach(self.range(values), self.target_range(values))
 
     def target_range(self, _: Array) -> tuple[float, float]:
         """Return the smallest and the largest target."""
@@ -248,15 +247,30 @@ class WeightedLoss:
         return float((self.weights @ losses).sum())
 
 
+def measure_reach(*ranges: tuple[float, float]) -> float:
+    """Return the largest spread of some ranges; if all of them are points, the largest size, and 1 if those are 0.
+
+    Examples
+    --------
+    >>> measure_reach((0.0, 0.0), (2.0, 5.0)), measure_reach((0.0, 0.0), (-7.0, -7.0)), measure_reach((0.0, 0.0))
+    (3.0, 7.0, 1.0)
+    """
+    spread = max(most - least for least, most in ranges)
+    return spread or max(max(abs(least), abs(most)) for least, most in ranges) or 1.0
+
+
 def weigh_loss(loss: Loss, y: np.ndarray, weights: np.ndarray, outputs: int) -> WeightedLoss:
     """Return a loss of points: of targets, or for a loss of classes of their numbers, counted from 0.
 
     A loss of margins sees 1 for the class of an output and −1 for all others; a single output is that of the second.
+    Targets of one column are those of all outputs.
     """
     y, weights = np.asarray(y), np.asarray(weights, dtype=np.float64)
     if loss.task == "classification" and not loss.joint:
         y = 2.0 * (y[:, None] == (np.arange(outputs) if outputs > 1 else 1)) - 1.0
-    return WeightedLoss(loss, y if loss.joint else y.reshape(len(y), outputs), weights, outputs)
+    if not loss.joint:
+        y = np.ascontiguousarray(np.broadcast_to(y.reshape(len(y), -1), (len(y), outputs)))
+    return WeightedLoss(loss, y, weights, outputs)
 
 
 def label_loss(codes: np.ndarray, classes: int, weights: np.ndarray) -> WeightedLoss:

@@ -52,6 +52,7 @@ class PreparedMachines:
         solutions = solver.solve_at(problem.place, problem.kernel, problem.X, parts)
         coef = np.column_stack([found.beta for found in solutions])
         support = np.flatnonzero((coef != 0).any(axis=1))
+        support = support if len(support) else everything[:1]  # a function that is 0 is one of some point too
         gap = 2 * alpha * sum(found.duality_gap for found in solutions)
         loss, penalty = (2 * alpha * sum(getattr(s.primal, part) for s in solutions) for part in ("loss", "penalty"))
         objective = Objective(loss, penalty)
