@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("imports", "certify", "gram", "plan", "ridge", "svm", "learners", "structured", "dask", "gpu")
+NAMES = ("imports", "certify", "gram", "plan", "ridge", "svm", "learners", "losses", "structured", "dask", "gpu")
 
 for name in sys.argv[1:] or NAMES:
     if name not in NAMES:

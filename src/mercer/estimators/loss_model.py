@@ -59,11 +59,8 @@ class LossModel(PenalizedModel):
         """Return the loss, if it is one for what the model is to do."""
         loss, name = as_loss(self.loss), type(self).__name__
         if loss.task != task:
-            other = (
-                name.replace("Regressor", "Classifier")
-                if task == "regression"
-                else name.replace("Classifier", "Regressor")
-            )
+            names = ("Regressor", "Classifier") if task == "regression" else ("Classifier", "Regressor")
+            other = name.replace(*names)
             kinds = {"regression": "numbers", "classification": "classes"}
             raise ValueError(
                 f"{name}: {loss!r} is a loss of {kinds[loss.task]}, and this model is one of {kinds[task]}; use "

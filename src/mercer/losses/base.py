@@ -18,6 +18,7 @@ from mercer.kernels.value import Value
 
 from .roots import find_root
 
+CORNER = 1e-13  # of target and output: a root this close to the target is at the target
 Task = Literal["regression", "classification"]
 
 
@@ -66,9 +67,18 @@ class Loss(Value):
         The slope only grows, so that the root can be searched for; losses with a formula for it have that.
         """
         y, f = as_numbers(y, f)
+        xp = namespace(f)
         step, most = width * abs(self.slope(y, f)), 1.0 + abs(f)  # that far it is at most, unless slopes overflow
-        step = namespace(f).where(step < most, step, most) + 1e-300
-        return find_root(lambda z: z + width * self.slope(y, z) - f, f, step)
+        step = xp.where(step < most, step, most) + 1e-300
+
+        def miss(z: Array) -> Array:
+            return z + width * self.slope(y, z) - f
+
+        # A slope that jumps mostly does so at the target, where halving would take long.
+        near = CORNER * (abs(y) + abs(f)) + 1e-300
+        at_target = (miss(y - near) < 0) & (miss(y + near) > 0)
+        found = find_root(lambda z: xp.where(at_target, 0.0, miss(z)), xp.where(at_target, y, f), step)
+        return xp.where(at_target, y, found)
 
     def column(self, q: int) -> Loss:
         """Return the loss of one of several outputs that are judged one by one."""

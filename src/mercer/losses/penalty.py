@@ -18,6 +18,11 @@ STEP = 1e-6  # of a norm, for slopes
 class Penalty(Value):
     """Ω(r) of the norm r = ‖f‖, which does not fall."""
 
+    @property
+    def convex(self) -> bool:
+        """Whether the slope never falls, so that the answer can be certified."""
+        return True
+
     def value(self, r: float) -> float:
         """Return Ω(r)."""
         raise NotImplementedError
@@ -122,6 +127,14 @@ class NormFunction(Penalty):
                 f"a penalty must grow with the norm, but this one is {values[0]:g} everywhere; give a function such as "
                 "lambda r: r, or use 'squared'"
             )
+
+    @property
+    def convex(self) -> bool:
+        """Whether the slope never falls, as far as a grid can tell."""
+        values = np.array([self._evaluate(r) for r in GRID.tolist()])
+        some = np.isfinite(values)
+        slopes = np.diff(values[some]) / np.diff(GRID[some])
+        return bool((slopes[1:] >= slopes[:-1] - 1e-6 * np.abs(slopes[:-1])).all())
 
     def _evaluate(self, r: float) -> float:
         try:

@@ -14,7 +14,8 @@ from .base import Loss, as_numbers
 from .corners import CornerLoss
 from .each import Each
 
-NEAR = 1e-5  # of the distance to the proximal point: where slopes are compared for a curvature
+NEAR = 1e-7  # of all lengths: how far from the proximal point slopes are compared for a curvature
+ROUNDING = 1e-12  # of a slope: smaller rises are none
 
 
 def round_off(loss: Loss, width: float) -> Loss:
@@ -77,15 +78,27 @@ class Smoothed(Loss):
             beta = pieces.prox_slope(r, self.width)
             free = (beta > pieces.lower) & (beta < pieces.upper) & (abs(r) >= pieces.epsilon)
             return free / self.width + 0.0 * f
-        s = self.slope(y, f)
-        step = NEAR * self.width * abs(s) + 1e-7 * abs(f) + float(np.finfo(float).tiny) ** 0.5
-        found = (self.slope(y, f + step) - self.slope(y, f - step)) / (2.0 * step)
-        return xp.where(found > 1e-3 / self.width, found, 0.0).clip(0.0, 1.0 / self.width)
+        z = self.loss.prox(y, f, self.width)
+        step = NEAR * (abs(z) + abs(y) + abs(f - z)) + float(np.finfo(float).tiny) ** 0.5
+        low, high = self.loss.slope(y, z - step), self.loss.slope(y, z + step)
+        rise = xp.where(high - low > ROUNDING * (abs(low) + abs(high)), high - low, 0.0)
+        return rise / (2.0 * step + self.width * rise)
 
     def majorant(self, y: Array, f: Array) -> Array:
-        """Return 1/width."""
+        """Return 1/width; far from the corners of a piecewise linear loss, half their jump over the distance.
+
+        A parabola of curvature m is above a corner at distance d, of which the slope jumps by j, if 2md ≥ j.
+        """
         y, f = as_numbers(y, f)
-        return 1.0 / self.width + 0.0 * f
+        most = 1.0 / self.width + 0.0 * f
+        if not isinstance(self.loss, CornerLoss):
+            return most
+        pieces, r, xp = self.loss.pieces(y), y - f, namespace(f)
+        above = r - pieces.epsilon - self.width * pieces.upper
+        below = self.width * pieces.lower - pieces.epsilon - r
+        distance = xp.maximum(above, below)
+        jump = 0.5 * (pieces.upper - pieces.lower) + 0.0 * f
+        return xp.where(distance > 0, xp.minimum(jump / xp.where(distance > 0, distance, 1.0), most), most)
 
     def conjugate(self, y: Array, s: Array) -> Array:
         """Return ℓ*(y, s) + width·s²/2."""

@@ -24,7 +24,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
     For two classes, yᵢ = ±1, f and b minimise Σᵢ wᵢ ln(1 + exp(−yᵢ(f(xᵢ) + b))) + α‖f‖², and the probability of the
     second class is 1/(1 + exp(−f(x) − b)).  For more, one f_q and b_q for each class minimise −Σᵢ wᵢ ln p(yᵢ | xᵢ) + α
     Σ_q ‖f_q‖² together, with p the softmax of f_q(x) + b_q.  There is no ½ in front of the norm: with the linear kernel
-    this is scikit-learn's ``LogisticRegression`` at C = 1/(2α).
+    this is scikit-learn's ``LogisticRegression`` at C = 1/(2α).  It is ``KernelClassifier(loss="Logistic")`` for two
+    classes, and ``KernelClassifier(loss="Softmax")`` for more.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from ..corners import CornerLoss, Pieces
 
 
 class Absolute(CornerLoss):
-    """|r|, which predicts the median.
+    """abs(r), which predicts the median.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from ..corners import CornerLoss, Pieces
 
 
 class EpsilonInsensitive(CornerLoss):
-    """max(0, |r| − ε): errors up to ε cost nothing, those beyond in proportion; support vector regression.
+    """max(0, abs(r) − ε): errors up to ε cost nothing, those beyond in proportion; support vector regression.
 
     Parameters
     ----------

@@ -34,15 +34,15 @@ class Expectile(ResidualLoss):
         return namespace(r).where(r >= 0, self.level + 0.0 * r, 1.0 - self.level + 0.0 * r)
 
     def of(self, r: Array) -> Array:
-        """Return |τ − 1[r < 0]| r²."""
+        """Return abs(τ − 1[r < 0]) r²."""
         return self._weigh(r) * r**2
 
     def slope_of(self, r: Array) -> Array:
-        """Return 2|τ − 1[r < 0]| r."""
+        """Return 2 abs(τ − 1[r < 0]) r."""
         return 2.0 * self._weigh(r) * r
 
     def curvature_of(self, r: Array) -> Array:
-        """Return 2|τ − 1[r < 0]|."""
+        """Return 2 abs(τ − 1[r < 0])."""
         return 2.0 * self._weigh(r)
 
     def conjugate_of(self, t: Array) -> Array:

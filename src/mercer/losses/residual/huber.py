@@ -12,7 +12,7 @@ from . import ResidualLoss
 
 
 class Huber(ResidualLoss):
-    """r²/2 up to the width δ, and δ(|r| − δ/2) beyond, so that outliers pull no harder than δ.
+    """r²/2 up to the width δ, and δ(abs(r) − δ/2) beyond, so that outliers pull no harder than δ.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Huber(ResidualLoss):
         return -self.width, self.width
 
     def of(self, r: Array) -> Array:
-        """Return r²/2 inside and δ(|r| − δ/2) outside."""
+        """Return r²/2 inside and δ(abs(r) − δ/2) outside."""
         near = r.clip(-self.width, self.width)
         return near * (r - 0.5 * near)
 
@@ -55,5 +55,5 @@ class Huber(ResidualLoss):
         return self.width / abs(r).clip(self.width, None)
 
     def conjugate_of(self, t: Array) -> Array:
-        """Return t²/2 for |t| ≤ δ."""
+        """Return t²/2 for abs(t) ≤ δ."""
         return inside(abs(t), 0.0, self.width, t**2 / 2.0)

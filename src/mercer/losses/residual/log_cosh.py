@@ -13,7 +13,7 @@ from . import ResidualLoss
 
 
 class LogCosh(ResidualLoss):
-    """ln cosh r: r²/2 for small errors and |r| − ln 2 for large ones, with all derivatives.
+    """ln cosh r: r²/2 for small errors and abs(r) − ln 2 for large ones, with all derivatives.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class LogCosh(ResidualLoss):
     has_majorant: ClassVar[bool] = True
 
     def of(self, r: Array) -> Array:
-        """Return |r| + ln(1 + exp(−2|r|)) − ln 2, and r²/2 where that has no digits left."""
+        """Return abs(r) + ln(1 + exp(−2 abs(r))) − ln 2, and r²/2 where that has no digits left."""
         size, xp = abs(r), namespace(r)
         return xp.where(size < 1e-4, r**2 / 2.0 * (1.0 - r**2 / 6.0), size + softplus(-2.0 * size) - math.log(2.0))
 
@@ -46,6 +46,6 @@ class LogCosh(ResidualLoss):
         return xp.tanh(size) / size
 
     def conjugate_of(self, t: Array) -> Array:
-        """Return ((1 + t) ln(1 + t) + (1 − t) ln(1 − t))/2 for |t| ≤ 1."""
+        """Return ((1 + t) ln(1 + t) + (1 − t) ln(1 − t))/2 for abs(t) ≤ 1."""
         near = t.clip(-1.0, 1.0)
         return inside(abs(t), 0.0, 1.0, 0.5 * (entropy(1.0 + near) + entropy(1.0 - near)))

@@ -11,7 +11,7 @@ from . import ResidualLoss
 
 
 class SquaredEpsilonInsensitive(ResidualLoss):
-    """max(0, |r| − ε)²: small errors cost nothing, and the slope has no jumps.
+    """max(0, abs(r) − ε)²: small errors cost nothing, and the slope has no jumps.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class SquaredEpsilonInsensitive(ResidualLoss):
         return r - r.clip(-self.width, self.width)
 
     def of(self, r: Array) -> Array:
-        """Return max(0, |r| − ε)²."""
+        """Return max(0, abs(r) − ε)²."""
         return self._beyond(r) ** 2
 
     def slope_of(self, r: Array) -> Array:
-        """Return 2 sign(r) max(0, |r| − ε)."""
+        """Return 2 sign(r) max(0, abs(r) − ε)."""
         return 2.0 * self._beyond(r)
 
     def curvature_of(self, r: Array) -> Array:
@@ -46,5 +46,5 @@ class SquaredEpsilonInsensitive(ResidualLoss):
         return 2.0 * (abs(r) >= self.width) + 0.0 * r
 
     def conjugate_of(self, t: Array) -> Array:
-        """Return ε|t| + t²/4."""
+        """Return ε abs(t) + t²/4."""
         return self.width * abs(t) + t**2 / 4.0

@@ -1,1 +1,1 @@
-"""Newton's method in the space of a kernel: logistic regression and import vectors."""
+"""Newton's method in the space of a kernel, for any loss whose slope has no jumps, and import vectors."""

@@ -83,6 +83,14 @@ class FeatureSpace:
         """Return the space with another loss of the same rows."""
         return FeatureSpace(self.rows.judge_by(loss), self.fit_intercept)
 
+    def hurry(self) -> bool:
+        """Return False: values are exact."""
+        return False
+
+    def settle(self, state: State) -> State | None:
+        """Return None: values are exact."""
+        return None
+
     def start(self) -> State:
         """Return f = 0."""
         return State(*self.rows.start(), np.zeros(self.loss.outputs), 0.0)

@@ -25,7 +25,7 @@ from .sums import WeightedLoss
 RANK, DEVICE_RANK = 400, 1500  # of the low-rank preconditioner, at most: on the host, and on a device
 POINTS_PER_RANK = 10
 CG_STEPS = 500  # for one Newton step
-BESIDE = 1e-3  # of the accuracy of a step, beside coefficients that are known at once and may be large
+BESIDE = 1e-2  # of the accuracy of a step, beside coefficients that are known at once and may be large
 EXACT = 1e-13  # relative residual below which there is only rounding
 Product = Callable[[Array], Array]
 
@@ -48,11 +48,13 @@ class GramSpace:
             K = _store(problem)
             self.preconditioner = FullPreconditioner(K)
             exact = K if K.dtype.itemsize == 8 else problem.gram(dtype=np.float64)
-            self._fast, self._exact = partial(_multiply, K), exact.__matmul__
+            self._exact = exact.__matmul__
+            self._fast = self._exact if exact is K else partial(_multiply, K)
         else:
             products = Products(problem)
             self._fast, self._exact = products.fast, products.exact
             self.preconditioner = LowRankPreconditioner(problem, rng)
+        self._precise = self._fast == self._exact
         self.cg_steps = 0
 
     def judge_by(self, loss: WeightedLoss) -> GramSpace:
@@ -61,6 +63,22 @@ class GramSpace:
         other.loss = loss
         return other
 
+    def hurry(self) -> bool:
+        """Let products be those of single precision, where these are quicker."""
+        self._precise = self._fast == self._exact
+        return not self._precise
+
+    def settle(self, state: State) -> State | None:
+        """Return the function with values of exact products, which all products are from now on; None if they were."""
+        if self._precise:
+            return None
+        self._precise = True
+        values = self._exact(state.coef)
+        return State(state.coef, values, state.intercept, max(vdot(state.coef, values), 0.0))
+
+    def _multiply(self, V: Array) -> Array:
+        return self._exact(V) if self._precise else self._fast(V)
+
     def start(self) -> State:
         """Return f = 0."""
         return State(self.loss.zeros(*self._shape), self.loss.zeros(*self._shape), np.zeros(self.loss.outputs), 0.0)
@@ -68,7 +86,7 @@ class GramSpace:
     def residual(self, state: State, alpha: float) -> tuple[Array, float]:
         """Return r = R − 2αc, which −∇F = Σ rᵢk(xᵢ, ·) has as coefficients, and rᵀKr."""
         residual = self.loss.residuals(state.outputs) - 2 * alpha * state.coef
-        return residual, vdot(residual, self._exact(residual))
+        return residual, vdot(residual, self._multiply(residual))
 
     def step(
         self, residual: Array, outputs: Array, alpha: float, accuracy: float, *, above: bool = False
@@ -84,7 +102,7 @@ class GramSpace:
 
         rhs, left = curvature.split(residual)
         if left is not None:  # of points without curvature, whose coefficients are known at once
-            image = curvature.half_transposed(self._exact(left))
+            image = curvature.half_transposed(self._fast(left))
             rhs = rhs - curvature.remove_constants(image) / ridge
             accuracy = accuracy * BESIDE
         solution, steps = solve_iteratively(apply, invert, rhs, accuracy, shift=ridge)
@@ -92,7 +110,7 @@ class GramSpace:
         delta = curvature.half(solution)
         if left is not None:
             delta = delta + left / ridge
-        return delta, self._exact(delta)
+        return delta, self._multiply(delta)
 
     def inner(self, first: Array, second: Array, values: Array) -> float:
         """Return first · K second."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import vdot
@@ -30,11 +31,16 @@ from .intercept import find_intercept
 from .sums import LossSums, WeightedLoss, shift
 
 ARMIJO = 1e-4  # of the decrease that the slope promises, which a step must keep
-HALVINGS = 40
-FEW = 3  # halvings of a Newton step before that on the parabolas above is tried
-LOOSEST, TIGHTEST = 0.1, 1e-8  # relative accuracy of a Newton step: of the first ones, and at best
+OFF = 0.5  # of its length: how far the minimum along a step may be from its end
+LONGEST, CLOSE, TRIALS = 4.0, 0.05, 10  # of a search for that minimum: lengths, how exact, how often
+SHORTEST = 0.125  # length of a Newton step below which that on the parabolas above is tried
+HUGE = 1e100  # rise of an objective that has overflowed: a number, as searches need it
+LEAST = 1e-12  # length below which there is no step
+LOOSEST, TIGHTEST = 0.25, 1e-8  # relative accuracy of a Newton step: of the first ones, and at best
+ENOUGH = 0.3  # of the root of what is still to be gained, by which a step may be off
 NEGATIVE = 1e-8  # relative gap below 0 that may be rounding
 FEASIBLE = 1e-9  # of the sum of their sizes: by how much residuals may miss a sum of 0
+QUICK = 1e-6  # relative gap from which on quick products are no use
 EXACT = 8 * float(np.finfo(float).eps)  # of an intercept: by how much it may miss the best one
 ROUNDING = 1e-13  # relative decrease that cannot be told from none
 
@@ -75,6 +81,12 @@ class Space(Protocol):
     def judge_by(self, loss: Any) -> Space:
         """Return the space with another loss of the same points."""
 
+    def hurry(self) -> bool:
+        """Let products be exact only as far as single precision goes, until :meth:`settle`; say if that is quicker."""
+
+    def settle(self, state: State) -> State | None:
+        """Return the function with values of exact products, which all are from now on; None if they were."""
+
     def start(self) -> State:
         """Return f = 0."""
 
@@ -107,8 +119,8 @@ class NewtonMinimum:
 
     @property
     def converged(self) -> bool:
-        """Whether the gap is as small as was asked."""
-        return is_converged(self.gap, self.tolerance * self.size)
+        """Whether the gap is as small as was asked; beside an objective that overflows, nothing is."""
+        return is_converged(self.gap, self.tolerance * self.size) and bool(np.isfinite(self.size))
 
     def on_host(self) -> NewtonMinimum:
         """Return the same in arrays."""
@@ -120,31 +132,45 @@ def minimise(
     space: Space, alpha: float, *, tol: float = 1e-8, max_iter: int = 100, start: State | None = None
 ) -> NewtonMinimum:
     """Minimise the penalised loss by damped Newton steps; the objective never rises."""
+    target = max(tol, QUICK) if space.hurry() else tol
     state, least = _balance(space, start or space.start()), space.loss.least
-    objective = evaluate(space, alpha, state)
-    gap, stuck = np.inf, False
-    for n_iter in range(max_iter + 1):
+    objective, n_iter, stuck = evaluate(space, alpha, state), 0, False
+    while True:
         residual, norm2 = space.residual(state, alpha)
         gap, size = norm2 / (4 * alpha), max(objective - least, 0.0)
-        if gap < -max(tol, NEGATIVE) * size:
-            raise np.linalg.LinAlgError(
-                f"the gradient has a squared norm of {norm2:.2e}, so that the kernel matrix is not positive "
-                "semi-definite; use another kernel, or see k.certificate()"
-            )
+        refuted = gap < -max(tol, NEGATIVE) * size
         # Without a sum of 0 there is no point of the dual, and nothing is certified.
         gap = max(gap, 0.0) if is_balanced(space, state) else np.inf
         if gap == np.inf and n_iter == 0 and _is_exact(space, state):
             gap = 0.0
-        if gap <= tol * size or n_iter == max_iter or stuck:
+        found = None
+        if not (refuted or gap <= target * size or n_iter == max_iter or stuck):
+            found = _search(space, alpha, state, objective, residual, _choose_accuracy(gap, size, target))
+        if found is not None:
+            state, lower = found
+            stuck = not lower < objective - ROUNDING * size and gap <= 1e3 * target * size
+            objective, n_iter = lower, n_iter + 1
+            continue
+        settled = space.settle(state)
+        if settled is None:
             break
-        accuracy = float(np.clip(np.sqrt(gap / size) if size > 0 else 0.0, TIGHTEST, LOOSEST))
-        found = _search(space, alpha, state, objective, residual, accuracy)
-        if found is None:
-            break
-        state, lower = found
-        stuck = not lower < objective - ROUNDING * size and gap <= 1e3 * tol * size
-        objective = lower
+        # Quick products have led here; exact ones judge it, and go on if they must.
+        state, stuck, target = _balance(space, settled), False, tol
+        objective = evaluate(space, alpha, state)
+    if refuted:
+        raise np.linalg.LinAlgError(
+            f"the gradient has a squared norm of {norm2:.2e}, so that the kernel matrix is not positive "
+            "semi-definite; use another kernel, or see k.certificate()"
+        )
     return NewtonMinimum(state, objective, size, gap, tol, n_iter)
+
+
+def _choose_accuracy(gap: float, size: float, target: float) -> float:
+    """Return the accuracy of a Newton step: the better the closer it is, but no better than the target needs."""
+    if not (0 < gap < np.inf and size > 0):
+        return LOOSEST if gap > 0 else TIGHTEST
+    wanted = max(np.sqrt(gap / size), ENOUGH * np.sqrt(target * size / gap))
+    return float(np.clip(wanted, TIGHTEST, LOOSEST))
 
 
 def measure_whole_gap(problem: Problem, loss: WeightedLoss, alpha: float, minimum: NewtonMinimum) -> float:
@@ -197,29 +223,44 @@ def _search(
 ) -> tuple[State, Objective] | None:
     """Return a state that lowers the objective enough, and its objective, or None.
 
-    It is the first one along the Newton step, which is halved as often as it must.  A step that would have to be halved
-    more than a few times is exchanged for that to the minimum of the parabolas above, if there are such.
+    A Newton step that would have to be cut short, as the first one often is, is exchanged for that to the minimum of
+    the parabolas above, if there are such.
     """
-    majorant = space.loss.has_majorant
-    found = _backtrack(space, alpha, state, objective, residual, accuracy, FEW if majorant else HALVINGS)
+    majorant, found = space.loss.has_majorant, None
+    if not (majorant and state.norm2 == 0):
+        found = _follow(space, alpha, state, objective, residual, accuracy, SHORTEST if majorant else 0.0)
     if found is None and majorant:
-        found = _backtrack(space, alpha, state, objective, residual, accuracy, HALVINGS, above=True)
+        found = _follow(space, alpha, state, objective, residual, accuracy, 0.0, above=True)
     return found
 
 
-def _backtrack(
-    space: Space, alpha: float, state: State, objective: Objective, residual: Array, accuracy: float, halvings: int,
+def _follow(
+    space: Space, alpha: float, state: State, objective: Objective, residual: Array, accuracy: float, shortest: float,
     *, above: bool = False,
 ) -> tuple[State, Objective] | None:  # fmt: skip
+    """Return the state at about the minimum along a step, or None if that is at less than the shortest length."""
     step, values = space.step(residual, state.outputs, alpha, accuracy, above=above)
     slope = -space.inner(residual, step, values)
-    t = 1.0
-    for _ in range(halvings):
+    tried: dict[float, tuple[State, Objective]] = {}
+
+    def rise(t: float) -> float:
         coef, moved = state.coef + t * step, state.values + t * values
-        norm2 = max(space.inner(coef, coef, moved), 0.0)
-        trial = _balance(space, State(coef, moved, state.intercept, norm2))
-        lower = evaluate(space, alpha, trial)
-        if lower <= objective + ARMIJO * t * slope:
-            return trial, lower
+        trial = _balance(space, State(coef, moved, state.intercept, max(space.inner(coef, coef, moved), 0.0)))
+        tried[t] = trial, evaluate(space, alpha, trial)
+        found = float(tried[t][1]) - objective
+        return found if found < HUGE else HUGE
+
+    def is_enough(t: float) -> bool:
+        return tried[t][1] <= objective + ARMIJO * t * slope
+
+    whole = rise(1.0)
+    # The parabola through both ends has its minimum at −slope/2(rise − slope), which is 1 for a perfect step.
+    if is_enough(1.0) and abs(-0.5 * slope / (whole - slope) - 1.0) <= OFF:
+        return tried[1.0]
+    if whole < HUGE:
+        minimize_scalar(rise, bounds=(0.0, LONGEST), method="bounded", options={"xatol": CLOSE, "maxiter": TRIALS})
+    t = min(tried, key=lambda t: float(tried[t][1]) if tried[t][1] < np.inf else np.inf)
+    while not is_enough(t) and t > max(shortest, LEAST):
         t /= 2
-    return None
+        rise(t)
+    return tried[t] if is_enough(t) and t >= shortest else None

@@ -1,4 +1,4 @@
-"""Which solver of a logistic problem, and why."""
+"""Which solver of a problem for Newton's method, and why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS, PRODUCTS = 8, 150  # of Newton, and of conjugate gradients in all of them
 
 
 def plan_newton(problem: Problem, solver: str = "auto", n_centers: int | None = None) -> Plan:
-    """Choose how to solve a logistic problem.
+    """Choose how to take Newton steps.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def plan_newton(problem: Problem, solver: str = "auto", n_centers: int | None = 
         return plan("newton-cg", f"conjugate gradients need only products with the {n} × {n} matrix")
     if not fits("nystroem"):
         raise MemoryBudgetError(
-            f"a logistic fit of {n} points needs at least {show_bytes(min(memory.values()))}, but the memory budget is "
+            f"a fit of {n} points needs at least {show_bytes(min(memory.values()))}, but the memory budget is "
             f"{show_bytes(problem.memory)}; give more memory or fewer points"
         )
     why = f"products with all pairs of {n} points would take long" if slow > HOST.patience else "more does not fit"

@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from mercer.losses.penalty import NormBound, Penalty, SquaredNorm
 
 from ..base import Problem
-from ..evidence import DualityGap, Objective, is_converged
+from ..evidence import DualityGap, Objective, is_converged, warn_not_converged
 from ..newton.prepared import LossFit, PreparedNewton, warn_if_stuck
 from ..newton.sums import WeightedLoss
 from .fit import choose_tolerance, fit_loss, fit_prepared, prepare_loss
@@ -70,7 +70,11 @@ def fit_penalized(
     tol = choose_tolerance(loss.loss, tol)
     search = _Search(prepared, loss.least, penalty, alpha, tol, max_iter)
     fit = replace(search.run(), plan=plan)
-    warn_if_stuck(name, fit, tol, max_iter)
+    if penalty.convex:
+        warn_if_stuck(name, fit, tol, max_iter)
+    elif not fit.converged:
+        remedy = "a penalty that is not convex leaves a gap between primal and dual value even at the minimum"
+        warn_not_converged(name, fit.restricted_gap.relative, tol, remedy, kind="relative duality gap")
     return fit
 
 
