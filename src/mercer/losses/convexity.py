@@ -124,6 +124,20 @@ def is_smooth(loss: Loss, sample: Sample) -> bool:
     return not bool((rough & (left_over > 1e-12 * size)).any())
 
 
+def is_below_parabolas(loss: Loss, sample: Sample) -> bool:
+    """Whether parabolas of the curvature that :meth:`Loss.majorant` says are nowhere below the loss, on the grid."""
+    for y, f, values in zip(sample.y[:, 0], sample.f, sample.values, strict=True):
+        some = np.flatnonzero(np.abs(f) <= sample.near)[::8]
+        at = f[some, None]
+        with np.errstate(all="ignore"):
+            slopes, bends = loss.slope(y, at), loss.majorant(y, at)
+            above = values[some, None] + slopes * (f - at) + 0.5 * bends * (f - at) ** 2
+            holds = above >= values - 1e-9 * (np.abs(above) + np.abs(values)) - 1e-12
+        if not bool((holds | ~np.isfinite(values)).all() and np.isfinite(bends).all()):
+            return False
+    return True
+
+
 def find_box(loss: Loss, sample: Sample) -> BoxLoss | None:
     """Return the box of a loss that is linear but for its corners around y, as the hinge is; None if it is another.
 

@@ -17,7 +17,7 @@ from mercer.formula.expression import Expression
 from mercer.formula.parameters import show
 
 from .base import Loss, Task, as_numbers, inside
-from .convexity import Sample, find_box, find_least_target, is_smooth, take_sample
+from .convexity import Sample, find_box, find_least_target, is_below_parabolas, is_smooth, take_sample
 from .corners import BoxLoss
 from .margin import check_signs
 from .roots import find_root
@@ -159,6 +159,18 @@ class CustomLoss(Loss):
         y, f = sample.y[0], sample.f[0]
         flat = (self.curvature(y, f) == 0) & (np.abs(f) <= sample.near)
         return bool((flat[1:] & flat[:-1]).any())
+
+    @functools.cached_property
+    def has_majorant(self) -> bool:  # type: ignore[override]
+        """Whether the parabola around y that touches the loss is nowhere below it, as for most losses of residuals."""
+        return self.task == "regression" and self.smooth and is_below_parabolas(self, self._take_sample())
+
+    def majorant(self, y: Array, f: Array) -> Array:
+        """Return the slope over f − y, and at y the curvature."""
+        y, f = _align(*as_numbers(y, f))
+        xp, r = namespace(f), f - y
+        away = abs(r) > 1e-6 * (1e-6 + abs(y) + abs(f))
+        return xp.where(away, self.slope(y, f) / xp.where(away, r, 1.0), self.curvature(y, f))
 
     @functools.cached_property
     def _box(self) -> BoxLoss | None:

@@ -20,9 +20,9 @@ ROUNDING = 1e-12  # of a slope: smaller rises are none
 
 def round_off(loss: Loss, width: float) -> Loss:
     """Return a loss with its corners rounded off, and of several losses each."""
-    return (
-        Each(tuple(round_off(one, width) for one in loss.losses)) if isinstance(loss, Each) else Smoothed(loss, width)
-    )
+    if isinstance(loss, Each):
+        return Each(tuple(round_off(one, width) for one in loss.losses))
+    return Smoothed(loss.column(0), width)  # a loss of one's own may have a simpler form
 
 
 class Smoothed(Loss):
