@@ -73,7 +73,7 @@ def _points(loss, n=200):
     return (np.abs(y) + 0.1 if isinstance(loss, losses.Poisson | losses.Gamma) else y), f
 
 
-@pytest.mark.parametrize(("loss", "value", "task"), PAIRS, ids=lambda each: repr(each))
+@pytest.mark.parametrize(("loss", "value", "task"), PAIRS, ids=[repr(pair[0]) for pair in PAIRS])
 def test_the_value_alone_makes_the_loss_that_is_built_in(loss, value, task):
     own, (y, f) = CustomLoss(value, task=task), _points(loss)
     assert (own.smooth, own.task, own.has_flat_parts) == (loss.smooth, loss.task, loss.has_flat_parts)

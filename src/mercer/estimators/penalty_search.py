@@ -21,6 +21,7 @@ from .targets import check_alphas, check_whole
 
 SCALES = (0.25, 0.5, 1.0, 2.0)  # of the Gaussian that is taken without a kernel
 FOLDS = 5
+LEAST = 1e-4  # of penalties of losses with corners, which take long below
 
 
 class PenaltySearch:
@@ -88,7 +89,8 @@ class PenaltySearch:
 
     def _find_alphas(self, problems: list[Problem], loss: WeightedLoss) -> np.ndarray:
         if self.alphas is None:
-            return self._grid * float(np.mean([find_level(problem, loss) for problem in problems]))
+            level = float(np.mean([find_level(problem, loss) for problem in problems]))
+            return level * (self._grid if loss.loss.smooth else self._grid[self._grid >= LEAST])
         return check_alphas(self, self.alphas)
 
     def _folds(self, everything: Any, data: Any, codes: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:

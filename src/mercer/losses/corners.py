@@ -27,7 +27,7 @@ from .base import Loss, as_numbers, inside
 
 
 @dataclass(frozen=True)
-class Pieces:
+class SlopeBox:
     """φ(r) = max(u·max(0, r − ε), l·min(0, r + ε)).
 
     Parameters
@@ -40,7 +40,7 @@ class Pieces:
     Examples
     --------
     >>> import numpy as np
-    >>> abs(Pieces(0.0, 2.0).value(np.array([-1.0, 0.5])))
+    >>> abs(SlopeBox(0.0, 2.0).value(np.array([-1.0, 0.5])))
     array([0., 1.])
     """
 
@@ -76,7 +76,7 @@ class CornerLoss(Loss):
 
     smooth: ClassVar[bool] = False
 
-    def pieces(self, y: Array) -> Pieces:
+    def pieces(self, y: Array) -> SlopeBox:
         """Return the box of each target, and ε."""
         raise NotImplementedError
 
@@ -127,8 +127,8 @@ class BoxLoss(CornerLoss):
     upper: tuple[float, float]
     epsilon: float
 
-    def pieces(self, y: Array) -> Pieces:
+    def pieces(self, y: Array) -> SlopeBox:
         """Return the boxes of both signs."""
         xp = namespace(y)
         low, high = (xp.where(y < 0, 0.0 * y + below, 0.0 * y + above) for below, above in (self.lower, self.upper))
-        return Pieces(low, high, float(self.epsilon))
+        return SlopeBox(low, high, float(self.epsilon))

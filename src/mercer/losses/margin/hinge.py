@@ -9,7 +9,7 @@ import numpy as np
 from mercer.arrays import Array
 
 from ..base import Task
-from ..corners import CornerLoss, Pieces
+from ..corners import CornerLoss, SlopeBox
 from . import check_signs
 
 
@@ -27,9 +27,9 @@ class Hinge(CornerLoss):
     task: ClassVar[Task] = "classification"
     predicts: ClassVar[str] = "the sign of the more likely class"
 
-    def pieces(self, y: Array) -> Pieces:
+    def pieces(self, y: Array) -> SlopeBox:
         """Return the boxes of both signs."""
-        return Pieces(y.clip(None, 0.0), y.clip(0.0, None))
+        return SlopeBox(y.clip(None, 0.0), y.clip(0.0, None))
 
     def check_targets(self, y: np.ndarray, owner: str = "") -> None:
         """Raise unless all targets are −1 or 1."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from mercer.arrays import Array
 
-from ..corners import CornerLoss, Pieces
+from ..corners import CornerLoss, SlopeBox
 
 
 class Absolute(CornerLoss):
@@ -20,6 +20,6 @@ class Absolute(CornerLoss):
 
     predicts: ClassVar[str] = "the median"
 
-    def pieces(self, y: Array) -> Pieces:
+    def pieces(self, y: Array) -> SlopeBox:
         """Return the box from −1 to 1."""
-        return Pieces(-1.0, 1.0)
+        return SlopeBox(-1.0, 1.0)

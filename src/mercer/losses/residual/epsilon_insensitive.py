@@ -7,7 +7,7 @@ from typing import ClassVar
 from mercer.arrays import Array
 from mercer.formula.parameters import NotNegative
 
-from ..corners import CornerLoss, Pieces
+from ..corners import CornerLoss, SlopeBox
 
 
 class EpsilonInsensitive(CornerLoss):
@@ -28,6 +28,6 @@ class EpsilonInsensitive(CornerLoss):
 
     predicts: ClassVar[str] = "the median, to the width"
 
-    def pieces(self, y: Array) -> Pieces:
+    def pieces(self, y: Array) -> SlopeBox:
         """Return the box from −1 to 1."""
-        return Pieces(-1.0, 1.0, float(self.width))
+        return SlopeBox(-1.0, 1.0, float(self.width))

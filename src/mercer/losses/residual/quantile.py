@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from mercer.arrays import Array
 
-from ..corners import CornerLoss, Pieces
+from ..corners import CornerLoss, SlopeBox
 from ..levels import Level
 
 
@@ -28,6 +28,6 @@ class Quantile(CornerLoss):
 
     predicts: ClassVar[str] = "a quantile"
 
-    def pieces(self, y: Array) -> Pieces:
+    def pieces(self, y: Array) -> SlopeBox:
         """Return the box from τ − 1 to τ."""
-        return Pieces(self.level - 1.0, float(self.level))
+        return SlopeBox(self.level - 1.0, float(self.level))

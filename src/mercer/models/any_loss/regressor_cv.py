@@ -34,8 +34,8 @@ class KernelRegressorCV(PenaltySearch, CallbackSupportMixin, LossRegressor):  # 
     loss : Loss or str, default="Squared"
         As for :class:`~mercer.models.any_loss.regressor.KernelRegressor`.
     alphas : sequence of floats, optional
-        Positive penalties to choose from; if not given, 15 from 1e-6 to 10 times the mean of k(x, x) and a typical
-        curvature of the loss, whatever the unit of targets.
+        Positive penalties to choose from; if not given, 15 from 1e-6 to 10, or 11 from 1e-4 for losses with corners,
+        times the mean of k(x, x) and a typical curvature of the loss, whatever the unit of targets.
     kernel : Kernel, str, callable or sequence of Kernels, optional
         As for :class:`~mercer.models.any_loss.regressor.KernelRegressor`, or several kernels to choose from.
     length_scales : sequence, optional

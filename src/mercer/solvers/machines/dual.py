@@ -31,7 +31,7 @@ from functools import cached_property
 import numpy as np
 
 from mercer.arrays.columns import power_of_two
-from mercer.losses.corners import Pieces
+from mercer.losses.corners import SlopeBox
 
 from ..evidence import DualityGap, Objective, is_converged
 
@@ -131,9 +131,9 @@ class DualProblem:
         fall = slope - np.where(beta > 0, self.epsilon, -self.epsilon)
         return np.where(beta < self.upper, rise, -np.inf), np.where(beta > self.lower, fall, np.inf)
 
-    def loss(self, group: slice) -> Pieces:
+    def loss(self, group: slice) -> SlopeBox:
         """Return φ of the variables of a group, whose conjugate is finite on their boxes."""
-        return Pieces(self.lower[group], self.upper[group], self.epsilon)
+        return SlopeBox(self.lower[group], self.upper[group], self.epsilon)
 
     def violation(self, beta: np.ndarray, values: np.ndarray) -> float:
         """Return the largest gain of moving weight between two variables of a group, LIBSVM's stopping measure."""

@@ -32,7 +32,7 @@ from .sums import LossSums, WeightedLoss, shift
 
 ARMIJO = 1e-4  # of the decrease that the slope promises, which a step must keep
 OFF = 0.5  # of its length: how far the minimum along a step may be from its end
-LONGEST, CLOSE, TRIALS = 4.0, 0.05, 10  # of a search for that minimum: lengths, how exact, how often
+LONGEST, CLOSE, TRIALS = 4.0, 0.1, 7  # of a search for that minimum: lengths, how exact, how often
 SHORTEST = 0.125  # length of a Newton step below which that on the parabolas above is tried
 HUGE = 1e100  # rise of an objective that has overflowed: a number, as searches need it
 LEAST = 1e-12  # length below which there is no step
@@ -245,7 +245,8 @@ def _follow(
 
     def rise(t: float) -> float:
         coef, moved = state.coef + t * step, state.values + t * values
-        trial = _balance(space, State(coef, moved, state.intercept, max(space.inner(coef, coef, moved), 0.0)))
+        near = state if not tried else tried[min(tried, key=lambda other: abs(other - t))][0]
+        trial = _balance(space, State(coef, moved, near.intercept, max(space.inner(coef, coef, moved), 0.0)))
         tried[t] = trial, evaluate(space, alpha, trial)
         found = float(tried[t][1]) - objective
         return found if found < HUGE else HUGE

@@ -121,6 +121,7 @@ class WeightedLoss:
         """What the loss cannot fall below: minus its conjugate at slopes of 0."""
         return self.bound(self.zeros(len(self.weights), self.outputs))
 
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is no minimum
     def bound(self, slopes: Array) -> float:
         """Return −Σ wᵢ ℓ*(yᵢ, sᵢ), which no loss is below by more than Σ wᵢsᵢgᵢ."""
         return -self._sum(self.loss.conjugate(self.targets, slopes))
@@ -197,15 +198,18 @@ class WeightedLoss:
             flat=self.loss.has_flat_parts and not raised,
         )
 
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is no minimum
     def value(self, outputs: Array) -> float:
         """Return the loss of all points."""
         return self._sum(self.losses(outputs))
 
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is no minimum
     def residual_sums(self, outputs: Array) -> np.ndarray:
         """Return the sum of residuals of each output, and the sum of their sizes, of shape (2, Q)."""
         residuals = self.residuals(outputs)
         return np.stack([host_array(part.sum(axis=0)) for part in (residuals, abs(residuals))])
 
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is no minimum
     def curvature_sums(self, outputs: Array) -> np.ndarray:
         """Return the sum of curvatures, of shape (Q, Q)."""
         if self.joint:
@@ -213,6 +217,7 @@ class WeightedLoss:
         with np.errstate(over="ignore"):
             return np.diag(host_array(self.weights @ self.loss.curvature(self.targets, self._move(outputs))))
 
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is no minimum
     def balance_sums(self, outputs: Array) -> np.ndarray:
         """Return residual sums, and the curvature sum of each output judged alone, of shape (3, Q)."""
         return np.vstack([self.residual_sums(outputs), np.diagonal(self.curvature_sums(outputs))])
