@@ -118,6 +118,14 @@ class LossRegressor(LossModel, PrimalForm, KernelParams, RegressorMixin, BaseEst
         loss.check_targets(data.targets, type(self).__name__)
         return WeightedLoss(loss, data.targets, data.weights, data.targets.shape[1])
 
+    def _solve(self, kernel: Kernel, data: Any, loss: WeightedLoss) -> PenalizedFit:
+        """Return the fit; targets of residuals are measured from their mean, or an offset would cost digits."""
+        if not (self.fit_intercept and loss.loss.of_residual):
+            return super()._solve(kernel, data, loss)
+        center = np.average(loss.targets, axis=0, weights=loss.weights)
+        fit = super()._solve(kernel, data, replace(loss, targets=loss.targets - center))
+        return replace(fit, intercept=fit.intercept + center)
+
     def _keep(self, fit: PenalizedFit, loss: Loss, X: Rows, kept: np.ndarray | None, flat: bool) -> None:
         """Set what a fit sets; ``kept`` as in ``_keep_function``."""
         self.loss_, self.multiplier_ = loss, fit.multiplier

@@ -35,6 +35,7 @@ class Loss(Value):
     joint: ClassVar[bool] = False  # whether the outputs of a point are judged together, and not one by one
     most_curvature: ClassVar[float | None] = None  # that the loss has anywhere, None if there is no bound
     has_flat_parts: ClassVar[bool] = False  # whether the loss is linear somewhere, and its curvature 0
+    of_residual: ClassVar[bool] = False  # whether only y − f counts, so that a shift of y is one of f
     has_majorant: ClassVar[bool] = False  # whether there is a parabola above the loss that touches it
 
     def value(self, y: Array, f: Array) -> Array:

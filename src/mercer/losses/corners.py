@@ -75,6 +75,7 @@ class CornerLoss(Loss):
     """A loss that is linear but for one or two corners: max of βr − ε|β| over a box, with r = t − f."""
 
     smooth: ClassVar[bool] = False
+    of_residual: ClassVar[bool] = True
 
     def pieces(self, y: Array) -> SlopeBox:
         """Return the box of each target, and ε."""
@@ -126,6 +127,8 @@ class BoxLoss(CornerLoss):
     lower: tuple[float, float]
     upper: tuple[float, float]
     epsilon: float
+
+    of_residual: ClassVar[bool] = False
 
     def pieces(self, y: Array) -> SlopeBox:
         """Return the boxes of both signs."""

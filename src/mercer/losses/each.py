@@ -45,6 +45,11 @@ class Each(Loss):
         """Whether all of them have one."""
         return all(loss.has_majorant for loss in self.losses)
 
+    @property
+    def of_residual(self) -> bool:  # type: ignore[override]
+        """Whether all of them are losses of residuals."""
+        return all(loss.of_residual for loss in self.losses)
+
     def column(self, q: int) -> Loss:
         """Return the loss of one output."""
         return self.losses[q]

@@ -172,6 +172,16 @@ def test_equal_up_to_scale(points):
         np.testing.assert_allclose(quantile[1].predict(X) / unit, quantile[0].predict(X), atol=1e-3)
 
 
+@pytest.mark.parametrize("loss", ["Squared", "Huber(.1)", "LogCosh", "Expectile(.8)", "Quantile(.7)"])
+def test_an_offset_of_all_targets_is_one_of_the_intercept(points, loss):
+    X, y, w = points
+    for alpha in (1e-5, 0.1) if loss in SMOOTH else (0.1,):
+        plain, far = (KernelRegressor(loss, alpha, kernel=K).fit(X, y + offset, w) for offset in (0.0, 1e8))
+        assert far.converged_
+        assert float(far.objective_) == pytest.approx(float(plain.objective_), rel=1e-3)
+        np.testing.assert_allclose(far.predict(X) - 1e8, plain.predict(X), atol=5e-3)
+
+
 def test_predictions_are_in_the_unit_of_targets(points):
     X, y, _ = points
     counts = np.random.default_rng(0).poisson(np.exp(1 + y)).astype(float)

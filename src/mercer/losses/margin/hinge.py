@@ -25,6 +25,7 @@ class Hinge(CornerLoss):
     """
 
     task: ClassVar[Task] = "classification"
+    of_residual: ClassVar[bool] = False
     predicts: ClassVar[str] = "the sign of the more likely class"
 
     def pieces(self, y: Array) -> SlopeBox:

@@ -25,6 +25,7 @@ class ResidualLoss(Loss):
     (np.float64(16.0), np.float64(-32.0))
     """
 
+    of_residual: ClassVar[bool] = True
     slopes: ClassVar[tuple[float, float]] = (-np.inf, np.inf)  # between which φ' is
 
     def of(self, r: Array) -> Array:
