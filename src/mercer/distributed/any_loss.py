@@ -18,7 +18,7 @@ from mercer.solvers.centers import choose_centers
 from mercer.solvers.newton.features import FeatureSpace
 from mercer.solvers.newton.method import minimise
 from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_newton
-from mercer.solvers.newton.prepared import STEPS, report_gap, warn_if_stuck
+from mercer.solvers.newton.prepared import limit_steps, report_gap, warn_if_stuck
 from mercer.solvers.newton.proximal import minimise_corners
 from mercer.solvers.representer.fit import choose_tolerance
 from mercer.solvers.representer.norm import PenalizedFit
@@ -113,9 +113,7 @@ def _fit(
     rows = PartitionedRows(table, BlockRows(loss, outputs, problem.kernel, centers, triangle, owner.device))
     tol = choose_tolerance(loss, tol)
     method = minimise if loss.smooth else minimise_corners
-    found = method(
-        FeatureSpace(rows, problem.fit_intercept), alpha, tol=tol, max_iter=STEPS if max_iter is None else max_iter
-    )
+    found = method(FeatureSpace(rows, problem.fit_intercept), alpha, tol=tol, max_iter=limit_steps(max_iter))
     workers = f"values of {m} Nyström features, and the sums of gradients and Hessians"
     client = f"the choice of centres among the rows picked for it, and Newton's equations ({m * outputs} unknowns)"
     gap = report_gap(found, float("nan"))  # it takes the kernel of all pairs of rows, whose blocks never meet

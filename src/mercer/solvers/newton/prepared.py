@@ -75,16 +75,16 @@ class PreparedNewton:
             few = solver == "proximal" and problem.n * loss.outputs <= DIRECT_LIMIT
             self._space = GramSpace(problem, placed, few or solver == "newton", rng)
 
-    def solve(self, alpha: float, tol: float = 1e-8, max_iter: int = STEPS) -> NewtonMinimum:
+    def solve(self, alpha: float, tol: float = 1e-8, max_iter: int | None = None) -> NewtonMinimum:
         """Minimise for one penalty."""
         method = minimise if self.loss.loss.smooth else minimise_corners
-        found = method(self._space, alpha, tol=tol, max_iter=max_iter, start=self._last)
+        found = method(self._space, alpha, tol=tol, max_iter=limit_steps(max_iter), start=self._last)
         self._last = found.state
         return found.on_host()
 
     def fit(self, alpha: float, tol: float = 1e-8, max_iter: int | None = None, cost: float = 0.0) -> LossFit:
         """Minimise for one penalty, and measure the gap if that takes no more operations than the fit, its ``cost``."""
-        found = self.solve(alpha, tol, STEPS if max_iter is None else max_iter)
+        found = self.solve(alpha, tol, max_iter)
         return LossFit(
             self.problem.kernel, *self.expand(found.state), found.state.intercept, found.objective,
             self.measure_gap(alpha, found, cost), report_gap(found, found.gap), found.converged, found.n_iter,
@@ -108,6 +108,11 @@ class PreparedNewton:
         return pick(self.problem.X, self._centers), self._centers, self._features.coefficients(state.coef)
 
 
+def limit_steps(max_iter: int | None) -> int:
+    """Return the most Newton steps there may be."""
+    return STEPS if max_iter is None else max_iter
+
+
 def report_gap(found: NewtonMinimum, gap: float) -> DualityGap:
     """Return the gap of a minimum, absolute and beside the size of the objective, with both values."""
     relative = gap / found.size if found.size > 0 else (0.0 if gap == 0 else np.inf)
@@ -118,7 +123,7 @@ def warn_if_stuck(name: str, fit: LossFit, tol: float, max_iter: int | None) -> 
     """Warn if the gap is not as small as was asked, and say what to do."""
     if fit.converged:
         return
-    limit = STEPS if max_iter is None else max_iter
+    limit = limit_steps(max_iter)
     remedy = (
         f"raise max_iter, which is {limit}"
         if fit.n_iter >= limit

@@ -74,18 +74,9 @@ def fit_loss(
     plan = plan_loss(problem, loss, solver, n_centers)
     prepared = prepare_loss(problem, loss, plan, n_centers, random_state)
     tol = choose_tolerance(loss.loss, tol)
-    fit = replace(fit_prepared(prepared, alpha, tol, max_iter, plan.flops), plan=plan)
+    fit = replace(prepared.fit(alpha, tol, max_iter, plan.flops), plan=plan)
     warn_if_stuck(name, fit, tol, max_iter)
     return fit
-
-
-def fit_prepared(
-    prepared: PreparedNewton | PreparedMachines, alpha: float, tol: float, max_iter: int | None, cost: float = 0.0
-) -> LossFit:
-    """Fit with one penalty."""
-    if isinstance(prepared, PreparedMachines):
-        return prepared.fit(alpha, tol, max_iter)
-    return prepared.fit(alpha, tol, max_iter, cost)
 
 
 def choose_tolerance(loss: Loss, tol: float | None) -> float:

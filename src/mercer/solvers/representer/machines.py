@@ -41,14 +41,14 @@ class PreparedMachines:
     def plan(self) -> Plan:
         """Return what solving is expected to take."""
         everything = np.arange(self.problem.n)
-        parts = [(everything, self._form(1.0, q)) for q in range(self.loss.outputs)]
+        parts = [(everything, pose_machine(self.loss, 1.0, q)) for q in range(self.loss.outputs)]
         return plan_machines(parts, self.problem.X, self.problem.place)
 
-    def fit(self, alpha: float, tol: float = 1e-3, max_iter: int | None = None) -> LossFit:
-        """Minimise for one penalty."""
+    def fit(self, alpha: float, tol: float = 1e-3, max_iter: int | None = None, cost: float = 0.0) -> LossFit:
+        """Minimise for one penalty; the gap costs nothing more."""
         problem, everything = self.problem, np.arange(self.problem.n)
-        parts = [(everything, self._form(alpha, q)) for q in range(self.loss.outputs)]
-        solver = SMO(tol, -1 if max_iter is None else max_iter, None, problem.memory)
+        parts = [(everything, pose_machine(self.loss, 1 / (2 * alpha), q)) for q in range(self.loss.outputs)]
+        solver = make_smo(problem, tol, max_iter)
         solutions = solver.solve_at(problem.place, problem.kernel, problem.X, parts)
         coef = np.column_stack([found.beta for found in solutions])
         support = np.flatnonzero((coef != 0).any(axis=1))
@@ -64,7 +64,20 @@ class PreparedMachines:
             evidence, evidence, all(found.converged for found in solutions), sum(found.n_iter for found in solutions),
         )  # fmt: skip
 
-    def _form(self, alpha: float, q: int) -> DualProblem:
-        loss = self.loss.loss.column(q)
-        assert isinstance(loss, CornerLoss)
-        return Priced(loss, 1 / (2 * alpha)).problem(self.loss.targets[:, q], self.loss.weights)
+
+def has_boxes(problem: Problem, loss: WeightedLoss) -> bool:
+    """Whether all outputs have a piecewise linear loss and an intercept, and so a dual with a box for each point."""
+    corners = all(isinstance(loss.loss.column(q), CornerLoss) for q in range(loss.outputs))
+    return corners and problem.fit_intercept
+
+
+def pose_machine(loss: WeightedLoss, C: float, q: int) -> DualProblem:
+    """Return the dual problem of an output, with the price C of a loss."""
+    own = loss.loss.column(q)
+    assert isinstance(own, CornerLoss)
+    return Priced(own, C).problem(loss.targets[:, q], loss.weights)
+
+
+def make_smo(problem: Problem, tol: float, max_iter: int | None) -> SMO:
+    """Return the solver, within the memory of a problem."""
+    return SMO(tol, -1 if max_iter is None else max_iter, None, problem.memory)

@@ -23,7 +23,7 @@ from ..base import Problem
 from ..evidence import DualityGap, Objective, is_converged, warn_not_converged
 from ..newton.prepared import LossFit, PreparedNewton, warn_if_stuck
 from ..newton.sums import WeightedLoss
-from .fit import choose_tolerance, fit_loss, fit_prepared, prepare_loss
+from .fit import choose_tolerance, fit_loss, prepare_loss
 from .machines import PreparedMachines
 from .plan import plan_loss
 
@@ -112,7 +112,7 @@ class _Search:
 
     def _fit(self, place: float) -> tuple[PenalizedFit, float]:
         mu = float(np.exp(place))
-        fit = fit_prepared(self._prepared, mu, (FINER * self._tol) ** 2, self._max_iter)
+        fit = self._prepared.fit(mu, (FINER * self._tol) ** 2, self._max_iter)
         norm = float(np.sqrt(max(fit.objective.penalty / mu, 0.0)))
         judged = self._judge(fit, mu, norm)
         if isinstance(self._penalty, NormBound):

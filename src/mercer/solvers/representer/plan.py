@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mercer.losses.corners import CornerLoss
-
 from ..base import Problem
 from ..costs import HOST
 from ..newton.plan import SOLVERS as SMOOTH_SOLVERS
 from ..newton.plan import plan_newton
 from ..newton.sums import WeightedLoss
 from ..plan import Plan
-from .machines import PreparedMachines
+from .machines import PreparedMachines, has_boxes
 
 SOLVERS = (*SMOOTH_SOLVERS, "smo", "proximal")
 
@@ -47,10 +45,10 @@ def plan_loss(problem: Problem, loss: WeightedLoss, solver: str = "auto", n_cent
     """
     if solver not in ("auto", *SOLVERS):
         raise ValueError(f"solver must be 'auto' or one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
-    boxes = all(isinstance(loss.loss.column(q), CornerLoss) for q in range(loss.outputs))
-    has_box = boxes and problem.fit_intercept
-    if solver == "smo" and not has_box:
-        why = "and fit_intercept is False" if boxes else f"and {loss.loss!r} is none"
+    boxes = has_boxes(problem, loss)
+    if solver == "smo" and not boxes:
+        free = has_boxes(replace(problem, fit_intercept=True), loss)
+        why = "and fit_intercept is False" if free else f"and {loss.loss!r} is none"
         raise ValueError(f"solver='smo' is for piecewise linear losses with an intercept, {why}; use solver='auto'")
     if loss.loss.smooth:
         if solver == "proximal":
@@ -60,7 +58,7 @@ def plan_loss(problem: Problem, loss: WeightedLoss, solver: str = "auto", n_cent
         raise ValueError(
             f"solver={solver!r} is for losses without corners; {loss.loss!r} has some: use 'auto', 'smo' or 'proximal'"
         )
-    if has_box and (solver == "smo" or (solver == "auto" and n_centers is None)):
+    if boxes and (solver == "smo" or (solver == "auto" and n_centers is None)):
         plan = PreparedMachines(problem, loss).plan()
         if solver == "smo" or plan.seconds <= HOST.patience:
             return plan

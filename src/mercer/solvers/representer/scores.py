@@ -8,7 +8,7 @@ leave-one-out of the weighted ridge problem in which Newton's method ended.  For
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,9 +20,12 @@ from mercer.expansion import Expansion
 from mercer.formula.data import pick
 
 from ..base import Problem
+from ..machines.path import Lane, solve_paths
+from ..newton.intercept import find_intercept
 from ..newton.prepared import PreparedNewton
 from ..newton.sums import WeightedLoss, weigh_loss
-from .fit import choose_tolerance, fit_prepared, prepare_loss
+from .fit import choose_tolerance, prepare_loss
+from .machines import has_boxes, make_smo, pose_machine
 from .plan import plan_loss
 
 TOLERANCE = 1e-6  # relative duality gap of fits that are only compared
@@ -81,6 +84,12 @@ def score_path(
         if is_loo_accurate(problems[row], loss, float(alphas[column]), max_iter):
             return path
     folds = make_folds()
+    if has_boxes(problems[0], loss) and problems[0].place.on_host:
+        losses = np.empty((len(problems), len(alphas)))
+        for i, found in enumerate(_score_machines(problems, loss, alphas[order], folds, max_iter)):
+            losses[i, order] = found
+            report(i, float(found.min()))
+        return ScoredPath(losses, "folds")
     return score(lambda problem: score_folds(problem, loss, alphas[order], folds, max_iter, random_state), "folds")
 
 
@@ -103,8 +112,6 @@ def find_level(problem: Problem, loss: WeightedLoss) -> float:
     That is ½ s²/ℓ of slopes s and losses ℓ, above the least they could be, of the best constant: 2 for squares, and in
     any unit of targets.
     """
-    from ..newton.intercept import find_intercept
-
     values = loss.zeros(problem.n, loss.outputs)
     constant = problem.fit_intercept and loss.loss.smooth
     outputs = values + find_intercept(loss, values, np.zeros(loss.outputs)) if constant else values
@@ -120,7 +127,7 @@ def score_left_out(problem: Problem, loss: WeightedLoss, alphas: np.ndarray, max
     K = host_array(problem.gram(dtype=np.float64).dense())
     found = np.empty(len(alphas))
     for j, alpha in enumerate(alphas):
-        outputs = prepared.solve(float(alpha), TOLERANCE, *_limit(max_iter)).state.outputs
+        outputs = prepared.solve(float(alpha), TOLERANCE, max_iter).state.outputs
         left_out = approximate_loo(K, outputs, loss, float(alpha), problem.fit_intercept)
         found[j] = np.average(loss.losses(left_out), weights=loss.weights)
     return found
@@ -132,7 +139,7 @@ def is_loo_accurate(problem: Problem, loss: WeightedLoss, alpha: float, max_iter
     Ten of them are really left out.  Their losses must agree with the approximate ones to a tenth in sum.
     """
     prepared = PreparedNewton(problem, loss, "newton")
-    whole = prepared.solve(alpha, TOLERANCE, *_limit(max_iter)).state
+    whole = prepared.solve(alpha, TOLERANCE, max_iter).state
     K = host_array(problem.gram(dtype=np.float64).dense())
     approximate = loss.losses(approximate_loo(K, whole.outputs, loss, alpha, problem.fit_intercept))
     change = loss.weights * np.abs(approximate - loss.losses(whole.outputs))
@@ -158,6 +165,31 @@ def score_folds(
     return total / weight
 
 
+def _score_machines(
+    problems: Sequence[Problem], loss: WeightedLoss, alphas: np.ndarray, folds: Sequence[Fold], max_iter: int | None
+) -> Iterator[np.ndarray]:
+    """Yield for each kernel the mean losses that :func:`score_folds` gives, of all folds along one path in the dual."""
+    splits = [(fold, _split(loss, *fold)) for fold in folds]
+    lanes = [
+        Lane(*fold, pose_machine(split[0], 1.0, q)) for fold, split in splits if split for q in range(split[0].outputs)
+    ]
+    solver = make_smo(problems[0], choose_tolerance(loss.loss, None), max_iter)
+    kernels, prices = [problem.kernel for problem in problems], (1 / (2 * alphas)).tolist()
+    held = np.concatenate([fold[1] for fold in folds])
+    for cells in solve_paths(solver, kernels, problems[0].X, lanes, prices):
+        paths, total = iter(cells), np.zeros(len(alphas))
+        for (_, out), split in splits:
+            found = np.full((len(alphas), len(out)), WORST)
+            if split is not None:
+                part, judge, known = split
+                own = [next(paths) for _ in range(part.outputs)]
+                for j, here in enumerate(zip(*own, strict=True)):
+                    outputs = np.column_stack([cell.values for cell in here])
+                    found[j] = np.where(known, judge.losses(outputs), WORST)
+            total += found @ loss.weights[out]
+        yield total / float(loss.weights[held].sum())
+
+
 def _score_fold(
     problem: Problem, loss: WeightedLoss, alphas: np.ndarray, fold: Fold, max_iter: int | None, random_state: Any
 ) -> np.ndarray:
@@ -173,7 +205,7 @@ def _score_fold(
     outside, tol = pick(problem.X, held), choose_tolerance(loss.loss, None)
     found = np.empty((len(alphas), len(held)))
     for j, alpha in enumerate(alphas):
-        fitted = fit_prepared(prepared, float(alpha), tol, max_iter)
+        fitted = prepared.fit(float(alpha), tol, max_iter)
         function = Expansion(problem.kernel, fitted.centers, fitted.coef, fitted.intercept)
         outputs = host_array(function(outside, memory=problem.memory, device=problem.device))
         found[j] = np.where(known, judge.losses(outputs), WORST)
@@ -198,10 +230,6 @@ def _split(
     place = np.searchsorted(seen, np.where(known, codes[held], seen[0]))
     part = weigh_loss(loss.loss, inside, loss.weights[fit], outputs)
     return part, weigh_loss(loss.loss, place, loss.weights[held], outputs), known
-
-
-def _limit(max_iter: int | None) -> tuple[int, ...]:
-    return () if max_iter is None else (max_iter,)
 
 
 def approximate_loo(
