@@ -38,6 +38,7 @@ PARAMETERS = {
     "Laplacian": (scales,),
     "Matern": (positive | st.just(math.inf), scales),
     "RationalQuadratic": (scales, positive),
+    "PowerExponential": (st.floats(1.0, 2.0), st.floats(0.01, 1.0), scales),
     "Periodic": (scales, positive),
     "Cosine": (positive,),
     "Fourier": (whole,),
