@@ -40,6 +40,7 @@ def test_public_names_exist_and_are_documented():
 
 def test_the_names_of_the_contract_are_there():
     vectors = {"Linear", "Polynomial", "Gaussian", "Laplacian", "Matern", "RationalQuadratic", "Sigmoid", "Constant"}
+    vectors |= {"PowerExponential"}
     waves = {"Periodic", "Cosine", "Fourier", "Sinc"}
     others = {"Chi2", "Intersection", "Overlap", "Precomputed", "Custom", "FromFeatures", "exp"}
     assert vectors | waves | others <= set(mercer.kernels.__all__)

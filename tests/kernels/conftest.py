@@ -24,6 +24,7 @@ from mercer.kernels import (
     Overlap,
     Periodic,
     Polynomial,
+    PowerExponential,
     Precomputed,
     RationalQuadratic,
     Sigmoid,
@@ -68,6 +69,10 @@ def _dot(x, z):
 
 def _square(x, z, scale=(1.0, 1.0, 1.0)):
     return sum(((float(a) - float(b)) / s) ** 2 for a, b, s in zip(x, z, scale, strict=True))
+
+
+def _power(x, z, p, q, scale=(1.0, 1.0, 1.0)):
+    return sum((abs(float(a) - float(b)) / s) ** p for a, b, s in zip(x, z, scale, strict=True)) ** (q / p)
 
 
 def _bessel(x, z, nu, scale):
@@ -144,6 +149,15 @@ ZOO = [
         "RationalQuadratic, many", RationalQuadratic(SCALES, 2.0),
         lambda x, z: (1 + _square(x, z, SCALES) / 4) ** -2.0, **RADIAL,
     ),
+    _real(
+        "Power", PowerExponential(1.5, 0.7, 1.3), lambda x, z: math.exp(-_power(x, z, 1.5, 0.7, (1.3,) * 3)), **RADIAL
+    ),
+    _real(
+        "Power, many", PowerExponential(0.6, 0.6, SCALES),
+        lambda x, z: math.exp(-_power(x, z, 0.6, 0.6, SCALES)), **RADIAL,
+    ),
+    _real("Power of a sum", PowerExponential(1, 0.5), lambda x, z: math.exp(-(np.abs(x - z).sum() ** 0.5)), **RADIAL),
+    _real("Power of a norm", PowerExponential(2, 0.8), lambda x, z: math.exp(-(_square(x, z) ** 0.4)), **RADIAL),
     _real("Periodic", Periodic(1.1, 2.3), lambda x, z: math.exp(-2 * _circle(x, z, 2.3) / 1.21), **RADIAL),
     _real("Periodic, many", Periodic(SCALES, 2.3), lambda x, z: math.exp(-2 * _circle(x, z, 2.3, SCALES)), **RADIAL),
     _real("Cosine", Cosine(1.7), lambda x, z: float(np.cos(1.7 * (x - z)).sum()), shifts=True),

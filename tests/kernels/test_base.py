@@ -28,6 +28,7 @@ from mercer.kernels import (
     Overlap,
     Periodic,
     Polynomial,
+    PowerExponential,
     Precomputed,
     RationalQuadratic,
     Sigmoid,
@@ -532,7 +533,18 @@ def test_radial_kernels_survive_huge_values():
     X = [[1e200, 0.0], [-1e200, 1.0], [1e200, 0.0], [0.0, 0.0]]
     expected = np.eye(4)
     expected[0, 2] = expected[2, 0] = 1
-    for kernel in (Gaussian(), Laplacian(), Matern(0.5), Matern(1.5), Matern(3.2), Matern(0.3), RationalQuadratic()):
+    for kernel in (
+        Gaussian(),
+        Laplacian(),
+        Matern(0.5),
+        Matern(1.5),
+        Matern(3.2),
+        Matern(0.3),
+        RationalQuadratic(),
+        PowerExponential(),
+        PowerExponential(1.7, 1.2),
+        PowerExponential(0.5, 0.1),
+    ):
         np.testing.assert_allclose(kernel(X), expected, atol=1e-290)
 
 

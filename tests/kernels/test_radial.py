@@ -9,7 +9,8 @@ from scipy.special import gammaln, logsumexp
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from mercer.kernels import Gaussian, Laplacian, Matern, RationalQuadratic
+from mercer.certify.verdict import Proved
+from mercer.kernels import Gaussian, Laplacian, Matern, PowerExponential, RationalQuadratic
 
 LENGTHS = [0.3, 1.0, 4.0, [0.5, 2.0, 1.3]]
 NUS = [0.3, 0.5, 1.0, 1.5, 2.0, 2.5, 3.2, math.inf]
@@ -90,7 +91,7 @@ def test_special_and_general_smoothness_agree(points, others):
         np.testing.assert_allclose(Matern(nu)(points, others), near, atol=1e-7)
 
 
-@pytest.mark.parametrize("kind", [Gaussian, Laplacian, Matern, RationalQuadratic])
+@pytest.mark.parametrize("kind", [Gaussian, Laplacian, Matern, RationalQuadratic, PowerExponential])
 def test_equal_length_scales_are_one_length_scale(points, others, kind):
     many, one = kind(length_scale=[0.7] * 3), kind(length_scale=0.7)
     np.testing.assert_allclose(many(points, others), one(points, others), rtol=1e-12)
@@ -99,7 +100,7 @@ def test_equal_length_scales_are_one_length_scale(points, others, kind):
     np.testing.assert_allclose(total, one.gradient(points, others)["length_scale"], rtol=1e-11, atol=1e-14)
 
 
-@pytest.mark.parametrize("kind", [Gaussian, Laplacian, Matern, RationalQuadratic])
+@pytest.mark.parametrize("kind", [Gaussian, Laplacian, Matern, RationalQuadratic, PowerExponential])
 def test_tiny_and_huge_length_scales_reach_their_limits(points, kind):
     np.testing.assert_allclose(kind(length_scale=1e-150)(points), np.eye(7), atol=1e-250)
     np.testing.assert_array_equal(kind(length_scale=1e150)(points), 1)
@@ -110,12 +111,20 @@ def test_tiny_distances_are_not_lost():
     X = np.array([[1.0], [1.0 + 2.0**-50]])
     np.testing.assert_allclose(Gaussian(2.0**-50)(X)[0, 1], math.exp(-0.5), rtol=1e-14)
     np.testing.assert_allclose(Laplacian(2.0**-50)(X)[0, 1], math.exp(-1), rtol=1e-14)
+    np.testing.assert_allclose(PowerExponential(1.5, 0.7, 2.0**-50)(X)[0, 1], math.exp(-1), rtol=1e-14)
     np.testing.assert_allclose(Gaussian(1e-100)([[0.0], [1e-100]])[0, 1], math.exp(-0.5), rtol=1e-14)
 
 
 @pytest.mark.parametrize(
     "kernel",
-    [Gaussian(), Gaussian([0.5, 2.0, 1.3]), Matern(0.5), Matern(3.2, [1.0, 2.0, 3.0]), RationalQuadratic()],
+    [
+        Gaussian(),
+        Gaussian([0.5, 2.0, 1.3]),
+        Matern(0.5),
+        Matern(3.2, [1.0, 2.0, 3.0]),
+        RationalQuadratic(),
+        PowerExponential(2.0, 0.7),
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.csr_matrix])
@@ -143,7 +152,7 @@ def test_sparse_data_must_be_finite(bad):
         Gaussian()(sparse.csr_array([[1.0, bad]]))
 
 
-@pytest.mark.parametrize("kind", [Gaussian, Laplacian, Matern, RationalQuadratic])
+@pytest.mark.parametrize("kind", [Gaussian, Laplacian, Matern, RationalQuadratic, PowerExponential])
 @pytest.mark.parametrize(
     "length",
     [0, 0.0, -1.0, math.nan, math.inf, -math.inf, None, "a", [], [1.0, -1.0], [1.0, 0.0], [[1.0]], [math.nan], ["a"]],
@@ -160,7 +169,7 @@ def test_length_scales_whose_squares_are_no_numbers_are_refused(length):
         Gaussian(length)
 
 
-@pytest.mark.parametrize("kind", [Gaussian, Laplacian, Matern, RationalQuadratic])
+@pytest.mark.parametrize("kind", [Gaussian, Laplacian, Matern, RationalQuadratic, PowerExponential])
 def test_there_is_one_length_scale_or_one_for_each_feature(points, kind):
     with pytest.raises(ValueError, match="has 2 length scales but the data has 3 features; give one length scale"):
         kind(length_scale=[1.0, 2.0])(points)
@@ -180,3 +189,77 @@ def test_nu_and_alpha_are_positive(value):
         Matern(nu=value)
     with pytest.raises(ValueError, match="RationalQuadratic: alpha must be a positive finite number, got"):
         RationalQuadratic(alpha=value)
+
+
+# -- powers of sums of powers ----------------------------------------------------------------------------------------
+
+POWERS = [(2.0, 1.0), (2.0, 2.0), (2, 0.3), (1.0, 1.0), (1, 0.5), (1.5, 1.5), (1.5, 0.7), (0.5, 0.5), (0.3, 0.1)]
+
+
+@pytest.mark.parametrize("length", LENGTHS, ids=repr)
+@pytest.mark.parametrize(("p", "q"), POWERS)
+def test_a_power_exponential_is_its_definition(points, others, p, q, length):
+    X, Z = (np.asarray(side, dtype=np.longdouble) for side in (points, others))
+    powers = (np.abs(X[:, None] - Z[None]) / np.asarray(length, dtype=np.longdouble)) ** np.longdouble(p)
+    expected = np.exp(-(powers.sum(axis=2) ** (np.longdouble(q) / np.longdouble(p))))
+    np.testing.assert_allclose(PowerExponential(p, q, length)(points, others), expected.astype(float), rtol=2e-13)
+
+
+@pytest.mark.parametrize("length", LENGTHS, ids=repr)
+def test_a_power_exponential_has_known_kernels_as_special_cases(points, others, length):
+    cases = [
+        (PowerExponential(2, 1, length), Matern(0.5, length)),
+        (PowerExponential(1, 1, length), Laplacian(length)),
+        (PowerExponential(2, 2, length), Gaussian(np.asarray(length) / math.sqrt(2))),
+        (PowerExponential(2 - 1e-12, 2 - 1e-12, length), Gaussian(np.asarray(length) / math.sqrt(2))),
+        (PowerExponential(1 + 1e-12, 1 + 1e-12, length), Laplacian(length)),
+    ]
+    for kernel, known in cases:
+        np.testing.assert_allclose(kernel(points, others), known(points, others), rtol=1e-9)
+
+
+@pytest.mark.parametrize("length", [0.7, [0.5, 2.0, 1.3]], ids=repr)
+@pytest.mark.parametrize(("p", "q"), POWERS)
+def test_slopes_of_a_power_exponential_are_those_of_its_values(points, others, p, q, length):
+    kernel, step = PowerExponential(p, q, length), 1e-6
+    for name, slope in kernel.gradient(points, others).items():
+        value = kernel.hyperparameters()[name]
+        up, down = (kernel.with_hyperparameters({name: value * math.exp(t)})(points, others) for t in (step, -step))
+        np.testing.assert_allclose(slope, (up - down) / (2 * step), atol=1e-8)
+
+
+@pytest.mark.parametrize(("p", "q"), POWERS)
+def test_a_power_exponential_is_proved_and_positive_definite(p, q):
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    kernel = PowerExponential(p, q, 1.5)
+    verdict = kernel.certificate()
+    assert isinstance(verdict, Proved)
+    assert verdict.strict is True
+    assert np.linalg.eigvalsh(kernel(X)).min() > 1e-9
+
+
+def _least_at_a_cross(p, q):
+    """Return the least eigenvalue of exp(−‖x−z‖_p^q) for small ‖·‖, at points that a longer step has between others."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1e-3], [1.0, 1e-3]])
+    powers = (np.abs(X[:, None] - X[None]) ** p).sum(axis=2)
+    D = powers ** (q / p)
+    P = np.eye(4) - 0.25
+    return np.linalg.eigvalsh(-P @ D @ P).min()
+
+
+def test_what_is_refused_is_no_kernel():
+    # ψ(x+y) + ψ(x−y) − 2ψ(x) ≤ 2ψ(y) for every ψ of which exp(−tψ) are kernels; (1 + t^p)^(q/p) − 1 > t^q if q > p.
+    assert _least_at_a_cross(1.0, 1.5) < -1e-4
+    assert _least_at_a_cross(1.5, 1.0) > -1e-15
+    with pytest.raises(ValueError, match=r"q must be at most p, got q=1.5 and p=1.0.*two features.*raise p or lower q"):
+        PowerExponential(1.0, 1.5)
+    with pytest.raises(ValueError, match=r"p must be at most 2, got 3.*three features or more.*take p = 2"):
+        PowerExponential(3, 1)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf, "1", None], ids=repr)
+def test_powers_are_positive_numbers(value):
+    with pytest.raises(ValueError, match="PowerExponential: p must be a positive finite number, got"):
+        PowerExponential(p=value)
+    with pytest.raises(ValueError, match="PowerExponential: q must be a positive finite number, got"):
+        PowerExponential(q=value)

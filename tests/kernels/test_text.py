@@ -26,6 +26,8 @@ columns = (
     | st.lists(text_columns, min_size=1, max_size=3, unique=True)
     | st.builds(slice, st.integers(1, 9))
 )
+entries = st.floats(-1e9, 1e9)
+linear_maps = st.lists(st.tuples(entries, entries), min_size=1, max_size=4).map(mk.LinearMap)
 PARAMETERS = {
     "Linear": (),
     "Sinc": (),
@@ -38,6 +40,7 @@ PARAMETERS = {
     "Laplacian": (scales,),
     "Matern": (positive | st.just(math.inf), scales),
     "RationalQuadratic": (scales, positive),
+    "PowerExponential": (st.floats(1.0, 2.0), st.floats(0.01, 1.0), scales),
     "Periodic": (scales, positive),
     "Cosine": (positive,),
     "Fourier": (whole,),
@@ -75,6 +78,7 @@ def _compositions(inner):
         st.builds(exp, inner),
         st.builds(lambda a: a.normalize(), inner),
         st.builds(lambda a, c: a.on(c), inner, columns),
+        st.builds(lambda a, R: a.after(R), inner, linear_maps),
         st.builds(mk.PairSum, inner),
         st.builds(mk.MeanEmbedding, inner),
     )
@@ -95,7 +99,7 @@ def test_the_text_of_a_kernel_is_read_back_as_an_equal_kernel(kernel):
 def test_the_strategy_above_forgets_no_kernel_with_plain_parameters():
     hold_functions = {"Custom", "FromFeatures"}
     hold_kernels = {"PairSum", "MeanEmbedding"}
-    no_kernels = {"Kernel", "ObjectKernel", "Graph", "exp"}
+    no_kernels = {"Kernel", "LinearMap", "ObjectKernel", "Graph", "exp"}
     assert set(PARAMETERS) == set(mk.__all__) - hold_functions - hold_kernels - no_kernels
 
 

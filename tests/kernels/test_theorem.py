@@ -28,6 +28,7 @@ from mercer.kernels import (
     PairSum,
     Periodic,
     Polynomial,
+    PowerExponential,
     Precomputed,
     RationalQuadratic,
     Sigmoid,
@@ -66,6 +67,7 @@ def strictness(kernel, dim=None):
 # -- strictly positive definite ------------------------------------------------------------------------------------
 
 STRICT = [Gaussian(2.0), Gaussian([1.0, 3.0]), Laplacian(), Matern(0.5), Matern(), Matern(math.inf), Matern(0.7)]
+STRICT += [PowerExponential(1.5, 0.5), PowerExponential(1, 1, [2.0, 0.5]), PowerExponential(0.4, 0.3)]
 STRICT += [RationalQuadratic(), exp(Linear()), exp(Polynomial(3, 0.0)), exp(Polynomial(2, 1.0)), exp(Linear() - 1.0)]
 STRICT += [2.0 * Gaussian() + Linear(), Gaussian() * Polynomial(), Gaussian() ** 2, exp(Linear()).normalize()]
 STRICT += [(Gaussian() + 1.0).normalize(), Gaussian() * Laplacian() - 0.0 * Linear(), exp(Sinc()), exp(Gaussian())]

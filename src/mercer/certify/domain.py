@@ -13,6 +13,7 @@ from mercer.formula.parameters import is_vector
 from mercer.kernels.algebra import Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import Domain, Kernel, ObjectKernel
 from mercer.kernels.custom import Precomputed
+from mercer.kernels.mapping import LinearMap
 from mercer.kernels.pullback import After, On
 from mercer.kernels.sets.kernels import MeanEmbedding, PairSum
 
@@ -47,9 +48,11 @@ def walk_inside_out(start: T, get_parts: Callable[[T], Iterable[T]], is_known: C
 def count_features_inside(kernel: Kernel, dim: int | None) -> int | None:
     """Return how many features the kernels inside see where this one sees ``dim``; None if nobody knows.
 
-    Arithmetic looks at the same points, and a choice of columns says how many it keeps.  Any other kernel may look at
-    something else: a kernel on bags at their elements, a kernel after a map at the images.
+    Arithmetic looks at the same points, and a choice of columns and a linear map say how many they make.  Any other
+    kernel may look at something else: a kernel on bags at their elements, a kernel after a map at the images.
     """
+    if type(kernel) is After and isinstance(kernel.map, LinearMap):
+        return int(kernel.map.matrix.shape[1])
     if type(kernel) is On:
         return kernel.width(dim)
     return dim if type(kernel) in _POINTWISE else None
@@ -80,11 +83,13 @@ def find_domain(kernel: Kernel) -> Domain:
 
 
 def list_likely_dims(kernel: Kernel) -> list[int]:
-    """Return numbers of features worth trying: 1, 2 and 3, and those that columns and length scales ask for."""
+    """Return numbers of features worth trying: 1, 2 and 3, and those that columns, maps and length scales ask for."""
     dims = {1, 2, 3}
     for part in walk_same_points(kernel):
         if isinstance(part, On) and count_features_inside(part, None) is not None:
             dims.update(int(c) + 1 for c in part.chosen() if isinstance(c, numbers.Integral) and int(c) >= 0)
+        if isinstance(part, After) and isinstance(part.map, LinearMap):
+            dims.add(len(part.map.matrix))
         scale = getattr(part, "length_scale", None)
         if scale is not None and is_vector(scale):
             dims.add(len(scale))

@@ -15,6 +15,7 @@ from mercer.features.validate import takes_vectors
 from mercer.formula.data import Rows, pick
 from mercer.formula.evaluation import Evaluation
 from mercer.kernels import Custom, FromFeatures, Kernel
+from mercer.kernels.mapping import LinearMap
 from mercer.kernels.pullback import After
 
 _GIVEN: ContextVar[list[tuple[object, Rows]] | None] = ContextVar("data of the fit that runs", default=None)
@@ -77,7 +78,8 @@ def check_kept(kernel: Kernel, X: Rows, first: int = 0) -> None:
 
 def _calls_functions(kernel: Kernel) -> bool:
     parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
-    return isinstance(kernel, After | Custom | FromFeatures) or any(map(_calls_functions, parts))
+    called = isinstance(kernel, After) and not isinstance(kernel.map, LinearMap)
+    return called or isinstance(kernel, Custom | FromFeatures) or any(map(_calls_functions, parts))
 
 
 def name_place(error: ValueError, X: Rows) -> ValueError:

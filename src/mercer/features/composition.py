@@ -14,7 +14,7 @@ from scipy import sparse
 
 from mercer.formula.data import Columns, Rows, as_matrix, length, result_dtype
 from mercer.formula.parameters import show
-from mercer.kernels.mapping import Mapped
+from mercer.kernels.mapping import Mapped, Multiplied
 
 from .base import Matrix
 from .sinc import check_reach
@@ -120,7 +120,7 @@ class Chosen:
 class Image:
     """The images of a user's function or transformer."""
 
-    step: Mapped
+    step: Mapped | Multiplied
     width: int
 
     def __call__(self, X: Rows) -> Matrix:

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.formula.data import Columns, Rows, is_frame, pick
 from mercer.kernels import Constant, Cosine, Fourier, FromFeatures, Kernel, Linear, Polynomial, Sinc
 from mercer.kernels.algebra import Normalized, Power, Product, Scaled, Sum
-from mercer.kernels.mapping import Mapped
+from mercer.kernels.mapping import Mapped, Multiplied
 from mercer.kernels.pullback import After, On
 from mercer.kernels.trigonometric import SINC_NODES
 
@@ -216,11 +216,11 @@ def _(kernel: On, d: int, X: Rows | None) -> Node:
 
 @build.register
 def _(kernel: After, d: int, X: Rows | None) -> Node:
-    image = _build_image(Mapped(kernel.map, repr(kernel)), d, X)
+    image = _build_image(kernel.step(), d, X)
     return Chain(image, build(kernel.kernel, image.width, None if X is None else image(X)))
 
 
-def _build_image(step: Mapped, d: int, X: Rows | None) -> Image:
+def _build_image(step: Mapped | Multiplied, d: int, X: Rows | None) -> Image:
     """Return the map of a user's function, its width found out by calling it."""
     images = step.apply(np.zeros((2, d)) if X is None else X)
     if len(getattr(images, "shape", ())) != 2:

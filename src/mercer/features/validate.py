@@ -10,11 +10,12 @@ from sklearn.utils.validation import validate_data
 from mercer.formula.data import Rows, refuse_masked
 from mercer.formula.expression import Stat, nodes
 from mercer.kernels import FromFeatures, Kernel
+from mercer.kernels.mapping import LinearMap, Multiplied
 from mercer.kernels.pullback import After, On
 
 
 def takes_vectors(kernel: Kernel) -> bool:
-    """Whether every kernel of a composition looks at all columns, as numbers.
+    """Whether every kernel of a composition looks at all columns, as numbers, if only after a linear map.
 
     Examples
     --------
@@ -22,6 +23,8 @@ def takes_vectors(kernel: Kernel) -> bool:
     >>> takes_vectors(Gaussian() + Linear()), takes_vectors(Gaussian() + Custom(max))
     (True, False)
     """
+    if isinstance(kernel, After) and isinstance(kernel.map, LinearMap):
+        return takes_vectors(kernel.kernel)
     if isinstance(kernel, On | After | FromFeatures) or kernel.domain not in ("real", "nonnegative"):
         return False
     return all(takes_vectors(part) for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel))
@@ -39,7 +42,8 @@ def takes_sparse(kernel: object) -> bool:
     if not isinstance(kernel, Kernel):
         return False
     found = [node.statistic for node in nodes(kernel.traced()) if isinstance(node, Stat)]
-    return all(getattr(statistic, "takes_sparse", False) for statistic in found)
+    dense = [any(isinstance(step, Multiplied) for step in statistic.view.steps) for statistic in found]
+    return all(made or getattr(statistic, "takes_sparse", False) for made, statistic in zip(dense, found, strict=True))
 
 
 def takes_structures(kernel: Kernel) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,13 @@ Rows = Any  # any ordered collection of objects with a length: array, frame, spa
 
 class Step(Protocol):
     """One thing done to raw data before a kernel sees it."""
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether it takes rows of a table, so that a plain number is none."""
+
+    def width(self, d: int) -> int:
+        """Return how many columns it makes of d; 0 if nobody knows."""
 
     def apply(self, X: Rows) -> Rows:
         """Return the transformed collection, one object for each object of X."""
@@ -245,6 +252,11 @@ class Columns:
     columns: tuple[int | str, ...]
     owner: str
     span: tuple[int | None, int | None, int | None] | None = None
+    reads_rows: ClassVar[bool] = True
+
+    def width(self, d: int) -> int:
+        """Return how many columns are kept, d at most."""
+        return len(self.columns) or d
 
     def apply(self, X: Rows) -> Rows:
         """Return the columns of X this step keeps."""

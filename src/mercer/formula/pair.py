@@ -82,7 +82,8 @@ class Pair:
         """
         if is_vector(getattr(self.kernel, length_scale)):
             return self.statistic(kind, self.params(length_scale), None, *args)
-        return self.statistic(kind, (), None, *args) * self.param(length_scale) ** -kind.order
+        plain = kind(self.view, repr(self.kernel), (), None, *args)
+        return Stat(plain) * self.param(length_scale) ** -plain.order
 
     def left(self, inner: Expression) -> Expression:
         """Return the value of an expression at (x, x)."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .data import Columns, Rows
+from .data import Rows
 from .expression import Expression, Stat, nodes
 from .statistics import BlockStatistic, Statistic
 
@@ -46,7 +46,7 @@ def _list_statistics(formula: Expression) -> list[Statistic]:
 def _refuses_numbers(statistic: Statistic) -> bool:
     """Whether a plain number is no point for a statistic, so that a flat array of them is no collection."""
     if statistic.view.steps:
-        return isinstance(statistic.view.steps[0], Columns)
+        return statistic.view.steps[0].reads_rows
     return statistic.kernel.structured if isinstance(statistic, BlockStatistic) else statistic.reads_rows
 
 

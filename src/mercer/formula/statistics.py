@@ -96,10 +96,14 @@ class VectorStatistic(Statistic):
 
     reads_rows: ClassVar[bool] = True
     native: ClassVar[str | None] = None
-    degree: ClassVar[float | str] = ""  # how it grows: with the "product" of both points, or a power
     takes_sparse: ClassVar[bool] = False
     centred: ClassVar[bool] = False  # whether only differences of points matter
     direct_form: ClassVar[bool] = False  # whether these differences are formed first, so that a shift gains no digits
+
+    @property
+    def degree(self) -> float | str:
+        """How it grows: with the "product" of both points, or a power; empty if nothing is known."""
+        return ""
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Select, check, centre (where only differences matter) and transform both collections."""
@@ -278,7 +282,11 @@ class ScaledDistance(VectorStatistic):
 
     scale: tuple[Param, ...] = ()
     column: int | None = None  # keep one coordinate: what the derivative by one length scale needs
-    order: ClassVar[int] = 1  # the statistic is homogeneous of this degree
+
+    @property
+    def order(self) -> float:
+        """The degree of which the statistic is homogeneous."""
+        return 1
 
     def check(self, A: Any) -> None:
         """Raise if there is not one length scale for each feature."""

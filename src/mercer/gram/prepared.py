@@ -9,7 +9,7 @@ from scipy import sparse
 
 from mercer.arrays import Array
 from mercer.arrays.tensors import host_array
-from mercer.formula.data import Columns, Rows, length
+from mercer.formula.data import Rows, length
 from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Expression, Stat, nodes
 from mercer.formula.program import anonymous, decline_outside, lower
@@ -67,7 +67,7 @@ def copied_bytes(expression: Expression, X: Rows, Z: Rows | None, itemsize: int)
         for side in sides:
             count, width = length(side), _count_columns(side)
             for step in statistic.view.steps:
-                width = (len(step.columns) or width) if isinstance(step, Columns) else 0
+                width = step.width(width)
             kept += count * statistic.width(width) * itemsize
             working = max(working, count * width * WORKING)
     return kept + working

@@ -24,7 +24,7 @@ from mercer.formula.slopes import count_features, moving_leaves, slope_at_itself
 from mercer.formula.statistics import VectorStatistic, make_dense
 from mercer.kernels import Kernel
 
-from .backend import FEWER, TILE_BYTES, Backend, require_row
+from .backend import FEWER, TILE_BYTES, Backend, require_row, write_matrix
 from .choice import choose_backend
 from .torch.points import prepare_points
 from .torch.stream import send_blocks
@@ -121,3 +121,33 @@ def _cut_tiles(backend: Backend, place: Place, reserved: int, width: int) -> Ite
     for start in range(0, n, step):
         for first in range(0, m, across):
             yield slice(start, min(start + step, n)), slice(first, min(first + across, m))
+
+
+def sum_weighted_slopes(kernel: Kernel, X: Array, W: Array) -> Array:
+    """Return Σ_b W_ab ∇ₐ k(x_a, x_b) for all rows x_a, of shape (n, d), with a weight for each pair.
+
+    X and W are float64 arrays, or tensors on one device; matrices as large as W are formed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gram.slopes import sum_weighted_slopes
+    >>> from mercer.kernels import Linear
+    >>> sum_weighted_slopes(Linear(), np.array([[1.0], [10.0]]), np.array([[0.0, 1.0], [2.0, 0.0]]))
+    array([[10.],
+           [ 2.]])
+    """
+    owner, place = repr(kernel), Place.find(None, None, X)
+    xp, n = place.namespace, len(X)
+    out, ones = xp.zeros(X.shape, dtype=xp.float64, device=place.device), place.put(np.ones((n, 1)))
+    for leaf, slope in moving_leaves(kernel.traced()).items():
+        backend = choose_backend(slope, X, None, owner, dtype=np.float64, place=place)
+        E = write_matrix(backend, xp.empty((n, n), dtype=xp.float64, device=place.device))
+        E *= W
+        if isinstance(leaf, Diagonal):
+            out += (E @ ones) * place.put(slope_at_itself(leaf.inner, host_array(X), owner))
+        else:
+            statistic = cast(VectorStatistic, leaf.statistic)
+            A, B = _prepare(statistic, X, X, np.float64, place)
+            out += statistic.pull_back(statistic.weigh_slopes(E, A, B, ones), A, X)[:, 0]
+    return out

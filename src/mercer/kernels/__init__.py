@@ -11,7 +11,8 @@ from .custom import Custom, FromFeatures, Precomputed
 from .dot import Linear, Polynomial, Sigmoid
 from .graphs import *
 from .histogram import Chi2, Intersection
-from .radial import Gaussian, Laplacian, Matern, RationalQuadratic
+from .mapping import LinearMap
+from .radial import Gaussian, Laplacian, Matern, PowerExponential, RationalQuadratic
 from .sequences import *
 from .sets import *
 from .strings import *
@@ -19,6 +20,6 @@ from .trees import *
 from .trigonometric import Cosine, Fourier, Periodic, Sinc
 
 __all__ = ["Chi2", "Constant", "Cosine", "Custom", "Fourier", "FromFeatures", "Gaussian", "Intersection", "Kernel"]
-__all__ += ["Laplacian", "Linear", "Matern", "ObjectKernel", "Overlap", "Periodic", "Polynomial", "Precomputed"]
-__all__ += ["RationalQuadratic", "Sigmoid", "Sinc", "exp"]
+__all__ += ["Laplacian", "Linear", "LinearMap", "Matern", "ObjectKernel", "Overlap", "Periodic", "Polynomial"]
+__all__ += ["PowerExponential", "Precomputed", "RationalQuadratic", "Sigmoid", "Sinc", "exp"]
 __all__ += strings.__all__ + trees.__all__ + graphs.__all__ + sequences.__all__ + sets.__all__

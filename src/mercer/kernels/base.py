@@ -105,7 +105,7 @@ class Kernel(Value):
 
         Two single points give a number: two flat arrays or lists of numbers of the same length, two strings, two
         numbers, or two other objects without a length such as two graphs.  Where a number is an object of its own,
-        as it is for ``Custom``, ``Overlap``, ``Precomputed`` and after a map, a flat array stays a collection.
+        as it is for ``Custom``, ``Overlap``, ``Precomputed`` and after a function, a flat array stays a collection.
 
         Examples
         --------
@@ -318,7 +318,7 @@ class Kernel(Value):
         return COMPOSE["on"](self, columns)
 
     def after(self, map: Any) -> Kernel:  # noqa: A002  (the word of the lecture)
-        """Return k(g(x), g(z)) for a function or fitted transformer g."""
+        """Return k(g(x), g(z)) for a function, fitted transformer or :class:`~mercer.kernels.LinearMap` g."""
         return COMPOSE["after"](self, map)
 
     # -- parameters -----------------------------------------------------------------------------------------------

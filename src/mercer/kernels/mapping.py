@@ -1,19 +1,123 @@
-"""Functions and transformers of the user in front of a kernel, called in the way they want to be called."""
+"""Maps in front of a kernel: linear ones, and functions and transformers of the user, called as they want to be."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from mercer.formula.data import Rows, as_objects, is_frame, length, pick
-from mercer.formula.parameters import make_hashable
+from mercer.arrays import Array
+from mercer.arrays.tensors import is_tensor
+from mercer.formula.data import Rows, as_matrix, as_objects, is_frame, length, pick, short
+from mercer.formula.parameters import freeze, make_hashable, show
+
+from .value import Value
 
 SINGLE_OBJECTS = 16  # that a function is tried on alone, before it is called on all of them at once
+
+
+class LinearMap(Value):
+    """The linear map x ↦ xR of rows, to put in front of a kernel: ``k.after(LinearMap(R))``.
+
+    A kernel of the distance ‖x − z‖ then measures it in the metric M = RRᵀ, as √((x − z)M(x − z)ᵀ).  R may have any
+    rank: directions that it takes to 0 do not count.
+
+    Parameters
+    ----------
+    matrix : array of shape (d, r)
+        R, with a row for each of the d features of the data.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, LinearMap
+    >>> LinearMap([[1.0, 0.5], [0.0, 2.0]])([[1.0, 1.0]])
+    array([[1. , 2.5]])
+
+    The Gaussian of the Mahalanobis distance, in which the first feature is measured in other units:
+
+    >>> k = Gaussian().after(LinearMap([[0.1, 0.0], [0.0, 1.0]]))
+    >>> k([[0.0, 0.0]], [[10.0, 0.0], [0.0, 1.0]]).round(4)
+    array([[0.6065, 0.6065]])
+    >>> k
+    Gaussian(length_scale=1.0).after(LinearMap([[0.1, 0.0], [0.0, 1.0]]))
+    """
+
+    matrix: Any
+
+    def __post_init__(self) -> None:
+        try:
+            matrix = np.asarray(self.matrix)
+            numeric = matrix.dtype.kind in "biuf"
+        except ValueError:  # rows of different lengths
+            numeric = False
+        if not numeric or matrix.ndim != 2 or min(matrix.shape) == 0:
+            raise ValueError(
+                "LinearMap: the matrix must be a two-dimensional array of numbers with a row for each feature, got "
+                + (f"shape {matrix.shape}" if numeric else short(self.matrix))
+            )
+        if not np.isfinite(matrix).all():
+            row, column = np.argwhere(~np.isfinite(matrix))[0]
+            raise ValueError(
+                f"LinearMap: the matrix must be finite, but row {row}, column {column} is {matrix[row, column]}"
+            )
+        object.__setattr__(self, "matrix", freeze(np.ascontiguousarray(matrix, dtype=np.float64)))
+
+    def __call__(self, X: Rows) -> Any:
+        """Return XR for the rows of an array, frame, sparse matrix or tensor."""
+        return Multiplied(self, "LinearMap").apply(X)
+
+    def __repr__(self) -> str:
+        return f"LinearMap({show(self.matrix.tolist())})"
+
+    def expression(self) -> str:
+        """Return the text of the map inside that of a kernel, without the numbers of a large matrix."""
+        return f"LinearMap({show(self.matrix)})"
+
+    @functools.cached_property
+    def injective(self) -> bool | None:
+        """Whether distinct points have distinct images; None if rounding errors leave that open."""
+        sizes = np.abs(self.matrix).max(axis=1, keepdims=True)
+        d, r = self.matrix.shape
+        if r < d or not sizes.all():
+            return False
+        return bool(np.linalg.matrix_rank(self.matrix / sizes) == d) or None
+
+
+@dataclass(frozen=True)
+class Multiplied:
+    """Multiply every row by a matrix."""
+
+    map: LinearMap
+    owner: str = field(compare=False)
+    reads_rows: ClassVar[bool] = True
+
+    def apply(self, X: Rows) -> Array:
+        """Return XR, in float64; tensors stay where they are."""
+        A = X if is_tensor(X) else as_matrix(X, self.owner, allow_sparse=True)
+        R = self.map.matrix
+        if A.ndim != 2 or A.shape[1] != len(R):
+            given = f"{A.shape[1]} columns" if A.ndim == 2 else f"the shape {tuple(A.shape)}"
+            raise ValueError(
+                f"{self.owner}: the linear map takes rows of {len(R)} numbers, but the data has {given}; give it the "
+                f"{len(R)} columns that its matrix has rows for"
+            )
+        if is_tensor(A):
+            return A.double() @ A.new_tensor(R, dtype=A.double().dtype)
+        with np.errstate(all="ignore"):  # what overflows is reported by what reads it
+            return np.asarray(A @ R)
+
+    def width(self, d: int) -> int:
+        """Return the number of columns that d of them become."""
+        return int(self.map.matrix.shape[1])
+
+    def pull_back(self, G: Array, X: Rows) -> Array:
+        """Return G Rᵀ, the gradients by rows such as those of X from the gradients by their images."""
+        R = self.map.matrix
+        return G @ (G.new_tensor(R.T) if is_tensor(G) else R.T)
 
 
 @dataclass(frozen=True)
@@ -22,6 +126,7 @@ class Mapped:
 
     map: Any
     owner: str
+    reads_rows: ClassVar[bool] = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mapped) and self._key() == other._key()
@@ -35,6 +140,10 @@ class Mapped:
 
     def _key(self) -> tuple[Any, str]:
         return self._stand_in, self.owner
+
+    def width(self, d: int) -> int:
+        """Return 0: only the function knows how many numbers it makes."""
+        return 0
 
     def apply(self, X: Rows) -> Rows:
         """Return the images of the objects of X."""

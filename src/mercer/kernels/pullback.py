@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from mercer.formula.parameters import show
 
 from .algebra import show_operand
 from .base import ATOM, COMPOSE, Inner, Kernel
-from .mapping import Mapped
+from .mapping import LinearMap, Mapped, Multiplied
 from .theorem import PULL_BACK, Definiteness, Theorem, merge_points, otherwise
 
 
@@ -112,8 +113,8 @@ class On(Kernel):
 class After(Kernel):
     """The pull-back k(g(x), g(z)), written ``k.after(g)``.
 
-    ``map`` is a fitted transformer, a function of one object, or a function of a whole array that treats its rows
-    independently; which of the two is found out by calling it.
+    ``map`` is a :class:`LinearMap`, a fitted transformer, a function of one object, or a function of a whole array that
+    treats its rows independently; which of the last two is found out by calling it.
     """
 
     kernel: Inner
@@ -124,9 +125,9 @@ class After(Kernel):
         if not (callable(self.map) or hasattr(self.map, "transform")):
             raise TypeError(f"after: expected a function or a fitted transformer, got {self.map!r}")
 
-    def step(self) -> Mapped:
+    def step(self) -> Mapped | Multiplied:
         """Return the map as a step in front of the kernel."""
-        return Mapped(self.map, repr(self))
+        return (Multiplied if isinstance(self.map, LinearMap) else Mapped)(self.map, repr(self))
 
     def formula(self, pair: Pair) -> Expression:
         """Apply the map first."""
@@ -134,12 +135,27 @@ class After(Kernel):
 
     def theorem(self) -> Theorem | None:
         """Pull-back."""
-        return self.prove(PULL_BACK + show(self.map))
+        return self.prove(PULL_BACK + self._show_map())
 
     def definiteness(self, d: int | None) -> Definiteness:
-        """Whether a map keeps points apart is not known; finitely many features of vectors stay finitely many."""
+        """Linear maps keep points apart or not; of others it is not known, but finitely many features stay that."""
+        if isinstance(self.map, LinearMap):
+            return self._follow_linear(self.map)
         inner = self.kernel.definiteness(None)
         return otherwise(None, inner.positive or None, finite=d is not None and inner.finite)
+
+    def _follow_linear(self, linear: LinearMap) -> Definiteness:
+        d, r = linear.matrix.shape
+        inner = replace(self.kernel.definiteness(r), columns=())
+        if linear.injective is False:
+            because = "points that differ in a direction that the linear map takes to 0 have the same features"
+            return Definiteness(False, because, separates=False, positive=inner.positive, finite=inner.finite)
+        if linear.injective and inner.strict:
+            return inner.keep("linear maps that keep points apart", repr(self.kernel))
+        if linear.injective and d == r:  # then every point is an image
+            return inner
+        apart = True if linear.injective and inner.separates else None
+        return otherwise(apart, inner.positive, finite=inner.finite)
 
     def feature_dim(self, d: int) -> float:
         """Features of the images, if the map works on d numbers."""
@@ -148,7 +164,10 @@ class After(Kernel):
 
     def expression(self) -> str:
         """``k.after(map)``."""
-        return f"{show_operand(self.kernel, ATOM)}.after({show(self.map)})"
+        return f"{show_operand(self.kernel, ATOM)}.after({self._show_map()})"
+
+    def _show_map(self) -> str:
+        return self.map.expression() if isinstance(self.map, LinearMap) else show(self.map)
 
 
 COMPOSE.update(on=On, after=After)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -10,6 +11,10 @@ import numpy as np
 from mercer.formula.expression import Expression, scaled_bessel
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import LengthScale, Positive, check_positive
+from mercer.formula.statistics import (
+    CoordinateSum,
+    ScaledDistance,
+)
 
 from .base import Kernel
 from .theorem import FULL_SUPPORT, SCHOENBERG, SQUARED_DISTANCE, Theorem, strictly
@@ -130,6 +135,100 @@ class Matern(Kernel):
         """A mixture of Gaussians."""
         averaged = f"{MIXTURE} an inverse-gamma distribution of squared length scales"
         return self.prove(averaged, Gaussian(self.length_scale).theorem())
+
+
+@dataclass(frozen=True)
+class PowerDistance(CoordinateSum, ScaledDistance):
+    """Σ_d |x_d − z_d|^p."""
+
+    p: float = 1.0
+    centred = True
+    direct_form = True
+
+    @property
+    def order(self) -> float:
+        """The power p."""
+        return self.p
+
+    @property
+    def degree(self) -> float:
+        """The power p."""
+        return self.p
+
+    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """|a − b|^p."""
+        return np.abs(a - b) ** a.dtype.type(self.p)
+
+
+class PowerExponential(Kernel):
+    """The kernel k(x, z) = exp(−(‖x − z‖_p / σ)^q) of the distance ‖u‖_p = (Σ_d |u_d|^p)^(1/p), with 0 < q ≤ p ≤ 2.
+
+    The smaller p, the more the axes matter: a model with p = 1 looks like one of trees, a model with p = 2 is the same
+    in rotated coordinates.  The smaller q, the rougher is what is learned, and the heavier the tail.  With p = 2 it is
+    ``Matern(0.5)`` for q = 1 and the Gaussian of length scale σ/√2 for q = 2; with p = q = 1 it is ``Laplacian``.
+
+    Parameters
+    ----------
+    p : float, default=2.0
+        The power of each coordinate, at most 2.
+    q : float, default=1.0
+        The power of the distance, at most p.
+    length_scale : float or sequence of floats, default=1.0
+        σ, or one for each feature.
+
+    Raises
+    ------
+    ValueError
+        If q > p, which makes no kernel of two features or more, or p > 2, which makes none of three or more.
+
+    Examples
+    --------
+    >>> from mercer.kernels import PowerExponential
+    >>> PowerExponential(p=1.5, q=0.5)([[0.0, 0.0]], [[1.0, -1.0], [0.0, 8.0]]).round(4)
+    array([[0.2837, 0.0591]])
+    """
+
+    p: Positive = 2.0
+    q: Positive = 1.0
+    length_scale: LengthScale = 1.0
+    definite = strictly(FULL_SUPPORT)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.p > 2:
+            raise ValueError(
+                f"PowerExponential: p must be at most 2, got {self.p!r}: with three features or more exp(−‖x−z‖_p^q) "
+                "is then no kernel, for any q; take p = 2"
+            )
+        if self.q > self.p:
+            raise ValueError(
+                f"PowerExponential: q must be at most p, got q={self.q!r} and p={self.p!r}: with two features or more "
+                "exp(−‖x−z‖_p^q) is then no kernel; raise p or lower q"
+            )
+
+    def formula(self, pair: Pair) -> Expression:
+        """exp(−s^(q/p)) of the sum s of p-th powers."""
+        if self.p in (1, 2):  # which have fast forms
+            s = pair.absolute_distance() if self.p == 1 else pair.squared_distance()
+        else:
+            s = pair.distance(PowerDistance, "length_scale", float(self.p))
+        return np.exp(-(s ** (self.q / self.p)))
+
+    def theorem(self) -> Theorem | None:
+        """Schoenberg's theorem, of a power of a sum of powers."""
+        if self.p == 2:
+            sums = SQUARED_DISTANCE
+        else:
+            wave = (
+                "|x−z|^p is a positive multiple of ∫ (1 − cos t(x−z)) |t|^(−1−p) dt for 0 < p < 2, in each coordinate"
+            )
+            sums = Theorem(f"Σ|x−z|^{self.p} is conditionally negative definite", wave)
+        if self.q == self.p:
+            return self.prove(SCHOENBERG, sums)
+        bernstein = "s^a is a positive multiple of ∫ (1 − exp(−ts)) t^(−1−a) dt for 0 < a < 1 (Bernstein function)"
+        return self.prove(
+            SCHOENBERG, Theorem(f"(‖x−z‖_{self.p})^{self.q} is conditionally negative definite", bernstein, (sums,))
+        )
 
 
 class RationalQuadratic(Kernel):

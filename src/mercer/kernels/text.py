@@ -20,6 +20,7 @@ from mercer.formula.syntax import (
 from . import Kernel
 from .algebra import Power
 from .algebra import exp as exp_of_kernel
+from .mapping import LinearMap
 
 LARGEST_POWER = 1000  # of powers of powers, multiplied
 LARGEST_SLICE = 100_000  # columns
@@ -54,7 +55,8 @@ def parse_kernel(text: str) -> Kernel:
     ----------
     text : str
         The expression: names of kernels with numbers, texts, lists, True, False and None as parameters, put
-        together with ``+ - * / **``, ``exp(k)``, ``k.normalize()`` and ``k.on(columns)``.
+        together with ``+ - * / **``, ``exp(k)``, ``k.normalize()``, ``k.on(columns)`` and
+        ``k.after(LinearMap([[…]]))``.
 
     Returns
     -------
@@ -92,6 +94,7 @@ class _KernelReader(ConstructorReader):
     hold_functions = ("Custom", "FromFeatures")
     examples: ClassVar[dict[str, str]] = {
         "PairSum": "Gaussian()", "MeanEmbedding": "Gaussian()", "Precomputed": "[[2, 1], [1, 3]]",
+        "LinearMap": "[[1, 0], [0, 2]]",
     }  # fmt: skip
 
     def read_attribute(self, node: ast.Attribute) -> Any:
@@ -119,6 +122,8 @@ class _KernelReader(ConstructorReader):
             return CLASSES[_PLAIN[plain]]
         if node.id in ("x", "z"):
             raise self.error(node, "x and z have no place in a kernel expression, only in a function of x and z")
+        if node.id == "LinearMap":
+            raise self.error(node, "LinearMap is no kernel; write k.after(LinearMap([[1, 0], [0, 2]]))")
         if node.id == "Graph":
             raise self.error(node, "Graph is data; a kernel on graphs is for example WeisfeilerLehman()")
         if node.id in FUNCTION_NAMES:
@@ -180,12 +185,22 @@ class _KernelReader(ConstructorReader):
         if not isinstance(kernel, Kernel):
             raise self.error(node.func, f"{quote(kernel)} is a number, which has no .{name}()")
         if name == "after":
-            raise self.error(node.func, "after takes a Python function, which an expression cannot hold")
+            return cast(Kernel, self.guard(node.func, kernel.after, (self._linear_map(node),), {}))
         if name not in _METHODS:
             hint = did_you_mean(name, _METHODS) or " is not there; kernels have .normalize() and .on(columns)"
             raise self.error(node.func, f".{name}{hint}")
         positional, keywords = self.arguments(node)
         return self.guard(node.func, getattr(kernel, name), positional, keywords)
+
+    def _linear_map(self, node: ast.Call) -> LinearMap:
+        only = node.args[0] if len(node.args) == 1 and not node.keywords else None
+        if isinstance(only, ast.Call) and isinstance(only.func, ast.Name) and only.func.id == "LinearMap":
+            return cast(LinearMap, super().build(only, LinearMap, *self.arguments(only)))
+        raise self.error(
+            node.func,
+            "after takes a Python function, which an expression cannot hold; a linear map is written "
+            "LinearMap([[1, 0], [0, 2]])",
+        )
 
     def _construct(self, node: ast.Call, owner: ast.Name, name: str) -> Kernel:
         found = self.find_class(owner)

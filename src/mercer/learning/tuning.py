@@ -19,11 +19,11 @@ from mercer.solvers.ridge.fit import pick_points
 from mercer.solvers.ridge.loo_gradient import LeaveOneOut, leave_one_out
 from mercer.solvers.rounding import weighted_trace
 
+from .adam import Adam, fall
 from .length_scales import is_length_scale
 from .scale_grid import FLAT, MOST, PENALTIES, Point, make_scale_grid
 
 RATE = 0.2  # of the first step, in logarithms; it falls to 0 as a cosine
-MEMORY = (0.9, 0.99)  # of Adam, for the gradient and its square
 AVERAGED = 0.2  # of the steps, the last ones, are averaged
 NARROW, WIDE = 1e-3, 1e3  # how far a length scale may go from where it starts
 FINALISTS = 4  # points of the grid that are tuned, at least one of each family
@@ -177,8 +177,7 @@ def descend(
     low = np.r_[np.log(PENALTIES[0] * trace), at[1:] + np.log(NARROW)]
     high = np.r_[np.log(PENALTIES[-1] * trace), at[1:] + np.log(WIDE)]
     at = np.clip(at, low, high)
-    mean, square = np.zeros_like(at), np.zeros_like(at)
-    last, errors = [], list(start.trace)
+    adam, last, errors = Adam(), list[np.ndarray](), list(start.trace)
     for step in range(1, steps + 1):
         subset = pick_points(problem, rng.permutation(n)[:size])
         kernel = start.kernel.with_hyperparameters(dict(zip(names, np.exp(at[1:]), strict=True)))
@@ -190,11 +189,7 @@ def descend(
         gradient = np.array([found.by_log_alpha, *(found.by_log_hyperparameter[name] for name in names)])
         if not (found.error > 0 and np.isfinite(gradient).all()):
             break  # nothing left to improve
-        gradient /= found.error
-        mean += (1 - MEMORY[0]) * (gradient - mean)
-        square += (1 - MEMORY[1]) * (gradient**2 - square)
-        direction = mean / (1 - MEMORY[0] ** step) / (np.sqrt(square / (1 - MEMORY[1] ** step)) + 1e-12)
-        at = np.clip(at - rate * 0.5 * (1 + np.cos(np.pi * step / (steps + 1))) * direction, low, high)
+        at = np.clip(at - fall(rate, step, steps) * adam.direct(gradient / found.error), low, high)
         errors.append(found.error)
         if step > (1 - AVERAGED) * steps:
             last.append(at)

@@ -10,11 +10,18 @@ from scipy import sparse
 
 from mercer.arrays import Array
 from mercer.arrays.tensors import check_finite, host_array, is_tensor, on_device
-from mercer.formula.data import Columns, Rows
+from mercer.formula.data import Columns, Rows, Step
 from mercer.formula.program import UnsupportedError
 from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance, VectorStatistic, middle
+from mercer.kernels.mapping import Multiplied
+from mercer.kernels.radial import PowerDistance
 
-THERE = (Dot, SquaredDistance, AbsoluteDistance)  # statistics whose points are transformed on the device itself
+THERE = (
+    Dot,
+    SquaredDistance,
+    AbsoluteDistance,
+    PowerDistance,
+)  # statistics whose points are transformed there
 
 
 def prepare_points(
@@ -27,7 +34,7 @@ def prepare_points(
     """
     sides = [X] if Z is None else [X, Z]
     if all(_is_read_there(statistic, side) for side in sides):
-        found = [_choose_columns(side, statistic, device) for side in sides]
+        found = [_apply_steps(side, statistic, device) for side in sides]
         widths = [A.shape[1] for A in found]
         if widths[0] != widths[-1]:
             raise ValueError(
@@ -52,7 +59,7 @@ def read_coordinates(statistic: VectorStatistic, X: Rows, device: Any) -> Array 
     """Return the points as a statistic compares them, in float64 and not centred; None if that needs the host."""
     if not _is_read_there(statistic, X):
         return None
-    return statistic.transform(_choose_columns(X, statistic, device))
+    return statistic.transform(_apply_steps(X, statistic, device))
 
 
 def is_matrix(X: Rows) -> bool:
@@ -61,19 +68,20 @@ def is_matrix(X: Rows) -> bool:
 
 
 def _is_read_there(statistic: VectorStatistic, X: Rows) -> bool:
-    """Whether a device can do all that a statistic does to points: it keeps columns by their position at most."""
-    steps = statistic.view.steps
-    by_position = all(isinstance(s, Columns) and all(isinstance(c, int) for c in s.columns) for s in steps)
-    return type(statistic) in THERE and by_position and is_matrix(X)
+    """Whether a device can do all that a statistic does to points: keep columns by position, and linear maps."""
+    return type(statistic) in THERE and all(map(_is_done_there, statistic.view.steps)) and is_matrix(X)
 
 
-def _choose_columns(X: Array, statistic: VectorStatistic, device: Any) -> Array:
-    """Return the columns a statistic looks at, in float64 on the device, so that centring loses no digits."""
+def _is_done_there(step: Step) -> bool:
+    return isinstance(step, Multiplied) or (isinstance(step, Columns) and all(isinstance(c, int) for c in step.columns))
+
+
+def _apply_steps(X: Array, statistic: VectorStatistic, device: Any) -> Array:
+    """Return the points a statistic compares, in float64 on the device, so that centring loses no digits."""
     A = on_device(X, device, np.float64)
     if min(A.shape) == 0:
         raise ValueError(f"{statistic.owner} needs at least one point and one feature, got shape {tuple(A.shape)}")
     check_finite(A, statistic.owner)
     for step in statistic.view.steps:
-        assert isinstance(step, Columns)
-        A = A[:, list(step.positions(A.shape[1]))]
+        A = A[:, list(step.positions(A.shape[1]))] if isinstance(step, Columns) else step.apply(A)
     return A

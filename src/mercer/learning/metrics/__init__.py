@@ -1,0 +1,1 @@
+"""Learned metrics: M of the distance √((x − z)ᵀM(x − z)) that a kernel sees."""

@@ -1,0 +1,94 @@
+"""The exact leave-one-out error of a kernel in a metric, read off rows that the metric was not learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays.namespace import einsum
+from mercer.arrays.tensors import host_array
+from mercer.kernels import Kernel
+from mercer.solvers.base import Problem
+from mercer.solvers.ridge.banded import loo_path
+from mercer.solvers.rounding import outweighs_rounding, weighted_trace
+
+from ..choice import find_best
+from .metric import Metric
+
+PENALTIES = np.logspace(-11.0, 0.0, 23)  # relative to the trace of WK
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel in a metric with its penalty, and how it was found."""
+
+    kernel: Kernel  # on rows that the metric has mapped
+    metric: Metric
+    alpha: float
+    error: float  # the mean squared leave-one-out error
+    origin: str  # "isotropic", "diagonal, round 2", "full, descent", …
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Leave-one-out errors of some rows, each predicted from all others.
+
+    A metric that was learned from a row knows its target: of two metrics the one with more numbers to learn looks
+    better than it is.  So errors are read off rows that it was not learned from; they are fitted with all others.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows.
+    count : int
+        How many of them are judged, the first ones.
+    """
+
+    problem: Problem
+    count: int
+
+    def __call__(self, kernel: Kernel, metric: Metric, origin: str) -> Candidate:
+        """Return the candidate with the penalty of least error."""
+        case = replace(self.problem, kernel=kernel, X=metric.map(self.problem.X))
+        alphas = PENALTIES * (weighted_trace(case) or 1.0)
+        left = loo_path(case)(alphas)
+        squares = np.mean(left[:, : self.count] ** 2, axis=2)
+        weights = None if case.weights is None else case.weights[: self.count]
+        errors = np.average(squares, axis=1, weights=weights)
+        errors = np.where(outweighs_rounding(case, alphas, left) & np.isfinite(errors), errors, np.inf)
+        best = find_best(-errors[None], alphas)[1]
+        return Candidate(kernel, metric, float(alphas[best]), float(errors[best]), origin)
+
+    def find_scale(self, kernel: Kernel, metric: Metric, factors: Any, origin: str) -> Candidate:
+        """Return the best multiple of a metric: of factors, and of steps beyond the first or last while they are best.
+
+        Factors count from where the mean squared distance of rows is 1.
+        """
+        metric = metric.scale(1.0 / measure_spread(metric.map(self.problem.X)))
+        tried = {float(factor): self(kernel, metric.scale(factor), origin) for factor in factors}
+        while len(tried) < MOST_FACTORS:
+            order = sorted(tried)
+            best = min(order, key=lambda factor: tried[factor].error)
+            if len(order) < 2 or best not in (order[0], order[-1]):
+                break
+            near = order[1] if best == order[0] else order[-2]
+            tried[best**2 / near] = self(kernel, metric.scale(best**2 / near), origin)
+        return min(tried.values(), key=lambda candidate: candidate.error)
+
+
+MOST_FACTORS = 12
+
+
+def measure_spread(U: Any) -> float:
+    """Return the root of the mean squared distance between rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measure_spread(np.array([[0.0], [2.0]])) ** 2
+    2.0
+    """
+    centred = U - U.mean(axis=0)
+    return float(np.sqrt(2.0 * float(host_array(einsum("ij,ij->", centred, centred))) / len(U))) or 1.0
