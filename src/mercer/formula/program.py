@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -33,6 +34,7 @@ from .ranges import Bounds, leaves_range
 from .statistics import Statistic, VectorStatistic
 
 REGISTERS = 32
+KEPT = 32  # programs that are kept
 MODERATE = 8.0  # bits by which multiples that are moved may shift what they multiply
 
 
@@ -193,8 +195,18 @@ def _sides(expression: Expression) -> dict[Expression, frozenset[str]]:
     return known
 
 
+def name_owners(expression: Expression) -> tuple[str, ...]:
+    """Return the kernels to name in messages about the statistics of an expression, by which no two of them differ."""
+    return tuple(node.statistic.owner for node in nodes(expression) if isinstance(node, Stat))
+
+
 def lower(expression: Expression) -> Program:
     """Return the program of an expression, or raise :class:`UnsupportedError`."""
+    return _lower(expression, name_owners(expression))
+
+
+@lru_cache(maxsize=KEPT)  # searches ask for the same programs, on other data, hundreds of times
+def _lower(expression: Expression, owners: tuple[str, ...]) -> Program:
     expression = anonymous(expression)
     compiler = _Compiler()
     # Statistics below a diagonal node are computed elsewhere, once.

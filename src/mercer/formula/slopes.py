@@ -11,6 +11,7 @@ are evaluated as kernels are.  Statistics know their own slopes.  At a kink the 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy import sparse
 from .data import Rows, as_matrix, take
 from .evaluation import TILE_ENTRIES, Evaluation, check_overflow
 from .expression import Call, Const, Diagonal, Expression, Stat, add, derive_outer, is_diagonal, multiply, nodes
-from .program import anonymous
+from .program import KEPT, anonymous, name_owners
 from .statistics import Statistic, VectorStatistic, make_dense
 
 
@@ -69,6 +70,11 @@ def moving_leaves(expression: Expression) -> dict[Stat | Diagonal, Expression]:
     for node in nodes(expression):
         if isinstance(node, Stat):
             node.statistic.check_slopes()
+    return _moving_leaves(expression, name_owners(expression))
+
+
+@lru_cache(maxsize=KEPT)
+def _moving_leaves(expression: Expression, owners: tuple[str, ...]) -> dict[Stat | Diagonal, Expression]:
     found = partials(anonymous(expression))
     return {leaf: slope for leaf, slope in found.items() if not (isinstance(leaf, Diagonal) and leaf.side == "right")}
 

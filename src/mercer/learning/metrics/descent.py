@@ -26,7 +26,7 @@ from mercer.solvers.rounding import weighted_trace
 
 from ..adam import Adam, fall
 from .judge import PENALTIES, Candidate
-from .metric import Metric, Structure
+from .metric import Structure
 
 RATE, MIXING = 0.2, 0.1  # of the first step, in logarithms: of a diagonal, and of a whole matrix
 
@@ -52,9 +52,10 @@ def descend(
     for step in range(1, steps + 1):
         rows = pick_points(problem, rng.permutation(problem.n)[: min(size, problem.n)])
         case = replace(rows, kernel=start.kernel, X=metric.map(rows.X))
-        trace = weighted_trace(case) or 1.0
-        bounds = math.log(PENALTIES[0] * trace), math.log(PENALTIES[-1] * trace)
-        log_alpha = min(max(log_alpha, bounds[0]), bounds[1])
+        if step == 1:
+            trace = weighted_trace(case) or 1.0
+            low, high = math.log(PENALTIES[0] * trace), math.log(PENALTIES[-1] * trace)
+        log_alpha = min(max(log_alpha, low), high)
         try:
             found = judge_kernel(
                 case.kernel, case.X, case.y, math.exp(log_alpha), weights=case.weights, fit_intercept=case.fit_intercept

@@ -15,8 +15,9 @@ from mercer.solvers.ridge.banded import loo_path
 from mercer.solvers.rounding import outweighs_rounding, weighted_trace
 
 from ..choice import find_best
-from .metric import Metric
+from .metric import Metric, Structure
 
+MOST_FACTORS = 12  # multiples of a metric that are tried
 PENALTIES = np.logspace(-11.0, 0.0, 23)  # relative to the trace of WK
 
 
@@ -28,7 +29,16 @@ class Candidate:
     metric: Metric
     alpha: float
     error: float  # the mean squared leave-one-out error
-    origin: str  # "isotropic", "diagonal, round 2", "full, descent", …
+    structure: Structure | None = None  # of what was learned; None if all features count alike
+    rounds: int = 0  # of recursive features, the last thing that was done to it
+    steps: int = 0  # of a descent, the last thing that was done to it
+
+    @property
+    def origin(self) -> str:
+        """How it was found, in words."""
+        if self.structure is None:
+            return "isotropic"
+        return f"{self.structure.name}, " + (f"{self.steps} steps" if self.steps else f"round {self.rounds}")
 
 
 @dataclass(frozen=True)
@@ -49,9 +59,9 @@ class Judge:
     problem: Problem
     count: int
 
-    def __call__(self, kernel: Kernel, metric: Metric, origin: str) -> Candidate:
+    def __call__(self, one: Candidate) -> Candidate:
         """Return the candidate with the penalty of least error."""
-        case = replace(self.problem, kernel=kernel, X=metric.map(self.problem.X))
+        case = replace(self.problem, kernel=one.kernel, X=one.metric.map(self.problem.X))
         alphas = PENALTIES * (weighted_trace(case) or 1.0)
         left = loo_path(case)(alphas)
         squares = np.mean(left[:, : self.count] ** 2, axis=2)
@@ -59,26 +69,23 @@ class Judge:
         errors = np.average(squares, axis=1, weights=weights)
         errors = np.where(outweighs_rounding(case, alphas, left) & np.isfinite(errors), errors, np.inf)
         best = find_best(-errors[None], alphas)[1]
-        return Candidate(kernel, metric, float(alphas[best]), float(errors[best]), origin)
+        return replace(one, alpha=float(alphas[best]), error=float(errors[best]))
 
-    def find_scale(self, kernel: Kernel, metric: Metric, factors: Any, origin: str) -> Candidate:
+    def find_scale(self, one: Candidate, factors: Any) -> Candidate:
         """Return the best multiple of a metric: of factors, and of steps beyond the first or last while they are best.
 
         Factors count from where the mean squared distance of rows is 1.
         """
-        metric = metric.scale(1.0 / measure_spread(metric.map(self.problem.X)))
-        tried = {float(factor): self(kernel, metric.scale(factor), origin) for factor in factors}
-        while len(tried) < MOST_FACTORS:
+        metric = one.metric.scale(1.0 / measure_spread(one.metric.map(self.problem.X)))
+        tried = {float(factor): self(replace(one, metric=metric.scale(factor))) for factor in factors}
+        while 1 < len(tried) < MOST_FACTORS:
             order = sorted(tried)
             best = min(order, key=lambda factor: tried[factor].error)
-            if len(order) < 2 or best not in (order[0], order[-1]):
+            if best not in (order[0], order[-1]):
                 break
-            near = order[1] if best == order[0] else order[-2]
-            tried[best**2 / near] = self(kernel, metric.scale(best**2 / near), origin)
+            further = best**2 / (order[1] if best == order[0] else order[-2])
+            tried[further] = self(replace(one, metric=metric.scale(further)))
         return min(tried.values(), key=lambda candidate: candidate.error)
-
-
-MOST_FACTORS = 12
 
 
 def measure_spread(U: Any) -> float:

@@ -32,9 +32,7 @@ def average_slopes(problem: Problem, alpha: float) -> np.ndarray:
     True
     """
     solution = Cholesky("double").prepare(problem).solve(np.full(problem.y.shape[1], alpha))
-    slopes = host_array(
-        sum_slopes(problem.kernel, problem.X, problem.X, solution.coef, problem.memory, problem.device)
-    )
+    slopes = host_array(sum_slopes(problem.kernel, problem.X, problem.X, solution.coef, problem.memory, problem.device))
     own = 0.5 * slope_at_itself(problem.kernel.traced(), host_array(problem.X), repr(problem.kernel))
     slopes = slopes - solution.coef[:, :, None] * own[:, None, :]
     weights = np.ones(problem.n) if problem.weights is None else problem.weights

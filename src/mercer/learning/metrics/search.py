@@ -1,0 +1,248 @@
+"""Learn the metric of a kernel: recursive features, descent, and the exact leave-one-out error to choose by.
+
+Rows are cut in two.  Metrics are learned from one part, in rounds of recursive features and by following the gradient
+of the leave-one-out error; the leave-one-out errors of the other part choose among them.  The chosen one is then
+learned from all rows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer.arrays.namespace import put_beside
+from mercer.arrays.tensors import host_array
+from mercer.kernels import Kernel
+from mercer.solvers.base import Problem
+from mercer.solvers.ridge.fit import pick_points
+
+from .descent import descend
+from .judge import Candidate, Judge, measure_spread
+from .metric import Metric, Structure
+from .rounds import advance
+
+JUDGED, BESIDE = 1500, 1000  # rows that metrics are judged by, and rows beside them that they are fitted with
+SCALE_ROWS, ROUND_ROWS = 500, 1200  # rows that a scale is found from, and those that a round averages over
+COARSE = 2.0 ** np.arange(-2.0, 4.0)  # multiples of a metric, at whose unit the mean squared distance is 1
+NEAR = 2.0 ** np.arange(-1.0, 1.1)  # the same around the last one
+ROUNDS = 3
+FULL = 500  # features up to which a whole metric is tried
+LEAST_STEP, MOST_STEP = 300, 1000  # rows of a step of a descent
+STEPS = {True: 60, False: 80}  # of a descent from afar: of a diagonal, and of a whole metric
+SHORT = 20  # steps of a descent from recursive features
+POLISH, POLISH_RATE = 40, 0.05  # steps from all rows at the end
+MARKS = (0.25, 0.5, 1.0)  # shares of a descent after which it is judged
+OnStep = Callable[[int, float], bool]
+
+
+@dataclass(frozen=True)
+class LearnedMetric:
+    """The kernel and metric that were chosen, and those that they were chosen from."""
+
+    kernel: Kernel  # in the metric
+    base: Kernel  # of rows that the metric has mapped
+    metric: Metric
+    alpha: float
+    spread: np.ndarray  # the deviation of each feature, 1 where it is constant, (d,)
+    tried: tuple[Candidate, ...]
+
+
+def learn_metric(
+    problem: Problem,
+    kernels: Sequence[Kernel],
+    *,
+    metric: str = "auto",
+    blocks: Sequence[Sequence[int]] | None = None,
+    refine: bool = True,
+    rounds: int = ROUNDS,
+    rng: np.random.RandomState,
+    on_step: OnStep = lambda step, error: False,
+) -> LearnedMetric:
+    """Return a kernel in a metric that is learned from data.
+
+    Parameters
+    ----------
+    problem : Problem
+        Points that are a matrix of numbers, and targets of shape (n, q) in units of their own.
+    kernels : sequence of Kernel
+        Those to choose from.
+    metric : {"auto", "full", "blocks", "diagonal"}
+        What to learn.
+    blocks : sequence of sequences of int, optional
+        Columns that belong together, such as the indicators of a category.
+    refine : bool
+        Whether the gradient of the leave-one-out error is followed after the rounds of recursive features.
+    rounds : int
+        Of recursive features.
+    rng : RandomState
+        The seed of parts and subsets.
+    on_step : callable
+        Told the number and the error of each step; the search ends with what it has if it returns True.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Matern
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> y = np.sin(2.0 * (X[:, :1] + X[:, 1:2]))  # one direction matters
+    >>> found = learn_metric(Problem(Matern(), X, y, fit_intercept=True), [Matern(1.5)], rng=rng)
+    >>> values, vectors = np.linalg.eigh(found.metric.matrix)
+    >>> np.abs(vectors[:, -1]).round(1)
+    array([0.7, 0.7, 0. ])
+    """
+    X = problem.place.put(problem.X)
+    spread = np.asarray(host_array(X.std(axis=0)), dtype=np.float64)
+    size = np.asarray(host_array(abs(X).max(axis=0) if problem.place.on_host else abs(X).amax(0)))
+    varies = spread > 1e-12 * size
+    columns = np.flatnonzero(varies)
+    spread = np.where(varies, spread, 1.0)
+    if not len(columns):  # nothing to tell points apart by
+        flat = Metric(np.zeros(len(spread)))
+        return LearnedMetric(flat.put_before(kernels[0]), kernels[0], flat, 1.0, spread, ())
+    scaled = X[:, columns] / put_beside(X, spread[columns])
+    search = Search(
+        replace(problem, X=scaled), kernels, _list_structures(metric, blocks, columns), refine=refine, rounds=rounds,
+        rng=rng, on_step=on_step,
+    )  # fmt: skip
+    best = search.run()
+    whole = best.metric.widen(columns, spread)
+    return LearnedMetric(whole.put_before(best.kernel), best.kernel, whole, best.alpha, spread, tuple(search.tried))
+
+
+def _list_structures(metric: str, blocks: Sequence[Sequence[int]] | None, columns: np.ndarray) -> list[Structure]:
+    """Return which metrics to learn, simplest first."""
+    found = {"diagonal": Structure("diagonal"), "full": Structure("full")}
+    if blocks is not None:
+        found["blocks"] = Structure.of_blocks(blocks, columns)
+    if metric != "auto":
+        return [found[metric]]
+    order = ["diagonal", *(["blocks"] if blocks is not None else []), *(["full"] if len(columns) <= FULL else [])]
+    return [found[name] for name in order]
+
+
+class Search:
+    """The steps of learning a metric from standardised rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        Points whose columns have deviation 1, and targets in units of their own.
+    kernels : sequence of Kernel
+        Those to choose from.
+    structures : sequence of Structure
+        Which metrics to learn, simplest first.
+    refine : bool
+        Whether descents follow the rounds.
+    rounds : int
+        Of recursive features.
+    rng : RandomState
+        The seed of parts and subsets.
+    on_step : callable
+        Told the number and error of each step; the search ends with what it has if it returns True.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        kernels: Sequence[Kernel],
+        structures: Sequence[Structure],
+        *,
+        refine: bool,
+        rounds: int,
+        rng: np.random.RandomState,
+        on_step: OnStep = lambda step, error: False,
+    ) -> None:
+        self.problem, self.kernels, self.structures = problem, kernels, structures
+        self.refine, self.rounds, self.rng, self._on_step = refine, rounds, rng, on_step
+        self.size = int(min(MOST_STEP, LEAST_STEP + problem.n // 15))
+        self._count, self._stopped = 0, False
+        order = rng.permutation(problem.n)
+        judged = min(JUDGED, max(1, problem.n // 3))
+        self.rest = pick_points(problem, order[judged:]) if judged < problem.n else problem
+        self.judge = Judge(pick_points(problem, order[: judged + BESIDE]), judged)
+        few = pick_points(self.rest, np.arange(min(SCALE_ROWS, self.rest.n)))
+        self.scaler = Judge(few, few.n)
+        self.tried: list[Candidate] = []
+
+    def run(self) -> Candidate:
+        """Return the best, learned from all rows."""
+        d = self.problem.X.shape[1]
+        starts = [
+            self._tell(self.scaler.find_scale(Candidate(kernel, Metric(np.ones(d)), 1.0, np.inf), COARSE))
+            for kernel in self.kernels
+        ]
+        start = min(starts, key=lambda candidate: candidate.error)
+        best = self._add(start)
+        for structure in self.structures:
+            rounds = self._follow_rounds(start, structure, self.rest)
+            found = [self._add(one) for one in rounds]
+            if self.refine:
+                self._follow_descent(best, structure, STEPS[structure.is_diagonal])
+                if found:
+                    near = min(found, key=lambda one: one.error)
+                    self._follow_descent(near, structure, SHORT if structure.is_diagonal else STEPS[False])
+            best = self._find_best()
+        for kernel in self.kernels:  # another one may be the best in the metric that was found
+            if kernel != best.kernel and best.structure is not None:
+                self._add(self._rescale(replace(best, kernel=kernel)))
+        return self._learn_from_all(start, self._find_best())
+
+    def _find_best(self) -> Candidate:
+        return min(self.tried, key=lambda one: one.error)
+
+    def _add(self, one: Candidate) -> Candidate:
+        """Judge a candidate and remember it."""
+        judged = self._tell(self.judge(one))
+        self.tried.append(judged)
+        return judged
+
+    def _tell(self, one: Candidate) -> Candidate:
+        self._step(one.error)
+        return one
+
+    def _step(self, error: float) -> bool:
+        self._count += 1
+        self._stopped = bool(self._on_step(self._count, error)) or self._stopped
+        return self._stopped
+
+    def _rescale(self, one: Candidate) -> Candidate:
+        return self.scaler.find_scale(one, NEAR * measure_spread(one.metric.map(self.scaler.problem.X)))
+
+    def _follow_rounds(self, start: Candidate, structure: Structure, rows: Problem) -> list[Candidate]:
+        """Return what is found after each round of recursive features."""
+        some, found = pick_points(rows, np.arange(min(ROUND_ROWS, rows.n))), [start]
+        for count in range(1, self.rounds + 1):
+            if self._stopped:
+                break
+            metric = advance(some, found[-1], structure)
+            found.append(
+                self._tell(self._rescale(replace(found[-1], metric=metric, structure=structure, rounds=count)))
+            )
+        return found[1:]
+
+    def _follow_descent(self, start: Candidate, structure: Structure, steps: int) -> None:
+        """Judge what a descent has found after some of its steps."""
+        marks = {max(1, round(share * steps)) for share in MARKS}
+        path = descend(start, self.rest, structure, self.rng, size=self.size, steps=steps, on_error=self._step)
+        for count, one in enumerate(path, 1):
+            if count in marks:
+                self._add(replace(one, structure=structure, rounds=0, steps=count))
+
+    def _learn_from_all(self, start: Candidate, best: Candidate) -> Candidate:
+        """Return the best again, learned from all rows instead of those that were not judged."""
+        structure = best.structure
+        if self._stopped or structure is None:
+            return best
+        if not best.steps:
+            again = self._follow_rounds(replace(start, kernel=best.kernel), structure, self.problem)
+            return again[best.rounds - 1] if len(again) >= best.rounds else best
+        rate = POLISH_RATE * (1.0 if structure.is_diagonal else 0.5)
+        path = descend(
+            best, self.problem, structure, self.rng, size=self.size, steps=POLISH, rate=rate, on_error=self._step
+        )
+        last = deque(path, maxlen=1)
+        return last[0] if last else best
