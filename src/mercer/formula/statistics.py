@@ -85,8 +85,8 @@ class Statistic:
         """Return the error of a statistic that has no derivative in its points."""
         return ValueError(
             f"{self.owner} has no slope in x: it is no formula of numbers. Leave it out of the kernel, turn categories "
-            "into columns of numbers, for example with OneHotEncoder, or write your own function of numbers as a kernel "
-            'with a formula (guide page "Add a kernel")'
+            "into columns of numbers, for example with OneHotEncoder, or write a function of your own as a formula "
+            '(guide page "Add a kernel")'
         )
 
 

@@ -16,7 +16,7 @@ from mercer.arrays import Array
 from mercer.arrays.budget import require
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
-from mercer.arrays.tensors import host_array, is_tensor
+from mercer.arrays.tensors import host_array, is_tensor, real_type
 from mercer.formula.data import Rows, length, take
 from mercer.formula.evaluation import check_overflow
 from mercer.formula.expression import Diagonal
@@ -26,7 +26,7 @@ from mercer.kernels import Kernel
 
 from .backend import FEWER, TILE_BYTES, Backend, require_row
 from .choice import choose_backend
-from .torch.points import prepare_points
+from .torch.points import is_matrix, prepare_points
 from .torch.stream import send_blocks
 
 WIDE = 4096  # columns of a tile: sums of so many lose few digits in float32
@@ -68,6 +68,8 @@ def sum_slopes(
     if sparse.issparse(X) or sparse.issparse(centers):
         place = Place.find(None, memory)
         X, centers = (sparse.csr_array(side) if sparse.issparse(side) else side for side in (X, centers))
+    if is_matrix(centers) and not place.on_host:
+        centers = place.put(centers, real_type(centers))  # once for all blocks
     blocks, weights = send_blocks(X, place), coef.reshape(len(coef), -1)
     parts = [_sum_block(kernel, block, centers, weights, place) for block in blocks]
     found = parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)
