@@ -169,8 +169,9 @@ class Expansion:
         """Return ∇f(x) = Σᵢ cᵢ ∇ₓ k(x, xᵢ) for all x in X, of shape (len(X), d), or (len(X), q, d) for q outputs.
 
         It is derived from the kernel's formula, and computed as values are: within a memory budget, on a device if one
-        is given, and as a tensor if X is one.  At a kink it is the mean of the slopes on both sides, so that a centre adds
-        no e^(−‖x − z‖) to its own.  Kernels without slopes say so: see :meth:`mercer.kernels.Kernel.gradient_x`.
+        is given, and as a tensor if X is one.  At a kink it is the mean of the slopes on both sides: at a centre,
+        e^(−‖x − z‖) adds nothing of its own.  Kernels without slopes say so, as ``kernel.gradient_x`` does.  A function
+        that was found in explicit features is differentiated by its coefficients, too.
 
         Examples
         --------

@@ -5,8 +5,8 @@ A formula E depends on x through statistics s of the pair, and through values at
     ∇ₓ k(x, z) = Σ_s ∂E/∂s · ∇ₓ s(x, z) + Σ_D ∂E/∂D · ∇ₓ D(x, x).
 
 One sweep over the formula, from its value to its leaves, gives all ∂E/∂s and ∂E/∂D, which are expressions again and so
-are evaluated as kernels are.  Statistics know their own slopes.  At a kink the slope is the mean of those on both sides:
-0 for |x − z| and for the root of a distance at x = z.
+are evaluated as kernels are.  Statistics know their own slopes.  At a kink the slope is the mean of those on both
+sides: 0 for |x − z| and for the root of a distance at x = z.
 """
 
 from __future__ import annotations

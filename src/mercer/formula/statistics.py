@@ -16,7 +16,7 @@ from scipy import sparse
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace, put_beside
-from mercer.arrays.tensors import host_array
+from mercer.arrays.tensors import host_array, is_tensor
 
 from .data import Rows, Steps, as_matrix
 from .expression import Const, Diagonal, Expression, Param, Stat
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Prepared = Any  # rows that can be sliced: array, CSR matrix or list
 COLUMNS = 256  # that a block is multiplied by at a time
+CACHED = 2**17  # entries of arrays that stay in the cache from one step to the next
 FURTHEST = 1e300  # a squared distance that overflows; finite, so that it times a vanishing exponential is 0
 
 
@@ -85,8 +86,8 @@ class Statistic:
         """Return the error of a statistic that has no derivative in its points."""
         return ValueError(
             f"{self.owner} has no slope in x: it is no formula of numbers. Leave it out of the kernel, turn categories "
-            "into columns of numbers, for example with OneHotEncoder, or write your own function of numbers as a kernel "
-            'with a formula (guide page "Add a kernel")'
+            "into columns of numbers, for example with OneHotEncoder, or write a function of your own as a formula "
+            '(guide page "Add a kernel")'
         )
 
 
@@ -151,8 +152,11 @@ class VectorStatistic(Statistic):
 
     def weigh_slopes(self, E: Array, A: Array, B: Prepared, C: Array) -> Array:
         """Return Σ_b E_ab C_bj ∇_a s(a, b) for all rows a and columns j, of shape (rows, columns of C, features)."""
-        features = range(A.shape[1])
-        return namespace(E).stack([(E * self.slope(A[:, d, None], B[None, :, d])) @ C for d in features], axis=2)
+        xp, columns = namespace(E), [1.0 * B[:, d] for d in range(B.shape[1])]  # each in one piece
+        step = len(A) if is_tensor(E) else max(1, CACHED // len(B))
+        strips = [slice(start, start + step) for start in range(0, len(A), step)]
+        sums = [[(E[s] * self.slope(A[s, d, None], b)) @ C for d, b in enumerate(columns)] for s in strips]
+        return xp.concat([xp.stack(strip, axis=2) for strip in sums])
 
     def pull_back(self, G: Array, A: Array, X: Rows) -> Array:
         """Return gradients by the rows of X, of shape (rows, q, columns), from those by the prepared rows A."""
