@@ -142,18 +142,16 @@ class PowerDistance(CoordinateSum, ScaledDistance):
     """Σ_d |x_d − z_d|^p."""
 
     p: float = 1.0
+    native = "powdist"
     centred = True
     direct_form = True
 
     @property
-    def order(self) -> float:
+    def exponent(self) -> float:
         """The power p."""
         return self.p
 
-    @property
-    def degree(self) -> float:
-        """The power p."""
-        return self.p
+    order = degree = exponent
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """|a − b|^p."""
