@@ -17,6 +17,7 @@ from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor, on_device, real_type
 from mercer.formula.data import Rows, concatenate, length, take
 from mercer.gram import Gram
+from mercer.gram.slopes import sum_slopes
 from mercer.gram.torch.points import is_matrix
 from mercer.gram.torch.stream import send_blocks
 from mercer.kernels import Kernel
@@ -163,6 +164,25 @@ class Expansion:
             values = self.explicit(host_array(X))
             return on_device(values, X.device, values.dtype) if is_tensor(X) else values
         return evaluate_expansion(self.kernel, X, self.centers, self.coef, self.intercept, memory, device)
+
+    def gradient(self, X: Rows, memory: float | str | None = None, device: Any = None) -> Array:
+        """Return ∇f(x) = Σᵢ cᵢ ∇ₓ k(x, xᵢ) for all x in X, of shape (len(X), d), or (len(X), q, d) for q outputs.
+
+        It is derived from the kernel's formula, and computed as values are: within a memory budget, on a device if one
+        is given, and as a tensor if X is one.  At a kink it is the mean of the slopes on both sides: at a centre,
+        e^(−‖x − z‖) adds nothing of its own.  Kernels without slopes say so, as ``kernel.gradient_x`` does.
+
+        Examples
+        --------
+        >>> from mercer import Expansion
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> Expansion(Linear(), [[3.0, 0.0], [0.0, 4.0]], [1.0, 1.0]).gradient([[7.0, 7.0]])
+        array([[3., 4.]])
+        >>> Expansion(Gaussian(), [[0.0]], [1.0]).gradient([[0.0], [1.0]]).round(4)
+        array([[ 0.    ],
+               [-0.6065]])
+        """
+        return sum_slopes(self.kernel, X, self.centers, self.coef, memory, device)
 
     def outputs(self) -> list[Expansion]:
         """Return each output as an expansion of its own; they share the centres.

@@ -24,7 +24,9 @@ from mercer.kernels import (
     Intersection,
     Laplacian,
     Linear,
+    Matern,
     Overlap,
+    Periodic,
     Polynomial,
     exp,
 )
@@ -33,11 +35,18 @@ from mercer.kernels import (
 # A specification is a nested tuple.  `build` turns it into a kernel with the operators a user writes, `interpret`
 # into numbers with NumPy alone.
 
+
+def _wave(t):
+    return np.sin(np.pi * t / 2.5)
+
+
 LEAVES = {
     "linear": (Linear(), lambda X, Z: X @ Z.T),
     "square": (Polynomial(2, 1.0), lambda X, Z: (X @ Z.T + 1) ** 2),
     "gaussian": (Gaussian(0.7), lambda X, Z: np.exp(-((X[:, None] - Z[None]) ** 2).sum(-1) / 0.98)),
     "laplacian": (Laplacian(1.3), lambda X, Z: np.exp(-np.abs(X[:, None] - Z[None]).sum(-1) / 1.3)),
+    "matern": (Matern(0.5, 1.1), lambda X, Z: np.exp(-np.sqrt(((X[:, None] - Z[None]) ** 2).sum(-1)) / 1.1)),
+    "periodic": (Periodic(0.9, 2.5), lambda X, Z: np.exp(-2 * (_wave(X[:, None] - Z[None]) ** 2).sum(-1) / 0.81)),
     "cosine": (Cosine(0.4), lambda X, Z: np.cos(0.4 * (X[:, None] - Z[None])).sum(-1)),
     "minimum": (Intersection(), lambda X, Z: np.minimum(X[:, None], Z[None]).sum(-1)),
     "constant": (Constant(0.5), lambda X, Z: np.full((len(X), len(Z)), 0.5)),
@@ -186,6 +195,21 @@ def test_gradients_of_random_expressions_are_finite_differences(spec):
     numeric = (up - down) / (2 * step)
     scale = max(1.0, size.max(), np.abs(numeric).max())
     np.testing.assert_allclose(kernel.gradient(X, Z)[name], numeric, rtol=1e-4, atol=1e-4 * scale)
+
+
+@unhurried
+@given(trees)
+def test_slopes_of_random_expressions_are_finite_differences_in_extended_precision(spec):
+    size = np.abs(interpret(absolute(spec), X, Z))
+    assume(np.isfinite(size).all() and size.max() < 1e6)
+    assume(np.isfinite(interpret(spec, X, X)).all())
+    wide, others, step = X.astype(np.longdouble), Z.astype(np.longdouble), 2.0**-12
+    expected = np.empty((*size.shape, X.shape[1]))
+    for d, direction in enumerate(np.eye(X.shape[1])):
+        at = {s: interpret(spec, wide + s * step * direction, others) for s in (-2, -1, 1, 2)}
+        expected[:, :, d] = (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * step)
+    scale = max(1.0, size.max(), np.abs(expected).max())
+    np.testing.assert_allclose(build(spec).gradient_x(X, Z), expected, rtol=0, atol=1e-9 * scale)
 
 
 # -- operators -----------------------------------------------------------------------------------------------------

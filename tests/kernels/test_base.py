@@ -196,6 +196,24 @@ def test_the_gradient_by_an_offset_of_zero_is_zero(points):
     np.testing.assert_array_equal(Polynomial(2, 0.0).gradient(points)["offset"], 0)
 
 
+WITHOUT_SLOPES = {"FromFeatures", "Custom, vectorised", "on and after"}
+
+
+def test_slopes_in_x_are_finite_differences_of_the_formula_also_at_duplicated_points(numeric):
+    if numeric.name in WITHOUT_SLOPES:
+        with pytest.raises(ValueError, match="has no slope in x"):
+            numeric.kernel.gradient_x(numeric.X)
+        return
+    step, shift = 2.0**-9, 0.25 * (numeric.kernel.domain == "nonnegative")  # so that no entry falls below 0
+    X, Z = numeric.X + shift, numeric.Z + shift
+    expected = np.empty((len(X), len(Z), 3))
+    for d, direction in enumerate(np.eye(3)):
+        at = {s: numeric.loops(X + s * step * direction, Z) for s in (-3, -2, -1, 1, 2, 3)}
+        total = 45 * (at[1] - at[-1]) - 9 * (at[2] - at[-2]) + (at[3] - at[-3])
+        expected[:, :, d] = total / (60 * step)  # at a kink, the mean of both sides
+    np.testing.assert_allclose(numeric.kernel.gradient_x(X, Z), expected, rtol=1e-7, atol=1e-7)
+
+
 @pytest.mark.parametrize("nu", [0.05, 0.3, 0.5, 1.0, 1.5, 2.0, 2.5, 7.3, 60.5, 300.0])
 def test_matern_gradients_are_finite_for_points_close_and_far(nu):
     X = np.array([[0.0], [0.0], [1e-300], [1e-160], [1e-12], [1e-3], [1.0], [1e3], [1e9]])

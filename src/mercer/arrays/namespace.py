@@ -35,6 +35,23 @@ def cast(V: Any, like: Any) -> Any:
     return V.to(like.dtype) if is_tensor(V) else V.astype(like.dtype, copy=False)
 
 
+def put_beside(V: Any, values: Any) -> Any:
+    """Return numbers in an array of the kind, precision and place of V.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> put_beside(np.zeros(2, dtype=np.float32), [1.0, 2.0])
+    array([1., 2.], dtype=float32)
+    """
+    return V.new_tensor(values) if is_tensor(V) else np.asarray(values, dtype=V.dtype)
+
+
+def zeros_beside(V: Any, shape: tuple[int, ...]) -> Any:
+    """Return zeros of the kind, precision and place of V."""
+    return V.new_zeros(shape) if is_tensor(V) else np.zeros(shape, dtype=V.dtype)
+
+
 def expit(V: Any) -> Any:
     """Return 1/(1 + exp(−V)).
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 from scipy import sparse
+
+from mercer.arrays import Array
+from mercer.arrays.namespace import zeros_beside
+from mercer.arrays.tensors import host_array
 
 from .parameters import show
 
@@ -34,6 +38,17 @@ class Step(Protocol):
         """Return the transformed collection, one object for each object of X."""
 
 
+@runtime_checkable
+class LinearStep(Step, Protocol):
+    """A step that is a linear map of rows, x ↦ xR, so that gradients pass back through it."""
+
+    def pull_back(self, G: Array, X: Rows) -> Array:
+        """Return G Rᵀ, the gradients by rows such as those of X from the gradients by what is made of them.
+
+        G is an array or tensor whose last axis is that of the features; X has one row.
+        """
+
+
 @dataclass(frozen=True)
 class Steps:
     """The steps between the user's data and a kernel, first step first."""
@@ -49,6 +64,24 @@ class Steps:
         for step in self.steps:
             X = step.apply(X)
         return X
+
+    def check_slopes(self, owner: str) -> None:
+        """Raise if gradients do not pass back through a step."""
+        for step in self.steps:
+            if not isinstance(step, LinearStep):
+                raise ValueError(
+                    f"{owner} has no slope in x: the derivative of the map in front of it is not known. Apply the map "
+                    "to the data first, and take the slope by its images"
+                )
+
+    def pull_back(self, G: Array, X: Rows) -> Array:
+        """Return the gradients by the rows of X from those by what the steps make of them."""
+        seen = [host_array(take(X, 0, 1))] if self.steps else []  # one row tells which columns there are
+        for step in self.steps[:-1]:
+            seen.append(step.apply(seen[-1]))
+        for step, row in zip(reversed(self.steps), reversed(seen), strict=True):
+            G = cast(LinearStep, step).pull_back(G, row)
+        return G
 
 
 def is_frame(X: Rows) -> bool:
@@ -250,6 +283,18 @@ class Columns:
         if picked.dtype == object and all(map(_is_number, picked.flat)):
             return np.array(picked.tolist())  # the numeric part of a mixed table, for functions that follow
         return picked
+
+    def pull_back(self, G: Array, X: Rows) -> Array:
+        """Put each column back where it came from, with 0 in all others."""
+        if is_frame(X):
+            names = list(X.columns)
+            width, chosen = len(names), [names.index(name) for name in self._from_frame(X).columns]
+        else:
+            width = np.shape(X)[1]
+            chosen = self.positions(width)
+        out = zeros_beside(G, (*G.shape[:-1], width))
+        out[..., chosen] = G
+        return out
 
     def positions(self, width: int) -> list[int]:
         """Return the positions of the columns among ``width``."""

@@ -375,10 +375,10 @@ def _derive_node(node: Expression, name: str, known: dict[Expression, Expression
         a, b = node.args
         return add(multiply(known[a], b), multiply(a, known[b]))
     inner = known[node.args[0]]
-    return inner if inner == Const(0.0) else multiply(_derive_outer(node), inner)
+    return inner if inner == Const(0.0) else multiply(derive_outer(node), inner)
 
 
-def _derive_outer(node: Call) -> Expression:
+def derive_outer(node: Call) -> Expression:
     """Derivative of a one-argument operation with respect to its argument."""
     a = node.args[0]
     match node.op:

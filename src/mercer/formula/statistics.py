@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from mercer.arrays import Array
+from mercer.arrays.namespace import namespace, put_beside
+from mercer.arrays.tensors import host_array, is_tensor
+
 from .data import Rows, Steps, as_matrix
 from .expression import Const, Diagonal, Expression, Param, Stat
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from mercer.kernels.base import ObjectKernel
 
 Prepared = Any  # rows that can be sliced: array, CSR matrix or list
+COLUMNS = 256  # that a block is multiplied by at a time
+CACHED = 2**17  # entries of arrays that stay in the cache from one step to the next
 FURTHEST = 1e300  # a squared distance that overflows; finite, so that it times a vanishing exponential is 0
 
 
@@ -71,6 +77,18 @@ class Statistic:
     def log_derivative(self, name: str) -> Expression:
         """Derivative of the statistic by the logarithm of a hyperparameter, again an expression."""
         return Const(0.0)
+
+    def check_slopes(self) -> None:
+        """Raise if the statistic has no derivative in its points."""
+        raise self.refusal()
+
+    def refusal(self) -> ValueError:
+        """Return the error of a statistic that has no derivative in its points."""
+        return ValueError(
+            f"{self.owner} has no slope in x: it is no formula of numbers. Leave it out of the kernel, turn categories "
+            "into columns of numbers, for example with OneHotEncoder, or write a function of your own as a formula "
+            '(guide page "Add a kernel")'
+        )
 
 
 @dataclass(frozen=True)
@@ -129,6 +147,30 @@ class VectorStatistic(Statistic):
         """Map the data once, before any pair is formed."""
         return A
 
+    def check_slopes(self) -> None:
+        """Raise if the data passes through a map without a known derivative."""
+        self.view.check_slopes(self.owner)
+
+    def slope(self, a: Array, b: Array) -> Array:
+        """Return ∇_a s(a, b) of prepared rows that broadcast; of a sum over coordinates for any of these alone."""
+        raise self.refusal()
+
+    def weigh_slopes(self, E: Array, A: Array, B: Prepared, C: Array) -> Array:
+        """Return Σ_b E_ab C_bj ∇_a s(a, b) for all rows a and columns j, of shape (rows, columns of C, features)."""
+        xp, columns = namespace(E), [1.0 * B[:, d] for d in range(B.shape[1])]  # each in one piece
+        step = len(A) if is_tensor(E) else max(1, CACHED // len(B))
+        strips = [slice(start, start + step) for start in range(0, len(A), step)]
+        sums = [[(E[s] * self.slope(A[s, d, None], b)) @ C for d, b in enumerate(columns)] for s in strips]
+        return xp.concat([xp.stack(strip, axis=2) for strip in sums])
+
+    def pull_back(self, G: Array, A: Array, X: Rows) -> Array:
+        """Return gradients by the rows of X, of shape (rows, q, columns), from those by the prepared rows A."""
+        return self.view.pull_back(self.transform_back(G, A, X), X)
+
+    def transform_back(self, G: Array, A: Array, X: Rows) -> Array:
+        """Return gradients by rows before :meth:`transform`, from those by the prepared rows A."""
+        return G
+
 
 @dataclass(frozen=True)
 class Dot(VectorStatistic):
@@ -140,7 +182,7 @@ class Dot(VectorStatistic):
 
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Matrix of dot products."""
-        return _dense(A @ B.T)
+        return make_dense(A @ B.T)
 
     def diag(self, A: Prepared) -> np.ndarray:
         """Squared norms."""
@@ -157,6 +199,14 @@ class Dot(VectorStatistic):
     def rise(self, A: Prepared, B: Prepared) -> np.ndarray | float:
         """(x − z)ᵀ(x + z)."""
         return super().rise(A, B) if sparse.issparse(A) else sum_of_terms(lambda a, b: (a - b) * (a + b), A, B)
+
+    def slope(self, a: Array, b: Array) -> Array:
+        """The other point."""
+        return b
+
+    def weigh_slopes(self, E: Array, A: Array, B: Prepared, C: Array) -> Array:
+        """E (c ∘ B), a matrix product."""
+        return _weigh_points(E, B, C)
 
 
 @dataclass(frozen=True)
@@ -191,6 +241,14 @@ class UnitDot(Dot):
     def rise(self, A: Prepared, B: Prepared) -> np.ndarray | float:
         """1 or 0 each."""
         return Statistic.rise(self, A, B)
+
+    def transform_back(self, G: Array, A: Array, X: Rows) -> Array:
+        """The part across x, divided by its norm; 0 where x is 0."""
+        rows = make_dense(as_matrix(self.view.apply(host_array(X)), self.owner, allow_sparse=True)).astype(np.float64)
+        largest = np.abs(rows).max(axis=1)
+        inverse = _invert(largest * np.sqrt(_square_norms(rows / np.where(largest, largest, 1.0)[:, None])))
+        along = (G * A[:, None, :]).sum(-1)[:, :, None] * A[:, None, :]
+        return (G - along) * put_beside(G, inverse)[:, None, None]
 
 
 @dataclass(frozen=True)
@@ -250,11 +308,18 @@ class ScaledDistance(VectorStatistic):
     def transform(self, A: Any) -> Any:
         """Divide by the length scales and keep the one coordinate asked for."""
         if self.scale:
-            inverse = 1.0 / np.array([param.value for param in self.scale])
+            inverse = self._inverse_scales()
             if hasattr(A, "new_tensor"):  # points on a device
                 inverse = A.new_tensor(inverse)
             A = A @ sparse.diags_array(inverse).tocsr() if sparse.issparse(A) else A * inverse
         return A if self.column is None else A[:, [self.column]]
+
+    def transform_back(self, G: Array, A: Array, X: Rows) -> Array:
+        """Divide by the length scales again."""
+        return G * put_beside(G, self._inverse_scales()) if self.scale else G
+
+    def _inverse_scales(self) -> np.ndarray:
+        return 1.0 / np.array([param.value for param in self.scale])
 
     def parameters(self) -> tuple[Param, ...]:
         """Return the length scales."""
@@ -289,6 +354,14 @@ class SquaredDistance(ScaledDistance):
     def direct(self) -> Statistic:
         """Sums of squared differences."""
         return DirectSquaredDistance(self.view, self.owner, self.scale, self.column)
+
+    def slope(self, a: Array, b: Array) -> Array:
+        """2(a − b)."""
+        return 2.0 * (a - b)
+
+    def weigh_slopes(self, E: Array, A: Array, B: Prepared, C: Array) -> Array:
+        """2(a · Ec − E (c ∘ B)), two matrix products."""
+        return 2.0 * ((E @ C)[:, :, None] * A[:, None, :] - _weigh_points(E, B, C))
 
 
 @dataclass(frozen=True)
@@ -336,6 +409,10 @@ class AbsoluteDistance(CoordinateSum, ScaledDistance):
         """|a − b|."""
         return np.abs(a - b)
 
+    def slope(self, a: Array, b: Array) -> Array:
+        """The sign of a − b, 0 at the kink."""
+        return namespace(a).sign(a - b)
+
 
 @dataclass(frozen=True)
 class BlockStatistic(Statistic):
@@ -380,13 +457,25 @@ def middle(some: np.ndarray) -> np.ndarray:
 
 def _square_distances(A: Prepared, B: Prepared) -> np.ndarray:
     sizes = _square_norms(A)[:, None] + _square_norms(B)[None, :]
-    values = sizes - 2.0 * _dense(A @ B.T)
+    values = sizes - 2.0 * make_dense(A @ B.T)
     rows, columns = np.nonzero(~(values > 1e-3 * sizes))
     step = max(1, 2**20 // A.shape[1])
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
         values[i, j] = np.minimum(_square_norms(A[i] - B[j]), FURTHEST)
     return values
+
+
+def _weigh_points(E: Array, B: Prepared, C: Array) -> Array:
+    """Return Σ_b E_ab C_bj b for all rows a of E and columns j of C, some columns at a time."""
+    if sparse.issparse(B):
+        return np.stack([E @ sparse.csr_array(B.multiply(c[:, None])) for c in C.T], axis=1)
+    (m, d), step = B.shape, max(1, COLUMNS // B.shape[1])
+    parts = [
+        (E @ (C[:, j : j + step, None] * B[:, None, :]).reshape(m, -1)).reshape(len(E), -1, d)
+        for j in range(0, C.shape[1], step)
+    ]
+    return parts[0] if len(parts) == 1 else namespace(E).concat(parts, axis=1)
 
 
 def sum_of_terms(term: Callable[[Any, Any], np.ndarray], A: Prepared, B: Prepared) -> np.ndarray:
@@ -409,8 +498,9 @@ def _invert(sizes: np.ndarray) -> np.ndarray:
     return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
 
 
-def _dense(product: Any) -> np.ndarray:
-    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+def make_dense(values: Any) -> Any:
+    """Return a sparse matrix as an array, and anything else as it is."""
+    return values.toarray() if sparse.issparse(values) else values
 
 
 def _square_norms(A: Any) -> np.ndarray:

@@ -21,6 +21,7 @@ from mercer.formula.expression import Expression, log_derivatives, parameters
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import show
 from mercer.formula.single import read_points, unwrap
+from mercer.formula.slopes import slopes_of_pairs
 from mercer.formula.statistics import BlockStatistic, Prepared
 
 from .theorem import UNDECIDED, Definiteness, Theorem
@@ -152,6 +153,43 @@ class Kernel(Value):
         formula = self.traced()
         own, slopes = repr(self), log_derivatives(formula)
         return {name: Evaluation(slopes[name], X, Z, own).dense() for name in parameters(formula)}
+
+    def gradient_x(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
+        """Return ∂k(x, z)/∂x for all x in X and z in Z (X again if Z is not given), of shape (n, m, d).
+
+        It is derived from the formula: Σ_s ∂k/∂s · ∇ₓ s(x, z) over the statistics s that k is written in, such as the
+        squared distance, with ∇ₓ s = 2(x − z).  At a kink, as e^(−|x − z|) has one at x = z, it is the mean of the
+        slopes on both sides.  Two single points give an array of shape (d,).
+
+        Parameters
+        ----------
+        X, Z : arrays, frames or sparse matrices with d columns
+            Columns that the kernel does not look at have slope 0.
+
+        Raises
+        ------
+        ValueError
+            If a part of the kernel has no slope: categories, strings, graphs, functions and matrices of your own, and
+            whatever comes after a map.
+
+        See Also
+        --------
+        mercer.Expansion.gradient : Σ cⱼ ∇ₓ k(x, xⱼ), for which no array of shape (n, m, d) is formed.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> Gaussian().gradient_x([1.0, 0.5], [0.0, 0.0]).round(4)
+        array([-0.5353, -0.2676])
+        >>> Linear().gradient_x([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]])
+        array([[[3., 4.],
+                [5., 6.]]])
+        """
+        formula = self.traced()
+        points = None if Z is None else read_points(formula, X, Z, repr(self))
+        if points is None:
+            return slopes_of_pairs(formula, X, Z, repr(self))
+        return np.asarray(slopes_of_pairs(formula, *points, repr(self))[0, 0])
 
     def traced(self) -> Expression:
         """Return the formula of the whole kernel on the user's own data."""

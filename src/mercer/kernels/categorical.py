@@ -11,7 +11,7 @@ from scipy import sparse
 from mercer.formula.data import Rows, is_frame, is_missing, refuse_masked
 from mercer.formula.expression import Expression
 from mercer.formula.pair import Pair
-from mercer.formula.statistics import CoordinateSum, Prepared
+from mercer.formula.statistics import CoordinateSum, Prepared, Statistic
 
 from .base import Kernel
 from .theorem import RECTANGLE, Definiteness, strictly
@@ -81,6 +81,8 @@ class Match(CoordinateSum):
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """1 where the categories agree."""
         return (a == b).astype(a.dtype)
+
+    check_slopes = Statistic.check_slopes  # categories do not change a little
 
 
 class Overlap(Kernel):

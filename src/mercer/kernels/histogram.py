@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arrays import Array
+from mercer.arrays.namespace import namespace
 from mercer.formula.expression import Expression
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import Positive
@@ -42,6 +44,12 @@ class ChiSquare(Histogram):
         total = a + b
         return np.divide((a - b) ** 2, total, out=np.zeros_like(total), where=total > 0)
 
+    def slope(self, a: Array, b: Array) -> Array:
+        """(a − b)(a + 3b) / (a + b)², 0 where both are 0."""
+        total = a + b
+        total = namespace(total).where(total > 0, total, 1.0)
+        return (a - b) / total * ((a + 3.0 * b) / total)
+
 
 @dataclass(frozen=True)
 class MinimumSum(Histogram):
@@ -53,6 +61,10 @@ class MinimumSum(Histogram):
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """min(a, b)."""
         return np.minimum(a, b)
+
+    def slope(self, a: Array, b: Array) -> Array:
+        """1 below b, 0 above, and ½ at the kink."""
+        return 0.5 - 0.5 * namespace(a).sign(a - b)
 
     def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Σ |x − z|."""

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arrays import Array
+from mercer.arrays.namespace import namespace, put_beside
+from mercer.formula.data import Rows
 from mercer.formula.expression import Const, Expression, Param, Stat
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import LengthScale, Natural, NotNegative, Positive
@@ -39,6 +42,13 @@ WAVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "sinc": lambda t: 2.0 * np.pi * np.sinc(t / np.pi),
     "sinc fall": lambda t: 4.0 * np.pi * _one_minus_sinc(t),
 }
+WAVE_SLOPES: dict[str, Callable[[Array, Any], Array]] = {  # f′(t), in the namespace of t
+    "cosine": lambda t, xp: -xp.sin(t),
+    "chord": lambda t, xp: 2.0 * xp.sin(t),
+    "swing": lambda t, xp: xp.sin(t) + t * xp.cos(t),
+    "sinc": lambda t, xp: 2.0 * math.pi * _slope_of_sinc(t, xp),
+    "sinc fall": lambda t, xp: -4.0 * math.pi * _slope_of_sinc(t, xp),
+}
 APART = {"cosine": "chord", "sinc": "sinc fall"}  # f(0) + f(0) − 2 f(t), which keeps the digits of small t
 
 
@@ -67,6 +77,15 @@ class WaveSum(CoordinateSum):
         """Σ 4 sin²(θ(x − z)/2) for cosines."""
         return replace(self, wave=APART[self.wave]).block(A, B) if self.wave in APART else super().apart(A, B)
 
+    def slope(self, a: Array, b: Array) -> Array:
+        """Σ_θ θ f′(θ(a − b))."""
+        slope, t, xp = WAVE_SLOPES[self.wave], a - b, namespace(a)
+        return sum((theta * slope(theta * t, xp) for theta in self.frequencies), 0.0 * t)
+
+    def transform_back(self, G: Array, A: Array, X: Rows) -> Array:
+        """The weights of the coordinates."""
+        return G * put_beside(G, self.weights) if self.weights else G
+
 
 @dataclass(frozen=True)
 class CircleDot(VectorStatistic):
@@ -87,6 +106,12 @@ class CircleDot(VectorStatistic):
 
     block = Dot.block
     diag = Dot.diag
+    slope = Dot.slope
+    weigh_slopes = Dot.weigh_slopes
+
+    def transform_back(self, G: Array, A: Array, X: Rows) -> Array:
+        """Along the circles."""
+        return off_circles(G, A, self.frequencies)
 
     def direct(self) -> Statistic:
         """Cosines of differences."""
@@ -128,6 +153,12 @@ class CircleDistance(ScaledDistance):
 
     block = SquaredDistance.block
     diag = SquaredDistance.diag
+    slope = SquaredDistance.slope
+    weigh_slopes = SquaredDistance.weigh_slopes
+
+    def transform_back(self, G: Array, A: Array, X: Rows) -> Array:
+        """Along the circles, whose radii are divided by the length scales already."""
+        return off_circles(G, A, (2.0 * math.pi / self.period.value,))
 
     def direct(self) -> Statistic:
         """Sines of differences."""
@@ -159,6 +190,23 @@ def on_circles(A: np.ndarray, frequencies: tuple[float, ...]) -> np.ndarray:
     """(cos θx, sin θx) for every frequency and coordinate: all cosines first, then all sines."""
     angles = np.concatenate([theta * A for theta in frequencies], axis=1)
     return np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def off_circles(G: Array, P: Array, frequencies: tuple[float, ...]) -> Array:
+    """Return gradients by the coordinates x, from those by points P on their circles of any radius."""
+    half, d = P.shape[1] // 2, P.shape[1] // (2 * len(frequencies))
+    turned = P[:, None, :half] * G[:, :, half:] - P[:, None, half:] * G[:, :, :half]
+    parts = [theta * turned[:, :, i * d : (i + 1) * d] for i, theta in enumerate(frequencies)]
+    return sum(parts[1:], parts[0])
+
+
+def _slope_of_sinc(t: Array, xp: Any) -> Array:
+    """(t cos t − sin t)/t², by its series where the difference would cancel."""
+    square = t * t
+    inner = 1.0 - square / 28.0 * (1.0 - square / 54.0 * (1.0 - square / 88.0 * (1.0 - square / 130.0)))
+    safe = xp.where(square < 0.25, 1.0, t)
+    series = -t / 3.0 * (1.0 - square / 10.0 * inner)
+    return xp.where(square < 0.25, series, (safe * xp.cos(safe) - xp.sin(safe)) / safe / safe)
 
 
 class Periodic(Kernel):

@@ -26,8 +26,9 @@ from mercer.arrays.namespace import add_to_diagonal, einsum, vdot
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.formula.data import Rows
-from mercer.formula.expression import Call, Const, Expression, Param, Stat, log_derivative, nodes, parameters
-from mercer.formula.statistics import SquaredDistance, Statistic
+from mercer.formula.expression import Expression, Param, Stat, log_derivative, nodes, parameters
+from mercer.formula.slopes import partial
+from mercer.formula.statistics import SquaredDistance
 from mercer.gram.backend import write_matrix
 from mercer.gram.choice import choose_backend
 from mercer.gram.torch.points import is_matrix, prepare_points
@@ -170,52 +171,6 @@ def inner_gradient(kernel: Kernel, X: Rows, M: Any) -> dict[str, float]:
         if np.isnan(value):
             found[name] = vdot(M, _matrix(log_derivative(expression, name), X, repr(kernel)))
     return found
-
-
-def partial(expression: Expression, statistic: Statistic) -> Expression:
-    """Return ∂k/∂s for the statistic s of the pair (x, z); its values at (x, x) and (z, z) count as constants.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian
-    >>> from mercer.formula.expression import Stat, nodes
-    >>> formula = Gaussian(length_scale=[1.0, 2.0]).traced()
-    >>> (s,) = [node.statistic for node in nodes(formula) if isinstance(node, Stat)]
-    >>> Gaussian([1.0, 2.0]).gradient([[0.0, 0.0], [1.0, 0.0]])["length_scale[0]"][0, 1].round(4)
-    np.float64(0.6065)
-    >>> partial(formula, s).args[1]
-    Const(value=-0.5)
-    """
-    plain, marked = Stat(statistic), Stat(_Marked(statistic.view, statistic.owner, statistic))
-    by_mark = log_derivative(_replace(expression, plain, marked), _MARK)
-    return _replace(by_mark, marked, plain)
-
-
-_MARK = "∂"
-
-
-@dataclass(frozen=True)
-class _Marked(Statistic):
-    """A statistic whose derivative by the mark is 1."""
-
-    inner: Statistic
-
-    def log_derivative(self, name: str) -> Expression:
-        return Const(1.0 if name == _MARK else 0.0)
-
-
-def _replace(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """Return the expression with a node exchanged wherever it stands for the pair (x, z)."""
-    known: dict[Expression, Expression] = {old: new}
-
-    def visit(node: Expression) -> Expression:
-        if node not in known:
-            known[node] = node
-            if isinstance(node, Call):
-                known[node] = Call(node.op, tuple(map(visit, node.args)), node.constants)
-        return known[node]
-
-    return visit(expression)
 
 
 def _free_distances(expression: Expression) -> list[SquaredDistance]:
