@@ -8,6 +8,7 @@ from mercer.arrays import Array
 from mercer.arrays.tensors import load_torch
 from mercer.formula.program import Instruction, Program
 from mercer.formula.statistics import VectorStatistic
+from mercer.kernels.radial import PowerDistance
 
 NARROW = 64  # features up to which dot products in float64 cost next to nothing
 
@@ -29,8 +30,8 @@ def evaluate_tile(program: Program, pairs: list[tuple[Array, Array]], left: list
 
 
 def _measure(statistic: VectorStatistic, A: Array, B: Array) -> Array:
-    if statistic.native == "powdist":
-        return _coordinate_sum(lambda a, b: (a - b).abs_().pow_(statistic.exponent))(A, B)
+    if isinstance(statistic, PowerDistance):
+        return _coordinate_sum(statistic.term)(A, B)
     return STATISTICS[str(statistic.native)](A, B)
 
 
