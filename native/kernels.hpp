@@ -19,7 +19,7 @@ constexpr Index row_block = 96;
 constexpr int max_registers = 32;
 constexpr Index alignment = 64;
 
-enum class Kind { dot, sqdist, absdist, chi2, min, match };
+enum class Kind { dot, sqdist, absdist, powdist, chi2, min, match };
 
 enum class Op { affine, add, mul, exp, log, log1p, sqrt, tanh, recip, powi, pow, left, right };
 
@@ -34,6 +34,7 @@ struct Instruction {
 template <class T>
 struct StatisticView {
   Kind kind;
+  T exponent;     // of powdist, sum_k |a_k - b_k|^exponent
   bool expanded;  // squared distance as |a|^2 + |b|^2 - 2 a.b, repaired where that cancels
   Index dimension;
   const T* columns;

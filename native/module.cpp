@@ -179,6 +179,7 @@ class BoundPlan {
   std::string dtype_;
   std::vector<Input> points_;  // A, B, A, B, ... ; an absent B repeats A
   std::vector<bool> paired_;   // whether B was given
+  std::vector<double> exponents_;
   std::vector<Input> factors_;
   std::unique_ptr<Plan<float>> single_;
   std::unique_ptr<Plan<double>> twice_;
@@ -195,9 +196,14 @@ BoundPlan::BoundPlan(nb::list statistics, nb::list left, nb::list right, nb::lis
     const std::string at = "statistics[" + std::to_string(kinds.size()) + "]";
     nb::tuple t;
     std::string kind;
-    if (!nb::try_cast(item, t, false) || t.size() != 3 || !nb::try_cast(t[0], kind))
-      throw wrong_type(at + " must be a tuple (kind: str, A: array, B: array or None)");
+    double exponent = 1;
+    if (!nb::try_cast(item, t, false) || t.size() < 3 || t.size() > 4 || !nb::try_cast(t[0], kind) ||
+        (t.size() == 4 && !nb::try_cast(t[3], exponent)))
+      throw wrong_type(at + " must be a tuple (kind: str, A: array, B: array or None, exponent: float, 1 if left out)");
+    if (!(exponent > 0 && exponent < HUGE_VAL))
+      throw wrong_value(at + ": the exponent must be positive and finite, got " + std::to_string(exponent));
     kinds.push_back(kind_named(kind));
+    exponents_.push_back(exponent);
     const Input A = checked_array<Input>(t[1], at + ".A", 2, dtype_);
     if (dtype_.empty()) dtype_ = dtype_name(A);
     const bool paired = !t[2].is_none();
@@ -235,7 +241,7 @@ template <class T>
 std::unique_ptr<Plan<T>> BoundPlan::build(const std::vector<Kind>& kinds, std::vector<Instruction> code, size_t lefts) {
   std::vector<Points<T>> points;
   for (size_t q = 0; q < kinds.size(); ++q)
-    points.push_back({kinds[q], Index(points_[2 * q].shape(1)), static_cast<const T*>(points_[2 * q].data()),
+    points.push_back({kinds[q], exponents_[q], Index(points_[2 * q].shape(1)), static_cast<const T*>(points_[2 * q].data()),
                       static_cast<const T*>(points_[2 * q + 1].data()), !paired_[q]});
   std::vector<const T*> left, right;
   for (size_t i = 0; i < factors_.size(); ++i)

@@ -48,7 +48,7 @@ Plan<T> Plan<T>::part(const int64_t* rows, Index count, std::vector<std::vector<
   std::vector<Points<T>> points;
   for (const Statistic& s : statistics_) {
     const T* few = gathered(s.points, s.dimension);
-    points.push_back({s.kind, s.dimension, few, few, true});
+    points.push_back({s.kind, s.exponent, s.dimension, few, few, true});
   }
   std::vector<const T*> left, right;
   for (const std::vector<T>& values : left_) left.push_back(gathered(values.data(), 1));
@@ -66,6 +66,7 @@ Plan<T>::Plan(const Kernels<T>& kernels, Index rows, Index columns, const std::v
   for (const Points<T>& p : points) {
     Statistic s{};
     s.kind = p.kind;
+    s.exponent = p.exponent;
     s.dimension = p.dimension;
     s.symmetric = p.symmetric;
     s.expanded = p.kind == Kind::sqdist && p.dimension > expand_above;

@@ -15,6 +15,7 @@ namespace mercer {
 template <class T>
 struct Points {
   Kind kind;
+  double exponent;  // of powdist
   Index dimension;
   const T* left;
   const T* right;
@@ -49,6 +50,7 @@ class Plan {
 
   struct Statistic {
     Kind kind;
+    double exponent;
     bool expanded, symmetric;
     Index dimension;
     const T* points;         // rows, as given by the caller

@@ -7,7 +7,7 @@
 // comparing with the norms, and computed again by differences.
 #pragma once
 
-#include "vec.hpp"
+#include "math.hpp"
 
 namespace mercer {
 namespace {
@@ -119,6 +119,25 @@ void expanded_sqdist(const StatisticView<T>& s, Index first_panel, Index panels,
   }
 }
 
+// Powers cost so much more than loads that columns may be loaded once a row; a tile of them would not fit the registers.
+template <class Power, class T>
+void power_distance(const StatisticView<T>& s, Index first_panel, Index panels, T* out, Index step) {
+  const Index panel_size = s.dimension * panel_width<T>;
+  const Vec<T> exponent = splat<T>(s.exponent);
+  for (Index p = 0; p < panels; ++p)
+    for (int i = 0; i < strip_rows; ++i) {
+      const T* b = s.columns + (first_panel + p) * panel_size;
+      Vec<T> sum[panel_vectors] = {};
+      for (Index k = 0; k < s.dimension; ++k, b += panel_width<T>) {
+        const Vec<T> row = splat<T>(s.rows[k * s.row_step + i]);
+        MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v)
+          sum[v] = sum[v] + Power::template of<T>(absolute<T>(row - load(b + v * width<T>)), exponent);
+      }
+      MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v)
+        store(out + i * step + p * panel_width<T> + v * width<T>, sum[v]);
+    }
+}
+
 template <class T>
 void statistic(const StatisticView<T>& s, Index first_panel, Index panels, T* out, Index step) {
   switch (s.kind) {
@@ -127,6 +146,10 @@ void statistic(const StatisticView<T>& s, Index first_panel, Index panels, T* ou
       if (s.expanded) return expanded_sqdist<T>(s, first_panel, panels, out, step);
       return plain_statistic<Kind::sqdist, T>(s, first_panel, panels, out, step);
     case Kind::absdist: return plain_statistic<Kind::absdist, T>(s, first_panel, panels, out, step);
+    case Kind::powdist:
+      if (s.exponent == T(0.5)) return power_distance<Half, T>(s, first_panel, panels, out, step);
+      if (s.exponent == T(1.5)) return power_distance<ThreeHalves, T>(s, first_panel, panels, out, step);
+      return power_distance<AnyPower, T>(s, first_panel, panels, out, step);
     case Kind::chi2: return plain_statistic<Kind::chi2, T>(s, first_panel, panels, out, step);
     case Kind::min: return plain_statistic<Kind::min, T>(s, first_panel, panels, out, step);
     case Kind::match: return plain_statistic<Kind::match, T>(s, first_panel, panels, out, step);

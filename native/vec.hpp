@@ -199,6 +199,20 @@ MERCER_INLINE Vec<float> maximum(Vec<float> a, Vec<float> b) { return select<flo
 MERCER_INLINE Vec<double> maximum(Vec<double> a, Vec<double> b) { return select<double>(a > b, a, b); }
 #endif
 
+#if defined(MERCER_X86)
+MERCER_INLINE Vec<float> square_root(Vec<float> x) { return (Vec<float>)MERCER_X86(sqrt_ps)((X86Float)x); }
+MERCER_INLINE Vec<double> square_root(Vec<double> x) { return (Vec<double>)MERCER_X86(sqrt_pd)((X86Double)x); }
+#else
+template <class V>
+MERCER_INLINE V square_root(V x) {
+  decltype(x[0] + x[0]) lane[sizeof x / sizeof x[0]];
+  memcpy(lane, &x, sizeof x);
+  for (auto& value : lane) value = decltype(x[0] + x[0])(::sqrt(value));
+  memcpy(&x, lane, sizeof x);
+  return x;
+}
+#endif
+
 // Lanes where a >= b fails, NaN included.  AVX-512 keeps one bit a lane in a mask register; spelling that
 // out matters because this test stands in the epilogue of the busiest micro-kernel.
 #if defined(__AVX512F__)

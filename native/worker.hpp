@@ -98,7 +98,8 @@ Plan<T>::Worker::Worker(const Plan& plan, Index tile_rows)
   norms_ = rows_;
   for (const Statistic& s : plan.statistics_) {
     norms_ += row_block * s.dimension;
-    views_.push_back({s.kind, s.expanded, s.dimension, s.columns.get(), s.column_norms.get(), nullptr, 0, nullptr});
+    views_.push_back({s.kind, T(s.exponent), s.expanded, s.dimension, s.columns.get(), s.column_norms.get(), nullptr, 0,
+                      nullptr});
   }
   left_ = norms_ + row_block * statistics;
   left_pointers_.resize(plan.left_.size());

@@ -74,7 +74,7 @@ struct Gauss {
   const std::vector<T> points = made_up<T>(n * d);
   const Plan<T> plan;
   explicit Gauss(const Isa& isa)
-      : plan(isa, n, n, {{Kind::sqdist, d, points.data(), points.data(), true}}, {}, {},
+      : plan(isa, n, n, {{Kind::sqdist, 1, d, points.data(), points.data(), true}}, {}, {},
              {{Op::exp, 0, 0, 0, -0.5, 0.0}}) {}
 };
 

@@ -5,7 +5,7 @@ def isas() -> list[str]: ...
 class Plan:
     def __init__(
         self,
-        statistics: list[tuple[str, np.ndarray, np.ndarray | None]],
+        statistics: list[tuple[str, np.ndarray, np.ndarray | None, float]],
         left: list[np.ndarray],
         right: list[np.ndarray],
         code: list[tuple[str, int, int, int, float, float]],

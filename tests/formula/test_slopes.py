@@ -24,6 +24,7 @@ from mercer.kernels import (
     Overlap,
     Periodic,
     Polynomial,
+    PowerExponential,
     Precomputed,
     RationalQuadratic,
     Sinc,
@@ -95,6 +96,8 @@ def test_slopes_of_waves_are_finite_differences_near_and_far(wave):
         Matern(0.5),
         Matern(0.3),
         Matern(0.5, [1.0, 2.0]),
+        PowerExponential(1.5, 0.7),
+        PowerExponential(0.5, 0.5),
         Matern(0.5) * Laplacian(),
         Chi2(),
         exp(Matern(0.5)),
@@ -121,7 +124,8 @@ def test_where_a_normalised_kernel_vanishes_the_slope_is_zero():
 
 @pytest.mark.parametrize(
     "kernel",
-    [Gaussian([0.5, 2.0, 1.3]), Laplacian(), Matern(0.7), Matern(2.5), Periodic(), Cosine(1.7), Fourier(3), Sinc(),
+    [Gaussian([0.5, 2.0, 1.3]), Laplacian(), PowerExponential(1.5, 0.7), PowerExponential(0.6, 0.6),
+     Matern(0.7), Matern(2.5), Periodic(), Cosine(1.7), Fourier(3), Sinc(),
      (Gaussian() + Cosine()).normalize()],
     ids=repr,
 )  # fmt: skip
@@ -165,6 +169,7 @@ def test_the_slope_of_the_diagonal_is_twice_that_of_one_point(kernel, points):
         lambda unit: Matern(0.5, unit),
         lambda unit: Matern(1.2, unit),
         lambda unit: Laplacian(unit),
+        lambda unit: PowerExponential(1.4, 0.9, unit),
         lambda unit: RationalQuadratic(unit),
         lambda unit: Periodic(1.0, 2 * unit),
         lambda unit: exp(Linear() / unit**2).normalize(),
@@ -178,7 +183,7 @@ def test_in_another_unit_slopes_are_the_same_numbers_in_that_unit(make, unit, po
 
 
 def test_a_large_common_shift_changes_no_slope(points, others):
-    for kernel in (Gaussian(), Matern(0.5), Laplacian(), Periodic(1.0, 2.0)):
+    for kernel in (Gaussian(), Matern(0.5), Laplacian(), PowerExponential(1.5, 0.7), Periodic(1.0, 2.0)):
         shifted = kernel.gradient_x(points + 1e6, others + 1e6)
         np.testing.assert_allclose(shifted, kernel.gradient_x(points, others), rtol=0, atol=1e-12)
 

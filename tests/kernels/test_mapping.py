@@ -83,6 +83,19 @@ def test_slopes_by_length_scales_are_those_of_the_images():
         np.testing.assert_allclose(slopes[f"kernel__{name}"], values, rtol=1e-10, atol=1e-14)
 
 
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("matrix", [WIDE, NARROW, SQUARE, np.zeros((3, 2))])
+def test_slopes_in_x_are_those_by_the_images_times_the_transpose(kernel, matrix):
+    mapped = kernel.after(LinearMap(matrix))
+    expected = kernel.gradient_x(X @ matrix, Z @ matrix) @ matrix.T
+    np.testing.assert_allclose(mapped.gradient_x(X, Z), expected, rtol=1e-11, atol=1e-13)
+    few = mapped.on([2, 0, 1]).gradient_x(X, Z)
+    np.testing.assert_allclose(few, mapped.gradient_x(X[:, [2, 0, 1]], Z[:, [2, 0, 1]])[:, :, [1, 2, 0]], atol=1e-13)
+    for form in (sparse.csr_array, pd.DataFrame):
+        np.testing.assert_allclose(mapped.gradient_x(form(X), form(Z)), expected, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(mapped.gradient_x(X[0], Z[0]), expected[0, 0], rtol=1e-11, atol=1e-13)
+
+
 def test_two_flat_arrays_are_two_points():
     mapped = Gaussian().after(LinearMap(NARROW))
     assert mapped(X[0], Z[0]) == pytest.approx(mapped(X[:1], Z[:1])[0, 0])

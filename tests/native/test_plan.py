@@ -11,7 +11,7 @@ import pytest
 from mercer import _native
 
 ISAS = _native.isas()
-KINDS = ["dot", "sqdist", "absdist", "chi2", "min", "match"]
+KINDS = ["dot", "sqdist", "absdist", "powdist", "chi2", "min", "match"]
 DTYPES = [np.float32, np.float64]
 GAUSS = [("exp", 0, 0, 0, -0.5, 0.0)]
 SHAPES = [(1, 1), (5, 13), (13, 5), (100, 517), (517, 100), (1, 517), (97, 96)]
@@ -31,12 +31,14 @@ def points(rng, n, d, dtype, kind="sqdist"):
     return (rng.standard_normal((n, d)) / np.sqrt(d)).astype(dtype)
 
 
-def statistic(kind, A, B):
+def statistic(kind, A, B, exponent=1.0):
     a, b = A[:, None, :].astype(float), B[None, :, :].astype(float)
     if kind == "dot":
         return (a * b).sum(-1)
     if kind == "sqdist":
         return ((a - b) ** 2).sum(-1)
+    if kind == "powdist":
+        return (abs(a - b) ** exponent).sum(-1)
     if kind == "absdist":
         return abs(a - b).sum(-1)
     if kind == "chi2":
@@ -101,6 +103,28 @@ def test_every_statistic_equals_its_definition_for_odd_shapes_and_dimensions(kin
             expected = statistic(kind, A, B)
             assert plan.shape == (n, m)
             np.testing.assert_allclose(dense(plan), expected, rtol=tolerance(dtype), atol=tolerance(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("exponent", [0.1, 0.5, 0.75, 1.0, 1.3, 1.5, 2.0, 3.7])
+def test_powers_of_differences_equal_their_definition(exponent, dtype, isa):
+    rng = np.random.default_rng(5)
+    for n, m, d in ((5, 13, 3), (100, 117, 8), (97, 1, 1)):
+        A, B = points(rng, n, d, dtype), points(rng, m, d, dtype)
+        A[0] = B[0]
+        A[1] = B[0] * dtype(1e-20)
+        A[2] = B[0] * dtype(1e8)
+        plan = _native.Plan([("powdist", A, B, exponent)], [], [], [], isa)
+        expected = (abs(A[:, None].astype(np.longdouble) - B[None]) ** np.longdouble(exponent)).sum(-1)
+        limit = 1e-13 if dtype is np.float64 else 3e-5
+        np.testing.assert_allclose(dense(plan), expected.astype(float), rtol=limit)
+        assert dense(plan)[0, 0] == 0
+
+
+@pytest.mark.parametrize("exponent", [0, -1.0, np.inf, np.nan])
+def test_exponents_are_positive(exponent):
+    with pytest.raises(ValueError, match=r"statistics\[0\]: the exponent must be positive and finite, got"):
+        _native.Plan([("powdist", np.eye(2), None, exponent)], [], [], [])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -12,7 +12,16 @@ from scipy import sparse
 from mercer import MemoryBudgetError
 from mercer.arrays.place import Place
 from mercer.gram.choice import choose_backend
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
+from mercer.kernels import (
+    Gaussian,
+    Laplacian,
+    Linear,
+    LinearMap,
+    Matern,
+    Polynomial,
+    PowerExponential,
+    RationalQuadratic,
+)
 from mercer.solvers.neighbors import search as _neighbors_search
 from mercer.solvers.neighbors.ranking import ByDistance, fall, rank_points
 from mercer.solvers.neighbors.search import find_nearest
@@ -47,7 +56,11 @@ def _brute(kernel, X, Z, k, exclude=False):
         Laplacian(2.0),
         Matern(0.7),
         RationalQuadratic(1.0, 0.5) ** 2,
+        PowerExponential(1.0, 0.5),
+        PowerExponential(1.5, 0.7),
+        2.0 * PowerExponential(0.5, 0.5),
         Gaussian().on([0, 2]),
+        Gaussian().after(LinearMap([[1.0, 0.3], [0.0, 2.0], [0.5, 0.5]])),
         Polynomial(3, 0.5),
         Gaussian() + Linear(),
         Linear().normalize(),

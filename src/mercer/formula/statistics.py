@@ -102,6 +102,11 @@ class VectorStatistic(Statistic):
     direct_form: ClassVar[bool] = False  # whether these differences are formed first, so that a shift gains no digits
 
     @property
+    def exponent(self) -> float:
+        """The number that the native statistic "powdist" needs besides its name."""
+        return 1.0
+
+    @property
     def degree(self) -> float | str:
         """How it grows: with the "product" of both points, or a power; empty if nothing is known."""
         return ""

@@ -21,6 +21,7 @@ from .backend import Backend
 from .prepared import Pair, PreparedProgram
 
 FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
+POWER = 16  # features that one takes as long as, if its differences are raised to a power
 NARROW = 8  # features up to which a tile is computed sooner than turned over
 CALL_WORK = 2e8  # entries (weighted by features) of one native call and thread: about half a second
 
@@ -45,9 +46,10 @@ class NativeBackend(Backend):
 
         put = partial(np.ascontiguousarray, dtype=self.dtype)
         found = PreparedProgram(expression, X, Z, owner, self.dtype, prepare, put)
-        self._kinds = [str(statistic.native) for statistic in found.program.statistics]
+        self._kinds = [(str(s.native), s.exponent) for s in found.program.statistics]
         self._code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in found.program.code]
-        self._features = sum(A.shape[1] for A, _ in found.pairs)
+        costs = [POWER if kind == "powdist" else 1 for kind, _ in self._kinds]
+        self._features = sum(cost * A.shape[1] for cost, (A, _) in zip(costs, found.pairs, strict=True))
         self.entry_bytes = self.dtype.itemsize
         self._keep(found.pairs, found.left, found.right)
 
@@ -55,7 +57,7 @@ class NativeBackend(Backend):
         import mercer._native as _native
 
         self._arrays = pairs, left, right
-        statistics = [(kind, A, B) for kind, (A, B) in zip(self._kinds, pairs, strict=True)]
+        statistics = [(kind, A, B, p) for (kind, p), (A, B) in zip(self._kinds, pairs, strict=True)]
         self.plan = _native.Plan(statistics, left, right, self._code)
         self.held = sum(2 * A.nbytes if B is None else A.nbytes + 2 * B.nbytes for A, B in pairs)
 

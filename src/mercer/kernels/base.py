@@ -170,7 +170,7 @@ class Kernel(Value):
         ------
         ValueError
             If a part of the kernel has no slope: categories, strings, graphs, functions and matrices of your own, and
-            whatever comes after a map.
+            whatever comes after a map that is not a :class:`~mercer.kernels.LinearMap`.
 
         See Also
         --------

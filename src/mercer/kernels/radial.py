@@ -8,6 +8,8 @@ from typing import Self
 
 import numpy as np
 
+from mercer.arrays import Array
+from mercer.arrays.namespace import namespace
 from mercer.formula.expression import Expression, scaled_bessel
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import LengthScale, Positive, check_positive
@@ -142,22 +144,33 @@ class PowerDistance(CoordinateSum, ScaledDistance):
     """Σ_d |x_d − z_d|^p."""
 
     p: float = 1.0
+    native = "powdist"
     centred = True
     direct_form = True
 
     @property
-    def order(self) -> float:
+    def exponent(self) -> float:
         """The power p."""
         return self.p
 
-    @property
-    def degree(self) -> float:
-        """The power p."""
-        return self.p
+    order = degree = exponent
 
-    def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def term(self, a: Array, b: Array) -> Array:
         """|a − b|^p."""
-        return np.abs(a - b) ** a.dtype.type(self.p)
+        return _raise(abs(a - b), self.p)
+
+    def slope(self, a: Array, b: Array) -> Array:
+        """Slope p |a − b|^(p−1) with the sign of a − b, and 0 where they are equal, however steep both sides are."""
+        t, xp = a - b, namespace(a)
+        return self.p * xp.sign(t) * _raise(xp.where(t == 0, 1.0, abs(t)), self.p - 1.0)
+
+
+def _raise(size: Array, exponent: float) -> Array:
+    """Return a power of sizes, by a root where that does it."""
+    if exponent in (0.5, 1.5):
+        root = namespace(size).sqrt(size)
+        return root if exponent == 0.5 else size * root
+    return size**exponent
 
 
 class PowerExponential(Kernel):

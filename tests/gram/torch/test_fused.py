@@ -21,6 +21,7 @@ from mercer.kernels import (
     Overlap,
     Periodic,
     Polynomial,
+    PowerExponential,
     RationalQuadratic,
     Sigmoid,
     exp,
@@ -87,6 +88,9 @@ def test_tiles_used_twice_give_the_symmetric_product(mode):
     [
         Matern(1.5) + 0.3 * Polynomial(3, 1.0),
         RationalQuadratic(2.0, 0.7),
+        PowerExponential(1.5, 0.7, 2.0),
+        PowerExponential(1.2, 1.1),
+        PowerExponential(0.5, 0.5),
         Gaussian([1.0, 2.0, 3.0, 4.0, 5.0]) * Laplacian(2.0),
         Periodic() * Gaussian(2.0),
         exp(0.1 * Linear()),

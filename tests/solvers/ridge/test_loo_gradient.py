@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, Periodic, Polynomial, RationalQuadratic, exp
+from mercer.kernels import (
+    Custom,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    PowerExponential,
+    RationalQuadratic,
+    exp,
+)
 from mercer.solvers.ridge.loo_gradient import inner_gradient, leave_one_out
 
 STEP = 1e-5
@@ -19,6 +30,8 @@ KERNELS = [
     Matern(0.8, [1.0, 2.0, 3.0]),
     RationalQuadratic(1.5, 0.7),
     RationalQuadratic([1.0, 2.0, 0.5], 0.7),
+    PowerExponential(1.5, 0.7, 1.3),
+    PowerExponential(1.2, 1.1, [1.0, 2.0, 0.5]),
     Laplacian([1.0, 2.0, 3.0]),
     2.0 * Gaussian([1.0, 2.0, 3.0]) + Polynomial(2, 1.0) * Matern(1.5, [1.0, 2.0]).on([0, 2]),
     Gaussian([1.0, 2.0, 3.0]) * Gaussian([3.0, 2.0, 1.0]) + Gaussian([1.0, 2.0, 3.0]),

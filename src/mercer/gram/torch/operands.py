@@ -114,10 +114,11 @@ def pad_rows(A: Array) -> Array:
 def choose_operands(program: Program, mode: str, features: tuple[int, ...]) -> tuple[Operand, ...]:
     """Return the operands of a program's statistics in a mode."""
     kinds = [str(statistic.native) for statistic in program.statistics]
-    return tuple(
+    found = [
         make_operand(kind, mode, d, find_scale(register, kind, program.code))
         for register, (kind, d) in enumerate(zip(kinds, features, strict=True))
-    )
+    ]
+    return tuple(replace(o, exponent=s.exponent) for o, s in zip(found, program.statistics, strict=True))
 
 
 def _round_up(count: int, of: int) -> int:

@@ -43,7 +43,7 @@ class Operand:
     Parameters
     ----------
     kind : str
-        The statistic: "dot", "sqdist", "absdist", "chi2", "min" or "match".
+        The statistic: "dot", "sqdist", "absdist", "powdist", "chi2", "min" or "match".
     mode : {"half", "folded", "mixed", "single", "plain"}
         Halves x = h + l in float16 multiplied as [h h l]·[h l h]; the same with the norms among the columns; h·h and
         the norms in float16 and the rest, [h l]·[l h], in float8; float32 operands split in three by the hardware; or
@@ -54,6 +54,8 @@ class Operand:
         The register holds scale · statistic.
     tail : int
         Columns of the float8 arrays of a mixed operand, a multiple of 32.
+    exponent : float
+        The power of differences in "powdist".
     """
 
     kind: str
@@ -61,6 +63,7 @@ class Operand:
     depth: int
     scale: float = 1.0
     tail: int = 0
+    exponent: float = 1.0
 
     @property
     def streamed(self) -> bool:
@@ -275,7 +278,7 @@ class _Printer:
             f"for d in range({operand.depth}):",
             f"    a = tl.load(X{i} + rows{s} * {operand.depth} + d)[:, None]",
             f"    b = tl.load(Z{i} + columns * {operand.depth} + d)[None, :]",
-            f"    s{i} += {TERMS[operand.kind]}",
+            f"    s{i} += {_power_term(operand.exponent) if operand.kind == 'powdist' else TERMS[operand.kind]}",
         ]
 
     def instruction(self, step: Instruction, names: dict[int, str], factors: dict[int, float], s: str) -> str:
@@ -326,6 +329,14 @@ def _scaled(name: str, factor: float, shift: float = 0.0) -> str:
 
 def _indent(lines: list[str]) -> list[str]:
     return ["    " + line for line in lines]
+
+
+def _power_term(exponent: float) -> str:
+    """|a − b|^exponent, by a root where that does it."""
+    if exponent in (0.5, 1.5):
+        return "tl.sqrt(tl.abs(a - b))" + (" * tl.abs(a - b)" if exponent == 1.5 else "")
+    size = "tl.where(a == b, 1.0, tl.abs(a - b))"
+    return f"tl.where(a == b, 0.0, tl.exp2({exponent!r} * tl.log2({size})))"
 
 
 def _print_function(op: str, a: str, exponent: float) -> str:

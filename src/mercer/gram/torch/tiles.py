@@ -7,6 +7,8 @@ from collections.abc import Callable
 from mercer.arrays import Array
 from mercer.arrays.tensors import load_torch
 from mercer.formula.program import Instruction, Program
+from mercer.formula.statistics import VectorStatistic
+from mercer.kernels.radial import PowerDistance
 
 NARROW = 64  # features up to which dot products in float64 cost next to nothing
 
@@ -15,7 +17,7 @@ def evaluate_tile(program: Program, pairs: list[tuple[Array, Array]], left: list
     """Return k(x, z) for all rows of both sides of each statistic, with the vectors of one point cut to the tile."""
     registers: dict[int, Array] = {}
     for register, (statistic, (A, B)) in enumerate(zip(program.statistics, pairs, strict=True)):
-        registers[register] = STATISTICS[str(statistic.native)](A, B)
+        registers[register] = _measure(statistic, A, B)
     result = registers[0]
     for step in program.code:
         if step.op in ("left", "right"):
@@ -25,6 +27,12 @@ def evaluate_tile(program: Program, pairs: list[tuple[Array, Array]], left: list
         registers[step.dst] = result
     count, width = len(pairs[0][0]), len(pairs[0][1])
     return result.expand(count, width)
+
+
+def _measure(statistic: VectorStatistic, A: Array, B: Array) -> Array:
+    if isinstance(statistic, PowerDistance):
+        return _coordinate_sum(statistic.term)(A, B)
+    return STATISTICS[str(statistic.native)](A, B)
 
 
 def _dot(A: Array, B: Array) -> Array:

@@ -21,11 +21,12 @@ from mercer.arrays.place import Place
 from mercer.formula.data import Rows, Steps, as_matrix
 from mercer.formula.expression import Call, Diagonal, Expression, Stat, evaluate, nodes
 from mercer.formula.program import UnsupportedError, anonymous
-from mercer.formula.statistics import FURTHEST, AbsoluteDistance, Dot, SquaredDistance, VectorStatistic
+from mercer.formula.statistics import FURTHEST, AbsoluteDistance, Dot, ScaledDistance, SquaredDistance, VectorStatistic
 from mercer.gram.torch.points import read_coordinates
-from mercer.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, RationalQuadratic
+from mercer.kernels import Constant, Gaussian, Kernel, Laplacian, Linear, Matern, PowerExponential, RationalQuadratic
 from mercer.kernels.algebra import Exp, Power, Product, Scaled, Sum
 from mercer.kernels.pullback import After, On
+from mercer.kernels.radial import PowerDistance
 
 Comparison = Callable[[Array, Array], Array]  # positions in X, positions in Z → a number for each pair
 TINY, HUGE = 1e-37, 1e37  # squares beyond are no numbers of single precision
@@ -48,7 +49,7 @@ class Rough:
 class ByDistance:
     """Kernels that order points by one distance of the data."""
 
-    statistic: VectorStatistic
+    statistic: ScaledDistance
     kernel: Expression
     slope: float | None  # the squared distance of features is this multiple of it, or a function of it if None
 
@@ -61,7 +62,7 @@ class ByDistance:
         """Return the function that adds up differences of coordinates."""
         A = self._read_coordinates(X, place)
         B = A if Z is X else self._read_coordinates(Z, place)
-        squared = isinstance(self.statistic, SquaredDistance)
+        power = self.statistic.order
 
         def compare(left: Array, right: Array) -> Array:
             width = A.shape[1] * int(np.prod(right.shape[1:]))
@@ -71,7 +72,8 @@ class ByDistance:
                 piece = slice(start, start + step)
                 difference = A[left[piece]] - B[right[piece]]
                 with np.errstate(over="ignore"):
-                    shares = difference * difference if squared else abs(difference)
+                    shares = difference * difference if power == 2 else abs(difference)
+                    shares = shares if power in (1, 2) else shares**power
                     total = shares.sum(axis=-1)
                 parts.append(total if right.ndim > 1 else np.asarray(total).ravel())  # which sparse matrices need
             xp = namespace(parts[0])
@@ -158,7 +160,7 @@ def rank_points(kernel: Kernel) -> Ranking:
     slope = _slope(kernel)
     if isinstance(statistic, Dot) and slope is not None and slope > 0:
         return ByDistance(SquaredDistance(statistic.view, statistic.owner), formula, slope)
-    if isinstance(statistic, SquaredDistance | AbsoluteDistance) and _decreases(kernel):
+    if isinstance(statistic, SquaredDistance | AbsoluteDistance | PowerDistance) and _decreases(kernel):
         return ByDistance(statistic, formula, None)
     return ByKernel(formula)
 
@@ -191,7 +193,7 @@ def _slope(kernel: Kernel) -> float | None:
 def _decreases(kernel: Kernel) -> bool:
     """Whether a kernel is positive and strictly decreasing in each of its distances, or a positive constant."""
     match kernel:
-        case Gaussian() | Laplacian() | Matern() | RationalQuadratic():
+        case Gaussian() | Laplacian() | Matern() | PowerExponential() | RationalQuadratic():
             return True
         case Constant():
             return kernel.value > 0
