@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from mercer.estimators.classifier import ValueClassifier
+from mercer.estimators.classifier import Labelled, ValueClassifier
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.progress import report_progress
@@ -18,7 +18,9 @@ from mercer.estimators.targets import check_alpha, check_alphas
 from mercer.estimators.transaction import all_or_nothing
 from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows, length
+from mercer.kernels import Kernel, Linear
 from mercer.learning.class_penalty import PenaltyChoice, choose_penalty, make_targets
+from mercer.learning.tuning import OnStep
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 
@@ -131,8 +133,8 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative.
         """
-        with report_progress(self, X, y), all_or_nothing(self):
-            self._fit(X, y, sample_weight)
+        with report_progress(self, X, y) as on_step, all_or_nothing(self):
+            self._fit(X, y, sample_weight, on_step)
         return self
 
     @where_the_data_lives
@@ -150,18 +152,19 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         """
         return self._evaluate(X)
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
         argument, data = self._kernel_argument(), self._check_labelled(X, y, sample_weight)
         n, targets = length(data.X), make_targets(data.codes, len(data.classes))
-        kernel, place = self._resolve_kernel(self.kernel, data), argument.place(data.X)
+        place = argument.place(data.X)
         # The regression sees all points, so that it has a coefficient for each; those without a weight stay out of it.
         everything, weights = np.zeros((n, *targets.shape[1:])), np.zeros(n)
         everything[data.kept], weights[data.kept] = targets, data.weights
         some = None if (data.weights == 1.0).all() else data.weights
         problem = Problem(
-            kernel, data.points, targets.reshape(len(targets), -1), some, bool(self.fit_intercept), place.memory,
+            Linear(), data.points, targets.reshape(len(targets), -1), some, bool(self.fit_intercept), place.memory,
             place.device,
         )  # fmt: skip
+        problem = replace(problem, kernel=self._find_kernel(problem, data, on_step))
         found = self._choose(lambda alphas: choose_penalty(problem, alphas, self.random_state))
         penalty = check_alpha(self, found.alpha, problem.y.shape[1])
         whole = replace(
@@ -171,7 +174,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         self._keep(data.classes, found, record, data.X)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
-        from mercer.distributed.labels import Classes, resolve_kernel
+        from mercer.distributed.labels import Classes
         from mercer.distributed.ridge import fit_table
         from mercer.distributed.ridge_search import choose_penalty
         from mercer.distributed.table import read_table
@@ -179,7 +182,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         labelled = read_table(cluster, self._kernel_argument(), "labels", X, y, sample_weight)
         classes = Classes.of(self, labelled)
         table = classes.make_targets(labelled)
-        kernel, intercept = resolve_kernel(self, table), bool(self.fit_intercept)
+        kernel, intercept = self._find_cluster_kernel(cluster, table), bool(self.fit_intercept)
         found = self._choose(
             lambda alphas: choose_penalty(table, kernel, alphas, intercept, self.memory, self.random_state)
         )
@@ -189,6 +192,16 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
             name=type(self).__name__,
         )  # fmt: skip
         self._keep(classes.names, found, record, record.expansion.centers)
+
+    def _find_kernel(self, problem: Problem, data: Labelled, on_step: OnStep) -> Kernel:
+        """Return the kernel to fit a problem of labels with."""
+        return self._resolve_kernel(self.kernel, data)
+
+    def _find_cluster_kernel(self, cluster: Any, table: Any) -> Kernel:
+        """Return the kernel to fit a table of labels on a cluster with."""
+        from mercer.distributed.labels import resolve_kernel
+
+        return resolve_kernel(self, table)
 
     def _choose(self, choose: Callable[[np.ndarray | None], PenaltyChoice]) -> PenaltyChoice:
         """Return the penalty that was given, or the one that is found among those to be tried."""

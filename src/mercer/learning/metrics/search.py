@@ -25,6 +25,7 @@ from .metric import Metric, Structure
 from .rounds import advance
 
 JUDGED, BESIDE = 1500, 1000  # rows that metrics are judged by, and rows beside them that they are fitted with
+FEWEST = 12  # rows from which on they are cut in two
 SCALE_ROWS, ROUND_ROWS = 500, 1200  # rows that a scale is found from, and those that a round averages over
 COARSE = 2.0 ** np.arange(-2.0, 4.0)  # multiples of a metric, at whose unit the mean squared distance is 1
 NEAR = 2.0 ** np.arange(-1.0, 1.1)  # the same around the last one
@@ -46,7 +47,6 @@ class LearnedMetric:
     base: Kernel  # of rows that the metric has mapped
     metric: Metric
     alpha: float
-    spread: np.ndarray  # the deviation of each feature, 1 where it is constant, (d,)
     tried: tuple[Candidate, ...]
 
 
@@ -102,7 +102,7 @@ def learn_metric(
     spread = np.where(varies, spread, 1.0)
     if not len(columns):  # nothing to tell points apart by
         flat = Metric(np.zeros(len(spread)))
-        return LearnedMetric(flat.put_before(kernels[0]), kernels[0], flat, 1.0, spread, ())
+        return LearnedMetric(flat.put_before(kernels[0]), kernels[0], flat, 1.0, ())
     scaled = X[:, columns] / put_beside(X, spread[columns])
     search = Search(
         replace(problem, X=scaled), kernels, _list_structures(metric, blocks, columns), refine=refine, rounds=rounds,
@@ -110,7 +110,7 @@ def learn_metric(
     )  # fmt: skip
     best = search.run()
     whole = best.metric.widen(columns, spread)
-    return LearnedMetric(whole.put_before(best.kernel), best.kernel, whole, best.alpha, spread, tuple(search.tried))
+    return LearnedMetric(whole.put_before(best.kernel), best.kernel, whole, best.alpha, tuple(search.tried))
 
 
 def _list_structures(metric: str, blocks: Sequence[Sequence[int]] | None, columns: np.ndarray) -> list[Structure]:
@@ -160,12 +160,12 @@ class Search:
         self.refine, self.rounds, self.rng, self._on_step = refine, rounds, rng, on_step
         self.size = int(min(MOST_STEP, LEAST_STEP + problem.n // 15))
         self._count, self._stopped = 0, False
-        order = rng.permutation(problem.n)
-        judged = min(JUDGED, max(1, problem.n // 3))
-        self.rest = pick_points(problem, order[judged:]) if judged < problem.n else problem
+        order, few = rng.permutation(problem.n), problem.n < FEWEST  # too few to part them
+        judged = problem.n if few else min(JUDGED, problem.n // 3)
+        self.rest = problem if few else pick_points(problem, order[judged:])
         self.judge = Judge(pick_points(problem, order[: judged + BESIDE]), judged)
-        few = pick_points(self.rest, np.arange(min(SCALE_ROWS, self.rest.n)))
-        self.scaler = Judge(few, few.n)
+        sample = pick_points(self.rest, np.arange(min(SCALE_ROWS, self.rest.n)))
+        self.scaler = Judge(sample, sample.n)
         self.tried: list[Candidate] = []
 
     def run(self) -> Candidate:
