@@ -31,6 +31,8 @@ class Expression:
     Formulas may be deep: hashes are kept, and everything that reads a whole formula is a loop over its nodes.
     """
 
+    _hash: int
+
     def __post_init__(self) -> None:
         vars(self)["_hash"] = hash((type(self), *self._parts()))
 
@@ -38,11 +40,15 @@ class Expression:
         return tuple(getattr(self, field.name) for field in fields(cast(Any, self)))
 
     def __hash__(self) -> int:
-        return cast(int, vars(self)["_hash"])
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if not isinstance(other, Expression):
             return NotImplemented
+        if self._hash != other._hash:
+            return False
         return are_equal(self, other, lambda node: (type(node), hash(node), *_flatten(node._parts())), Expression)
 
     @property

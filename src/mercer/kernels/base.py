@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -193,8 +193,11 @@ class Kernel(Value):
 
     def traced(self) -> Expression:
         """Return the formula of the whole kernel on the user's own data."""
-        pair = Pair(self)
-        return self.formula(pair) if self.depth <= SHALLOW else pair.formula()
+        known = vars(self)
+        if "_traced" not in known:
+            pair = Pair(self)
+            known["_traced"] = self.formula(pair) if self.depth <= SHALLOW else pair.formula()
+        return cast(Expression, known["_traced"])
 
     def inner_formulas(self) -> dict[str, Step | None]:
         """Return the parameters that are kernels this formula is made of, and what is done to points before them."""

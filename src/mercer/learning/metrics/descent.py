@@ -12,7 +12,7 @@ is a factor for each length scale.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -39,16 +39,15 @@ def descend(
     *,
     size: int,
     steps: int,
-    rate: float | None = None,
-    on_error: Callable[[float], bool] = lambda error: False,
+    share: float = 1.0,
 ) -> Iterator[Candidate]:
-    """Yield the candidate after each step, each on ``size`` rows of their own; ends early if ``on_error`` says so.
+    """Yield the candidate after each step, each on ``size`` rows of its own.
 
-    Their errors are those of the rows of the step, with the metric before it.
+    Their errors are those of the rows of the step, with the metric before it.  Rates are multiplied by ``share``.
     """
     adam, penalty = Adam(), Adam()
     metric, log_alpha = start.metric, math.log(start.alpha)
-    rate = (RATE if structure.is_diagonal else MIXING) if rate is None else rate
+    rate = share * (RATE if structure.is_diagonal else MIXING)
     for step in range(1, steps + 1):
         rows = pick_points(problem, rng.permutation(problem.n)[: min(size, problem.n)])
         case = replace(rows, kernel=start.kernel, X=metric.map(rows.X))
@@ -71,10 +70,8 @@ def descend(
             return
         now = fall(rate, step, steps)
         metric = metric.stretch(-now * _shorten(adam.direct(gradient)))
-        log_alpha -= fall(RATE, step, steps) * float(penalty.direct(np.array(found.by_log_alpha / found.error)))
+        log_alpha -= fall(share * RATE, step, steps) * float(penalty.direct(np.array(found.by_log_alpha / found.error)))
         yield replace(start, metric=metric, alpha=math.exp(log_alpha), error=found.error)
-        if on_error(found.error):
-            return
 
 
 def _shorten(direction: np.ndarray) -> np.ndarray:

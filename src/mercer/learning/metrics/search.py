@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.arrays.namespace import put_beside
 from mercer.arrays.tensors import host_array
+from mercer.arrays.threads import default_threads, share_of_threads
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import pick_points
@@ -24,18 +28,21 @@ from .judge import Candidate, Judge, measure_spread
 from .metric import Metric, Structure
 from .rounds import advance
 
-JUDGED, BESIDE = 1500, 1000  # rows that metrics are judged by, and rows beside them that they are fitted with
+JUDGED = 1000  # rows that metrics are judged by, a third of all at most
+BESIDE = (700, 0.3, 1500)  # rows that they are fitted with: this many, this share of all, and no more than so many
 FEWEST = 12  # rows from which on they are cut in two
-SCALE_ROWS, ROUND_ROWS = 500, 1200  # rows that a scale is found from, and those that a round averages over
+SCALE_ROWS = (200, 500)  # rows that a scale is found from: at least, at most
+ROUND_ROWS = 1200  # rows that a round averages over
+STEP_ROWS = (300, 1000)  # rows of a step of a descent: at least, at most
 COARSE = 2.0 ** np.arange(-2.0, 4.0)  # multiples of a metric, at whose unit the mean squared distance is 1
 NEAR = 2.0 ** np.arange(-1.0, 1.1)  # the same around the last one
 ROUNDS = 3
 FULL = 500  # features up to which a whole metric is tried
-LEAST_STEP, MOST_STEP = 300, 1000  # rows of a step of a descent
-STEPS = {True: 60, False: 80}  # of a descent from afar: of a diagonal, and of a whole metric
-SHORT = 20  # steps of a descent from recursive features
-POLISH, POLISH_RATE = 40, 0.05  # steps from all rows at the end
-MARKS = (0.25, 0.5, 1.0)  # shares of a descent after which it is judged
+STEPS = {True: 40, False: 60}  # of a descent: of a diagonal, and of a whole metric
+SHORT = 20  # steps from recursive features to a better diagonal
+MARKS = (0.5, 1.0)  # shares of a descent after which it is judged
+POLISH = 60  # steps from all rows at the end
+Task = Callable[[], list[Candidate]]
 OnStep = Callable[[int, float], bool]
 
 
@@ -68,7 +75,7 @@ def learn_metric(
     problem : Problem
         Points that are a matrix of numbers, and targets of shape (n, q) in units of their own.
     kernels : sequence of Kernel
-        Those to choose from.
+        Those to choose from; the metric is learned with the first.
     metric : {"auto", "full", "blocks", "diagonal"}
         What to learn.
     blocks : sequence of sequences of int, optional
@@ -132,7 +139,7 @@ class Search:
     problem : Problem
         Points whose columns have deviation 1, and targets in units of their own.
     kernels : sequence of Kernel
-        Those to choose from.
+        Those to choose from; the metric is learned with the first.
     structures : sequence of Structure
         Which metrics to learn, simplest first.
     refine : bool
@@ -158,91 +165,108 @@ class Search:
     ) -> None:
         self.problem, self.kernels, self.structures = problem, kernels, structures
         self.refine, self.rounds, self.rng, self._on_step = refine, rounds, rng, on_step
-        self.size = int(min(MOST_STEP, LEAST_STEP + problem.n // 15))
+        self.size = min(STEP_ROWS[1], STEP_ROWS[0] + problem.n // 15)
         self._count, self._stopped = 0, False
         order, few = rng.permutation(problem.n), problem.n < FEWEST  # too few to part them
         judged = problem.n if few else min(JUDGED, problem.n // 3)
+        beside = min(round(BESIDE[0] + BESIDE[1] * problem.n), BESIDE[2])
         self.rest = problem if few else pick_points(problem, order[judged:])
-        self.judge = Judge(pick_points(problem, order[: judged + BESIDE]), judged)
-        sample = pick_points(self.rest, np.arange(min(SCALE_ROWS, self.rest.n)))
+        self.judge = Judge(pick_points(problem, order[: max(judged, beside)]), judged)
+        sample = pick_points(self.rest, np.arange(min(SCALE_ROWS[1], SCALE_ROWS[0] + problem.n // 20, self.rest.n)))
         self.scaler = Judge(sample, sample.n)
         self.tried: list[Candidate] = []
 
     def run(self) -> Candidate:
         """Return the best, learned from all rows."""
-        d = self.problem.X.shape[1]
-        starts = [
-            self._tell(self.scaler.find_scale(Candidate(kernel, Metric(np.ones(d)), 1.0, np.inf), COARSE))
-            for kernel in self.kernels
-        ]
-        start = min(starts, key=lambda candidate: candidate.error)
-        best = self._add(start)
-        for structure in self.structures:
-            rounds = self._follow_rounds(start, structure, self.rest)
-            found = [self._add(one) for one in rounds]
+        plain = Metric(np.ones(self.problem.X.shape[1]))
+        ((start,),) = self._do([partial(self._find_start, Candidate(self.kernels[0], plain, 1.0, np.inf))])
+        rounds = self._do([partial(self._follow_rounds, start, one) for one in self.structures])
+        for structure, found in zip(self.structures, rounds, strict=False):
             if self.refine:
-                self._follow_descent(best, structure, STEPS[structure.is_diagonal])
-                if found:
-                    near = min(found, key=lambda one: one.error)
-                    self._follow_descent(near, structure, SHORT if structure.is_diagonal else STEPS[False])
-            best = self._find_best()
-        for kernel in self.kernels:  # another one may be the best in the metric that was found
-            if kernel != best.kernel and best.structure is not None:
-                self._add(self._rescale(replace(best, kernel=kernel)))
-        return self._learn_from_all(start, self._find_best())
+                near = min(found, key=lambda one: one.error, default=start)
+                origins = [(self._find_best(), STEPS[structure.is_diagonal])]
+                if near.structure is not None and near is not origins[0][0]:
+                    origins.append((near, SHORT if structure.is_diagonal else STEPS[False]))
+                self._do([partial(self._follow_descent, *origin, structure, self._seed()) for origin in origins])
+        best = self._find_best()
+        others = [replace(best, kernel=kernel) for kernel in self.kernels[1:]]  # may do better in the metric found
+        self._do([partial(self._try_again, other) for other in others])
+        best = self._find_best()
+        return best if self._stopped or best.structure is None else self._learn_from_all(start, best)
+
+    def _do(self, tasks: Sequence[Task]) -> list[list[Candidate]]:
+        """Run tasks side by side, remember what they find, and report it."""
+        if self._stopped:
+            return []
+        threads = min(default_threads(), len(tasks)) if self.problem.place.on_host else 1
+        if threads > 1:
+            with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+                share = max(1, default_threads() // threads)
+                found = list(pool.map(partial(_run_beside, share), tasks))
+        else:
+            found = [task() for task in tasks]
+        for one in (one for some in found for one in some):
+            self.tried.append(one)
+            self._count += 1
+            self._stopped = bool(self._on_step(self._count, one.error)) or self._stopped
+        return found
+
+    def _seed(self) -> np.random.RandomState:
+        return np.random.RandomState(self.rng.randint(2**31))
 
     def _find_best(self) -> Candidate:
         return min(self.tried, key=lambda one: one.error)
 
-    def _add(self, one: Candidate) -> Candidate:
-        """Judge a candidate and remember it."""
-        judged = self._tell(self.judge(one))
-        self.tried.append(judged)
-        return judged
-
-    def _tell(self, one: Candidate) -> Candidate:
-        self._step(one.error)
-        return one
-
-    def _step(self, error: float) -> bool:
-        self._count += 1
-        self._stopped = bool(self._on_step(self._count, error)) or self._stopped
-        return self._stopped
-
     def _rescale(self, one: Candidate) -> Candidate:
         return self.scaler.find_scale(one, NEAR * measure_spread(one.metric.map(self.scaler.problem.X)))
 
-    def _follow_rounds(self, start: Candidate, structure: Structure, rows: Problem) -> list[Candidate]:
+    def _find_start(self, one: Candidate) -> list[Candidate]:
+        return [self.judge(self.scaler.find_scale(one, COARSE))]
+
+    def _try_again(self, one: Candidate) -> list[Candidate]:
+        return [self.judge(self._rescale(one))]
+
+    def _follow_rounds(self, start: Candidate, structure: Structure) -> list[Candidate]:
+        return [self.judge(one) for one in self._make_rounds(start, structure, self.rest)]
+
+    def _make_rounds(self, start: Candidate, structure: Structure, rows: Problem) -> list[Candidate]:
         """Return what is found after each round of recursive features."""
         some, found = pick_points(rows, np.arange(min(ROUND_ROWS, rows.n))), [start]
         for count in range(1, self.rounds + 1):
-            if self._stopped:
-                break
             metric = advance(some, found[-1], structure)
-            found.append(
-                self._tell(self._rescale(replace(found[-1], metric=metric, structure=structure, rounds=count)))
-            )
+            found.append(self._rescale(replace(found[-1], metric=metric, structure=structure, rounds=count)))
         return found[1:]
 
-    def _follow_descent(self, start: Candidate, structure: Structure, steps: int) -> None:
-        """Judge what a descent has found after some of its steps."""
+    def _follow_descent(
+        self, start: Candidate, steps: int, structure: Structure, rng: np.random.RandomState
+    ) -> list[Candidate]:
+        """Return what a descent has found after some of its steps."""
         marks = {max(1, round(share * steps)) for share in MARKS}
-        path = descend(start, self.rest, structure, self.rng, size=self.size, steps=steps, on_error=self._step)
-        for count, one in enumerate(path, 1):
-            if count in marks:
-                self._add(replace(one, structure=structure, rounds=0, steps=count))
+        path = descend(start, self.rest, structure, rng, size=self.size, steps=steps)
+        return [
+            self.judge(replace(one, structure=structure, rounds=0, steps=count))
+            for count, one in enumerate(path, 1)
+            if count in marks
+        ]
 
     def _learn_from_all(self, start: Candidate, best: Candidate) -> Candidate:
         """Return the best again, learned from all rows instead of those that were not judged."""
-        structure = best.structure
-        if self._stopped or structure is None:
-            return best
+        assert best.structure is not None
         if not best.steps:
-            again = self._follow_rounds(replace(start, kernel=best.kernel), structure, self.problem)
-            return again[best.rounds - 1] if len(again) >= best.rounds else best
-        rate = POLISH_RATE * (1.0 if structure.is_diagonal else 0.5)
+            return self._make_rounds(replace(start, kernel=best.kernel), best.structure, self.problem)[best.rounds - 1]
         path = descend(
-            best, self.problem, structure, self.rng, size=self.size, steps=POLISH, rate=rate, on_error=self._step
+            best,
+            self.problem,
+            best.structure,
+            self.rng,
+            size=self.size,
+            steps=POLISH,
+            share=0.5 if best.structure.is_diagonal else 1.0,
         )
         last = deque(path, maxlen=1)
         return last[0] if last else best
+
+
+def _run_beside(share: int, task: Task) -> list[Candidate]:
+    with share_of_threads(share):
+        return task()
