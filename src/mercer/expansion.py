@@ -170,7 +170,8 @@ class Expansion:
 
         It is derived from the kernel's formula, and computed as values are: within a memory budget, on a device if one
         is given, and as a tensor if X is one.  At a kink it is the mean of the slopes on both sides: at a centre,
-        e^(−‖x − z‖) adds nothing of its own.  Kernels without slopes say so, as ``kernel.gradient_x`` does.
+        e^(−‖x − z‖) adds nothing of its own.  Kernels without slopes say so, as ``kernel.gradient_x`` does.  A function
+        that was found in explicit features is differentiated by its coefficients, too.
 
         Examples
         --------

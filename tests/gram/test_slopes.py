@@ -210,9 +210,10 @@ def test_tensors_give_the_slopes_of_arrays(kernel, dtype):
     expected = by_hand(kernel, points.astype(np.float64), centers.astype(np.float64), coef)
     tolerance = (1e-12 if dtype is np.float64 else 1e-5) * max(1.0, np.abs(expected).max())
     left, right = (torch.from_numpy(D).to(device) for D in (points, centers))
-    found = sum_slopes(kernel, left, right, coef)
-    assert found.device == left.device
-    np.testing.assert_allclose(found.cpu().numpy(), expected, rtol=0, atol=tolerance)
+    for weights in (coef, torch.from_numpy(coef).to(device)):
+        found = sum_slopes(kernel, left, right, weights)
+        assert found.device == left.device
+        np.testing.assert_allclose(found.cpu().numpy(), expected, rtol=0, atol=tolerance)
     sent = Expansion(kernel, centers, coef[:, 0]).gradient(points, device=device)
     assert isinstance(sent, np.ndarray)
     np.testing.assert_allclose(sent, expected[:, 0], rtol=0, atol=tolerance)

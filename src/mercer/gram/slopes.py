@@ -18,8 +18,8 @@ from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor, real_type
 from mercer.formula.data import Rows, length, take
-from mercer.formula.evaluation import check_overflow
-from mercer.formula.expression import Diagonal
+from mercer.formula.evaluation import Evaluation, check_overflow
+from mercer.formula.expression import Diagonal, Expression, Stat, nodes
 from mercer.formula.slopes import count_features, moving_leaves, slope_at_itself
 from mercer.formula.statistics import VectorStatistic, make_dense
 from mercer.kernels import Kernel
@@ -34,7 +34,7 @@ PASSES = 3  # arrays of the size of a tile, besides its own, while slopes are su
 
 
 def sum_slopes(
-    kernel: Kernel, X: Rows, centers: Rows, coef: np.ndarray, memory: float | str | None = None, device: Any = None
+    kernel: Kernel, X: Rows, centers: Rows, coef: Array, memory: float | str | None = None, device: Any = None
 ) -> Array:
     """Return Σⱼ cⱼ ∇ₓ k(x, xⱼ) for all x, of shape (n, d), or (n, q, d) for coefficients of shape (m, q).
 
@@ -77,7 +77,7 @@ def sum_slopes(
     return found[:, 0] if coef.ndim == 1 else found
 
 
-def _sum_block(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray, place: Place) -> Array:
+def _sum_block(kernel: Kernel, X: Rows, Z: Rows, coef: Array, place: Place) -> Array:
     """Return the slopes at points that are all at the place, one leaf of the formula after the other."""
     owner, xp, leaves = repr(kernel), place.namespace, moving_leaves(kernel.traced())
     n, d, q = length(X), count_features(X, owner), coef.shape[1]
@@ -85,7 +85,7 @@ def _sum_block(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray, place: Place)
     require(size, place.memory, f"the slopes of {q} functions by {d} features at {n} points", FEWER)
     out = xp.zeros((n, q, d), dtype=xp.float64, device=place.device)
     for leaf, slope in leaves.items():
-        backend = choose_backend(slope, X, None if Z is X else Z, owner, place=place)
+        backend = _find_backend(slope, X, Z, owner, place)
         require_row(backend, place.memory - size)
         C = place.put(coef, backend.dtype)
         if isinstance(leaf, Diagonal):
@@ -105,6 +105,28 @@ def _sum_block(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray, place: Place)
     if not bool(xp.isfinite(out.sum())):
         check_overflow(host_array(out), owner)
     return out
+
+
+class _Level(Backend):
+    """A matrix of one number, which is made where it is needed."""
+
+    name, why, symmetric, held = "level", "the slope is the same for all pairs", False, 0
+
+    def __init__(self, value: float, shape: tuple[int, int], place: Place) -> None:
+        self._value, self._place, self.shape = value, place, shape
+        self.dtype, self.entry_bytes = np.dtype(np.float64), 8
+
+    def tile(self, rows: slice | Array, columns: slice) -> Array:
+        """Return the number for all pairs."""
+        xp, sizes = self._place.namespace, (rows.stop - rows.start, columns.stop - columns.start)
+        return xp.full(sizes, self._value, dtype=xp.float64, device=self._place.device)
+
+
+def _find_backend(slope: Expression, X: Rows, Z: Rows, owner: str, place: Place) -> Backend:
+    if any(isinstance(node, Stat | Diagonal) for node in nodes(slope)):
+        return choose_backend(slope, X, None if Z is X else Z, owner, place=place)
+    value = Evaluation(slope, take(X, 0, 1), take(Z, 0, 1), owner).dense()
+    return _Level(float(value[0, 0]), (length(X), length(Z)), place)
 
 
 def _prepare(statistic: VectorStatistic, X: Rows, Z: Rows, dtype: Any, place: Place) -> tuple[Any, Any]:
