@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from mercer.features import RandomFourier
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern, RationalQuadratic, Spectrum
+from mercer.kernels import Gaussian, Laplacian, Linear, Matern, PowerExponential, RationalQuadratic, Spectrum
 
 X = np.random.default_rng(0).normal(size=(30, 4))
 KERNELS = [
@@ -18,6 +18,12 @@ KERNELS = [
     RationalQuadratic(length_scale=1.5, alpha=0.7),
     Laplacian(3.0),
     Laplacian([2.0, 3.0, 4.0, 8.0]),
+    PowerExponential(2.0, 2.0, 3.0),
+    PowerExponential(2.0, 1.2, 2.0),
+    PowerExponential(1.5, 1.5, [2.0, 3.0, 4.0, 8.0]),
+    PowerExponential(1.4, 0.7, 3.0),
+    PowerExponential(1.0, 0.1),
+    PowerExponential(0.3, 0.2, 5.0),
 ]
 
 

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mercer import MemoryBudgetError
 from mercer.arrays.place import Place
-from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, RationalQuadratic
+from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Matern, PowerExponential, RationalQuadratic
 from mercer.models.parzen import ParzenClassifier, ParzenRegressor
 from mercer.models.parzen_density import ParzenDensity
 from mercer.solvers.windows import fits as _window_fits
@@ -56,7 +56,11 @@ def test_densities_are_those_of_scikit_learn(name, d, weighted):
     assert ours.score(X) == pytest.approx(theirs.score(X), rel=1e-8)
 
 
-@pytest.mark.parametrize("kernel", [*NAMES, Laplacian(0.5), Matern(2.2, 0.7), RationalQuadratic(0.4, 1.5)], ids=str)
+@pytest.mark.parametrize(
+    "kernel",
+    [*NAMES, Laplacian(0.5), Matern(2.2, 0.7), RationalQuadratic(0.4, 1.5), PowerExponential(1.6, 0.9, 0.3)],
+    ids=str,
+)
 def test_densities_integrate_to_one(kernel):
     X = np.array([[0.0], [0.4], [1.5]])
     model = ParzenDensity(kernel, length_scale=0.6 if isinstance(kernel, str) else None).fit(X)
@@ -79,7 +83,11 @@ def test_integrals_of_compact_windows_are_those_over_shells(name, d):
     assert np.exp(log_integral(window, d)) == pytest.approx(2 * np.pi ** (d / 2) / gamma(d / 2) * shells, rel=1e-9)
 
 
-@pytest.mark.parametrize("kernel", [Laplacian([0.5, 2.0]), Matern(1.5, [0.3, 1.0]), Gaussian([1.0, 0.2])], ids=repr)
+@pytest.mark.parametrize(
+    "kernel",
+    [Laplacian([0.5, 2.0]), Matern(1.5, [0.3, 1.0]), Gaussian([1.0, 0.2]), PowerExponential(1.4, 1.2, [0.5, 2.0])],
+    ids=repr,
+)
 def test_integrals_in_two_dimensions_are_those_of_a_fine_grid(kernel):
     ticks = np.linspace(-1, 1, 401)
     extent = 12.0 * np.array(kernel.length_scale)
@@ -144,7 +152,11 @@ def test_repeating_points_is_giving_them_weights(data):
     np.testing.assert_allclose(weighted.score_samples(new), repeated.score_samples(new), rtol=1e-6)
 
 
-@pytest.mark.parametrize("kernel", [*NAMES, Laplacian(), Matern(1.5), RationalQuadratic(1.0, 2.5)], ids=str)
+@pytest.mark.parametrize(
+    "kernel",
+    [*NAMES, Laplacian(), Matern(1.5), RationalQuadratic(1.0, 2.5), PowerExponential(1.5, 1.2), PowerExponential()],
+    ids=str,
+)
 @pytest.mark.parametrize("d", [1, 3])
 def test_samples_follow_the_window(kernel, d):
     kernel = NAMES[kernel](1.0) if isinstance(kernel, str) else kernel

@@ -135,7 +135,8 @@ class NoFiniteMapError(ValueError):
     def __init__(self, kernel: Kernel, reason: str) -> None:
         super().__init__(
             f"{kernel!r} {reason}; approximate it with mercer.features.Nystroem, or with "
-            "mercer.features.RandomFourier if it is a Gaussian, Matern, Laplacian or RationalQuadratic kernel"
+            "mercer.features.RandomFourier if it is a Gaussian, Matern, Laplacian, PowerExponential or "
+            "RationalQuadratic kernel"
         )
         self.kernel = kernel
 

@@ -1,7 +1,8 @@
 """Random Fourier features: a kernel of differences as an average of waves with random frequencies (Rahimi and Recht).
 
 By Bochner's theorem k(x − z) = E cos ωᵀ(x − z) for frequencies ω drawn from the kernel's spectral distribution: normal
-for the Gaussian, a multivariate t for the Matérn and a Cauchy distribution in each coordinate for the Laplacian kernel.
+for the Gaussian, a multivariate t for the Matérn, a Cauchy distribution in each coordinate for the Laplacian kernel,
+and stable distributions for exponentials of powers.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from sklearn.utils import check_random_state
 
 from mercer.formula.data import Rows
 from mercer.formula.parameters import is_vector
-from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, RationalQuadratic
+from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, PowerExponential, RationalQuadratic
 
 from .base import KernelMap, Matrix, Seed, check_count
 
+LARGEST = 500.0  # of the logarithm of a frequency, so that its product with data is a number
 Directions = Callable[[int, int, np.random.RandomState], np.ndarray]
 
 
@@ -32,12 +34,14 @@ class RandomFourier(KernelMap):
     Parameters
     ----------
     kernel : Kernel, optional
-        ``Gaussian``, ``Matern``, ``RationalQuadratic`` or ``Laplacian``; ``Gaussian()`` if not given.
+        ``Gaussian``, ``Matern``, ``RationalQuadratic``, ``Laplacian`` or ``PowerExponential``; ``Gaussian()`` if not
+        given.
     n_components : int, default=100
         D, the number of features.  Even, because cosines and sines come in pairs.
     orthogonal : bool, default=True
         Draw directions in orthogonal blocks of as many as there are inputs, which lowers the error (Yu et al., 2016).
-        Laplacian frequencies are independent coordinate by coordinate, so it makes no difference to them.
+        Frequencies of a Laplacian, or of a PowerExponential with p < 2, are drawn coordinate by coordinate, so it
+        makes no difference to them.
     random_state : int, RandomState or None, default=None
         The seed.
 
@@ -111,7 +115,7 @@ def draw_frequencies(
     """
     raise ValueError(
         f"RandomFourier: {kernel!r} is not a kernel whose random frequencies are known, which are Gaussian, Matern, "
-        "RationalQuadratic and Laplacian; use mercer.features.Nystroem, which takes any kernel, or "
+        "RationalQuadratic, Laplacian and PowerExponential; use mercer.features.Nystroem, which takes any kernel, or "
         "mercer.features.ExplicitMap where the kernel has finitely many features"
     )
 
@@ -140,6 +144,37 @@ def _(kernel: RationalQuadratic, d: int, count: int, rng: np.random.RandomState,
 @draw_frequencies.register
 def _(kernel: Laplacian, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
     return rng.standard_cauchy(size=(count, d)) / check_scales(kernel, d)
+
+
+@draw_frequencies.register
+def _(kernel: PowerExponential, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
+    # exp(−s^a) is an average of exp(−ts) over a stable distribution of t, and exp(−t|x|^p) one of waves over another.
+    p, a = float(kernel.p), float(kernel.q / kernel.p)
+    if p == 2:
+        normal = math.sqrt(2.0) * directions(count, d, rng)
+        sizes, signs = np.log(np.abs(normal)), np.sign(normal)
+    else:
+        sizes, signs = draw_symmetric_stable(p, (count, d), rng)
+    logs = sizes + draw_positive_stable(a, (count, 1), rng) / p
+    return signs * np.exp(np.clip(logs, -LARGEST, LARGEST)) / check_scales(kernel, d)
+
+
+def draw_symmetric_stable(
+    p: float, shape: tuple[int, ...], rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return logarithms of the sizes and signs of ω with E cos(tω) = exp(−|t|^p), p < 2 (Chambers, Mallows, Stuck)."""
+    angle, wait = rng.uniform(-0.5 * math.pi, 0.5 * math.pi, size=shape), rng.exponential(size=shape)
+    tilt = (1.0 - p) / p * np.log(np.cos((1.0 - p) * angle) / wait)
+    return np.log(np.abs(np.sin(p * angle))) - np.log(np.cos(angle)) / p + tilt, np.sign(angle)
+
+
+def draw_positive_stable(a: float, shape: tuple[int, ...], rng: np.random.RandomState) -> np.ndarray:
+    """Return logarithms of t with E exp(−st) = exp(−s^a), a ≤ 1 (Kanter)."""
+    if a == 1:
+        return np.zeros(shape)
+    angle, wait = rng.uniform(0.0, math.pi, size=shape), rng.exponential(size=shape)
+    tilt = (1.0 - a) / a * np.log(np.sin((1.0 - a) * angle) / wait)
+    return np.asarray(np.log(np.sin(a * angle)) - np.log(np.sin(angle)) / a + tilt)
 
 
 def check_scales(kernel: Any, d: int) -> np.ndarray:

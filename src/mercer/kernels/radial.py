@@ -162,6 +162,8 @@ class PowerDistance(CoordinateSum, ScaledDistance):
     def slope(self, a: Array, b: Array) -> Array:
         """Slope p |a − b|^(p−1) with the sign of a − b, and 0 where they are equal, however steep both sides are."""
         t, xp = a - b, namespace(a)
+        if self.p > 1:
+            return xp.copysign(self.p * _raise(abs(t), self.p - 1.0), t)
         return self.p * xp.sign(t) * _raise(xp.where(t == 0, 1.0, abs(t)), self.p - 1.0)
 
 

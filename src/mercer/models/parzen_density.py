@@ -33,8 +33,8 @@ class ParzenDensity(PrimalForm, DensityMixin, ParzenEstimator):  # type: ignore[
         The window.  With r = ‖x − z‖/σ: "gaussian" is exp(−r²/2), "exponential" exp(−r), and inside the ball r < 1
         "uniform" (or "tophat") is 1, "epanechnikov" 1 − r², "triangular" (or "linear") 1 − r and "cosine" cos(πr/2).
         Or a mercer kernel that is nowhere negative, on any objects.  Densities integrate to 1 for all names and for
-        ``Gaussian``, ``Laplacian``, ``Matern`` and ``RationalQuadratic`` (if α > d/2); other kernels give the plain
-        mean Σᵢ wᵢ k(xᵢ, x) / Σᵢ wᵢ.
+        ``Gaussian``, ``Laplacian``, ``Matern``, ``PowerExponential`` and ``RationalQuadratic`` (if α > d/2); other
+        kernels give the plain mean Σᵢ wᵢ k(xᵢ, x) / Σᵢ wᵢ.
     length_scale : float, sequence of floats, "loo" or None, default=None
         σ, or one for each feature.  "loo" finds one σ by leave-one-out likelihood; None does so for a name, and leaves
         a mercer kernel as it is.
@@ -167,6 +167,6 @@ class ParzenDensity(PrimalForm, DensityMixin, ParzenEstimator):  # type: ignore[
         if not self.normalized_:
             raise ValueError(
                 f"{type(self).__name__}: cannot draw from {self.kernel_!r}, whose integral is not known; use one of "
-                "the names, or Gaussian, Laplacian, Matern or RationalQuadratic"
+                "the names, or Gaussian, Laplacian, Matern, PowerExponential or RationalQuadratic"
             )
         return self._windows.sample(check_whole(self, "n_samples", n_samples), check_random_state(random_state))

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from mercer.formula.expression import Expression, reciprocal
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import check_length_scale
-from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, RationalQuadratic
+from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, PowerExponential, RationalQuadratic
 
 TERMS = np.array([(-1.0) ** k * (math.pi / 2) ** (2 * k) / math.factorial(2 * k) for k in range(16)])
 # cos(π√t/2) = Σ TERMS[k] tᵏ vanishes at t = 1, so that 1 − t divides it; these are the coefficients of the quotient.
@@ -119,6 +119,9 @@ def log_integral(kernel: Kernel, d: int) -> float | None:
             shape += float(gammaln(kernel.alpha - half) - gammaln(kernel.alpha))
         case Laplacian():
             shape = d * math.log(2)
+        case PowerExponential():  # the volume of a ball of ‖·‖_p, and an integral over its radius
+            p, q = float(kernel.p), float(kernel.q)
+            shape = d * (math.log(2) + math.lgamma(1 / p + 1)) - math.lgamma(d / p + 1) + math.lgamma(d / q + 1)
         case UniformWindow():
             shape = log_ball
         case EpanechnikovWindow():
@@ -146,6 +149,11 @@ def draw_noise(kernel: Any, count: int, d: int, rng: np.random.RandomState) -> n
             sample = normal * np.sqrt(2 * kernel.alpha / rng.chisquare(2 * kernel.alpha - d, size=(count, 1)))
         case Laplacian():
             sample = rng.laplace(size=(count, d))
+        case PowerExponential():  # a direction by numbers with the density exp(−|t|^p) each, and a radius
+            p, q = float(kernel.p), float(kernel.q)
+            sizes = rng.gamma(1 / p, size=(count, d))
+            radii = rng.gamma(d / q, size=(count, 1)) ** (1 / q)
+            sample = np.sign(normal) * (sizes / sizes.sum(axis=1, keepdims=True)) ** (1 / p) * radii
         case _:
             sample = (
                 normal / np.linalg.norm(normal, axis=1, keepdims=True) * _draw_radii(kernel, count, d, rng)[:, None]

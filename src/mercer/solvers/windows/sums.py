@@ -20,6 +20,7 @@ from mercer.formula.statistics import AbsoluteDistance, SquaredDistance
 from mercer.gram.backend import TILE_BYTES
 from mercer.gram.choice import choose_backend
 from mercer.kernels import Kernel
+from mercer.kernels.radial import PowerDistance
 
 from ..neighbors.ranking import ByDistance, find_only_statistic
 from ..neighbors.search import find_nearest
@@ -62,7 +63,7 @@ class WindowSum:
     def find_nearest(self, X: Rows) -> np.ndarray | None:
         """Return the nearest centre of each point by the distance the window depends on, None if it depends on none."""
         statistic = find_only_statistic(self._formula)
-        if not isinstance(statistic, SquaredDistance | AbsoluteDistance):
+        if not isinstance(statistic, SquaredDistance | AbsoluteDistance | PowerDistance):
             return None
         order = ByDistance(statistic, self._formula, None)
         return find_nearest(self.kernel, X, self.centers, 1, place=self.place, order=order)[1][:, 0]
@@ -161,7 +162,7 @@ def is_not_negative(formula: Expression) -> bool:
     if isinstance(formula, Const | Param):
         return formula.value >= 0
     if isinstance(formula, Stat):
-        return isinstance(formula.statistic, SquaredDistance | AbsoluteDistance)
+        return isinstance(formula.statistic, SquaredDistance | AbsoluteDistance | PowerDistance)
     if not isinstance(formula, Call):
         return False
     if formula.op in ("exp", "sqrt", "pow", "bessel"):
