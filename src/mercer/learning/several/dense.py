@@ -55,9 +55,7 @@ def multiply(stack: np.ndarray, beta: np.ndarray) -> np.ndarray:
     return out
 
 
-def dense_solution(
-    solver: SMO, K: np.ndarray, problem: DualProblem, values: np.ndarray | None = None
-) -> DualSolution:
+def dense_solution(solver: SMO, K: np.ndarray, problem: DualProblem, values: np.ndarray | None = None) -> DualSolution:
     """Solve the problem of a machine on a matrix, from its start; ``values`` are Kβ there, if they are known.
 
     Examples

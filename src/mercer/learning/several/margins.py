@@ -29,7 +29,7 @@ def margin_weights(
     Parameters
     ----------
     stack : array of shape (m, n, n)
-        The kernel matrices, in comparable units.
+        The kernel matrices, in comparable units, C-contiguous.
     codes : array of int, shape (n,)
         The classes of the points, 0, 1, …, each of which occurs.
     lam : float, default=0.1
@@ -47,8 +47,8 @@ def margin_weights(
     --------
     >>> import numpy as np
     >>> from mercer.learning.several.margins import margin_weights
-    >>> x, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([1.0, -1.0, 1.0, -1.0])
-    >>> margin_weights(np.array([np.outer(x, x), np.outer(y, y)]), np.array([0, 0, 1, 1])).round(3)
+    >>> x, z = np.array([-1.0, -1.0, 1.0, 1.0]), np.array([1.0, -1.0, 1.0, -1.0])
+    >>> margin_weights(np.array([np.outer(x, x), np.outer(z, z)]), np.array([0, 0, 1, 1])).round(3)
     array([1., 0.])
     """
     total = combine(np.full(len(stack), 1.0 - lam), stack)

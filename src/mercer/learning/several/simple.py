@@ -73,7 +73,7 @@ def machine_weights(
     Parameters
     ----------
     stack : array of shape (m, n, n)
-        The kernel matrices, in comparable units.
+        The kernel matrices, in comparable units, C-contiguous.
     parts : sequence of (index, DualProblem)
         The machines, each on some of the n points, with one group of variables; see
         :class:`mercer.solvers.machines.problems.MachineProblems`.
@@ -89,15 +89,15 @@ def machine_weights(
     >>> import numpy as np
     >>> from mercer.learning.several.simple import machine_weights
     >>> from mercer.solvers.machines.dual import DualProblem
-    >>> x, z, y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([1.0, -1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> y, z = np.array([-1.0, -1.0, 1.0, 1.0]), np.array([1.0, -1.0, 1.0, -1.0])
     >>> problem = DualProblem(y, np.minimum(y, 0.0), np.maximum(y, 0.0), np.zeros(4))
-    >>> stack = np.array([np.outer(x, x), np.outer(z, z)])
-    >>> machine_weights(stack, [(np.arange(4), problem)]).weights
+    >>> stack = np.array([np.outer(y, y), np.outer(z, z)])
+    >>> machine_weights(stack, [(np.arange(4), problem)]).weights.round(3)
     array([1., 0.])
     >>> machine_weights(stack, [(np.arange(4), problem)], p=2.0).weights.round(3)
     array([1., 0.])
     """
-    machines, m = _Machines(stack, parts, FINER * tol), len(stack)
+    machines, m = Machines(stack, parts, FINER * tol), len(stack)
     w = np.full(m, m ** (-1.0 / p))
     here = machines.solve(w)
     path = [here.value]
@@ -114,7 +114,7 @@ def machine_weights(
 
 
 @dataclass(frozen=True)
-class _Solved:
+class SolvedMachines:
     """Machines at some weights."""
 
     value: float  # J
@@ -129,8 +129,8 @@ class _Solved:
         return gap / self.value if self.value > 0 else 0.0 if gap == 0 else np.inf
 
 
-class _Machines:
-    """The machines, each of which starts from its last solution."""
+class Machines:
+    """Machines on weighted sums of matrices, each of which starts from its last solution, to a tolerance."""
 
     def __init__(self, stack: np.ndarray, parts: Sequence[Part], tol: float) -> None:
         self.stack, self._solver = stack, SMO(tol)
@@ -141,7 +141,7 @@ class _Machines:
         ]
         self._products: list[np.ndarray | None] = [None] * len(parts)  # Kₖβ of the last solutions, (m, points)
 
-    def solve(self, w: np.ndarray) -> _Solved:
+    def solve(self, w: np.ndarray) -> SolvedMachines:
         """Return the machines with these weights."""
         m, n = self.stack.shape[:2]
         K = combine(w, self.stack)
@@ -157,7 +157,7 @@ class _Machines:
             value, slack = value + found.dual, slack + found.duality_gap
             squares += products @ found.beta
             curvature += _compute_curvature(corner, products, found.free)
-        return _Solved(value, slack, np.maximum(squares, 0.0), curvature)
+        return SolvedMachines(value, slack, np.maximum(squares, 0.0), curvature)
 
 
 def _compute_curvature(K: np.ndarray, products: np.ndarray, free: np.ndarray) -> np.ndarray:
@@ -183,7 +183,7 @@ def _compute_curvature(K: np.ndarray, products: np.ndarray, free: np.ndarray) ->
     return (H + H.T) / 2
 
 
-def _step_newton(machines: _Machines, w: np.ndarray, here: _Solved) -> tuple[np.ndarray, _Solved] | None:
+def _step_newton(machines: Machines, w: np.ndarray, here: SolvedMachines) -> tuple[np.ndarray, SolvedMachines] | None:
     """Return weights on the simplex with a smaller J, towards the minimum of its quadratic model; None without such."""
     slope, m = -0.5 * here.squares, len(w)
     # With a little more curvature the minimum is unique, and kernels that are equal keep equal weights.
@@ -202,8 +202,8 @@ def _step_newton(machines: _Machines, w: np.ndarray, here: _Solved) -> tuple[np.
 
 
 def _step_closed(
-    machines: _Machines, w: np.ndarray, here: _Solved, p: float
-) -> tuple[np.ndarray, _Solved] | None:
+    machines: Machines, w: np.ndarray, here: SolvedMachines, p: float
+) -> tuple[np.ndarray, SolvedMachines] | None:
     """Return the weights that are best for the parts of f, and the machines there."""
     powers = (w**2 * here.squares) ** (1.0 / (p + 1.0))
     tried = powers / np.linalg.norm(powers, p)
