@@ -190,18 +190,21 @@ class SeveralArgument(MachineArgument):
     )
 
     def __init__(self, owner: Any, kernels: Any, options: Any = None) -> None:
-        name = type(owner).__name__
-        if owner.weights is None:
-            raise ValueError(
-                f"{name}: several kernels need weights; give weights='simple' or 'easy' to learn them, 'average', or "
-                f"one number for each of the {len(kernels)} kernels"
-            )
-        if not kernels or not all(isinstance(kernel, Kernel) for kernel in kernels):
-            raise TypeError(
-                f"{name}: several kernels must be mercer kernels such as [Gaussian(), Spectrum(3)]; got {kernels!r}"
-            )
         self.each = list(kernels)
-        super().__init__(owner, sum(self.each[1:], self.each[0]), options)
+        self._known = bool(kernels) and all(isinstance(kernel, Kernel) for kernel in kernels)
+        super().__init__(owner, sum(self.each[1:], self.each[0]) if self._known else "linear", options)
+
+    def check(self, X: Rows, *, reset: bool) -> Rows:
+        """Return data as the kernels take it, if these are mercer kernels and there is something to weigh them by."""
+        if not self._known:
+            example = "[Gaussian(), Spectrum(3).on('dna')]"
+            raise TypeError(f"{self.name}: several kernels must be mercer kernels such as {example}; got {self.each!r}")
+        if self.owner.weights is None:
+            raise ValueError(
+                f"{self.name}: several kernels need weights; give weights='simple' or 'easy' to learn them, 'average', "
+                f"or one number for each of the {len(self.each)} kernels"
+            )
+        return super().check(X, reset=reset)
 
     def train(self, X: Rows, kept: np.ndarray, spread: float | None = None) -> Kernel:
         """Return the plain sum, each of whose terms is proved or searched."""

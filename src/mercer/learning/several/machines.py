@@ -112,8 +112,12 @@ def weigh_machines(
     kept = problems.kept
     few = kept[sample_classes(problems.targets[kept], count_points(len(kernels), place), random_state)]
     points = X if len(few) == length(X) else pick(X, few)
-    weights = None if (problems.weights[few] == 1.0).all() else problems.weights[few]
-    stack = stack_kernels(kernels, points, weights=weights, place=place, room=MATRICES - 2)
+    weights = problems.weigh(few)
+    if not weights.all():  # classes of weight 0 are classes all the same
+        weights = problems.weights[few]
+    stack = stack_kernels(
+        kernels, points, weights=None if (weights == 1.0).all() else weights, place=place, room=MATRICES - 2
+    )
     mixture, found = stack.mixture, None
     if given is not None:
         mixture = mixture.weighted(given)

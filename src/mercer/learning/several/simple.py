@@ -30,7 +30,8 @@ from mercer.solvers.machines.smo import SMO
 from .dense import combine, dense_solution, multiply
 
 TOL = 1e-3  # of the relative gap
-FINER = 0.1  # tolerance of machines, in units of that of weights: differences of J decide about steps
+FINER = 0.1  # tolerance of machines, in units of that of weights, and again where their differences are too small
+FINEST = 1e-5  # the least, in the same units
 ROUNDS = 100  # steps at most
 HALVINGS = 12  # of a step that makes J larger
 DECREASE = 1e-4  # share of the decrease that the slope promises which a step must bring
@@ -106,8 +107,12 @@ def machine_weights(
         if gap <= tol or step == max_iter or m == 1 or np.isinf(p):
             break
         found = _step_newton(machines, w, here) if p == 1 else _step_closed(machines, w, here, p)
-        if found is None:
-            break  # differences of J are below what machines are solved to
+        if found is None:  # differences of J are below what machines are solved to
+            if machines.tol <= FINEST * tol:
+                break
+            machines.tol *= FINER
+            here = machines.solve(w)
+            continue
         w, here = found
         path.append(here.value)
     return MachineWeights(w, here.value, gap, gap <= tol, len(path) - 1, tuple(path))
@@ -133,7 +138,7 @@ class Machines:
     """Machines on weighted sums of matrices, each of which starts from its last solution, to a tolerance."""
 
     def __init__(self, stack: np.ndarray, parts: Sequence[Part], tol: float) -> None:
-        self.stack, self._solver = stack, SMO(tol)
+        self.stack, self.tol = stack, tol
         orders = [np.argsort(index) for index, _ in parts]
         self._index = [index[order] for (index, _), order in zip(parts, orders, strict=True)]
         self._problems = [
@@ -149,7 +154,7 @@ class Machines:
         for i, (index, problem) in enumerate(zip(self._index, self._problems, strict=True)):
             corner = K if len(index) == n else K[np.ix_(index, index)]
             before = self._products[i]
-            found = dense_solution(self._solver, corner, problem, None if before is None else w @ before)
+            found = dense_solution(SMO(self.tol), corner, problem, None if before is None else w @ before)
             beta = np.zeros(n)
             beta[index] = found.beta
             products = multiply(self.stack, beta)[:, index]
