@@ -9,6 +9,7 @@ from .any_loss.quantile import KernelQuantileRegressor
 from .any_loss.regressor import KernelRegressor
 from .any_loss.regressor_cv import KernelRegressorCV
 from .import_vector import ImportVectorMachine
+from .learned.multiple_ridge import MultipleKernelRidge
 from .logistic import KernelLogisticRegression
 from .logistic_cv import KernelLogisticRegressionCV
 from .neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
@@ -46,6 +47,7 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifier",
+    "MultipleKernelRidge",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -97,10 +97,13 @@ class KernelStack:
         The kernels and their scales, with equal weights that sum to 1.
     matrices : array of shape (m, n, n)
         K_k/s_k, zeros for a kernel without a scale.
+    means : array of shape (m, n)
+        The means of the rows of K_k/s_k before they were centred, zeros if they were not.
     """
 
     mixture: Mixture
     matrices: np.ndarray
+    means: np.ndarray
 
     def mix(self, weights: np.ndarray) -> np.ndarray:
         """Return Σ w_k K_k / s_k in an array of its own."""
@@ -166,18 +169,21 @@ def stack_kernels(
         "give more memory, or fewer points or kernels",
     )
     shares = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-    matrices, scales = np.empty((m, n, n), dtype=kind), np.empty(m)
+    matrices, scales, row_means = np.empty((m, n, n), dtype=kind), np.empty(m), np.zeros((m, n))
     for i, kernel in enumerate(kernels):
         K = _read_matrix(kernel, X, place)
         size = float(shares @ np.abs(K.diagonal()))
+        means = K @ shares
         if centred:
-            means = K @ shares
             K -= means
             K -= (means - shares @ means)[:, None]
         scale = float(shares @ K.diagonal())
         scales[i] = scale if scale > NOTHING * size else 0.0
-        np.multiply(K, 1.0 / scales[i] if scales[i] > 0 else 0.0, out=matrices[i])
-    return KernelStack(Mixture(tuple(kernels), scales, np.full(m, 1.0 / m)), matrices)
+        factor = 1.0 / scales[i] if scales[i] > 0 else 0.0
+        np.multiply(K, factor, out=matrices[i])
+        if centred:
+            row_means[i] = factor * means
+    return KernelStack(Mixture(tuple(kernels), scales, np.full(m, 1.0 / m)), matrices, row_means)
 
 
 def _read_matrix(kernel: Kernel, X: Rows, place: Place) -> Any:

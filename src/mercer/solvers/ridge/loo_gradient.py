@@ -117,25 +117,78 @@ def leave_one_out(
         targets, noise, share = (on_device(V, device, np.float64) for V in (targets, noise, share))
     else:
         X = host_array(X)
-    G = _matrix(kernel.traced(), X, repr(kernel))
-    add_to_diagonal(G, alpha * noise)
-    G = _inverse(G, alpha, kernel)
+    K = _matrix(kernel.traced(), X, repr(kernel))
+    found = judge_matrix(K, targets, alpha, noise, share, fit_intercept=fit_intercept, gradient=gradient, name=kernel)
+    residuals = np.asarray(host_array(found.residuals))
+    if found.M is None:
+        return LeaveOneOut(found.error, residuals)
+    return LeaveOneOut(found.error, residuals, found.by_log_alpha, inner_gradient(kernel, X, found.M))
+
+
+@dataclass(frozen=True)
+class MatrixError:
+    """The leave-one-out error L of a matrix: the residuals (n, q), and ∂L/∂K = M if it was asked for."""
+
+    error: float
+    residuals: Any
+    M: Any = None
+    by_log_alpha: float = float("nan")
+
+
+def judge_matrix(
+    K: Any,
+    targets: Any,
+    alpha: float,
+    noise: Any,
+    share: Any,
+    *,
+    fit_intercept: bool = True,
+    gradient: bool = True,
+    name: object = "the kernel",
+) -> MatrixError:
+    """Return the leave-one-out error of a kernel matrix, which is overwritten, and its gradient M by the matrix.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        The matrix, in float64; a tensor if all others are.
+    targets : array of shape (n, q)
+        The targets.
+    alpha : float
+        The penalty α > 0.
+    noise : array of shape (n,)
+        The diagonal of W⁻¹.
+    share : array of shape (n, 1)
+        The share of each squared residual in the error.
+    fit_intercept, gradient : bool, default=True
+        As in :func:`leave_one_out`.
+    name : object
+        What the matrix is of, for messages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = judge_matrix(np.eye(2), np.array([[1.0], [3.0]]), 1.0, np.ones(2), np.full((2, 1), 0.5))
+    >>> round(found.error, 12), found.residuals.ravel().round(12).tolist()  # each is predicted by the other
+    (4.0, [-2.0, 2.0])
+    """
+    add_to_diagonal(K, alpha * noise)
+    G = _inverse(K, alpha, name)
     if fit_intercept:
         eta = G.sum(axis=1)
         G -= eta[:, None] * (eta / eta.sum())
     leverage = G.diagonal()[:, None]
     coef = G @ targets
     residuals = coef / leverage
-    error, on_host = float((share * residuals**2).sum()), np.asarray(host_array(residuals))
+    error = float((share * residuals**2).sum())
     if not gradient:
-        return LeaveOneOut(error, on_host)
+        return MatrixError(error, residuals)
     u = 2.0 * share * residuals / leverage
     half = G * (u * residuals).sum(axis=1) ** 0.5
     M = half @ half.T
     outer = (G @ u) @ coef.T
     M -= 0.5 * (outer + outer.T)
-    by_log_alpha = alpha * float(M.diagonal() @ noise)
-    return LeaveOneOut(error, on_host, by_log_alpha, inner_gradient(kernel, X, M))
+    return MatrixError(error, residuals, M, alpha * float(M.diagonal() @ noise))
 
 
 def inner_gradient(kernel: Kernel, X: Rows, M: Any) -> dict[str, float]:
@@ -234,10 +287,10 @@ def _matrix(expression: Expression, X: Rows, name: str) -> Any:
     return write_matrix(backend, xp.empty(backend.shape, dtype=xp.float64, device=place.device))
 
 
-def _inverse(A: Any, alpha: float, kernel: Kernel) -> Any:
+def _inverse(A: Any, alpha: float, name: object) -> Any:
     """Inverse of a symmetric positive definite matrix, which is overwritten."""
     refusal = np.linalg.LinAlgError(
-        f"K + αI of {kernel!r} is not positive definite to rounding with alpha={alpha:.3g}; take a larger alpha"
+        f"K + αI of {name!s} is not positive definite to rounding with alpha={alpha:.3g}; take a larger alpha"
     )
     if is_tensor(A):
         half = invert_factor(A)
