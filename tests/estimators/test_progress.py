@@ -43,7 +43,8 @@ def test_a_fit_that_fails_has_ended_for_callbacks(model, bad):
     if bad == "data":
         X[3] = np.inf
     if bad == "kernel":
-        model = clone(model).set_params(kernel="no such kernel")
+        name = "kernel" if "kernel" in model.get_params() else "kernels"
+        model = clone(model).set_params(**{name: "no such kernel"})
     heard = Listener()
     y = y[:-1] if bad == "targets" else y
     if bad == "targets" and isinstance(model, models.OneClassSVM):

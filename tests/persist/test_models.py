@@ -122,6 +122,16 @@ CASES = {
         VECTORS,
         TARGETS,
     ),
+    "several kernels": lambda: (
+        mercer.MultipleKernelRidge([Spectrum(2).on("colour"), Gaussian().on(["size"])], random_state=0),
+        table(),
+        TARGETS,
+    ),
+    "several kernels for each target": lambda: (
+        mercer.MultipleKernelRidge([Gaussian(), Linear()], per_target=True, n_candidates=5, random_state=0),
+        VECTORS,
+        OUTPUTS,
+    ),
     "ridge classifier": lambda: (mercer.KernelRidgeClassifier(), VECTORS, THREE),
     "ridge classifier of trees": lambda: (mercer.KernelRidgeClassifier(kernel=SubsetTree().normalize()), trees(), TWO),
     "svc": lambda: (mercer.SVC(), VECTORS, TWO),

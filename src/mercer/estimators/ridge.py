@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
-from mercer.features.params import KernelParams
+from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 from mercer.solvers.evidence import Objective
@@ -59,3 +60,40 @@ class RidgeEstimator(PrimalForm, KernelParams, CallbackSupportMixin):  # type: i
 
     def __sklearn_tags__(self) -> Tags:
         return self._kernel_argument().describe(super().__sklearn_tags__())
+
+
+class SearchedRidge(RidgeEstimator):
+    """An estimator that looks for a kernel and a penalty, and keeps the model that was fitted with them."""
+
+    ridge_: Any
+    _loo: Annotated[np.ndarray, SOMETIMES]
+
+    def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
+        """Return jackknife+ intervals, as :meth:`mercer.models.ridge.KernelRidge.predict_interval` does."""
+        check_is_fitted(self)
+        return self.ridge_.predict_interval(self._kernel_argument().check(X, reset=False), coverage)
+
+    @property
+    def loo_predictions_(self) -> np.ndarray:
+        """What the model would predict at each training point had it been fitted without it, exactly.
+
+        Computed when first asked for; beyond 5,000 points that takes longer than the fit.
+        """
+        check_is_fitted(self)
+        if "_loo" not in vars(self):
+            self._loo = self.ridge_.leave_one_out()
+        return self._loo
+
+    @property
+    def loo_score_(self) -> float:
+        """R² of the leave-one-out predictions, weighted, the mean over targets."""
+        check_is_fitted(self)
+        record = self.ridge_._record
+        if record.loo_score is not None:  # the rows stayed on a cluster, which summed their errors up
+            return record.loo_score
+        assert record.problem is not None
+        assert record.targets is not None
+        some = slice(None) if record.kept is None else record.kept
+        truth, left_out, weights = record.targets[some], self.loo_predictions_[some], record.problem.weights
+        size = float(np.abs(truth).max()) or 1.0  # squares of 1e-300 or 1e300 are no numbers
+        return float(r2_score(truth / size, left_out / size, sample_weight=weights))

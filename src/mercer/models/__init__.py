@@ -9,6 +9,7 @@ from .any_loss.quantile import KernelQuantileRegressor
 from .any_loss.regressor import KernelRegressor
 from .any_loss.regressor_cv import KernelRegressorCV
 from .import_vector import ImportVectorMachine
+from .learned.multiple_ridge import MultipleKernelRidge
 from .learned.recursive_classifier import RecursiveFeatureClassifier
 from .learned.recursive_regressor import RecursiveFeatureRegressor
 from .logistic import KernelLogisticRegression
@@ -48,6 +49,7 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifier",
+    "MultipleKernelRidge",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import replace
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.metrics import check_scoring, r2_score
-from sklearn.utils.validation import check_is_fitted
+from sklearn.metrics import check_scoring
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, TableArgument, kernel_argument
 from mercer.estimators.progress import fit_task, reporter
-from mercer.estimators.ridge import RidgeEstimator
+from mercer.estimators.ridge import SearchedRidge
 from mercer.estimators.targets import check_alphas, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing
-from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows, length
 from mercer.kernels import Gaussian, Kernel, Matern
 from mercer.learning.choice import MakeCurves
@@ -35,7 +33,7 @@ from .ridge import KernelRidge
 SERIAL = 500  # points up to which one thread is enough
 
 
-class KernelRidgeCV(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression with kernel, length scales and penalty chosen by the exact leave-one-out error.
 
     Without arguments: a Gaussian or Matérn kernel with one length scale for each feature; the penalty α from a path; an
@@ -116,7 +114,6 @@ class KernelRidgeCV(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstima
     best_score_: float
     path_: dict[str, Any]
     ridge_: KernelRidge
-    _loo: Annotated[np.ndarray, SOMETIMES]
 
     def __init__(
         self,
@@ -164,36 +161,6 @@ class KernelRidgeCV(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstima
     def predict(self, X: Rows) -> np.ndarray:
         """Return f(x) + b for all points, of shape (m,) or (m, targets)."""
         return self._evaluate(X)
-
-    def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
-        """Return jackknife+ intervals, as :meth:`mercer.models.ridge.KernelRidge.predict_interval` does."""
-        check_is_fitted(self)
-        return self.ridge_.predict_interval(self._kernel_argument().check(X, reset=False), coverage)
-
-    @property
-    def loo_predictions_(self) -> np.ndarray:
-        """What the model would predict at each training point had it been fitted without it, exactly.
-
-        Computed when first asked for; beyond 5,000 points that takes longer than the fit.
-        """
-        check_is_fitted(self)
-        if "_loo" not in vars(self):
-            self._loo = self.ridge_.leave_one_out()
-        return self._loo
-
-    @property
-    def loo_score_(self) -> float:
-        """R² of the leave-one-out predictions, weighted, the mean over targets."""
-        check_is_fitted(self)
-        record = self.ridge_._record
-        if record.loo_score is not None:  # the rows stayed on a cluster, which summed their errors up
-            return record.loo_score
-        assert record.problem is not None
-        assert record.targets is not None
-        some = slice(None) if record.kept is None else record.kept
-        truth, left_out, weights = record.targets[some], self.loo_predictions_[some], record.problem.weights
-        size = float(np.abs(truth).max()) or 1.0  # squares of 1e-300 or 1e300 are no numbers
-        return float(r2_score(truth / size, left_out / size, sample_weight=weights))
 
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from mercer.estimators.machines.argument import MachineArgument, SeveralArgument
 from mercer.estimators.machines.classifier import SupportVectorClassifier
+from mercer.features.params import SOMETIMES
+from mercer.formula.data import Rows
+from mercer.kernels import Kernel
+from mercer.learning.several.machines import weigh_machines
 from mercer.losses import Hinge
 from mercer.solvers.evidence import warn_caller
 from mercer.solvers.machines.problems import MachineProblems, Priced, SharedMargin
@@ -28,7 +33,7 @@ class SVC(SupportVectorClassifier):
     kernel : Kernel, str or callable, default="rbf"
         A mercer kernel; a name, "linear", "poly", "rbf", "sigmoid" or another of ``sklearn.metrics.pairwise``; a
         function of two collections that returns the matrix of their values, called once for all data; or
-        "precomputed", and then X is that matrix.
+        "precomputed", and then X is that matrix.  A list of mercer kernels with ``weights``.
     degree : int, default=3
         Of the kernel "poly".
     gamma : {"scale", "auto"} or float, default="scale"
@@ -70,6 +75,11 @@ class SVC(SupportVectorClassifier):
     scaling : {"sum", "mean"}, default="sum"
         Whether errors are summed, as above, or averaged: "mean" has C/Σw in place of C, the weights wᵢ being those of
         points times those of their classes, so that C = 1/(2λ) minimises (1/Σw)Σ wᵢ max(0, …) + λ‖f‖².
+    weights : {"simple", "easy", "average", "sum"} or array of shape (kernels,), optional
+        How much of each of several kernels there is in k = Σ wₖkₖ/sₖ, sₖ the variance of its features over training
+        points: the weights of sum 1 with the least objective (SimpleMKL), which leaves most kernels out; their shares
+        of the margin between the classes (EasyMKL), which leaves none out; 1/m for m kernels; 1; or given numbers.  See
+        :class:`~mercer.models.learned.multiple_classifier.MultipleKernelClassifier` for more.
 
     Attributes
     ----------
@@ -91,6 +101,8 @@ class SVC(SupportVectorClassifier):
         f + b for two classes; ``expansions_`` is a list of one for each pair otherwise.
     kernel_ : Kernel
         The kernel used.
+    weights_ : array of shape (kernels,)
+        The weights of several kernels, if there are several.
     alpha_ : array of shape (m,) or (m, pairs)
         The multipliers 0 ≤ αᵢ ≤ Cᵢ of all m training points, αᵢ = yᵢβᵢ; 0 for points that are not of a pair.
     margin_set_ : array of int, or a list of one for each of several pairs
@@ -123,7 +135,17 @@ class SVC(SupportVectorClassifier):
     (array([[-0.25,  0.25]]), array([1, 3], dtype=int32), array([[0.5, 0.5]]))
     >>> model.predict([[-0.8, -1.0]]), model.duality_gap_.relative <= model.tol
     (array(['left'], dtype='<U5'), True)
+
+    Which of two columns tells the classes apart:
+
+    >>> from mercer.kernels import Gaussian
+    >>> model = SVC(kernel=[Gaussian().on([0]), Gaussian().on([1])], weights="simple")
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model.fit(X, np.abs(X[:, 1]) < 0.7).weights_.round(1)
+    array([0., 1.])
     """
+
+    weights_: Annotated[np.ndarray, SOMETIMES]
 
     def __init__(
         self,
@@ -148,6 +170,7 @@ class SVC(SupportVectorClassifier):
         assume_psd: bool = False,
         device: Any = None,
         scaling: Literal["sum", "mean"] = "sum",
+        weights: Any = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -169,10 +192,28 @@ class SVC(SupportVectorClassifier):
         self.assume_psd = assume_psd
         self.device = device
         self.scaling = scaling
+        self.weights = weights
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
         problems = self._pair_problems(Priced(Hinge(), float(self.C)), y, weights)
         return problems.average() if self.scaling == "mean" else problems
+
+    def _find_kernel(self, argument: MachineArgument, X: Rows, problems: MachineProblems) -> Kernel:
+        self.__dict__.pop("weights_", None)
+        kernel = super()._find_kernel(argument, X, problems)
+        if not isinstance(argument, SeveralArgument):
+            if self.weights is not None:
+                raise ValueError(
+                    f"{type(self).__name__}: weights={self.weights!r} are those of several kernels, but kernel is "
+                    f"{self.kernel!r}; give a list such as kernel=[Gaussian(), Linear()], or leave weights out"
+                )
+            return kernel
+        seed = 0 if self.random_state is None else self.random_state
+        mixture, _ = weigh_machines(
+            self.weights, argument.each, X, problems, argument.place(X), random_state=seed, name=type(self).__name__
+        )
+        self.weights_ = mixture.weights
+        return mixture.kernel()
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.svm import fit_svm

@@ -153,11 +153,15 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
             argument = self._kernel_argument
             X = argument.check(X, reset=True)
             problems = self._problems(y, check_positive_weights(self, sample_weight, length(X)))
-            kernel, points = argument.train(X, problems.kept), argument.points(X)
+            kernel, points = self._find_kernel(argument, X, problems), argument.points(X)
             place, progress = argument.place(X), self._tell(context)
             fit = fit_machines(problems, kernel, points, self._solver(self.memory), place, progress)
             self._keep(fit, argument.show(kernel), X)
         return self
+
+    def _find_kernel(self, argument: MachineArgument, X: Rows, problems: MachineProblems) -> Kernel:
+        """Return the kernel of the problems at checked training points."""
+        return argument.train(X, problems.kept)
 
     @property
     def _kernel_argument(self) -> MachineArgument:

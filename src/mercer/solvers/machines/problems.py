@@ -197,7 +197,7 @@ class MachineProblems:
 
     def problem(self, index: np.ndarray, targets: np.ndarray, *, of_fold: bool = False) -> DualProblem:
         """Return the problem of some points with their targets."""
-        return self.form.problem(targets, self._weigh(index), of_fold=of_fold)
+        return self.form.problem(targets, self.weigh(index), of_fold=of_fold)
 
     def parts(self) -> list[Part]:
         """Return the problems, each on some of the points."""
@@ -206,7 +206,7 @@ class MachineProblems:
     def average(self) -> MachineProblems:
         """Return the same with C/Σw in place of C, w with the weights of classes: the price of the mean error."""
         form: Any = self.form
-        return replace(self, form=replace(form, C=form.C / float(self._weigh(self.kept).sum())))
+        return replace(self, form=replace(form, C=form.C / float(self.weigh(self.kept).sum())))
 
     def soften(self, kernel: Kernel, points: Rows) -> MachineProblems:
         """Return the same with a C that is finite, a number as good as infinity for the size of the kernel."""
@@ -216,7 +216,7 @@ class MachineProblems:
         form: Any = self.form
         return replace(self, form=replace(form, C=HARD / largest if largest > 0 else HARD))
 
-    def _weigh(self, index: np.ndarray) -> np.ndarray:
+    def weigh(self, index: np.ndarray) -> np.ndarray:
         """Return the weights of some points, with those of their classes where these count."""
         weights = self.weights[index]
         if self.class_weight is not None and self.form.weighs_classes:
