@@ -50,6 +50,7 @@ def search_ridge(
     random_state: Any = None,
     on_step: OnStep = lambda step, error: False,
     curves: MakeCurves | None = None,
+    most: int | None = None,
     name: str = "search_ridge",
 ) -> RidgeChoice:
     """Return the best kernel and penalty of a problem.
@@ -74,6 +75,8 @@ def search_ridge(
         Told the number and the error of each step of the tuning, which ends if it returns True.
     curves : callable, optional
         As in :func:`mercer.learning.choice.choose`.
+    most : int, optional
+        Points that the path of penalties is computed from, if there are more; by default as many as pay.
     name : str
         Who complains.
 
@@ -108,6 +111,8 @@ def search_ridge(
         tuned = race(starts, data, rng, size=size, steps=int(min(STEPS, 10 + data.n // 4)), on_step=on_step)
         kernels, hints = tuned.rivals()
     limit, sample = limit_path(data)
+    if most is not None and data.place.on_host:
+        limit, sample = min(limit, most), min(sample, most)
     if data.n > limit:
         chosen = rng.permutation(data.n)[:sample]
         data, kept = pick_points(data, chosen), kept[chosen]

@@ -10,6 +10,7 @@ from scipy.linalg import blas, lapack
 from .blocked import LARGE, factor, invert, substitute
 
 BLOCK = 512  # columns copied from one triangle to the other at a time
+MIRRORED = 64  # the same where all of a small block stays in the cache
 SUM_BYTES = 2**24  # of columns squared in float64 at a time
 
 
@@ -124,3 +125,22 @@ class SharedTriangles:
             self._both[part.stop :, part] = self._both[part, part.stop :].T
             upper = np.triu(self._both[part, part], 1)
             self._both[part, part] = upper + upper.T
+
+
+def mirror(A: np.ndarray) -> np.ndarray:
+    """Copy the lower triangle of a square array to its upper one, in place, and return the array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mirror(np.array([[1.0, 9.0], [2.0, 3.0]]))
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    n = len(A)
+    for start in range(0, n, MIRRORED):
+        stop = min(start + MIRRORED, n)
+        A[start:stop, stop:] = A[stop:, start:stop].T
+        corner = A[start:stop, start:stop]
+        corner[...] = np.tril(corner) + np.tril(corner, -1).T
+    return A

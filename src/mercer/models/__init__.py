@@ -9,9 +9,9 @@ from .any_loss.quantile import KernelQuantileRegressor
 from .any_loss.regressor import KernelRegressor
 from .any_loss.regressor_cv import KernelRegressorCV
 from .import_vector import ImportVectorMachine
+from .learned.classifier import RecursiveFeatureClassifier
 from .learned.multiple_ridge import MultipleKernelRidge
-from .learned.recursive_classifier import RecursiveFeatureClassifier
-from .learned.recursive_regressor import RecursiveFeatureRegressor
+from .learned.regressor import RecursiveFeatureRegressor
 from .logistic import KernelLogisticRegression
 from .logistic_cv import KernelLogisticRegressionCV
 from .neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor

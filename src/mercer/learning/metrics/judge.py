@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,11 +19,12 @@ from ..choice import find_best
 from .metric import Metric, Structure
 
 MOST_FACTORS = 12  # multiples of a metric that are tried
+AROUND = 2.1  # decades around a penalty that are tried again
 PENALTIES = np.logspace(-11.0, 0.0, 23)  # relative to the trace of WK
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Trial:
     """A kernel in a metric with its penalty, and how it was found."""
 
     kernel: Kernel  # on rows that the metric has mapped
@@ -42,7 +44,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Judge:
+class Judgement:
     """Leave-one-out errors of some rows, each predicted from all others.
 
     A metric that was learned from a row knows its target: of two metrics the one with more numbers to learn looks
@@ -59,10 +61,12 @@ class Judge:
     problem: Problem
     count: int
 
-    def __call__(self, one: Candidate) -> Candidate:
+    def __call__(self, one: Trial) -> Trial:
         """Return the candidate with the penalty of least error."""
         case = replace(self.problem, kernel=one.kernel, X=one.metric.map(self.problem.X))
         alphas = PENALTIES * (weighted_trace(case) or 1.0)
+        if math.isfinite(one.error):  # its penalty is about right
+            alphas = alphas[np.abs(np.log10(alphas / one.alpha)) <= AROUND]
         left = loo_path(case)(alphas)
         squares = np.mean(left[:, : self.count] ** 2, axis=2)
         weights = None if case.weights is None else case.weights[: self.count]
@@ -71,7 +75,7 @@ class Judge:
         best = find_best(-errors[None], alphas)[1]
         return replace(one, alpha=float(alphas[best]), error=float(errors[best]))
 
-    def find_scale(self, one: Candidate, factors: Any) -> Candidate:
+    def find_scale(self, one: Trial, factors: Any) -> Trial:
         """Return the best multiple of a metric: of factors, and of steps beyond the first or last while they are best.
 
         Factors count from where the mean squared distance of rows is 1.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -24,25 +25,26 @@ from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import pick_points
 
 from .descent import descend
-from .judge import Candidate, Judge, measure_spread
+from .judge import Judgement, Trial, measure_spread
 from .metric import Metric, Structure
 from .rounds import advance
 
 JUDGED = 1000  # rows that metrics are judged by, a third of all at most
-BESIDE = (700, 0.3, 1500)  # rows that they are fitted with: this many, this share of all, and no more than so many
+BESIDE = (500, 0.3, 1200)  # rows that they are fitted with: this many, this share of all, and no more than so many
 FEWEST = 12  # rows from which on they are cut in two
 SCALE_ROWS = (200, 500)  # rows that a scale is found from: at least, at most
 ROUND_ROWS = 1200  # rows that a round averages over
 STEP_ROWS = (300, 1000)  # rows of a step of a descent: at least, at most
 COARSE = 2.0 ** np.arange(-2.0, 4.0)  # multiples of a metric, at whose unit the mean squared distance is 1
 NEAR = 2.0 ** np.arange(-1.0, 1.1)  # the same around the last one
-ROUNDS = 3
+ROUNDS = 2
 FULL = 500  # features up to which a whole metric is tried
 STEPS = {True: 40, False: 60}  # of a descent: of a diagonal, and of a whole metric
 SHORT = 20  # steps from recursive features to a better diagonal
+EFFORT = (0.4, 5000)  # the share of these steps that small data gets, and the rows that add 1 to it
 MARKS = (0.5, 1.0)  # shares of a descent after which it is judged
 POLISH = 60  # steps from all rows at the end
-Task = Callable[[], list[Candidate]]
+Task = Callable[[], list[Trial]]
 OnStep = Callable[[int, float], bool]
 
 
@@ -54,7 +56,7 @@ class LearnedMetric:
     base: Kernel  # of rows that the metric has mapped
     metric: Metric
     alpha: float
-    tried: tuple[Candidate, ...]
+    tried: tuple[Trial, ...]
 
 
 def learn_metric(
@@ -166,41 +168,58 @@ class Search:
         self.problem, self.kernels, self.structures = problem, kernels, structures
         self.refine, self.rounds, self.rng, self._on_step = refine, rounds, rng, on_step
         self.size = min(STEP_ROWS[1], STEP_ROWS[0] + problem.n // 15)
+        self.effort = min(1.0, EFFORT[0] + problem.n / EFFORT[1])
         self._count, self._stopped = 0, False
         order, few = rng.permutation(problem.n), problem.n < FEWEST  # too few to part them
         judged = problem.n if few else min(JUDGED, problem.n // 3)
         beside = min(round(BESIDE[0] + BESIDE[1] * problem.n), BESIDE[2])
         self.rest = problem if few else pick_points(problem, order[judged:])
-        self.judge = Judge(pick_points(problem, order[: max(judged, beside)]), judged)
+        self.judge = Judgement(pick_points(problem, order[: max(judged, beside)]), judged)
         sample = pick_points(self.rest, np.arange(min(SCALE_ROWS[1], SCALE_ROWS[0] + problem.n // 20, self.rest.n)))
-        self.scaler = Judge(sample, sample.n)
-        self.tried: list[Candidate] = []
+        self.scaler = Judgement(sample, sample.n)
+        self.tried: list[Trial] = []
 
-    def run(self) -> Candidate:
+    def run(self) -> Trial:
         """Return the best, learned from all rows."""
+        # Small matrices gain less from threads of their own than from each other.
+        with threadpool_limits(1, user_api="blas") if self.problem.place.on_host else nullcontext():
+            return self._run()
+
+    def _run(self) -> Trial:
         plain = Metric(np.ones(self.problem.X.shape[1]))
-        ((start,),) = self._do([partial(self._find_start, Candidate(self.kernels[0], plain, 1.0, np.inf))])
-        rounds = self._do([partial(self._follow_rounds, start, one) for one in self.structures])
-        for structure, found in zip(self.structures, rounds, strict=False):
-            if self.refine:
-                near = min(found, key=lambda one: one.error, default=start)
-                origins = [(self._find_best(), STEPS[structure.is_diagonal])]
-                if near.structure is not None and near is not origins[0][0]:
-                    origins.append((near, SHORT if structure.is_diagonal else STEPS[False]))
-                self._do([partial(self._follow_descent, *origin, structure, self._seed()) for origin in origins])
+        ((start,),) = self._do([partial(self._find_start, Trial(self.kernels[0], plain, 1.0, np.inf))])
+        simple = [one for one in self.structures if one.is_diagonal]
+        others = [one for one in self.structures if not one.is_diagonal]
+        rounds = [partial(self._follow_rounds, start, one) for one in (*simple, *others)] if self.rounds else []
+        found = self._do([*self._plan_descents([(start, one) for one in simple]), *rounds])
+        for structure in simple:  # learned twice: from the start, and from what is near after some rounds
+            near = [one for some in found for one in some if one.structure is structure and one.rounds]
+            if near:
+                self._do(self._plan_descents([(min(near, key=lambda one: one.error), structure)]))
+        for structure in others:
+            self._do(self._plan_descents([(self._find_best(), structure)]))
         best = self._find_best()
-        others = [replace(best, kernel=kernel) for kernel in self.kernels[1:]]  # may do better in the metric found
-        self._do([partial(self._try_again, other) for other in others])
+        rivals = [replace(best, kernel=kernel) for kernel in self.kernels[1:]]  # may do better in the metric found
+        self._do([partial(self._try_again, rival) for rival in rivals])
         best = self._find_best()
         return best if self._stopped or best.structure is None else self._learn_from_all(start, best)
 
-    def _do(self, tasks: Sequence[Task]) -> list[list[Candidate]]:
+    def _plan_descents(self, starts: Sequence[tuple[Trial, Structure]]) -> list[Task]:
+        """Return a descent from each trial to a metric of each structure, if they are wanted."""
+        found: list[Task] = []
+        for start, structure in starts if self.refine else ():
+            steps = SHORT if structure.is_diagonal and start.structure is not None else STEPS[structure.is_diagonal]
+            steps = max(1, round(steps * self.effort))
+            found.append(partial(self._follow_descent, start, steps, structure, self._seed()))
+        return found
+
+    def _do(self, tasks: Sequence[Task]) -> list[list[Trial]]:
         """Run tasks side by side, remember what they find, and report it."""
-        if self._stopped:
+        if self._stopped or not tasks:
             return []
         threads = min(default_threads(), len(tasks)) if self.problem.place.on_host else 1
         if threads > 1:
-            with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+            with ThreadPoolExecutor(threads) as pool:
                 share = max(1, default_threads() // threads)
                 found = list(pool.map(partial(_run_beside, share), tasks))
         else:
@@ -214,22 +233,22 @@ class Search:
     def _seed(self) -> np.random.RandomState:
         return np.random.RandomState(self.rng.randint(2**31))
 
-    def _find_best(self) -> Candidate:
+    def _find_best(self) -> Trial:
         return min(self.tried, key=lambda one: one.error)
 
-    def _rescale(self, one: Candidate) -> Candidate:
+    def _rescale(self, one: Trial) -> Trial:
         return self.scaler.find_scale(one, NEAR * measure_spread(one.metric.map(self.scaler.problem.X)))
 
-    def _find_start(self, one: Candidate) -> list[Candidate]:
+    def _find_start(self, one: Trial) -> list[Trial]:
         return [self.judge(self.scaler.find_scale(one, COARSE))]
 
-    def _try_again(self, one: Candidate) -> list[Candidate]:
+    def _try_again(self, one: Trial) -> list[Trial]:
         return [self.judge(self._rescale(one))]
 
-    def _follow_rounds(self, start: Candidate, structure: Structure) -> list[Candidate]:
+    def _follow_rounds(self, start: Trial, structure: Structure) -> list[Trial]:
         return [self.judge(one) for one in self._make_rounds(start, structure, self.rest)]
 
-    def _make_rounds(self, start: Candidate, structure: Structure, rows: Problem) -> list[Candidate]:
+    def _make_rounds(self, start: Trial, structure: Structure, rows: Problem) -> list[Trial]:
         """Return what is found after each round of recursive features."""
         some, found = pick_points(rows, np.arange(min(ROUND_ROWS, rows.n))), [start]
         for count in range(1, self.rounds + 1):
@@ -238,8 +257,8 @@ class Search:
         return found[1:]
 
     def _follow_descent(
-        self, start: Candidate, steps: int, structure: Structure, rng: np.random.RandomState
-    ) -> list[Candidate]:
+        self, start: Trial, steps: int, structure: Structure, rng: np.random.RandomState
+    ) -> list[Trial]:
         """Return what a descent has found after some of its steps."""
         marks = {max(1, round(share * steps)) for share in MARKS}
         path = descend(start, self.rest, structure, rng, size=self.size, steps=steps)
@@ -249,7 +268,7 @@ class Search:
             if count in marks
         ]
 
-    def _learn_from_all(self, start: Candidate, best: Candidate) -> Candidate:
+    def _learn_from_all(self, start: Trial, best: Trial) -> Trial:
         """Return the best again, learned from all rows instead of those that were not judged."""
         assert best.structure is not None
         if not best.steps:
@@ -260,13 +279,13 @@ class Search:
             best.structure,
             self.rng,
             size=self.size,
-            steps=POLISH,
+            steps=max(1, round(POLISH * self.effort)),
             share=0.5 if best.structure.is_diagonal else 1.0,
         )
         last = deque(path, maxlen=1)
         return last[0] if last else best
 
 
-def _run_beside(share: int, task: Task) -> list[Candidate]:
+def _run_beside(share: int, task: Task) -> list[Trial]:
     with share_of_threads(share):
         return task()

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
-from mercer.arrays.namespace import add_to_diagonal, einsum, vdot
+from mercer.arrays.namespace import add_to_diagonal, einsum, namespace, vdot
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.formula.data import Rows
@@ -34,6 +34,7 @@ from mercer.gram.choice import choose_backend
 from mercer.gram.torch.points import is_matrix, prepare_points
 from mercer.kernels import Kernel
 from mercer.linalg.device import invert_factor
+from mercer.linalg.triangles import mirror
 
 
 @dataclass(frozen=True)
@@ -196,10 +197,10 @@ def judge_matrix(
     if not gradient:
         return MatrixError(error, residuals)
     u = 2.0 * share * residuals / leverage
-    half = G * (u * residuals).sum(axis=1) ** 0.5
-    M = half @ half.T
-    outer = (G @ u) @ coef.T
-    M -= 0.5 * (outer + outer.T)
+    xp, pulled = namespace(G), 0.5 * (G @ u)
+    G *= (u * residuals).sum(axis=1) ** 0.5
+    M = G @ G.T
+    M -= xp.concat([pulled, coef], axis=1) @ xp.concat([coef, pulled], axis=1).T
     return MatrixError(error, residuals, M, alpha * float(M.diagonal() @ noise))
 
 
@@ -268,5 +269,4 @@ def _inverse(A: Any, alpha: float, name: object) -> Any:
         inverse, failed = lapack.dpotri(factor, lower=0, overwrite_c=1)
     if failed:
         raise refusal
-    lower = inverse.T  # the other triangle is what LAPACK left untouched
-    return np.tril(lower) + np.tril(lower, -1).T
+    return mirror(inverse.T)  # the other triangle is what LAPACK left untouched

@@ -12,14 +12,14 @@ from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import RidgeFit
 
 from ..ridge_classifier import KernelRidgeClassifier
-from .recursive_features import RecursiveFeatures
+from .recursion import RecursiveFeatures
 
 
 class RecursiveFeatureClassifier(RecursiveFeatures, KernelRidgeClassifier):
     """Least squares on labels of ±1 with a kernel whose metric is learned.
 
     The metric M of the distance √((x − z)ᵀM(x − z)) is learned as in
-    :class:`~mercer.models.learned.recursive_regressor.RecursiveFeatureRegressor`, one for all classes: from the slopes
+    :class:`~mercer.models.learned.regressor.RecursiveFeatureRegressor`, one for all classes: from the slopes
     of the functions of all of them, and by the gradient of their mean squared leave-one-out error.  The rest is
     :class:`~mercer.models.ridge_classifier.KernelRidgeClassifier`.
 
@@ -32,7 +32,7 @@ class RecursiveFeatureClassifier(RecursiveFeatures, KernelRidgeClassifier):
         Which entries of M may differ from 0.  "auto" tries all, a full M up to 500 features.
     blocks : list of lists of columns, optional
         Columns that belong together, such as the indicators of one category; "blocks" learns a full M inside each.
-    rounds : int, default=3
+    rounds : int, default=2
         Rounds of recursive features.
     refine : bool, default=True
         Whether descents follow the rounds.
@@ -56,7 +56,7 @@ class RecursiveFeatureClassifier(RecursiveFeatures, KernelRidgeClassifier):
     Attributes
     ----------
     metric_, feature_importances_, components_, component_shares_, candidates_
-        As for :class:`~mercer.models.learned.recursive_regressor.RecursiveFeatureRegressor`.
+        As for :class:`~mercer.models.learned.regressor.RecursiveFeatureRegressor`.
     classes_, alpha_, alphas_, loo_errors_, loo_accuracy_, regressor_
         As for :class:`~mercer.models.ridge_classifier.KernelRidgeClassifier`.
     expansion_, kernel_, plan_, dual_coef_, intercept_, coef_primal_, objective_, residual_, n_iter_, converged_
@@ -67,7 +67,7 @@ class RecursiveFeatureClassifier(RecursiveFeatures, KernelRidgeClassifier):
     Two classes that differ by the sign of a sum of two features of five:
 
     >>> import numpy as np
-    >>> from mercer.models.learned.recursive_classifier import RecursiveFeatureClassifier
+    >>> from mercer.models.learned.classifier import RecursiveFeatureClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 5))
     >>> y = np.where(X[:, 0] + X[:, 3] > 0, "up", "down")
@@ -82,7 +82,7 @@ class RecursiveFeatureClassifier(RecursiveFeatures, KernelRidgeClassifier):
         *,
         metric: str = "auto",
         blocks: Any = None,
-        rounds: int = 3,
+        rounds: int = 2,
         refine: bool = True,
         alpha: Any = "loo",
         alphas: Any = None,

@@ -17,7 +17,9 @@ from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import RidgeFit
 
 from ..ridge_cv import KernelRidgeCV
-from .recursive_features import RecursiveFeatures
+from .recursion import RecursiveFeatures
+
+PATH_ROWS = 2500  # that the last penalty is chosen from on the host, where the metric came from fewer
 
 
 class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):
@@ -40,7 +42,7 @@ class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):
         Which entries of M may differ from 0.  "auto" tries all, a full M up to 500 features.
     blocks : list of lists of columns, optional
         Columns that belong together, such as the indicators of one category; "blocks" learns a full M inside each.
-    rounds : int, default=3
+    rounds : int, default=2
         Rounds of recursive features.
     refine : bool, default=True
         Whether descents follow the rounds.
@@ -93,7 +95,7 @@ class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):
     One direction of three features matters:
 
     >>> import numpy as np
-    >>> from mercer.models.learned.recursive_regressor import RecursiveFeatureRegressor
+    >>> from mercer.models.learned.regressor import RecursiveFeatureRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 3))
     >>> y = np.sin(2.0 * (X[:, 0] + X[:, 1])) + 0.01 * rng.normal(size=300)
@@ -108,7 +110,7 @@ class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):
         *,
         metric: str = "auto",
         blocks: Any = None,
-        rounds: int = 3,
+        rounds: int = 2,
         refine: bool = True,
         alphas: Any = None,
         scoring: Any = None,
@@ -138,7 +140,7 @@ class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):
         units = TargetUnits.of(columns, problem.weights, centred=problem.fit_intercept)
         kernel = self._learn_kernel(replace(problem, y=units.relative(columns)), on_step)
         return search_ridge(
-            problem, [kernel], alphas=alphas, random_state=self.random_state, curves=curves,
+            problem, [kernel], alphas=alphas, most=PATH_ROWS, random_state=self.random_state, curves=curves,
             scorer=None if self.scoring is None else check_scoring(self, self.scoring), name=type(self).__name__,
         )  # fmt: skip
 
