@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Prepared = Any  # rows that can be sliced: array, CSR matrix or list
 COLUMNS = 256  # that a block is multiplied by at a time
 CACHED = 2**17  # entries of arrays that stay in the cache from one step to the next
+LOOKED_AT = 250  # rows that a shift is chosen from
 FURTHEST = 1e300  # a squared distance that overflows; finite, so that it times a vanishing exponential is 0
 
 
@@ -126,7 +127,7 @@ class VectorStatistic(Statistic):
             A, B = sparse.csr_array(A), sparse.csr_array(A if Z is X else B)
         elif self.centred and (not self.direct_form or dtype == np.float32):
             with np.errstate(all="ignore"):
-                shift = middle(A[:: max(1, len(A) // 1000)])
+                shift = middle(A[:: max(1, len(A) // LOOKED_AT)])
                 A, B = A.astype(np.float64) - shift, B if Z is X else B.astype(np.float64) - shift
         with np.errstate(all="ignore"):  # overflow is reported once, on the result, in words
             left = self._convert(A, dtype)

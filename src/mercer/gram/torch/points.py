@@ -12,7 +12,7 @@ from mercer.arrays import Array
 from mercer.arrays.tensors import check_finite, host_array, is_tensor, on_device
 from mercer.formula.data import Columns, Rows, Step
 from mercer.formula.program import UnsupportedError
-from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance, VectorStatistic, middle
+from mercer.formula.statistics import LOOKED_AT, AbsoluteDistance, Dot, SquaredDistance, VectorStatistic, middle
 from mercer.kernels.mapping import Multiplied
 from mercer.kernels.radial import PowerDistance
 
@@ -42,7 +42,7 @@ def prepare_points(
             )
         statistic.check(found[0])
         if statistic.centred:
-            some = found[0][:: max(1, len(found[0]) // 1000)].cpu().numpy()
+            some = found[0][:: max(1, len(found[0]) // LOOKED_AT)].cpu().numpy()
             shift = on_device(middle(some), device, np.float64)
             found = [A - shift for A in found]
         found = [statistic.transform(A) for A in found]

@@ -51,11 +51,15 @@ class Metric:
         return Metric(factor * self.root)
 
     def stretch(self, exponent: np.ndarray) -> Metric:
-        """Return the metric of R exp(E), E being a symmetric matrix, or the diagonal of one."""
+        """Return the metric of R(1 + (1 + E)²)/2, E being symmetric, or the diagonal of a matrix.
+
+        It is R exp(E) up to terms of third order, and no direction is lost however large E is.
+        """
         if exponent.ndim == 1:
-            return Metric(self.root * np.exp(exponent))
+            return Metric(self.root * 0.5 * (1.0 + (1.0 + exponent) ** 2))
         root = np.diag(self.root) if self.root.ndim == 1 else self.root
-        return Metric(root @ linalg.expm(exponent))
+        moved = np.eye(len(exponent)) + exponent
+        return Metric(0.5 * (root + root @ moved @ moved))
 
     def widen(self, columns: np.ndarray, spread: np.ndarray) -> Metric:
         """Return the metric of data with more columns, of which these, divided by their spread, were seen so far."""

@@ -34,14 +34,14 @@ BESIDE = (500, 0.3, 1200)  # rows that they are fitted with: this many, this sha
 FEWEST = 12  # rows from which on they are cut in two
 SCALE_ROWS = (200, 500)  # rows that a scale is found from: at least, at most
 ROUND_ROWS = 1200  # rows that a round averages over
-STEP_ROWS = (300, 1000)  # rows of a step of a descent: at least, at most
+STEP_ROWS = (300, 20, 1200)  # rows of a step of a descent: at least, one more for so many rows, and at most
 COARSE = 2.0 ** np.arange(-2.0, 4.0)  # multiples of a metric, at whose unit the mean squared distance is 1
 NEAR = 2.0 ** np.arange(-1.0, 1.1)  # the same around the last one
 ROUNDS = 2
 FULL = 500  # features up to which a whole metric is tried
 STEPS = {True: 40, False: 60}  # of a descent: of a diagonal, and of a whole metric
 SHORT = 20  # steps from recursive features to a better diagonal
-EFFORT = (0.4, 5000)  # the share of these steps that small data gets, and the rows that add 1 to it
+EFFORT = (0.25, 4000)  # the share of these steps that small data gets, and the rows that add 1 to it
 MARKS = (0.5, 1.0)  # shares of a descent after which it is judged
 POLISH = 60  # steps from all rows at the end
 Task = Callable[[], list[Trial]]
@@ -167,7 +167,7 @@ class Search:
     ) -> None:
         self.problem, self.kernels, self.structures = problem, kernels, structures
         self.refine, self.rounds, self.rng, self._on_step = refine, rounds, rng, on_step
-        self.size = min(STEP_ROWS[1], STEP_ROWS[0] + problem.n // 15)
+        self.size = min(STEP_ROWS[0] + problem.n // STEP_ROWS[1], STEP_ROWS[2])
         self.effort = min(1.0, EFFORT[0] + problem.n / EFFORT[1])
         self._count, self._stopped = 0, False
         order, few = rng.permutation(problem.n), problem.n < FEWEST  # too few to part them
