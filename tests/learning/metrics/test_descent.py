@@ -44,9 +44,7 @@ def test_the_gradient_by_the_exponent_of_a_map_is_that_of_finite_differences(
 
     def error(step):
         moved = X @ linalg.expm(step * E)
-        return leave_one_out(
-            kernel, moved, y, alpha, weights=weights, fit_intercept=intercept, gradient=False
-        ).error
+        return leave_one_out(kernel, moved, y, alpha, weights=weights, fit_intercept=intercept, gradient=False).error
 
     M = judge_kernel(kernel, X, y, alpha, weights=weights, fit_intercept=intercept).M
     slope = np.sum(2.0 * X.T @ sum_weighted_slopes(kernel, X, M) * E)

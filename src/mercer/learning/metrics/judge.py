@@ -66,7 +66,8 @@ class Judgement:
         case = replace(self.problem, kernel=one.kernel, X=one.metric.map(self.problem.X))
         alphas = PENALTIES * (weighted_trace(case) or 1.0)
         if math.isfinite(one.error):  # its penalty is about right
-            alphas = alphas[np.abs(np.log10(alphas / one.alpha)) <= AROUND]
+            middle = min(max(one.alpha, alphas[0]), alphas[-1])
+            alphas = alphas[np.abs(np.log10(alphas / middle)) <= AROUND]
         left = loo_path(case)(alphas)
         squares = np.mean(left[:, : self.count] ** 2, axis=2)
         weights = None if case.weights is None else case.weights[: self.count]
