@@ -9,6 +9,7 @@ from .any_loss.quantile import KernelQuantileRegressor
 from .any_loss.regressor import KernelRegressor
 from .any_loss.regressor_cv import KernelRegressorCV
 from .import_vector import ImportVectorMachine
+from .learned.multiple_classifier import MultipleKernelClassifier
 from .learned.multiple_ridge import MultipleKernelRidge
 from .logistic import KernelLogisticRegression
 from .logistic_cv import KernelLogisticRegressionCV
@@ -47,6 +48,7 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifier",
+    "MultipleKernelClassifier",
     "MultipleKernelRidge",
     "NuSVC",
     "NuSVR",

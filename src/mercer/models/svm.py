@@ -78,7 +78,8 @@ class SVC(SupportVectorClassifier):
     weights : {"simple", "easy", "average", "sum"} or array of shape (kernels,), optional
         How much of each of several kernels there is in k = Σ wₖkₖ/sₖ, sₖ the variance of its features over training
         points: the weights of sum 1 with the least objective (SimpleMKL), which leaves most kernels out; their shares
-        of the margin between the classes (EasyMKL), which leaves none out; 1/m for m kernels; 1; or given numbers.  See
+        of the margin between the classes (EasyMKL), which leaves none out; 1/m for m kernels; sₖ, which is the sum of
+        kernels as they are; or given numbers.  See
         :class:`~mercer.models.learned.multiple_classifier.MultipleKernelClassifier` for more.
 
     Attributes

@@ -78,7 +78,8 @@ def weigh_machines(
     ----------
     method : {"simple", "easy", "average", "sum"} or array of shape (m,)
         How weights are found: by :func:`~mercer.learning.several.simple.machine_weights`, by
-        :func:`~mercer.learning.several.margins.margin_weights`, all 1/m, all 1; or the weights themselves.
+        :func:`~mercer.learning.several.margins.margin_weights`, all 1/m; those that make the sum of
+        the kernels as they are, without scales; or the weights themselves.
     kernels : sequence of m Kernels
         The kernels, which are divided by the variances of their features first.
     X : collection of n objects
@@ -134,7 +135,7 @@ def weigh_machines(
     elif method == "easy":
         mixture = mixture.weighted(margin_weights(stack.matrices, problems.targets[few], lam=lam, weights=weights))
     elif method == "sum":
-        mixture = mixture.weighted(np.ones(len(kernels)))
+        mixture = mixture.weighted(mixture.scales)
     return mixture, found
 
 
