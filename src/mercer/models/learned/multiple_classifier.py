@@ -23,12 +23,10 @@ from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Gaussian, Kernel
 from mercer.learning.class_penalty import make_grid, make_targets
-from mercer.learning.several.machines import METHODS, count_points, sample_classes, weigh_machines
-from mercer.learning.several.mixture import Mixture
+from mercer.learning.several.machines import METHODS, WeightRule, count_points, sample_classes
+from mercer.learning.several.mixture import Mixture, stack_kernels
 from mercer.learning.several.weights import OnStep, learn_weights
-from mercer.losses import Hinge
 from mercer.solvers.base import Problem
-from mercer.solvers.machines.problems import MachineProblems, Priced
 
 from ..ridge_classifier import KernelRidgeClassifier
 from ..svm import SVC
@@ -238,9 +236,12 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
         kernels = argument.resolve_each(points)
         # Threads that wait for each other cost more than they gain on small matrices, above all on a busy machine.
         with threadpool_limits(1 if n <= SERIAL else None, user_api="blas"):
-            self.mixture_ = self._weigh(kernels, points, codes, of_points, classes, on_step)
-            self.kernel_, self.classes_ = self.mixture_.kernel(), classes
-            self.classifier_ = self._make_classifier().fit(X, y, weights)
+            if self.method in ("easy", "simple"):
+                classifier: KernelRidgeClassifier | SVC = self._fit_machine(kernels, X, y, weights)
+            else:
+                self.mixture_ = self._weigh(kernels, points, codes, of_points, on_step)
+                classifier = self._make_classifier(self.mixture_).fit(X, y, weights)
+        self.classifier_, self.kernel_, self.classes_ = classifier, classifier.kernel_, classes
 
     def _check_options(self) -> None:
         name, methods = type(self).__name__, ("loo", *METHODS)
@@ -252,40 +253,40 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
             raise ValueError(f"{name}: norm must be a number of at least 1, or infinity; got {self.norm!r}")
         check_options(self)
 
+    def _fit_machine(self, kernels: list[Kernel], X: Rows, y: Any, weights: np.ndarray | None) -> SVC:
+        """Return the machine that was fitted together with the weights; kernels were checked one by one."""
+        rule = WeightRule(self.method, float(self.lam), float(self.norm))
+        machine = SVC(
+            C=self.C, kernel=kernels, weights=rule, memory=self.memory, random_state=self.random_state,
+            assume_psd=True, device=self.device,
+        )  # fmt: skip
+        machine.fit(X, y, weights)
+        self.mixture_ = machine.mixture_
+        if self.method == "simple":
+            self.weights_gap_ = machine.weights_gap_
+        machine.kernel, machine.weights = machine.kernel_, None  # the same, with nothing left to learn
+        return machine
+
     def _weigh(
-        self,
-        kernels: list[Kernel],
-        X: Rows,
-        codes: np.ndarray,
-        weights: np.ndarray,
-        classes: np.ndarray,
-        on_step: OnStep,
+        self, kernels: list[Kernel], X: Rows, codes: np.ndarray, weights: np.ndarray, on_step: OnStep
     ) -> Mixture:
-        """Return the kernels with weights that are learned from points of positive weight."""
+        """Return the kernels with weights by leave-one-out or without learning, from points of positive weight."""
         place, rng = self._kernel_argument().place(X), check_random_state(self.random_state)
-        if self.method != "loo":
-            problems = MachineProblems(Priced(Hinge(), float(self.C)), codes, weights, classes)
-            mixture, found = weigh_machines(
-                self.method, kernels, X, problems, place, lam=self.lam, norm=self.norm, random_state=rng,
-                name=type(self).__name__,
-            )  # fmt: skip
-            if found is not None:
-                self.weights_gap_ = found.gap
-            return mixture
         few = sample_classes(codes, count_points(len(kernels), place), rng)
         some = None if (weights == 1.0).all() else weights[few]
-        targets = make_targets(codes[few], len(classes)).reshape(len(few), -1)
         points = X if len(few) == len(codes) else pick(X, few)
+        if self.method != "loo":
+            mixture = stack_kernels(kernels, points, weights=some, place=place).mixture
+            return mixture if self.method == "average" else mixture.weighted(mixture.scales)
+        targets = make_targets(codes[few], int(codes.max()) + 1).reshape(len(few), -1)
         data = Problem(Gaussian(), points, targets, some, True, place.memory, place.device)
         return learn_weights(data, kernels, rng=rng, on_step=on_step)[0]
 
-    def _make_classifier(self) -> KernelRidgeClassifier | SVC:
-        """Return the classifier to fit with the kernel that was found; its terms were checked one by one."""
-        if self.method in ("easy", "simple"):
-            return SVC(C=self.C, kernel=self.kernel_, memory=self.memory, assume_psd=True, device=self.device)
+    def _make_classifier(self, mixture: Mixture) -> KernelRidgeClassifier:
+        """Return the classifier to fit with the kernel that was found."""
         # In units of the variance of all features, Σw: a constant that is added to a kernel changes no model.
         return KernelRidgeClassifier(
-            self.alpha, alphas=make_grid(float(self.weights_.sum())), kernel=self.kernel_, memory=self.memory,
+            self.alpha, alphas=make_grid(float(mixture.weights.sum())), kernel=mixture.kernel(), memory=self.memory,
             random_state=self.random_state, assume_psd=True, device=self.device,
         )  # fmt: skip
 
