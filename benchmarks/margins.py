@@ -24,7 +24,7 @@ try:
 except ImportError:
     EasyMKL = None
 
-SPLITS = 5
+SPLITS = 3
 WIDTHS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # of Gaussians, in units of √d deviations
 
 
@@ -69,7 +69,7 @@ def compare(name, n):
     """Least seconds and mean accuracies on random splits, fitted in turns; matrices are computed in either time."""
     X, kernels, labels = read(name)
     y = np.unique(labels, return_inverse=True)[1]
-    n = min(n, 7 * len(y) // 10)
+    n = min(n, 8 * len(y) // 10)
     fits = {
         method: partial(lambda method, train, y: MultipleKernelClassifier(kernels, method=method).fit(train, y), method)
         for method in ("easy", "simple", "average")
@@ -105,7 +105,7 @@ def main(part: int = 1) -> None:
         print("\nSeveral kernels for classes: skipped, MERCER_DATA names no folder")
         return
     warnings.filterwarnings("ignore", module="MKLpy")
-    sizes = {"german": 700, "phoneme": 1500, "banana": 1500, "splice": 1000}
+    sizes = {"german": 800, "phoneme": 2000, "banana": 2000, "splice": 2000}
     rows = [rows_of(name, n // part) for name, n in sizes.items()]
     header = ["data", "rows", "kernels", "easy", "simple", "average", "MKLpy's EasyMKL", "easy, faster",
               "more right"]  # fmt: skip

@@ -20,8 +20,8 @@ from .argument import MachineArgument, with_weight
 class SeveralArgument(MachineArgument):
     """Several mercer kernels; data is checked for their sum.
 
-    Weights are learned from kernel matrices.  If these are of all points, the machine is solved on their weighted sum,
-    which need not be computed again.
+    Weights are learned from kernel matrices.  If these are of all points, and slow to compute, the machine is solved on
+    their weighted sum.
     """
 
     uncut = (

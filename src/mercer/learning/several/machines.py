@@ -12,10 +12,12 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.place import Place
 from mercer.formula.data import Rows, length, pick
+from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.evidence import warn_caller
 from mercer.solvers.machines.problems import MachineProblems
 
+from .dense import combine
 from .margins import margin_weights
 from .mixture import Mixture, stack_kernels
 from .simple import machine_weights
@@ -104,7 +106,7 @@ class WeighedKernels:
     mixture : Mixture
         Kernels, scales and weights.
     matrix : array of shape (n, n), optional
-        The centred matrix of the weighted sum, if it was computed at all points on the host.
+        The centred matrix of the weighted sum, if there is one of all points and its values are slow to compute.
     gap : float, optional
         How far an objective that weights minimise may be from its minimum, relative to it.
     """
@@ -182,5 +184,7 @@ def weigh_machines(
         found = margin_weights(stack.matrices, problems.targets[few], lam=rule.lam, weights=plain)
     else:
         found = mixture.scales if method == "sum" else mixture.weights
-    matrix = stack.mix(found) if everything and place.on_host else None
-    return WeighedKernels(mixture.weighted(found), matrix, gap)
+    mixture = mixture.weighted(found)
+    # Values that compiled code computes from vectors come as fast as a matrix is read and checked.
+    slow = place.on_host and not Gram(mixture.kernel(), pick(points, [0, 1])).cheap
+    return WeighedKernels(mixture, combine(found, stack.matrices) if everything and slow else None, gap)
