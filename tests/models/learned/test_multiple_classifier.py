@@ -227,6 +227,21 @@ def test_parameters_are_searched_and_models_cloned_pickled_and_saved(tmp_path):
         assert str(loaded.mixture_) == str(model.mixture_)
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("method", METHODS)
+def test_tensors_and_devices_give_the_same_model(method):
+    torch = pytest.importorskip("torch")
+    points = torch.from_numpy(X)
+    options = {"kernels": [Gaussian(), Linear()], "method": method, "random_state": 0}
+    here = MultipleKernelClassifier(**options).fit(X, Y)
+    there = MultipleKernelClassifier(**options).fit(points, torch.from_numpy(Y))
+    placed = MultipleKernelClassifier(**options, device="cpu").fit(X, Y)
+    np.testing.assert_allclose(there.weights_, here.weights_, atol=1e-6)
+    assert isinstance(there.decision_function(points), torch.Tensor)
+    np.testing.assert_allclose(there.decision_function(points).numpy(), here.decision_function(X), atol=2e-3)
+    np.testing.assert_allclose(placed.decision_function(X), here.decision_function(X), atol=2e-3)
+
+
 REPEATED = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
     "widths of default kernels count rows once, a repeated point is not left out with its copies, and machines are "
