@@ -121,7 +121,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
 
     Notes
     -----
-    Weights are learned from at most 2,000 points, drawn at random, and the penalty then from the same path as that of
+    Weights are learned from at most 1,500 points, drawn at random, and the penalty then from the same path as that of
     :class:`~mercer.models.ridge_cv.KernelRidgeCV`.  Every step is a task for ``sklearn.callback``.
 
     Examples
