@@ -1,5 +1,7 @@
 """Weights and a penalty for each target."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,17 @@ def test_more_targets_than_memory_holds_say_how_many_there_may_be():
         MemoryBudgetError, match=r"coefficients of 5000 targets at 60 points needs .* at most 1813 targets"
     ):
         fit_each_target(data(many, memory=2_000_000), KERNELS)
+
+
+def test_many_targets_take_hardly_more_memory_than_their_coefficients(monkeypatch):
+    monkeypatch.setattr(each_target, "BLOCK", 2**20)
+    many = RNG.normal(size=(60, 20_000))
+    tracemalloc.start()
+    found = fit_each_target(data(many), KERNELS, n_candidates=4, rng=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.coef.shape == many.shape
+    assert peak < 2 * many.nbytes + 2**22
 
 
 def test_kernels_that_say_nothing_are_never_tried():

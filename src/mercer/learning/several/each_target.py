@@ -145,7 +145,7 @@ class _Search:
         )
         room = data.memory - self.stack.matrices.nbytes - 16 * n * q - 8 * MATRICES * n * n
         self.at = Decomposed(self.stack, data.weights, fit_intercept=data.fit_intercept, memory=max(0, room) * SHARE)
-        self.units = TargetUnits.of(data.y, data.weights, centred=data.fit_intercept)
+        self.units = self._measure_targets()
         self.grid = GRID * self.at.size if alphas is None else alphas
         self.tried: list[np.ndarray] = []
         # Of each target the best settings so far: their errors, their weights, and their penalties.
@@ -246,6 +246,13 @@ class _Search:
         values = (self.data.y[:, columns] - self.units.shift[columns]) / self.units.scale[columns]
         values *= self.at.roots[:, None]
         return np.asarray(values, dtype=dtype)
+
+    def _measure_targets(self) -> TargetUnits:
+        """Return the units of all targets, which are measured block by block."""
+        given = self.data
+        found = [TargetUnits.of(given.y[:, part], given.weights, centred=given.fit_intercept)
+                 for part in self._parts(given.y.T)]  # fmt: skip
+        return TargetUnits(*(np.concatenate(each) for each in zip(*((u.shift, u.scale) for u in found), strict=True)))
 
     def _width(self) -> int:
         return max(1, int(min(BLOCK, SHARE * self.data.memory) // (48 * len(self.data.y))))
