@@ -251,6 +251,16 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
         return np.asarray(covariances / np.where(total > 0, total, 1.0))
 
     @property
+    def loo_predictions_(self) -> np.ndarray:
+        """What the model would predict at each training point had it been fitted without it, exactly."""
+        if hasattr(self, "loo_scores_"):
+            raise AttributeError(
+                f"{type(self).__name__}: with per_target=True only loo_scores_, the R² of each target, are kept; "
+                "KernelRidge(alpha_[t], kernel=mixture_.kernel(t), fit_intercept=True) has the predictions of target t"
+            )
+        return super().loo_predictions_
+
+    @property
     def loo_score_(self) -> float:
         """R² of the leave-one-out predictions, weighted, the mean over targets."""
         check_is_fitted(self)
