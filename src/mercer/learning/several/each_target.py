@@ -42,6 +42,7 @@ ROUNDS = 8  # of drawing around the best
 GAIN = 1e-5  # by which kernels must lower the error of a constant, as float32 may do by rounding
 LEAST_WEIGHT = 1e-3  # below which a drawn weight is 0
 BLOCK = 2**27  # bytes of the targets that are worked with at a time
+KEPT = 2**29  # bytes of targets in float32 that are kept while weights are tried
 MATRICES = 6  # n × n in float64 beside the stack
 SHARE = 0.5  # of what is left of the budget, for decompositions that are kept
 ELSEWHERE = 0.5  # added to the concentration of each kernel, so that one of weight 0 may come back
@@ -148,6 +149,7 @@ class _Search:
         self.units = self._measure_targets()
         self.grid = GRID * self.at.size if alphas is None else alphas
         self.tried: list[np.ndarray] = []
+        self._small: list[tuple[slice, np.ndarray]] = []
         # Of each target the best settings so far: their errors, their weights, and their penalties.
         self.errors = np.full((SHORTLIST, q), np.inf, dtype=np.float32)
         self.which, self.steps = np.zeros((SHORTLIST, q), dtype=np.int64), np.zeros((SHORTLIST, q), dtype=np.int64)
@@ -172,7 +174,7 @@ class _Search:
     def _try_all(self, weights: np.ndarray, on_step: OnStep | None) -> bool:
         """Screen all targets with each of the weights; return whether to go on."""
         for each in weights:
-            for columns, errors in self.at.screen(each, self.grid, self._blocks(np.float32)):
+            for columns, errors in self.at.screen(each, self.grid, self._small_blocks()):
                 self._enter(columns, errors)
             self.tried.append(each)
             if on_step is not None and on_step(len(self.tried), float(self.errors[0].mean())):
@@ -266,6 +268,14 @@ class _Search:
         """Yield all targets, block by block."""
         for part in self._parts(self.data.y.T):
             yield part, self._read(part, dtype)
+
+    def _small_blocks(self) -> Blocks:
+        """Yield all targets in float32, which are read once if they are few enough."""
+        n, q = self.data.y.shape
+        if 4 * n * q > min(KEPT, SHARE * self.data.memory):
+            return self._blocks(np.float32)
+        self._small = self._small or list(self._blocks(np.float32))
+        return iter(self._small)
 
     def _spreads(self) -> np.ndarray:
         """Return the mean squares of all targets."""
