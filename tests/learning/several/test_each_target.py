@@ -122,7 +122,9 @@ def test_kernels_that_say_nothing_are_never_tried():
 
 def test_points_beyond_the_limit_are_drawn_for_the_choice_only(monkeypatch):
     monkeypatch.setattr(each_target, "LIMIT", 40)
+    monkeypatch.setattr(each_target, "LARGE_WEIGHTS", 2)
     found = fit_each_target(data(), KERNELS, n_candidates=15, rng=0)
+    assert len(np.unique(found.mixture.weights[:, :4], axis=1).T) <= 3  # two, and none
     assert found.coef.shape == Y.shape
     chosen = KernelRidge(found.alpha[0], kernel=found.mixture.kernel(0), fit_intercept=True).fit(X, Y[:, 0])
     np.testing.assert_allclose(found.coef[:, 0], chosen.dual_coef_, atol=1e-8)

@@ -42,6 +42,7 @@ ROUNDS = 8  # of drawing around the best
 GAIN = 1e-5  # by which kernels must lower the error of a constant, as float32 may do by rounding
 LEAST_WEIGHT = 1e-3  # below which a drawn weight is 0
 BLOCK = 2**27  # bytes of the targets that are worked with at a time
+LARGE_WEIGHTS = 10  # different weights that there are at most beyond so many points
 KEPT = 2**29  # bytes of targets in float32 that are kept while weights are tried
 MATRICES = 6  # n × n in float64 beside the stack
 SHARE = 0.5  # of what is left of the budget, for decompositions that are kept
@@ -131,7 +132,10 @@ def fit_each_target(
     search = _Search(some, kernels, alphas)
     search.run(rng, weights, n_candidates, on_step)
     chosen, alpha = search.decide()
-    last = search if some is data else _Search(data, kernels, alphas)
+    last = search
+    if some is not data:
+        chosen, alpha = search.decide_among(np.argsort(-np.bincount(chosen[chosen >= 0], minlength=1))[:LARGE_WEIGHTS])
+        last = _Search(data, kernels, alphas)
     return last.fit(np.array(search.tried), chosen, alpha, finer=FINER if alphas is None else np.ones(1))
 
 
@@ -148,8 +152,13 @@ class _Search:
         self.at = Decomposed(self.stack, data.weights, fit_intercept=data.fit_intercept, memory=max(0, room) * SHARE)
         self.units = self._measure_targets()
         self.grid = GRID * self.at.size if alphas is None else alphas
-        self.tried: list[np.ndarray] = []
         self._small: list[tuple[slice, np.ndarray]] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin with no weights tried, and no settings of targets."""
+        q = self.data.y.shape[1]
+        self.tried: list[np.ndarray] = []
         # Of each target the best settings so far: their errors, their weights, and their penalties.
         self.errors = np.full((SHORTLIST, q), np.inf, dtype=np.float32)
         self.which, self.steps = np.zeros((SHORTLIST, q), dtype=np.int64), np.zeros((SHORTLIST, q), dtype=np.int64)
@@ -212,6 +221,13 @@ class _Search:
                 columns = targets[part][better]
                 chosen[columns], alpha[columns], least[columns] = i, steps[better], errors[better]
         return chosen, alpha
+
+    def decide_among(self, few: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Decide again among some of the weights, because all points take long to decompose."""
+        weights = np.array(self.tried)[few]
+        self._forget()
+        self._try_all(weights, None)
+        return self.decide()
 
     def fit(self, tried: np.ndarray, chosen: np.ndarray, alpha: np.ndarray, finer: np.ndarray) -> EachTarget:
         """Return the fit of all targets with the weights chosen and a penalty near the one chosen."""
