@@ -12,6 +12,7 @@ NAMES = (
     "svm",
     "learners",
     "losses",
+    "margins",
     "several",
     "structured",
     "dask",

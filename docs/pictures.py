@@ -1,5 +1,6 @@
 """Draw the way of data from objects to a function, for the README and the design page, and the losses of the guide."""
 
+import doctest
 from pathlib import Path
 
 import matplotlib as mpl
@@ -110,7 +111,29 @@ def draw_losses():
     return figure
 
 
+def draw_weights():
+    """The weights and shares of the guide page on several kernels, whose examples are run."""
+    page = (Path(__file__).parent / "guide" / "several-kernels.md").read_text()
+    names = {}
+    for example in doctest.DocTestParser().get_examples(page):
+        exec(example.source, names)
+        if "shares_" in example.source:
+            break
+    model = names["model"]
+    figure, axes = plt.subplots(figsize=(7.5, 2.8), layout="constrained")
+    places = np.arange(len(model.weights_))
+    axes.barh(places - 0.2, model.weights_, 0.36, color=BLUE, label="weight")
+    axes.barh(places + 0.2, model.shares_, 0.36, color=ORANGE, hatch="//", edgecolor="white", label="share of variance")
+    axes.set_yticks(
+        places, [name.replace("length_scale=1.0", "").replace(", shortest=None", "") for name in model.mixture_.names]
+    )
+    axes.invert_yaxis()
+    axes.legend(frameon=False, loc="lower right")
+    return figure
+
+
 if __name__ == "__main__":
     here = Path(__file__).parent / "_static"
     picture().savefig(here / "way.png", dpi=130, facecolor="white")
+    draw_weights().savefig(here / "weights.png", dpi=110, facecolor="white")
     draw_losses().savefig(here / "losses.png", dpi=110, facecolor="white")

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.kernels import Gaussian, Overlap, Polynomial
+from mercer.kernels import Gaussian, Linear, Overlap, Polynomial
 from mercer.models import SVC, KernelPCA, KernelRidge, KernelRidgeClassifier, ParzenDensity
 
 from .conftest import assert_same, cut, da, dask, without_sizes
@@ -128,6 +128,8 @@ def test_what_cannot_be_done_in_partitions_is_refused_with_a_way_out(data):
         KernelPCA().fit(X)
     with pytest.raises(ValueError, match="Custom"):
         SVC(kernel=lambda A, B: A @ B.T).fit(X, cut(data.two))
+    with pytest.raises(ValueError, match="weights of several kernels are not learned in partitions"):
+        SVC(kernel=[Gaussian(), Linear()], weights="easy").fit(X, cut(data.two))
     with pytest.raises(MemoryError, match="keeps all 240 training rows"):
         ParzenDensity(length_scale=1.0, memory=5000).fit(X)
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 import mercer
-from mercer.kernels import Constant, Gaussian, Linear, Sigmoid
+from mercer.kernels import Constant, Edit, Gaussian, Linear, Sigmoid, Spectrum
 from mercer.models.svm import SVC, NuSVC
 
 RNG = np.random.default_rng(0)
@@ -30,6 +30,19 @@ def test_it_is_the_machine_with_the_weighted_sum(weights, y):
     np.testing.assert_allclose(model.decision_function(X), other.decision_function(K), atol=5e-3)
     assert float(model.objective_) == pytest.approx(float(other.objective_), rel=1e-3)
     assert model.converged_
+
+
+@pytest.mark.parametrize("weights", ["simple", "easy"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_machine_on_matrices_that_are_there_is_that_of_the_learned_kernel(weights, classes):
+    words = ["".join(RNG.choice(list("ACGT"), size=15)) for _ in range(80)]
+    y = np.digitize([word.count("A") for word in words], [4, 5][: classes - 1])
+    model = SVC(kernel=[Spectrum(1), Spectrum(2) + 50.0, Edit(0.3)], weights=weights, tol=1e-8).fit(words, y)
+    other = SVC(kernel=model.kernel_, tol=1e-8).fit(words, y)
+    np.testing.assert_allclose(model.intercept_, other.intercept_, atol=1e-5)
+    np.testing.assert_allclose(model.decision_function(words), other.decision_function(words), atol=1e-5)
+    assert float(model.objective_) == pytest.approx(float(other.objective_), rel=1e-6)
+    assert list(model.support_vectors_) == [words[i] for i in model.support_]
 
 
 def test_simple_has_the_least_objective_of_all_weights_of_sum_1():

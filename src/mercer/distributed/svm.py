@@ -17,7 +17,6 @@ from sklearn.utils import check_random_state
 from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
 from mercer.arrays.place import Place
 from mercer.estimators.kernel_argument import kernel_argument
-from mercer.estimators.machines.argument import machine_argument
 from mercer.estimators.machines.base import SupportVectorMachine, check_options, check_positive_weights
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
@@ -55,7 +54,7 @@ def fit_svm(
 ) -> Fit:
     """Fit to rows in partitions; ``features_of`` says what y is if the problems may be solved in features."""
     check_options(machine)
-    argument = machine_argument(machine)
+    argument = machine._kernel_argument
     name = type(machine).__name__
     if argument.uncut:
         raise ValueError(f"{name}: {argument.uncut}")

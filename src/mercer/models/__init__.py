@@ -10,6 +10,7 @@ from .any_loss.regressor import KernelRegressor
 from .any_loss.regressor_cv import KernelRegressorCV
 from .import_vector import ImportVectorMachine
 from .learned.classifier import RecursiveFeatureClassifier
+from .learned.multiple_classifier import MultipleKernelClassifier
 from .learned.multiple_ridge import MultipleKernelRidge
 from .learned.regressor import RecursiveFeatureRegressor
 from .logistic import KernelLogisticRegression
@@ -49,6 +50,7 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifier",
+    "MultipleKernelClassifier",
     "MultipleKernelRidge",
     "NuSVC",
     "NuSVR",

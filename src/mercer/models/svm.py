@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mercer.estimators.machines.argument import MachineArgument, SeveralArgument
+from mercer.estimators.machines.argument import MachineArgument
 from mercer.estimators.machines.classifier import SupportVectorClassifier
+from mercer.estimators.machines.several import SeveralArgument
 from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
-from mercer.learning.several.machines import weigh_machines
+from mercer.learning.several.mixture import Mixture
 from mercer.losses import Hinge
 from mercer.solvers.evidence import warn_caller
 from mercer.solvers.machines.problems import MachineProblems, Priced, SharedMargin
@@ -78,7 +79,8 @@ class SVC(SupportVectorClassifier):
     weights : {"simple", "easy", "average", "sum"} or array of shape (kernels,), optional
         How much of each of several kernels there is in k = Σ wₖkₖ/sₖ, sₖ the variance of its features over training
         points: the weights of sum 1 with the least objective (SimpleMKL), which leaves most kernels out; their shares
-        of the margin between the classes (EasyMKL), which leaves none out; 1/m for m kernels; 1; or given numbers.  See
+        of the margin between the classes (EasyMKL), which leaves none out; 1/m for m kernels; sₖ, which is the sum of
+        kernels as they are; or given numbers.  See
         :class:`~mercer.models.learned.multiple_classifier.MultipleKernelClassifier` for more.
 
     Attributes
@@ -102,7 +104,9 @@ class SVC(SupportVectorClassifier):
     kernel_ : Kernel
         The kernel used.
     weights_ : array of shape (kernels,)
-        The weights of several kernels, if there are several.
+        The weights of several kernels, if there are several; ``print(model.mixture_)`` shows them with their kernels.
+    weights_gap_ : float
+        With "simple", how far the objective may be from its minimum over all weights, relative to it.
     alpha_ : array of shape (m,) or (m, pairs)
         The multipliers 0 ≤ αᵢ ≤ Cᵢ of all m training points, αᵢ = yᵢβᵢ; 0 for points that are not of a pair.
     margin_set_ : array of int, or a list of one for each of several pairs
@@ -145,7 +149,8 @@ class SVC(SupportVectorClassifier):
     array([0., 1.])
     """
 
-    weights_: Annotated[np.ndarray, SOMETIMES]
+    mixture_: Annotated[Mixture, SOMETIMES]
+    weights_gap_: Annotated[float, SOMETIMES]
 
     def __init__(
         self,
@@ -198,22 +203,33 @@ class SVC(SupportVectorClassifier):
         problems = self._pair_problems(Priced(Hinge(), float(self.C)), y, weights)
         return problems.average() if self.scaling == "mean" else problems
 
+    @property
+    def weights_(self) -> np.ndarray:
+        """The weights of several kernels, of shape (kernels,)."""
+        if "mixture_" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} has no weights_: it is not fitted with several kernels")
+        return self.mixture_.weights
+
     def _find_kernel(self, argument: MachineArgument, X: Rows, problems: MachineProblems) -> Kernel:
-        self.__dict__.pop("weights_", None)
-        kernel = super()._find_kernel(argument, X, problems)
+        for name in ("mixture_", "weights_gap_"):
+            self.__dict__.pop(name, None)
         if not isinstance(argument, SeveralArgument):
             if self.weights is not None:
                 raise ValueError(
                     f"{type(self).__name__}: weights={self.weights!r} are those of several kernels, but kernel is "
                     f"{self.kernel!r}; give a list such as kernel=[Gaussian(), Linear()], or leave weights out"
                 )
-            return kernel
-        seed = 0 if self.random_state is None else self.random_state
-        mixture, _ = weigh_machines(
-            self.weights, argument.each, X, problems, argument.place(X), random_state=seed, name=type(self).__name__
-        )
-        self.weights_ = mixture.weights
-        return mixture.kernel()
+            return super()._find_kernel(argument, X, problems)
+        found = argument.weigh(X, problems, 0 if self.random_state is None else self.random_state)
+        self.mixture_ = found.mixture
+        if found.gap is not None:
+            self.weights_gap_ = found.gap
+        return argument.find_kernel()
+
+    @property
+    def _kernel_argument(self) -> MachineArgument:
+        several = isinstance(self.kernel, list | tuple)
+        return SeveralArgument(self, self.kernel) if several else super()._kernel_argument
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.svm import fit_svm

@@ -1,5 +1,7 @@
 """Weights and a penalty for each target."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -98,6 +100,17 @@ def test_more_targets_than_memory_holds_say_how_many_there_may_be():
         fit_each_target(data(many, memory=2_000_000), KERNELS)
 
 
+def test_many_targets_take_hardly_more_memory_than_their_coefficients(monkeypatch):
+    monkeypatch.setattr(each_target, "BLOCK", 2**20)
+    many = RNG.normal(size=(60, 20_000))
+    tracemalloc.start()
+    found = fit_each_target(data(many), KERNELS, n_candidates=4, rng=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.coef.shape == many.shape
+    assert peak < 2 * many.nbytes + 2**22
+
+
 def test_kernels_that_say_nothing_are_never_tried():
     found = fit_each_target(data(), [Constant(1.0), *KERNELS], n_candidates=15, rng=0)
     assert not found.mixture.weights[0].any()
@@ -109,7 +122,9 @@ def test_kernels_that_say_nothing_are_never_tried():
 
 def test_points_beyond_the_limit_are_drawn_for_the_choice_only(monkeypatch):
     monkeypatch.setattr(each_target, "LIMIT", 40)
+    monkeypatch.setattr(each_target, "LARGE_WEIGHTS", 2)
     found = fit_each_target(data(), KERNELS, n_candidates=15, rng=0)
+    assert len(np.unique(found.mixture.weights[:, :4], axis=1).T) <= 3  # two, and none
     assert found.coef.shape == Y.shape
     chosen = KernelRidge(found.alpha[0], kernel=found.mixture.kernel(0), fit_intercept=True).fit(X, Y[:, 0])
     np.testing.assert_allclose(found.coef[:, 0], chosen.dual_coef_, atol=1e-8)

@@ -120,6 +120,25 @@ def test_several_targets_share_weights_or_have_their_own():
     assert len(set(average.alpha_)) > 1
 
 
+def test_predictions_left_out_are_kept_for_shared_weights_only():
+    own = make(per_target=True, n_candidates=4).fit(X, OUTPUTS)
+    with pytest.raises(AttributeError, match="only loo_scores_, the R² of each target, are kept"):
+        own.loo_predictions_  # noqa: B018
+
+
+@pytest.mark.parametrize("options", [{}, {"per_target": True, "n_candidates": 6}])
+def test_tensors_and_devices_change_nothing(options):
+    torch = pytest.importorskip("torch")
+    kernels = [Gaussian(), Linear()]
+    here = make(kernels, **options).fit(X, OUTPUTS)
+    there = make(kernels, device="cpu", **options).fit(X, OUTPUTS)
+    np.testing.assert_allclose(there.predict(X), here.predict(X), atol=1e-8)
+    points = torch.from_numpy(X)
+    tensors = make(kernels, **options).fit(points, torch.from_numpy(OUTPUTS))
+    np.testing.assert_allclose(tensors.predict(points).numpy(), here.predict(X), atol=1e-8)
+    np.testing.assert_allclose(tensors.shares_, here.shares_, atol=1e-8)
+
+
 def test_one_target_has_weights_of_its_own_anyway():
     one, other = make(per_target=True).fit(X, Y), make().fit(X, Y)
     np.testing.assert_array_equal(one.predict(X), other.predict(X))

@@ -16,9 +16,10 @@ from mercer.certify.verdict import Refuted
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Custom, Gaussian, Kernel, Precomputed
+from mercer.solvers.machines.fit import MachineFit
 
 from ..kernel_argument import KernelArgument, MatrixArgument
-from ..kernels import check_psd, check_rows, variance
+from ..kernels import check_rows, variance
 
 EXAMINED = 300  # rows of a matrix whose eigenvalues are computed: a small part of the time of a fit
 NOISE = 1e-6  # of the norm: a matrix computed in float32 may have eigenvalues this far below 0
@@ -27,8 +28,6 @@ NOISE = 1e-6  # of the norm: a matrix computed in float32 may have eigenvalues t
 def machine_argument(owner: Any, options: Any = None) -> MachineArgument:
     """Return the kernel argument of a machine, or of a search for one, which has its options from a machine."""
     value = Gaussian() if owner.kernel is None else owner.kernel
-    if isinstance(value, list | tuple) and hasattr(owner, "weights"):
-        return SeveralArgument(owner, value, options)
     if callable(value) and not isinstance(value, Kernel):
         return FunctionArgument(owner, value, options)
     matrix = isinstance(value, str) and value == "precomputed"
@@ -88,6 +87,10 @@ class MachineArgument(KernelArgument):
     def show(self, kernel: Kernel) -> Kernel:
         """Return the kernel of new points, given that of training points."""
         return kernel
+
+    def finish(self, fit: MachineFit, X: Rows) -> MachineFit:
+        """Return a fit of the problems as one with the kernel of new points."""
+        return fit
 
     def pick_vectors(self, X: Rows, support: np.ndarray) -> tuple[Rows, Rows]:
         """Return the support vectors as a model shows them, and as its kernel takes them."""
@@ -179,40 +182,6 @@ class MachineMatrixArgument(MatrixArgument, MachineArgument):
         tags = super().describe(tags)
         tags.input_tags.sparse = False
         return tags
-
-
-class SeveralArgument(MachineArgument):
-    """Several mercer kernels, whose weights are learned; data is checked for their sum."""
-
-    uncut = (
-        "weights of several kernels are not learned in partitions; learn them from some of the rows, and give their "
-        "kernel_ as kernel"
-    )
-
-    def __init__(self, owner: Any, kernels: Any, options: Any = None) -> None:
-        self.each = list(kernels)
-        self._known = bool(kernels) and all(isinstance(kernel, Kernel) for kernel in kernels)
-        super().__init__(owner, sum(self.each[1:], self.each[0]) if self._known else "linear", options)
-
-    def check(self, X: Rows, *, reset: bool) -> Rows:
-        """Return data as the kernels take it, if these are mercer kernels and there is something to weigh them by."""
-        if not self._known:
-            example = "[Gaussian(), Spectrum(3).on('dna')]"
-            raise TypeError(f"{self.name}: several kernels must be mercer kernels such as {example}; got {self.each!r}")
-        if self.owner.weights is None:
-            raise ValueError(
-                f"{self.name}: several kernels need weights; give weights='simple' or 'easy' to learn them, 'average', "
-                f"or one number for each of the {len(self.each)} kernels"
-            )
-        return super().check(X, reset=reset)
-
-    def train(self, X: Rows, kept: np.ndarray, spread: float | None = None) -> Kernel:
-        """Return the plain sum, each of whose terms is proved or searched."""
-        kernel = super().train(X, kept, spread)
-        if not self._options.assume_psd:
-            for each in self.each:
-                check_psd(self.owner, each, with_weight(X, kept))
-        return kernel
 
 
 class FunctionArgument(MachineArgument):

@@ -156,7 +156,7 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
             kernel, points = self._find_kernel(argument, X, problems), argument.points(X)
             place, progress = argument.place(X), self._tell(context)
             fit = fit_machines(problems, kernel, points, self._solver(self.memory), place, progress)
-            self._keep(fit, argument.show(kernel), X)
+            self._keep(argument.finish(fit, X), argument.show(kernel), X)
         return self
 
     def _find_kernel(self, argument: MachineArgument, X: Rows, problems: MachineProblems) -> Kernel:

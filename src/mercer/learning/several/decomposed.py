@@ -11,6 +11,7 @@ from .mixture import KernelStack
 
 Decomposition = tuple[np.ndarray, np.ndarray]  # Λ and Q
 Blocks = Iterator[tuple[slice, np.ndarray]]  # which targets, and their values
+_NONE = np.empty(0)
 
 
 class Decomposed:
@@ -21,6 +22,7 @@ class Decomposed:
         self.stack, self.fit_intercept = stack, fit_intercept
         self.roots = np.ones(n) if weights is None else np.sqrt(weights)
         self.size = float(self.roots @ self.roots)
+        self._buffers: dict[str, np.ndarray] = {}  # in float32: fresh memory for each product is slow
         self._room, self._kept = int(memory // (8 * n * n)), dict[bytes, Decomposition]()
 
     def decompose(self, weights: np.ndarray) -> Decomposition:
@@ -52,12 +54,18 @@ class Decomposed:
         values, Q = self.decompose(weights)
         shifted = values + alphas[:, None]
         freedom = (1.0 / shifted).sum(axis=1) - (1.0 / (self.size + alphas) if self.fit_intercept else 0.0)
-        n, small = len(values), Q.T.astype(np.float32)
+        n, small = len(values), self._buffer("Q", *Q.shape)
+        np.copyto(small, Q.T, casting="same_kind")
         factors = ((n / freedom[:, None] / shifted) ** 2 / self.size).astype(np.float32)
         for columns, block in blocks:
-            rotated = small @ block
+            rotated = np.matmul(small, block, out=self._buffer("products", *block.shape))
             np.square(rotated, out=rotated)
             yield columns, factors @ rotated
+
+    def _buffer(self, name: str, *shape: int) -> np.ndarray:
+        if self._buffers.get(name, _NONE).shape != shape:
+            self._buffers[name] = np.empty(shape, dtype=np.float32)
+        return self._buffers[name]
 
     def solve(self, weights: np.ndarray, alphas: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return W^-½c, the best penalty and its mean squared leave-one-out error for targets W^½(y − ȳ).

@@ -42,6 +42,8 @@ ROUNDS = 8  # of drawing around the best
 GAIN = 1e-5  # by which kernels must lower the error of a constant, as float32 may do by rounding
 LEAST_WEIGHT = 1e-3  # below which a drawn weight is 0
 BLOCK = 2**27  # bytes of the targets that are worked with at a time
+LARGE_WEIGHTS = 10  # different weights that there are at most beyond so many points
+KEPT = 2**29  # bytes of targets in float32 that are kept while weights are tried
 MATRICES = 6  # n × n in float64 beside the stack
 SHARE = 0.5  # of what is left of the budget, for decompositions that are kept
 ELSEWHERE = 0.5  # added to the concentration of each kernel, so that one of weight 0 may come back
@@ -130,7 +132,10 @@ def fit_each_target(
     search = _Search(some, kernels, alphas)
     search.run(rng, weights, n_candidates, on_step)
     chosen, alpha = search.decide()
-    last = search if some is data else _Search(data, kernels, alphas)
+    last = search
+    if some is not data:
+        chosen, alpha = search.decide_among(np.argsort(-np.bincount(chosen[chosen >= 0], minlength=1))[:LARGE_WEIGHTS])
+        last = _Search(data, kernels, alphas)
     return last.fit(np.array(search.tried), chosen, alpha, finer=FINER if alphas is None else np.ones(1))
 
 
@@ -145,8 +150,14 @@ class _Search:
         )
         room = data.memory - self.stack.matrices.nbytes - 16 * n * q - 8 * MATRICES * n * n
         self.at = Decomposed(self.stack, data.weights, fit_intercept=data.fit_intercept, memory=max(0, room) * SHARE)
-        self.units = TargetUnits.of(data.y, data.weights, centred=data.fit_intercept)
+        self.units = self._measure_targets()
         self.grid = GRID * self.at.size if alphas is None else alphas
+        self._small: list[tuple[slice, np.ndarray]] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin with no weights tried, and no settings of targets."""
+        q = self.data.y.shape[1]
         self.tried: list[np.ndarray] = []
         # Of each target the best settings so far: their errors, their weights, and their penalties.
         self.errors = np.full((SHORTLIST, q), np.inf, dtype=np.float32)
@@ -172,7 +183,7 @@ class _Search:
     def _try_all(self, weights: np.ndarray, on_step: OnStep | None) -> bool:
         """Screen all targets with each of the weights; return whether to go on."""
         for each in weights:
-            for columns, errors in self.at.screen(each, self.grid, self._blocks(np.float32)):
+            for columns, errors in self.at.screen(each, self.grid, self._small_blocks()):
                 self._enter(columns, errors)
             self.tried.append(each)
             if on_step is not None and on_step(len(self.tried), float(self.errors[0].mean())):
@@ -211,6 +222,13 @@ class _Search:
                 chosen[columns], alpha[columns], least[columns] = i, steps[better], errors[better]
         return chosen, alpha
 
+    def decide_among(self, few: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Decide again among some of the weights, because all points take long to decompose."""
+        weights = np.array(self.tried)[few]
+        self._forget()
+        self._try_all(weights, None)
+        return self.decide()
+
     def fit(self, tried: np.ndarray, chosen: np.ndarray, alpha: np.ndarray, finer: np.ndarray) -> EachTarget:
         """Return the fit of all targets with the weights chosen and a penalty near the one chosen."""
         (n, q), unit = self.data.y.shape, self.units.scale
@@ -247,6 +265,13 @@ class _Search:
         values *= self.at.roots[:, None]
         return np.asarray(values, dtype=dtype)
 
+    def _measure_targets(self) -> TargetUnits:
+        """Return the units of all targets, which are measured block by block."""
+        given = self.data
+        found = [TargetUnits.of(given.y[:, part], given.weights, centred=given.fit_intercept)
+                 for part in self._parts(given.y.T)]  # fmt: skip
+        return TargetUnits(*(np.concatenate(each) for each in zip(*((u.shift, u.scale) for u in found), strict=True)))
+
     def _width(self) -> int:
         return max(1, int(min(BLOCK, SHARE * self.data.memory) // (48 * len(self.data.y))))
 
@@ -259,6 +284,14 @@ class _Search:
         """Yield all targets, block by block."""
         for part in self._parts(self.data.y.T):
             yield part, self._read(part, dtype)
+
+    def _small_blocks(self) -> Blocks:
+        """Yield all targets in float32, which are read once if they are few enough."""
+        n, q = self.data.y.shape
+        if 4 * n * q > min(KEPT, SHARE * self.data.memory):
+            return self._blocks(np.float32)
+        self._small = self._small or list(self._blocks(np.float32))
+        return iter(self._small)
 
     def _spreads(self) -> np.ndarray:
         """Return the mean squares of all targets."""

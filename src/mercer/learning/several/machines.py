@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,15 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.place import Place
 from mercer.formula.data import Rows, length, pick
+from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.evidence import warn_caller
 from mercer.solvers.machines.problems import MachineProblems
 
+from .dense import combine
 from .margins import margin_weights
 from .mixture import Mixture, stack_kernels
-from .simple import MachineWeights, machine_weights
+from .simple import machine_weights
 
 METHODS = ("simple", "easy", "average", "sum")
 LIMIT = 2000  # points beyond which weights are learned from some of them
@@ -60,25 +62,76 @@ def count_points(kernels: int, place: Place) -> int:
     return min(LIMIT, max(int((place.memory / (8.0 * (kernels + MATRICES))) ** 0.5), 2))
 
 
+@dataclass(frozen=True)
+class WeightRule:
+    """How weights are found.
+
+    Parameters
+    ----------
+    method : {"simple", "easy", "average", "sum"} or array of shape (m,)
+        By :func:`~mercer.learning.several.simple.machine_weights`; by
+        :func:`~mercer.learning.several.margins.margin_weights`; all 1/m; those that make the sum of the kernels as they
+        are, without scales; or the weights themselves.
+    lam : float
+        λ of "easy".
+    norm : float
+        p of "simple".
+    """
+
+    method: Any
+    lam: float = 0.1
+    norm: float = 1.0
+
+    def check(self, count: int, name: str) -> None:
+        """Raise if weights of so many kernels cannot be found so."""
+        if isinstance(self.method, str) and self.method in METHODS:
+            return
+        try:
+            values = np.asarray(self.method, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        if values.shape != (count,) or not (np.isfinite(values).all() and (values >= 0).all() and values.any()):
+            raise ValueError(
+                f"{name}: weights must be one of {', '.join(map(repr, METHODS))}, or one number for each of the "
+                f"{count} kernels, none negative and not all 0; got {self.method!r}"
+            )
+
+
+@dataclass(frozen=True)
+class WeighedKernels:
+    """Kernels with their weights, and what else is known of them.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        Kernels, scales and weights.
+    matrix : array of shape (n, n), optional
+        The centred matrix of the weighted sum, if there is one of all points and its values are slow to compute.
+    gap : float, optional
+        How far an objective that weights minimise may be from its minimum, relative to it.
+    """
+
+    mixture: Mixture
+    matrix: np.ndarray | None = None
+    gap: float | None = None
+
+
 def weigh_machines(
-    method: str | np.ndarray,
+    rule: WeightRule,
     kernels: Sequence[Kernel],
     X: Rows,
     problems: MachineProblems,
     place: Place,
     *,
-    lam: float = 0.1,
-    norm: float = 1.0,
     random_state: Any = None,
     name: str = "weigh_machines",
-) -> tuple[Mixture, MachineWeights | None]:
-    """Return kernels with weights for the classes of points, and the evidence for them where there is some.
+) -> WeighedKernels:
+    """Return kernels with weights for the classes of points.
 
     Parameters
     ----------
-    method : {"simple", "easy", "average", "sum"} or array of shape (m,)
-        How weights are found: by :func:`~mercer.learning.several.simple.machine_weights`, by
-        :func:`~mercer.learning.several.margins.margin_weights`, all 1/m, all 1; or the weights themselves.
+    rule : WeightRule
+        How weights are found.
     kernels : sequence of m Kernels
         The kernels, which are divided by the variances of their features first.
     X : collection of n objects
@@ -87,10 +140,6 @@ def weigh_machines(
         The classes of the points, their weights, and the machines for them.
     place : Place
         Where kernels are computed, and the budget of memory.
-    lam : float
-        λ of "easy".
-    norm : float
-        p of "simple".
     random_state : int, RandomState or None
         Chooses the points where there are more than 2,000, or more than memory has room for.
     name : str
@@ -105,48 +154,37 @@ def weigh_machines(
     >>> X, codes = np.array([[-1.0, 1.0], [-1.0, -1.0], [1.0, 1.0], [1.0, -1.0]]), np.array([0, 0, 1, 1])
     >>> problems = MachineProblems(Priced(Hinge(), 1.0), codes, np.ones(4), np.array(["no", "yes"]))
     >>> kernels = [Linear().on([0]), Linear().on([1])]
-    >>> weigh_machines("simple", kernels, X, problems, Place.find(None, None))[0].weights.round(3)
+    >>> weigh_machines(WeightRule("simple"), kernels, X, problems, Place.find(None, None)).mixture.weights.round(3)
     array([1., 0.])
     """
-    given = None if isinstance(method, str) and method in METHODS else _check_given(method, len(kernels), name)
+    rule.check(len(kernels), name)
     kept = problems.kept
     few = kept[sample_classes(problems.targets[kept], count_points(len(kernels), place), random_state)]
-    points = X if len(few) == length(X) else pick(X, few)
+    everything = len(few) == length(X)
+    points = X if everything else pick(X, few)
     weights = problems.weigh(few)
     if not weights.all():  # classes of weight 0 are classes all the same
         weights = problems.weights[few]
-    stack = stack_kernels(
-        kernels, points, weights=None if (weights == 1.0).all() else weights, place=place, room=MATRICES - 2
-    )
-    mixture, found = stack.mixture, None
-    if given is not None:
-        mixture = mixture.weighted(given)
+    plain = None if (weights == 1.0).all() else weights
+    stack = stack_kernels(kernels, points, weights=plain, place=place, room=MATRICES - 2)
+    method, mixture, gap = rule.method, stack.mixture, None
+    if not isinstance(method, str):
+        found = np.asarray(method, dtype=np.float64)
     elif method == "simple":
         some = replace(problems, targets=problems.targets[few], weights=problems.weights[few])
-        found = machine_weights(stack.matrices, some.soften(mixture.kernel(), points).parts(), p=norm)
-        mixture = mixture.weighted(found.weights)
-        if not found.converged:
+        reached = machine_weights(stack.matrices, some.soften(mixture.kernel(), points).parts(), p=rule.norm)
+        found, gap = reached.weights, reached.gap
+        if not reached.converged:
             warn_caller(
-                f"{name}: weights of kernels may be far from the best: after {found.n_iter} steps the objective is "
-                f"within {found.gap:.1e} of its minimum, relative to it. Lower C if it is very large.",
+                f"{name}: weights of kernels may be far from the best: after {reached.n_iter} steps the objective is "
+                f"within {reached.gap:.1e} of its minimum, relative to it. Lower C if it is very large.",
                 ConvergenceWarning,
             )
     elif method == "easy":
-        mixture = mixture.weighted(margin_weights(stack.matrices, problems.targets[few], lam=lam, weights=weights))
-    elif method == "sum":
-        mixture = mixture.weighted(np.ones(len(kernels)))
-    return mixture, found
-
-
-def _check_given(weights: Any, count: int, name: str) -> np.ndarray:
-    """Return weights that were given, one for each kernel, none negative and some positive."""
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.empty(0)
-    if values.shape != (count,) or not (np.isfinite(values).all() and (values >= 0).all() and values.any()):
-        raise ValueError(
-            f"{name}: weights must be one of {', '.join(map(repr, METHODS))}, or one number for each of the {count} "
-            f"kernels, none negative and not all 0; got {weights!r}"
-        )
-    return values
+        found = margin_weights(stack.matrices, problems.targets[few], lam=rule.lam, weights=plain)
+    else:
+        found = mixture.scales if method == "sum" else mixture.weights
+    mixture = mixture.weighted(found)
+    # Values that compiled code computes from vectors come as fast as a matrix is read and checked.
+    slow = place.on_host and not Gram(mixture.kernel(), pick(points, [0, 1])).cheap
+    return WeighedKernels(mixture, combine(found, stack.matrices) if everything and slow else None, gap)

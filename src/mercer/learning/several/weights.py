@@ -28,11 +28,12 @@ from mercer.solvers.ridge.loo_gradient import MatrixError, judge_matrix
 from .mixture import KernelStack, Mixture, stack_kernels
 
 FEW = 500  # points of the starts
-LIMIT = 2000  # points beyond which weights are learned from a random part
+LIMIT = 1500  # points beyond which weights are learned from a random part
 STARTS = 3  # that are followed, of all
 PENALTIES = np.logspace(-9.0, 1.0, 11)  # tried at each start, times the sum of the weights of points
 LEAST, MOST = 1e-11, 1e3  # penalties, times the sum of the weights of points
-STEPS, LAST_STEPS = 60, 30  # on few points, and on all
+STEPS, LAST_STEPS = 60, 15  # on few points, and on all
+HOPELESS = 4.0  # standard errors by which an error without a kernel is larger, so that no other weights are tried
 SMALL = 1e-3  # of the largest weight: where a kernel begins that was not there
 TINY = 1e-9  # of the largest weight: what is rounding
 MATRICES = 8  # beside those of the kernels: what a step needs
@@ -160,7 +161,7 @@ def learn_weights(
         smallest weight is left out and the others are weighed again, while the mean of the differences of squared
         errors at the points is at most its own standard error.
     rng : RandomState, optional
-        Chooses the points where there are more than 2,000.
+        Chooses the points where there are more than 1,500.
     on_step : callable, optional
         Told of each step of the descent, which ends where it returns True.
 
@@ -232,10 +233,19 @@ def _leave_out(problem: WeightProblem, best: Weighing, *, sparse: bool, on_step:
     while np.count_nonzero(found.weights) > 1:
         without = [found.weights * (np.arange(len(found.weights)) != k) for k in np.flatnonzero(found.weights)]
         fewer = min((problem.judge(w, found.alpha) for w in without), key=lambda some: some.error)
+        if _compare(fewer, best) > HOPELESS:
+            break
         again = problem.descend(fewer.weights, fewer.alpha, steps=LAST_STEPS, free=fewer.weights > 0, on_step=on_step)
         fewer = min(fewer, problem.judge(*again), key=lambda some: some.error)
-        worse = fewer.squares - best.squares
-        if worse.sum() > (np.sqrt(len(worse)) * worse.std() if sparse else 0.0):
+        if _compare(fewer, best) > (1.0 if sparse else 0.0):
             break
         found, best = fewer, min(best, fewer, key=lambda some: some.error)
     return found
+
+
+def _compare(one: Weighing, other: Weighing) -> float:
+    """Return by how many standard errors the error of one is larger, from the differences at the points."""
+    differences = one.squares - other.squares
+    spread = float(np.sqrt(len(differences)) * differences.std())
+    total = float(differences.sum())
+    return total / spread if spread > 0 else np.sign(total) * np.inf if total else 0.0

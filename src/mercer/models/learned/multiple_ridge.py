@@ -121,8 +121,10 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
 
     Notes
     -----
-    Weights are learned from at most 2,000 points, drawn at random, and the penalty then from the same path as that of
-    :class:`~mercer.models.ridge_cv.KernelRidgeCV`.  Every step is a task for ``sklearn.callback``.
+    Weights are learned from at most 1,500 points, drawn at random, and the penalty then from the same path as that of
+    :class:`~mercer.models.ridge_cv.KernelRidgeCV`.  With ``per_target`` the weights of each target are the best of those
+    tried at all points or, beyond 2,000, at a random 2,000 of them, and then there are at most ten different ones.  Every
+    step is a task for ``sklearn.callback``.
 
     Examples
     --------
@@ -249,6 +251,16 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
         covariances = np.einsum("ki...,i...->k...", np.array(parts), sum(parts))
         total = covariances.sum(axis=0)
         return np.asarray(covariances / np.where(total > 0, total, 1.0))
+
+    @property
+    def loo_predictions_(self) -> np.ndarray:
+        """What the model would predict at each training point had it been fitted without it, exactly."""
+        if hasattr(self, "loo_scores_"):
+            raise AttributeError(
+                f"{type(self).__name__}: with per_target=True only loo_scores_, the R² of each target, are kept; "
+                "KernelRidge(alpha_[t], kernel=mixture_.kernel(t), fit_intercept=True) has the predictions of target t"
+            )
+        return super().loo_predictions_
 
     @property
     def loo_score_(self) -> float:
