@@ -18,7 +18,6 @@ from mercer.certify.verdict import Proved
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Overlap, PowerExponential
 from mercer.models import KernelRidge, KernelRidgeCV, RecursiveFeatureClassifier, RecursiveFeatureRegressor
 
-
 WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 
 
