@@ -111,7 +111,7 @@ def search_ridge(
         tuned = race(starts, data, rng, size=size, steps=int(min(STEPS, 10 + data.n // 4)), on_step=on_step)
         kernels, hints = tuned.rivals()
     limit, sample = limit_path(data)
-    if most is not None and data.place.on_host:
+    if most is not None:
         limit, sample = min(limit, most), min(sample, most)
     if data.n > limit:
         chosen = rng.permutation(data.n)[:sample]

@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 
 import mercer._native as _native
+from mercer.arrays.tensors import host_array
 from mercer.arrays.threads import default_threads
 from mercer.linalg.band import band_form
 
 from ..base import Problem
 from ..residuals import Multiplier
 from .cholesky import Cholesky
+from .loo_gradient import judge_matrix
 from .path import LOST, PreparedPath, scaled_matrix
 from .spectral import Spectral, SpectralPrepared
 
 MATRICES = 2  # n × n in float64: the matrix, which becomes the rotation, and its reflections, half of one
 NARROW, WIDE, MANY = 32, 96, 3000  # widths of the band up to and beyond so many points: a wider one is quicker to
 # reach, which counts for more the more points there are, and takes more time for each penalty
+SMALL = 4096  # points up to which a device inverts a matrix for each penalty, and asks for no evidence
 TOGETHER = 10  # factors for different penalties that are kept at once
 
 
@@ -136,6 +139,30 @@ class BandedPrepared(PreparedPath):
         return out
 
 
+class Inverses:
+    """The inverse of K + αW⁻¹ for each α, without the evidence that solvers give: quick where matrices are small."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._K = problem.gram(dtype=np.float64).dense()
+
+    def loo(self, alphas: np.ndarray) -> np.ndarray:
+        """Return the leave-one-out residuals of each α, or of each and its output, of shape (p, n, q)."""
+        place, noise, q = self.problem.place, self.problem.noise, self.problem.y.shape[1]
+        y, W_inverse, ones = (place.put(values) for values in (self.problem.y, noise, np.ones((len(noise), 1))))
+        steps = np.asarray(alphas, dtype=np.float64).reshape(len(alphas), -1)
+        steps = np.broadcast_to(steps, (len(steps), q))
+        out = np.empty((len(steps), len(noise), q))
+        for alpha in np.unique(steps):
+            found = judge_matrix(
+                self._K.clone(), y, float(alpha), W_inverse, ones, fit_intercept=self.problem.fit_intercept,
+                gradient=False,
+            )  # fmt: skip
+            at, columns = np.nonzero(steps == alpha)
+            out[at, :, columns] = host_array(found.residuals).T[columns]
+        return out
+
+
 def loo_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from penalties to leave-one-out residuals of shape (p, n, q), by the quickest exact way.
 
@@ -153,7 +180,8 @@ def loo_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     # A factor and its inverse take about n³ operations for each α; on a device at nearly the speed of matrix products,
     # so that a hundred of them are there before a band or eigenvectors would be.
     solver: Any = Banded() if problem.place.on_host else Cholesky("double")
-    prepared: Any = solver.prepare(problem)
+    small = problem.n <= SMALL and not problem.place.on_host
+    prepared: Any = Inverses(problem) if small else solver.prepare(problem)
 
     def residuals(alphas: np.ndarray) -> np.ndarray:
         nonlocal prepared
