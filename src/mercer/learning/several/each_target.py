@@ -151,7 +151,8 @@ class _Search:
         room = data.memory - self.stack.matrices.nbytes - 16 * n * q - 8 * MATRICES * n * n
         self.at = Decomposed(self.stack, data.weights, fit_intercept=data.fit_intercept, memory=max(0, room) * SHARE)
         self.units = self._measure_targets()
-        self.grid = GRID * self.at.size if alphas is None else alphas
+        self.grid: np.ndarray = GRID * self.at.size if alphas is None else alphas
+        self._relative = alphas is None
         self._small: list[tuple[slice, np.ndarray]] = []
         self._forget()
 
@@ -183,12 +184,16 @@ class _Search:
     def _try_all(self, weights: np.ndarray, on_step: OnStep | None) -> bool:
         """Screen all targets with each of the weights; return whether to go on."""
         for each in weights:
-            for columns, errors in self.at.screen(each, self.grid, self._small_blocks()):
+            for columns, errors in self.at.screen(each, self._penalties(each), self._small_blocks()):
                 self._enter(columns, errors)
             self.tried.append(each)
             if on_step is not None and on_step(len(self.tried), float(self.errors[0].mean())):
                 return False
         return True
+
+    def _penalties(self, weights: np.ndarray) -> np.ndarray:
+        """Return the penalties to choose from, which grow with the sum of the weights if none were given."""
+        return self.grid * weights.sum() if self._relative else self.grid
 
     def _enter(self, columns: slice, errors: np.ndarray) -> None:
         """Put the best penalty of new weights where it belongs among the best of each target."""
@@ -215,7 +220,7 @@ class _Search:
         for i, weights in enumerate(self.tried):
             ranks, targets = np.nonzero((self.which == i) & np.isfinite(self.errors))
             for part in self._parts(targets):
-                steps = self.grid[self.steps[ranks[part], targets[part]]]
+                steps = self._penalties(weights)[self.steps[ranks[part], targets[part]]]
                 _, _, errors = self.at.solve(weights, steps[None], self._read(targets[part], np.float32))
                 better = errors < least[targets[part]]
                 columns = targets[part][better]
