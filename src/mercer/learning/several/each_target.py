@@ -26,7 +26,7 @@ from mercer.arrays.budget import require
 from mercer.kernels import Kernel
 from mercer.learning.target_units import TargetUnits
 from mercer.solvers.base import Problem
-from mercer.solvers.residuals import judge_solutions
+from mercer.solvers.residuals import in_squares, judge_solutions
 from mercer.solvers.ridge.fit import pick_points
 
 from .decomposed import Blocks, Decomposed
@@ -238,8 +238,8 @@ class _Search:
         """Return the fit of all targets with the weights chosen and a penalty near the one chosen."""
         (n, q), unit = self.data.y.shape, self.units.scale
         coef, parts, alpha = np.zeros((n, q)), np.zeros((2, q)), alpha.copy()
-        errors, residual = self._constant_errors(), 0.0
-        parts[0] = errors * self.at.size * unit**2
+        errors, spread, residual = self._constant_errors(), self._spreads(), 0.0
+        parts[0] = in_squares(spread * self.at.size, unit)  # of targets without a kernel
         for i in np.unique(chosen[chosen >= 0]):
             matrix = self.stack.mix(tried[i])
             targets = np.flatnonzero(chosen == i)
@@ -255,10 +255,9 @@ class _Search:
                 )
                 residual = max(residual, float(found.max()))
                 coef[:, columns] = inner * unit[columns]
-                parts[:, columns] *= unit[columns] ** 2
+                parts[:, columns] = in_squares(parts[:, columns], unit[columns])
         weights = np.where(chosen >= 0, tried[chosen].T, 0.0)
         intercept = self.units.shift - np.einsum("kt,kt->t", weights, self.stack.means @ coef)
-        spread = self._spreads()
         scores = 1.0 - np.divide(errors, spread, out=np.zeros(q), where=spread > 0)
         return EachTarget(self.stack.mixture.weighted(weights), alpha, coef, intercept, scores, residual, parts)
 
