@@ -122,9 +122,9 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
     Notes
     -----
     Weights are learned from at most 1,500 points, drawn at random, and the penalty then from the same path as that of
-    :class:`~mercer.models.ridge_cv.KernelRidgeCV`.  With ``per_target`` the weights of each target are the best of those
-    tried at all points or, beyond 2,000, at a random 2,000 of them, and then there are at most ten different ones.  Every
-    step is a task for ``sklearn.callback``.
+    :class:`~mercer.models.ridge_cv.KernelRidgeCV`.  With ``per_target`` those of a target are the best of the weights
+    tried at all points or, beyond 2,000, at a random 2,000 of them, and then at most ten different ones are kept.
+    Every step is a task for ``sklearn.callback``.
 
     Examples
     --------
