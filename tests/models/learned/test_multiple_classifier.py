@@ -130,6 +130,17 @@ def test_strings_graphs_and_numbers_stand_side_by_side():
             assert model.weights_[0] == model.weights_.max()
 
 
+@pytest.mark.parametrize("method", ["loo", "easy"])
+def test_frames_of_numbers_names_and_functions_are_taken(method):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    kernels = ["rbf", "linear", lambda x, z: float(x[0] * z[0]), Gaussian(2.0)]
+    model = MultipleKernelClassifier(kernels, method=method).fit(frame, Y)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert model.score(frame, Y) > 0.8
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[["d", "c", "b", "a"]])
+
+
 def test_given_matrices_are_kernels_of_row_numbers():
     matrices = [Precomputed(k(X)) for k in KERNELS]
     a = MultipleKernelClassifier(matrices, method="easy").fit(np.arange(120), Y)

@@ -99,6 +99,10 @@ def test_shares_split_the_variance_of_the_function():
 def test_the_sum_is_that_of_the_kernels_as_they_are():
     model = make(method="sum").fit(X, Y)
     np.testing.assert_allclose(model.kernel_(X), sum(k(X) for k in KERNELS), rtol=1e-12)
+    large = [1e7 * kernel for kernel in KERNELS]
+    own, scaled = (make(kernels, method="sum", per_target=True).fit(X, OUTPUTS) for kernels in (KERNELS, large))
+    np.testing.assert_allclose(own.mixture_.kernel(1)(X), sum(k(X) for k in KERNELS), rtol=1e-12)
+    np.testing.assert_allclose(scaled.predict(X), own.predict(X), rtol=1e-3)
 
 
 def test_several_targets_share_weights_or_have_their_own():

@@ -26,7 +26,7 @@ from mercer.arrays.budget import require
 from mercer.kernels import Kernel
 from mercer.learning.target_units import TargetUnits
 from mercer.solvers.base import Problem
-from mercer.solvers.residuals import judge_solutions
+from mercer.solvers.residuals import in_squares, judge_solutions
 from mercer.solvers.ridge.fit import pick_points
 
 from .decomposed import Blocks, Decomposed
@@ -151,7 +151,8 @@ class _Search:
         room = data.memory - self.stack.matrices.nbytes - 16 * n * q - 8 * MATRICES * n * n
         self.at = Decomposed(self.stack, data.weights, fit_intercept=data.fit_intercept, memory=max(0, room) * SHARE)
         self.units = self._measure_targets()
-        self.grid = GRID * self.at.size if alphas is None else alphas
+        self.grid: np.ndarray = GRID * self.at.size if alphas is None else alphas
+        self._relative = alphas is None
         self._small: list[tuple[slice, np.ndarray]] = []
         self._forget()
 
@@ -183,12 +184,16 @@ class _Search:
     def _try_all(self, weights: np.ndarray, on_step: OnStep | None) -> bool:
         """Screen all targets with each of the weights; return whether to go on."""
         for each in weights:
-            for columns, errors in self.at.screen(each, self.grid, self._small_blocks()):
+            for columns, errors in self.at.screen(each, self._penalties(each), self._small_blocks()):
                 self._enter(columns, errors)
             self.tried.append(each)
             if on_step is not None and on_step(len(self.tried), float(self.errors[0].mean())):
                 return False
         return True
+
+    def _penalties(self, weights: np.ndarray) -> np.ndarray:
+        """Return the penalties to choose from, which grow with the sum of the weights if none were given."""
+        return self.grid * weights.sum() if self._relative else self.grid
 
     def _enter(self, columns: slice, errors: np.ndarray) -> None:
         """Put the best penalty of new weights where it belongs among the best of each target."""
@@ -215,7 +220,7 @@ class _Search:
         for i, weights in enumerate(self.tried):
             ranks, targets = np.nonzero((self.which == i) & np.isfinite(self.errors))
             for part in self._parts(targets):
-                steps = self.grid[self.steps[ranks[part], targets[part]]]
+                steps = self._penalties(weights)[self.steps[ranks[part], targets[part]]]
                 _, _, errors = self.at.solve(weights, steps[None], self._read(targets[part], np.float32))
                 better = errors < least[targets[part]]
                 columns = targets[part][better]
@@ -233,8 +238,8 @@ class _Search:
         """Return the fit of all targets with the weights chosen and a penalty near the one chosen."""
         (n, q), unit = self.data.y.shape, self.units.scale
         coef, parts, alpha = np.zeros((n, q)), np.zeros((2, q)), alpha.copy()
-        errors, residual = self._constant_errors(), 0.0
-        parts[0] = errors * self.at.size * unit**2
+        errors, spread, residual = self._constant_errors(), self._spreads(), 0.0
+        parts[0] = in_squares(spread * self.at.size, unit)  # of targets without a kernel
         for i in np.unique(chosen[chosen >= 0]):
             matrix = self.stack.mix(tried[i])
             targets = np.flatnonzero(chosen == i)
@@ -250,10 +255,9 @@ class _Search:
                 )
                 residual = max(residual, float(found.max()))
                 coef[:, columns] = inner * unit[columns]
-                parts[:, columns] *= unit[columns] ** 2
+                parts[:, columns] = in_squares(parts[:, columns], unit[columns])
         weights = np.where(chosen >= 0, tried[chosen].T, 0.0)
         intercept = self.units.shift - np.einsum("kt,kt->t", weights, self.stack.means @ coef)
-        spread = self._spreads()
         scores = 1.0 - np.divide(errors, spread, out=np.zeros(q), where=spread > 0)
         return EachTarget(self.stack.mixture.weighted(weights), alpha, coef, intercept, scores, residual, parts)
 

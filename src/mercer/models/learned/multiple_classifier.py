@@ -237,10 +237,10 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
         # Threads that wait for each other cost more than they gain on small matrices, above all on a busy machine.
         with threadpool_limits(1 if n <= SERIAL else None, user_api="blas"):
             if self.method in ("easy", "simple"):
-                classifier: KernelRidgeClassifier | SVC = self._fit_machine(kernels, X, y, weights)
+                classifier: KernelRidgeClassifier | SVC = self._fit_machine(kernels, rows, labels, weights)
             else:
                 self.mixture_ = self._weigh(kernels, points, codes, of_points, on_step)
-                classifier = self._make_classifier(self.mixture_).fit(X, y, weights)
+                classifier = self._make_classifier(self.mixture_).fit(rows, labels, weights)
         self.classifier_, self.kernel_, self.classes_ = classifier, classifier.kernel_, classes
 
     def _check_options(self) -> None:

@@ -28,6 +28,7 @@ from mercer.learning.choice import choose
 from mercer.learning.search import limit_path
 from mercer.learning.several.each_target import fit_each_target
 from mercer.learning.several.mixture import Mixture, stack_kernels
+from mercer.learning.several.parts import share_variance, split_function
 from mercer.learning.several.weights import learn_weights, merge_targets
 from mercer.learning.target_units import TargetUnits
 from mercer.solvers.base import Problem
@@ -40,7 +41,6 @@ from .kernel_list import KernelList, TableKernels, kernel_list
 
 SERIAL = 500  # points up to which one thread is enough
 MEASURED = 2000  # points that scales are measured at where no weights are learned
-BLOCK = 2**28  # bytes of coefficients of one kernel that are evaluated at a time
 METHODS = ("loo", "average", "sum")
 
 
@@ -208,7 +208,11 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
             return self._evaluate(X)
         argument = self._kernel_argument()
         points = argument.new_points(X)
-        return self._evaluate_each(points, argument.place(points).device)
+        place = argument.place(points)
+        parts = split_function(
+            self.mixture_, self.X_fit_, self.dual_coef_, points, memory=self.memory, device=place.device
+        )
+        return sum(parts, np.zeros((length(points), 1))) + self.intercept_
 
     @available_if(_has_one_kernel)  # type: ignore[untyped-decorator]
     @where_the_data_lives
@@ -241,16 +245,9 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
         1, unless f is constant, and one may be negative where parts work against each other.
         """
         check_is_fitted(self)
-        coef = self.expansion_.coef if hasattr(self, "expansion_") else self.dual_coef_
-        centers = self.expansion_.centers if hasattr(self, "expansion_") else self.X_fit_
-        parts = []
-        for kernel, factors in zip(self.mixture_.kernels, self.mixture_.factors, strict=True):
-            part = Expansion(kernel, centers, coef * factors)
-            values = host_array(part(centers, memory=self.memory)) if factors.any() else np.zeros(coef.shape)
-            parts.append(values - values.mean(axis=0))
-        covariances = np.einsum("ki...,i...->k...", np.array(parts), sum(parts))
-        total = covariances.sum(axis=0)
-        return np.asarray(covariances / np.where(total > 0, total, 1.0))
+        function = getattr(self, "expansion_", None)
+        centers, coef = (self.X_fit_, self.dual_coef_) if function is None else (function.centers, function.coef)
+        return share_variance(self.mixture_, centers, coef, memory=self.memory)
 
     @property
     def loo_predictions_(self) -> np.ndarray:
@@ -356,17 +353,6 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
             kernels, some.X, weights=some.weights, centred=some.fit_intercept, place=some.place
         ).mixture
         return mixture if self.method == "average" else mixture.weighted(mixture.scales)
-
-    def _evaluate_each(self, points: Rows, device: Any) -> np.ndarray:
-        """Return the functions of all targets: Σ_k of expansions in one kernel each, some targets at a time."""
-        values = np.tile(self.intercept_, (length(points), 1))
-        width = max(1, BLOCK // (8 * len(self.dual_coef_)))
-        for kernel, factors in zip(self.mixture_.kernels, self.mixture_.factors, strict=True):
-            used = np.flatnonzero(factors)
-            for columns in np.array_split(used, -(-len(used) // width)) if len(used) else []:
-                part = Expansion(kernel, self.X_fit_, self.dual_coef_[:, columns] * factors[columns])
-                values[:, columns] += host_array(part(points, memory=self.memory, device=device))
-        return values
 
     def _kernel_argument(self) -> KernelList | TableKernels:
         return kernel_list(self)
