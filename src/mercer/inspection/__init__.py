@@ -9,6 +9,7 @@ from .fit import FitDisplay
 from .gram import GramDisplay
 from .kernel import KernelDisplay
 from .loss import LossDisplay
+from .metric import MetricDisplay
 from .path import PathDisplay
 from .spectrum import SpectrumDisplay
 
@@ -19,6 +20,7 @@ __all__ = [
     "GramDisplay",
     "KernelDisplay",
     "LossDisplay",
+    "MetricDisplay",
     "PathDisplay",
     "SpectrumDisplay",
 ]
