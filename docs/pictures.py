@@ -11,8 +11,10 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from mercer import Expansion, Gram
-from mercer.inspection import LossDisplay
+from mercer.datasets import load_energy
+from mercer.inspection import LossDisplay, MetricDisplay
 from mercer.kernels import Gaussian, Linear, Periodic
+from mercer.models import RecursiveFeatureRegressor
 from mercer.solvers import Problem, Spectral
 
 # Okabe and Ito's colours, which everyone can tell apart.
@@ -132,8 +134,16 @@ def draw_weights():
     return figure
 
 
+def draw_metric():
+    """The metric of the guide page on learned kernels."""
+    energy = load_energy()
+    model = RecursiveFeatureRegressor(random_state=0).fit(energy.data, energy.target)
+    return MetricDisplay.from_estimator(model).figure_
+
+
 if __name__ == "__main__":
     here = Path(__file__).parent / "_static"
     picture().savefig(here / "way.png", dpi=130, facecolor="white")
     draw_weights().savefig(here / "weights.png", dpi=110, facecolor="white")
+    draw_metric().savefig(here / "metric.png", dpi=110, facecolor="white")
     draw_losses().savefig(here / "losses.png", dpi=110, facecolor="white")

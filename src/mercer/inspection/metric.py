@@ -127,7 +127,7 @@ class MetricDisplay(PairDisplay):
         d = len(self.names)
         left, right = self._start(ax, size=(10.0, max(3.6, 1.6 + 0.22 * d)))
         image = left.imshow(self.matrix, cmap=SIGNED, vmin=-1.0, vmax=1.0, interpolation="nearest")
-        left.figure.colorbar(image, ax=left, shrink=0.8, label="M, relative to its largest entry")
+        left.figure.colorbar(image, ax=left, label="M over its largest entry")
         left.set_xticks(range(d), self.names, rotation=90)
         left.set_yticks(range(d), self.names)
         left.tick_params(length=0, labelsize=8)

@@ -19,6 +19,7 @@ from ..choice import find_best
 from .metric import Metric, Structure
 
 MOST_FACTORS = 12  # multiples of a metric that are tried
+GAIN = 0.01  # of the error, from which one of them is better than another
 AROUND = 2.1  # decades around a penalty that are tried again
 PENALTIES = np.logspace(-11.0, 0.0, 23)  # relative to the trace of WK
 
@@ -77,20 +78,23 @@ class Judgement:
         return replace(one, alpha=float(alphas[best]), error=float(errors[best]))
 
     def find_scale(self, one: Trial, factors: Any) -> Trial:
-        """Return the best multiple of a metric: of factors, and of steps beyond the first or last while they are best.
+        """Return the best multiple of a metric: of factors, and of steps beyond the first or last while they gain.
 
-        Factors count from where the mean squared distance of rows is 1.
+        Factors count from where the mean squared distance of rows is 1; of those that are as good the nearest to that is
+        taken, where points are neither all alike nor all alone.
         """
         metric = one.metric.scale(1.0 / measure_spread(one.metric.map(self.problem.X)))
         tried = {float(factor): self(replace(one, metric=metric.scale(factor))) for factor in factors}
         while 1 < len(tried) < MOST_FACTORS:
             order = sorted(tried)
             best = min(order, key=lambda factor: tried[factor].error)
-            if best not in (order[0], order[-1]):
+            near = order[1] if best == order[0] else order[-2]
+            if best not in (order[0], order[-1]) or tried[best].error > (1 - GAIN) * tried[near].error:
                 break
-            further = best**2 / (order[1] if best == order[0] else order[-2])
-            tried[further] = self(replace(one, metric=metric.scale(further)))
-        return min(tried.values(), key=lambda candidate: candidate.error)
+            tried[best**2 / near] = self(replace(one, metric=metric.scale(best**2 / near)))
+        least = min(trial.error for trial in tried.values())
+        good = [factor for factor, trial in tried.items() if trial.error * (1 - GAIN) <= least]
+        return tried[min(good, key=lambda factor: abs(math.log(factor)))]
 
 
 def measure_spread(U: Any) -> float:

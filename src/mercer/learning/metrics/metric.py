@@ -108,6 +108,18 @@ class Structure:
         """Whether nothing but the diagonal is learned."""
         return self.name == "diagonal" or (self.name == "blocks" and not self.groups)
 
+    def count_entries(self, d: int) -> int:
+        """Return how many numbers there are to learn for d features.
+
+        Examples
+        --------
+        >>> Structure("diagonal").count_entries(4), Structure("full").count_entries(4)
+        (4, 10)
+        """
+        if self.name == "full":
+            return d * (d + 1) // 2
+        return d + sum(len(group) * (len(group) - 1) // 2 for group in self.groups)
+
     @cached_property
     def _inside(self) -> list[tuple[Any, ...]]:
         return [np.ix_(group, group) for group in self.groups]

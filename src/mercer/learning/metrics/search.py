@@ -32,6 +32,7 @@ from .rounds import advance
 JUDGED = 1000  # rows that metrics are judged by, a third of all at most
 BESIDE = (500, 0.3, 1200)  # rows that they are fitted with: this many, this share of all, and no more than so many
 FEWEST = 12  # rows from which on they are cut in two
+TRUSTED = 50  # rows for each number to learn from which on they are not
 SCALE_ROWS = (200, 500)  # rows that a scale is found from: at least, at most
 ROUND_ROWS = 1200  # rows that a round averages over
 STEP_ROWS = (300, 20, 1200)  # rows of a step of a descent: at least, one more for so many rows, and at most
@@ -43,7 +44,7 @@ STEPS = {True: 40, False: 60}  # of a descent: of a diagonal, and of a whole met
 SHORT = 20  # steps from recursive features to a better diagonal
 EFFORT = (0.25, 4000)  # the share of these steps that small data gets, and the rows that add 1 to it
 MARKS = (0.5, 1.0)  # shares of a descent after which it is judged
-POLISH = 60  # steps from all rows at the end
+POLISH = {True: 100, False: 60}  # steps from all rows at the end
 Task = Callable[[], list[Trial]]
 OnStep = Callable[[int, float], bool]
 
@@ -170,10 +171,12 @@ class Search:
         self.size = min(STEP_ROWS[0] + problem.n // STEP_ROWS[1], STEP_ROWS[2])
         self.effort = min(1.0, EFFORT[0] + problem.n / EFFORT[1])
         self._count, self._stopped = 0, False
-        order, few = rng.permutation(problem.n), problem.n < FEWEST  # too few to part them
-        judged = problem.n if few else min(JUDGED, problem.n // 3)
+        order, d = rng.permutation(problem.n), problem.X.shape[1]
+        # Where there are many rows for each number that is learned, no row knows its own target from the metric.
+        alike = problem.n < FEWEST or problem.n >= TRUSTED * max(one.count_entries(d) for one in structures)
+        judged = min(JUDGED, problem.n if alike else problem.n // 3)
         beside = min(round(BESIDE[0] + BESIDE[1] * problem.n), BESIDE[2])
-        self.rest = problem if few else pick_points(problem, order[judged:])
+        self.rest = problem if alike else pick_points(problem, order[judged:])
         self.judge = Judgement(pick_points(problem, order[: max(judged, beside)]), judged)
         sample = pick_points(self.rest, np.arange(min(SCALE_ROWS[1], SCALE_ROWS[0] + problem.n // 20, self.rest.n)))
         self.scaler = Judgement(sample, sample.n)
@@ -279,7 +282,7 @@ class Search:
             best.structure,
             self.rng,
             size=self.size,
-            steps=max(1, round(POLISH * self.effort)),
+            steps=max(1, round(POLISH[best.structure.is_diagonal] * self.effort)),
             share=0.5 if best.structure.is_diagonal else 1.0,
         )
         last = deque(path, maxlen=1)

@@ -27,7 +27,7 @@ class RecursiveFeatureClassifier(RecursiveFeatures, KernelRidgeClassifier):
     ----------
     kernel : Kernel or list of Kernels, optional
         A kernel with slopes in x, or several to choose from, the first of which the metric is learned with; Matérn
-        kernels with ν = 3⁄2, 5⁄2 and ½ if not given.
+        kernels with ν = 3⁄2 and 5⁄2 if not given.
     metric : {"auto", "full", "blocks", "diagonal"}, default="auto"
         Which entries of M may differ from 0.  "auto" tries all, a full M up to 500 features.
     blocks : list of lists of columns, optional

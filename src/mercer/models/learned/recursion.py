@@ -21,7 +21,7 @@ from mercer.learning.metrics.search import OnStep, learn_metric
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import pick_points
 
-KERNELS = (Matern(1.5), Matern(2.5), Matern(0.5))
+KERNELS = (Matern(1.5), Matern(2.5))
 METRICS = ("auto", "full", "blocks", "diagonal")
 SLOPES = 2000  # centres at which slopes are averaged
 DIRECTIONS = 10  # that are kept at most

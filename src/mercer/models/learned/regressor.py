@@ -37,7 +37,7 @@ class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):
     kernel : Kernel or list of Kernels, optional
         A kernel with slopes in x, or several to choose from: of a distance, such as ``Matern``, ``Gaussian`` or
         ``PowerExponential``.  The metric is learned with the first, and all are tried in it.  Matérn kernels with
-        ν = 3⁄2, 5⁄2 and ½ if not given.
+        ν = 3⁄2 and 5⁄2 if not given.
     metric : {"auto", "full", "blocks", "diagonal"}, default="auto"
         Which entries of M may differ from 0.  "auto" tries all, a full M up to 500 features.
     blocks : list of lists of columns, optional
