@@ -6,8 +6,9 @@ With L the leave-one-out error at K_w = Σ w_k K_k/s_k and penalty α, and the m
     ∂L/∂w_k = ⟨M, K_k/s_k⟩,
 
 so that the gradient by all weights costs hardly more than the error itself.  L depends on the ratios of weights and
-penalty only.  log L is minimised over w ≥ 0 and log α from several starts on few points, and from where the best of
-them ended on more.  The bounds are active where a kernel does not help, so that zeros are exact.
+penalty only, and these may differ by many decades: log L is minimised over log w and log α, from several starts on few
+points, and from where the best of them ended on more.  Then kernels without which the error is no larger are left out,
+one after the other, so that zeros are exact.
 """
 
 from __future__ import annotations
