@@ -89,3 +89,22 @@ def test_points_beyond_the_limit_are_drawn(monkeypatch):
     assert len(found[0].squares) == 30
     np.testing.assert_array_equal(found[0].weights, found[1].weights)
     assert (found[0].weights != found[2].weights).any()
+
+
+def test_a_kernel_that_is_not_quite_one_is_penalised_enough():
+    stack = stack_kernels(KERNELS, X)
+    stack.matrices[2] -= 0.05 * np.eye(50)
+    case = WeightProblem(stack, Y, None, fit_intercept=True)
+    alone = np.eye(3)[2]
+    assert case.judge(alone, 0.01).error == np.inf
+    start = case.start(alone)
+    assert start.alpha > 0.05
+    end = case.judge(*case.descend(start.weights, start.alpha, steps=20, free=np.ones(3, dtype=bool)))
+    assert end.error < start.error
+
+
+def test_a_descent_begins_at_a_small_weight_where_it_was():
+    case, w = problem(None, True), np.array([1.0, 1e-6, 0.0])
+    found, _ = case.descend(w, 0.3, steps=0, free=w > 0)  # which is one step
+    assert 0.5e-6 < found[1] < 2e-6
+    assert found[2] == 0

@@ -6,8 +6,9 @@ With L the leave-one-out error at K_w = Σ w_k K_k/s_k and penalty α, and the m
     ∂L/∂w_k = ⟨M, K_k/s_k⟩,
 
 so that the gradient by all weights costs hardly more than the error itself.  L depends on the ratios of weights and
-penalty only.  log L is minimised over w ≥ 0 and log α from several starts on few points, and from where the best of
-them ended on more.  The bounds are active where a kernel does not help, so that zeros are exact.
+penalty only, and these may differ by many decades: log L is minimised over log w and log α, from several starts on few
+points, and from where the best of them ended on more.  Then kernels without which the error is no larger are left out,
+one after the other, so that zeros are exact.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ LEAST, MOST = 1e-11, 1e3  # penalties, times the sum of the weights of points
 STEPS, LAST_STEPS = 60, 15  # on few points, and on all
 HOPELESS = 4.0  # standard errors by which an error without a kernel is larger, so that no other weights are tried
 SMALL = 1e-3  # of the largest weight: where a kernel begins that was not there
+WORST = 1e3  # log L where there is none
 TINY = 1e-9  # of the largest weight: what is rounding
 MATRICES = 8  # beside those of the kernels: what a step needs
 OnStep = Callable[[int, float], bool]
@@ -85,10 +87,13 @@ class WeightProblem:
         self.share = 1.0 / (self.noise * self.size * y.shape[1])[:, None]
 
     def judge(self, weights: np.ndarray, alpha: float) -> Weighing:
-        """Return the error of weights that are not all 0."""
-        found = self._judge(weights, alpha, gradient=False)
-        squares = (self.share * found.residuals**2).sum(axis=1)
+        """Return the error of weights that are not all 0, infinite where the penalty is too small for a sum of them."""
         total = float(weights.sum())
+        try:
+            found = self._judge(weights, alpha, gradient=False)
+        except np.linalg.LinAlgError:  # kernels without a proof may be indefinite
+            return Weighing(weights / total, alpha / total, np.inf, np.full(len(self.y), np.inf))
+        squares = (self.share * found.residuals**2).sum(axis=1)
         return Weighing(weights / total, alpha / total, found.error, squares)
 
     def judge_constant(self) -> Weighing:
@@ -113,7 +118,10 @@ class WeightProblem:
         def value(point: np.ndarray) -> tuple[float, np.ndarray]:
             w = np.zeros(len(free))
             w[used] = np.exp(point[:-1])
-            error, by_weights, by_log_alpha = self.slope(w, float(np.exp(point[-1])))
+            try:
+                error, by_weights, by_log_alpha = self.slope(w, float(np.exp(point[-1])))
+            except np.linalg.LinAlgError:
+                return WORST, np.zeros(len(point))
             error = max(error, np.finfo(np.float64).tiny)
             return float(np.log(error)), np.append((w * by_weights)[used], by_log_alpha) / error
 
@@ -122,7 +130,7 @@ class WeightProblem:
                 raise StopIteration
 
         largest = float(weights[used].max())
-        start = np.log(np.maximum(weights[used] / largest, SMALL))
+        start = np.log(np.maximum(np.where(weights[used] > 0, weights[used] / largest, SMALL), TINY))
         first = np.log(np.clip(alpha / largest, LEAST * self.size, MOST * self.size))
         bounds = [(np.log(TINY), 0.0)] * len(used) + [(np.log(LEAST * self.size), np.log(MOST * self.size))]
         found = optimize.minimize(
@@ -188,6 +196,11 @@ def learn_weights(
         best = _descend_from_starts(whole if size <= FEW else _take_few(whole, data, rng), usable, on_step)
         if size > FEW:
             best = whole.judge(*whole.descend(best.weights, best.alpha, steps=LAST_STEPS, free=usable, on_step=on_step))
+        if best.error == np.inf:
+            raise np.linalg.LinAlgError(
+                "no penalty makes the matrix of the kernels positive definite; look at their certificates, "
+                "kernel.certificate(), and leave out those that are refuted"
+            )
         best = _leave_out(whole, best, sparse=sparse, on_step=on_step)
         found = min(found, best, key=lambda some: some.error)
     return stack.mixture.weighted(found.weights), found
@@ -245,6 +258,8 @@ def _leave_out(problem: WeightProblem, best: Weighing, *, sparse: bool, on_step:
 
 def _compare(one: Weighing, other: Weighing) -> float:
     """Return by how many standard errors the error of one is larger, from the differences at the points."""
+    if one.error == np.inf:
+        return np.inf
     differences = one.squares - other.squares
     spread = float(np.sqrt(len(differences)) * differences.std())
     total = float(differences.sum())
