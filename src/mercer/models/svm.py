@@ -12,7 +12,7 @@ from mercer.estimators.machines.several import SeveralArgument
 from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
-from mercer.learning.several.mixture import Mixture
+from mercer.learning.several.mixture import KernelMixture
 from mercer.losses import Hinge
 from mercer.solvers.evidence import warn_caller
 from mercer.solvers.machines.problems import MachineProblems, Priced, SharedMargin
@@ -149,7 +149,7 @@ class SVC(SupportVectorClassifier):
     array([0., 1.])
     """
 
-    mixture_: Annotated[Mixture, SOMETIMES]
+    mixture_: Annotated[KernelMixture, SOMETIMES]
     weights_gap_: Annotated[float, SOMETIMES]
 
     def __init__(

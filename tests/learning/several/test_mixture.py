@@ -6,7 +6,7 @@ import pytest
 from mercer import MemoryBudgetError
 from mercer.arrays.place import Place
 from mercer.kernels import Constant, Gaussian, Linear, Precomputed, Spectrum
-from mercer.learning.several.mixture import Mixture, stack_kernels
+from mercer.learning.several.mixture import KernelMixture, stack_kernels
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3)) + 2.0
@@ -50,7 +50,7 @@ def test_the_mixed_matrix_is_the_gram_matrix_of_the_learned_kernel():
 
 
 def test_each_target_has_a_kernel_of_its_own():
-    mixture = Mixture((Linear(), Gaussian()), np.array([2.0, 4.0]), np.array([[1.0, 0.0, 0.0], [0.0, 4.0, 0.0]]))
+    mixture = KernelMixture((Linear(), Gaussian()), np.array([2.0, 4.0]), np.array([[1.0, 0.0, 0.0], [0.0, 4.0, 0.0]]))
     assert mixture.kernel(0) == 0.5 * Linear()
     assert mixture.kernel(1) == Gaussian()
     assert mixture.kernel(2) == Constant(0.0)

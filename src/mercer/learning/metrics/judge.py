@@ -80,8 +80,8 @@ class Judgement:
     def find_scale(self, one: Trial, factors: Any) -> Trial:
         """Return the best multiple of a metric: of factors, and of steps beyond the first or last while they gain.
 
-        Factors count from where the mean squared distance of rows is 1; of those that are as good the nearest to that is
-        taken, where points are neither all alike nor all alone.
+        Factors count from where the mean squared distance of rows is 1.  Of those that are as good the nearest to that
+        is taken, where points are neither all alike nor all alone.
         """
         metric = one.metric.scale(1.0 / measure_spread(one.metric.map(self.problem.X)))
         tried = {float(factor): self(replace(one, metric=metric.scale(factor))) for factor in factors}

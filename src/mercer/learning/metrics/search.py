@@ -30,21 +30,20 @@ from .metric import Metric, Structure
 from .rounds import advance
 
 JUDGED = 1000  # rows that metrics are judged by, a third of all at most
-BESIDE = (500, 0.3, 1200)  # rows that they are fitted with: this many, this share of all, and no more than so many
+BESIDE = (400, 0.3, 1200)  # rows that they are fitted with: this many, this share of all, and no more than so many
 FEWEST = 12  # rows from which on they are cut in two
 TRUSTED = 50  # rows for each number to learn from which on they are not
 SCALE_ROWS = (200, 500)  # rows that a scale is found from: at least, at most
 ROUND_ROWS = 1200  # rows that a round averages over
-STEP_ROWS = (300, 20, 1200)  # rows of a step of a descent: at least, one more for so many rows, and at most
+STEP_ROWS = (650, 25, 1200)  # rows of a step of a descent: at least, one more for so many rows, and at most
 COARSE = 2.0 ** np.arange(-3.0, 6.0)  # multiples of a metric, at whose unit the mean squared distance is 1
 NEAR = 2.0 ** np.arange(-1.0, 1.1)  # the same around the last one
 ROUNDS = 2
 FULL = 500  # features up to which a whole metric is tried
-STEPS = {True: 40, False: 60}  # of a descent: of a diagonal, and of a whole metric
-SHORT = 20  # steps from recursive features to a better diagonal
-EFFORT = (0.25, 4000)  # the share of these steps that small data gets, and the rows that add 1 to it
-MARKS = (0.5, 1.0)  # shares of a descent after which it is judged
-POLISH = {True: 100, False: 60}  # steps from all rows at the end
+STEPS = {True: 32, False: 45}  # of a descent: of a diagonal, and of a whole metric
+SHORT = 16  # steps from recursive features to a better diagonal
+EFFORT = (0.25, 10000)  # the share of these steps that small data gets, and the rows that add 1 to it
+POLISH = {True: 32, False: 20}  # steps from all rows at the end
 Task = Callable[[], list[Trial]]
 OnStep = Callable[[int, float], bool]
 
@@ -170,12 +169,13 @@ class Search:
         self.refine, self.rounds, self.rng, self._on_step = refine, rounds, rng, on_step
         self.size = min(STEP_ROWS[0] + problem.n // STEP_ROWS[1], STEP_ROWS[2])
         self.effort = min(1.0, EFFORT[0] + problem.n / EFFORT[1])
+        self.haste = self.effort**-0.5  # fewer steps are longer
         self._count, self._stopped = 0, False
         order, d = rng.permutation(problem.n), problem.X.shape[1]
         # Where there are many rows for each number that is learned, no row knows its own target from the metric.
         alike = problem.n < FEWEST or problem.n >= TRUSTED * max(one.count_entries(d) for one in structures)
-        judged = min(JUDGED, problem.n if alike else problem.n // 3)
         beside = min(round(BESIDE[0] + BESIDE[1] * problem.n), BESIDE[2])
+        judged = min(beside, problem.n) if alike else min(JUDGED, problem.n // 3)
         self.rest = problem if alike else pick_points(problem, order[judged:])
         self.judge = Judgement(pick_points(problem, order[: max(judged, beside)]), judged)
         sample = pick_points(self.rest, np.arange(min(SCALE_ROWS[1], SCALE_ROWS[0] + problem.n // 20, self.rest.n)))
@@ -195,12 +195,11 @@ class Search:
         others = [one for one in self.structures if not one.is_diagonal]
         rounds = [partial(self._follow_rounds, start, one) for one in (*simple, *others)] if self.rounds else []
         found = self._do([*self._plan_descents([(start, one) for one in simple]), *rounds])
+        best, again = self._find_best(), list[tuple[Trial, Structure]]()
         for structure in simple:  # learned twice: from the start, and from what is near after some rounds
             near = [one for some in found for one in some if one.structure is structure and one.rounds]
-            if near:
-                self._do(self._plan_descents([(min(near, key=lambda one: one.error), structure)]))
-        for structure in others:
-            self._do(self._plan_descents([(self._find_best(), structure)]))
+            again += [(min(near, key=lambda one: one.error), structure)] if near else []
+        self._do(self._plan_descents([*((best, structure) for structure in others), *again]))
         best = self._find_best()
         rivals = [replace(best, kernel=kernel) for kernel in self.kernels[1:]]  # may do better in the metric found
         self._do([partial(self._try_again, rival) for rival in rivals])
@@ -262,14 +261,10 @@ class Search:
     def _follow_descent(
         self, start: Trial, steps: int, structure: Structure, rng: np.random.RandomState
     ) -> list[Trial]:
-        """Return what a descent has found after some of its steps."""
-        marks = {max(1, round(share * steps)) for share in MARKS}
-        path = descend(start, self.rest, structure, rng, size=self.size, steps=steps)
-        return [
-            self.judge(replace(one, structure=structure, rounds=0, steps=count))
-            for count, one in enumerate(path, 1)
-            if count in marks
-        ]
+        """Return what a descent has found, if it has gone anywhere."""
+        path = descend(start, self.rest, structure, rng, size=self.size, steps=steps, share=self.haste)
+        last = deque(path, maxlen=1)
+        return [self.judge(replace(one, structure=structure, rounds=0, steps=steps)) for one in last]
 
     def _learn_from_all(self, start: Trial, best: Trial) -> Trial:
         """Return the best again, learned from all rows instead of those that were not judged."""
@@ -283,7 +278,7 @@ class Search:
             self.rng,
             size=self.size,
             steps=max(1, round(POLISH[best.structure.is_diagonal] * self.effort)),
-            share=0.5 if best.structure.is_diagonal else 1.0,
+            share=(0.5 if best.structure.is_diagonal else 1.0) * self.haste,
         )
         last = deque(path, maxlen=1)
         return last[0] if last else best

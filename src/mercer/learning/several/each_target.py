@@ -30,7 +30,7 @@ from mercer.solvers.residuals import in_squares, judge_solutions
 from mercer.solvers.ridge.fit import pick_points
 
 from .decomposed import Blocks, Decomposed
-from .mixture import Mixture, stack_kernels
+from .mixture import KernelMixture, stack_kernels
 
 LIMIT = 2000  # points beyond which weights are chosen by a random part
 GRID = np.logspace(-9.0, 1.0, 21)  # penalties, times the sum of the weights of points
@@ -56,7 +56,7 @@ class EachTarget:
 
     Parameters
     ----------
-    mixture : Mixture
+    mixture : KernelMixture
         The kernels, with weights of shape (m, q), of sum 1, or all 0 for a target of which they say nothing.
     alpha : array of shape (q,)
         The penalties.
@@ -72,7 +72,7 @@ class EachTarget:
         Σ wᵢ(yᵢ − f(xᵢ) − b)² and α‖f‖² of each target.
     """
 
-    mixture: Mixture
+    mixture: KernelMixture
     alpha: np.ndarray
     coef: np.ndarray
     intercept: np.ndarray

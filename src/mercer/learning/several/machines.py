@@ -19,7 +19,7 @@ from mercer.solvers.machines.problems import MachineProblems
 
 from .dense import combine
 from .margins import margin_weights
-from .mixture import Mixture, stack_kernels
+from .mixture import KernelMixture, stack_kernels
 from .simple import machine_weights
 
 METHODS = ("simple", "easy", "average", "sum")
@@ -103,7 +103,7 @@ class WeighedKernels:
 
     Parameters
     ----------
-    mixture : Mixture
+    mixture : KernelMixture
         Kernels, scales and weights.
     matrix : array of shape (n, n), optional
         The centred matrix of the weighted sum, if there is one of all points and its values are slow to compute.
@@ -111,7 +111,7 @@ class WeighedKernels:
         How far an objective that weights minimise may be from its minimum, relative to it.
     """
 
-    mixture: Mixture
+    mixture: KernelMixture
     matrix: np.ndarray | None = None
     gap: float | None = None
 

@@ -31,7 +31,7 @@ NOTHING = 1e-13  # of the mean |k(x, x)|: a variance up to which a kernel is con
 
 
 @dataclass(frozen=True)
-class Mixture:
+class KernelMixture:
     """A weighted sum Σ w_k k_k / s_k of kernels.
 
     Parameters
@@ -47,7 +47,7 @@ class Mixture:
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian, Linear, Spectrum
-    >>> Mixture((Linear(), Gaussian(), Spectrum(2)), np.array([4.0, 0.5, 9.0]), np.array([0.5, 0.5, 0.0])).kernel()
+    >>> KernelMixture((Linear(), Gaussian(), Spectrum(2)), np.array([4.0, 0.5, 9.0]), np.array([0.5, 0.5, 0.0])).kernel()
     0.125 * Linear() + Gaussian(length_scale=1.0)
     """
 
@@ -70,7 +70,7 @@ class Mixture:
         terms = [k if f == 1 else float(f) * k for k, f in zip(self.kernels, factors, strict=True) if f > 0]
         return sum(terms[1:], terms[0]) if terms else Constant(0.0)
 
-    def weighted(self, weights: np.ndarray) -> Mixture:
+    def weighted(self, weights: np.ndarray) -> KernelMixture:
         """Return the same kernels with other weights."""
         return replace(self, weights=np.asarray(weights, dtype=np.float64))
 
@@ -93,7 +93,7 @@ class KernelStack:
 
     Parameters
     ----------
-    mixture : Mixture
+    mixture : KernelMixture
         The kernels and their scales, with equal weights that sum to 1.
     matrices : array of shape (m, n, n)
         K_k/s_k, zeros for a kernel without a scale.
@@ -101,7 +101,7 @@ class KernelStack:
         The means of the rows of K_k/s_k before they were centred, zeros if they were not.
     """
 
-    mixture: Mixture
+    mixture: KernelMixture
     matrices: np.ndarray
     means: np.ndarray
 
@@ -183,7 +183,7 @@ def stack_kernels(
         np.multiply(K, factor, out=matrices[i])
         if centred:
             row_means[i] = factor * means
-    return KernelStack(Mixture(tuple(kernels), scales, np.full(m, 1.0 / m)), matrices, row_means)
+    return KernelStack(KernelMixture(tuple(kernels), scales, np.full(m, 1.0 / m)), matrices, row_means)
 
 
 def _read_matrix(kernel: Kernel, X: Rows, place: Place) -> Any:

@@ -11,13 +11,13 @@ from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, length
 
-from .mixture import Mixture
+from .mixture import KernelMixture
 
 BLOCK = 2**28  # bytes of coefficients that are evaluated at a time
 
 
 def split_function(
-    mixture: Mixture, centers: Rows, coef: np.ndarray, X: Rows, *, memory: Any = None, device: Any = None
+    mixture: KernelMixture, centers: Rows, coef: np.ndarray, X: Rows, *, memory: Any = None, device: Any = None
 ) -> Iterator[np.ndarray]:
     """Yield f_k(x) = (w_k/s_k) Σᵢ cᵢ k_k(xᵢ, x) at all points, of shape (points,) or (points, q), for each kernel.
 
@@ -25,7 +25,7 @@ def split_function(
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Constant, Linear
-    >>> mixture = Mixture((Linear(), Constant(1.0)), np.ones(2), np.array([0.5, 0.5]))
+    >>> mixture = KernelMixture((Linear(), Constant(1.0)), np.ones(2), np.array([0.5, 0.5]))
     >>> list(split_function(mixture, [[1.0], [2.0]], np.array([1.0, 1.0]), [[4.0]]))
     [array([6.]), array([1.])]
     """
@@ -40,14 +40,14 @@ def split_function(
         yield values.reshape(length(X), *coef.shape[1:])
 
 
-def share_variance(mixture: Mixture, centers: Rows, coef: np.ndarray, *, memory: Any = None) -> np.ndarray:
+def share_variance(mixture: KernelMixture, centers: Rows, coef: np.ndarray, *, memory: Any = None) -> np.ndarray:
     """Return cov(f_k, f) / var(f) at the centres, of shape (m,) or (m, q): shares that sum to 1, or 0 if f is constant.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Constant, Linear
-    >>> mixture = Mixture((Linear(), Constant(1.0)), np.ones(2), np.array([0.5, 0.5]))
+    >>> mixture = KernelMixture((Linear(), Constant(1.0)), np.ones(2), np.array([0.5, 0.5]))
     >>> share_variance(mixture, [[1.0], [2.0]], np.array([1.0, 1.0]))
     array([1., 0.])
     """

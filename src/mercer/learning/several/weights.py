@@ -26,7 +26,7 @@ from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import pick_points
 from mercer.solvers.ridge.loo_gradient import MatrixError, judge_matrix
 
-from .mixture import KernelStack, Mixture, stack_kernels
+from .mixture import KernelMixture, KernelStack, stack_kernels
 
 FEW = 500  # points of the starts
 LIMIT = 1500  # points beyond which weights are learned from a random part
@@ -155,7 +155,7 @@ class WeightProblem:
 
 def learn_weights(
     data: Problem, kernels: Sequence[Kernel], *, sparse: bool = False, rng: Any = None, on_step: OnStep | None = None
-) -> tuple[Mixture, Weighing]:
+) -> tuple[KernelMixture, Weighing]:
     """Return the mixture of smallest leave-one-out error that was found, and what it reached.
 
     Parameters

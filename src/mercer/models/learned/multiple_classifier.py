@@ -24,7 +24,7 @@ from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Gaussian, Kernel
 from mercer.learning.class_penalty import make_grid, make_targets
 from mercer.learning.several.machines import METHODS, WeightRule, count_points, sample_classes
-from mercer.learning.several.mixture import Mixture, stack_kernels
+from mercer.learning.several.mixture import KernelMixture, stack_kernels
 from mercer.learning.several.weights import OnStep, learn_weights
 from mercer.solvers.base import Problem
 
@@ -79,7 +79,7 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
     weights_ : array of shape (m,)
         w, of sum 1 unless ``method`` is "sum" or ``norm`` is above 1.  All 0 if "loo" finds that no kernel is better
         than a constant.
-    mixture_ : Mixture
+    mixture_ : KernelMixture
         Kernels, scales and weights; ``print(model.mixture_)`` shows them.
     kernel_ : Kernel
         k, a kernel like any other, without those of weight 0.
@@ -118,7 +118,7 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
     """
 
     classes_: np.ndarray
-    mixture_: Mixture
+    mixture_: KernelMixture
     kernel_: Kernel
     classifier_: KernelRidgeClassifier | SVC
     weights_gap_: Annotated[float, SOMETIMES]
@@ -269,7 +269,7 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
 
     def _weigh(
         self, kernels: list[Kernel], X: Rows, codes: np.ndarray, weights: np.ndarray, on_step: OnStep
-    ) -> Mixture:
+    ) -> KernelMixture:
         """Return the kernels with weights by leave-one-out or without learning, from points of positive weight."""
         place, rng = self._kernel_argument().place(X), check_random_state(self.random_state)
         few = sample_classes(codes, count_points(len(kernels), place), rng)
@@ -282,7 +282,7 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
         data = Problem(Gaussian(), points, targets, some, True, place.memory, place.device)
         return learn_weights(data, kernels, rng=rng, on_step=on_step)[0]
 
-    def _make_classifier(self, mixture: Mixture) -> KernelRidgeClassifier:
+    def _make_classifier(self, mixture: KernelMixture) -> KernelRidgeClassifier:
         """Return the classifier to fit with the kernel that was found."""
         # In units of the variance of all features, Σw: a constant that is added to a kernel changes no model.
         return KernelRidgeClassifier(

@@ -27,7 +27,7 @@ from mercer.kernels import Gaussian, Kernel
 from mercer.learning.choice import choose
 from mercer.learning.search import limit_path
 from mercer.learning.several.each_target import fit_each_target
-from mercer.learning.several.mixture import Mixture, stack_kernels
+from mercer.learning.several.mixture import KernelMixture, stack_kernels
 from mercer.learning.several.parts import share_variance, split_function
 from mercer.learning.several.weights import learn_weights, merge_targets
 from mercer.learning.target_units import TargetUnits
@@ -93,7 +93,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
 
     Attributes
     ----------
-    mixture_ : Mixture
+    mixture_ : KernelMixture
         The kernels, their scales and their weights; ``print(model.mixture_)`` shows the share of each.
     weights_ : array of shape (m,) or (m, targets)
         w, of sum 1; all 0 where no kernel is better than a constant.
@@ -144,7 +144,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
     array([0.53, 0.47, 0.  ])
     """
 
-    mixture_: Mixture
+    mixture_: KernelMixture
     alpha_: float | np.ndarray
     X_fit_: Rows
     ridge_: Annotated[KernelRidge, SOMETIMES]
@@ -346,7 +346,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
         if not self.converged_:
             warn_not_converged(type(self).__name__, found.residual, RESIDUAL, "raise the smallest of alphas")
 
-    def _measure(self, data: Problem, kernels: list[Kernel], rng: Any) -> Mixture:
+    def _measure(self, data: Problem, kernels: list[Kernel], rng: Any) -> KernelMixture:
         """Return the mixture without learning: equal weights, or those that make it the sum of the kernels."""
         some = data if data.n <= MEASURED else pick_points(data, rng.permutation(data.n)[:MEASURED])
         mixture = stack_kernels(

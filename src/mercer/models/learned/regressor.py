@@ -19,7 +19,7 @@ from mercer.solvers.ridge.fit import RidgeFit
 from ..ridge_cv import KernelRidgeCV
 from .recursion import RecursiveFeatures
 
-PATH_ROWS = 2500  # that the last penalty is chosen from; the metric came from fewer
+PATH_ROWS = 1500  # that the last penalty is chosen from; the metric came from fewer
 
 
 class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):

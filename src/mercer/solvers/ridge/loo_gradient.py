@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack
 
 from mercer.arrays.namespace import add_to_diagonal, einsum, namespace, vdot
 from mercer.arrays.place import Place
@@ -35,6 +34,7 @@ from mercer.gram.torch.points import is_matrix, prepare_points
 from mercer.kernels import Kernel
 from mercer.linalg.device import invert_factor
 from mercer.linalg.triangles import mirror
+from mercer.linalg.unlocked import invert_definite
 
 
 @dataclass(frozen=True)
@@ -264,9 +264,6 @@ def _inverse(A: Any, alpha: float, name: object) -> Any:
         if half is None:
             raise refusal
         return half.T @ half
-    factor, failed = lapack.dpotrf(A.T, lower=0, overwrite_a=1, clean=0)
-    if not failed:
-        inverse, failed = lapack.dpotri(factor, lower=0, overwrite_c=1)
-    if failed:
+    if not invert_definite(A):
         raise refusal
-    return mirror(inverse.T)  # the other triangle is what LAPACK left untouched
+    return mirror(A)
