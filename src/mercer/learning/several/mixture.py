@@ -47,7 +47,8 @@ class KernelMixture:
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian, Linear, Spectrum
-    >>> KernelMixture((Linear(), Gaussian(), Spectrum(2)), np.array([4.0, 0.5, 9.0]), np.array([0.5, 0.5, 0.0])).kernel()
+    >>> kernels, scales = (Linear(), Gaussian(), Spectrum(2)), np.array([4.0, 0.5, 9.0])
+    >>> KernelMixture(kernels, scales, np.array([0.5, 0.5, 0.0])).kernel()
     0.125 * Linear() + Gaussian(length_scale=1.0)
     """
 
