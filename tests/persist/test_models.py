@@ -116,6 +116,12 @@ CASES = {
         TARGETS,
         {"sample_weight": np.arange(N) % 3},
     ),
+    "metric": lambda: (mercer.RecursiveFeatureRegressor(rounds=1, refine=False, random_state=0), VECTORS, TARGETS),
+    "metric of classes": lambda: (
+        mercer.RecursiveFeatureClassifier(rounds=1, refine=False, random_state=0),
+        VECTORS,
+        THREE,
+    ),
     "ridge cv": lambda: (mercer.KernelRidgeCV(kernel=Gaussian()), VECTORS, TARGETS),
     "ridge cv in folds": lambda: (
         mercer.KernelRidgeCV(kernel=Gaussian(), alphas=[0.1, 1.0], cv=KFold(**FEW)),

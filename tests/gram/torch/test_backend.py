@@ -222,3 +222,15 @@ def test_rows_are_written_to_a_tensor_that_is_given_and_picked_by_one(points):
 def test_a_budget_below_one_row_is_refused_with_the_device():
     with pytest.raises(MemoryBudgetError, match="one row of the 300 × 300 Gram matrix on cpu needs"):
         Gram(Gaussian(), torch.zeros(300, 2, dtype=torch.float64), memory=12_000)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("d", [1, 3, 30])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_points_that_are_the_same_are_at_distance_zero(d, dtype):
+    torch = pytest.importorskip("torch")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    X = torch.as_tensor(7.0 + np.random.default_rng(d).normal(size=(60, d)), dtype=getattr(torch, dtype), device=device)
+    twice = torch.cat([X, X])
+    K = Gram(Matern(0.5), twice, memory=10**9).dense()
+    assert bool((K[:60, 60:].diagonal() == 1.0).all())

@@ -43,13 +43,18 @@ def _dot(A: Array, B: Array) -> Array:
 
 
 def _squared_distance(A: Array, B: Array) -> Array:
-    """‖a‖² + ‖b‖² − 2aᵀb, in float64 where features are few, so that near neighbours keep their digits."""
+    """‖a‖² + ‖b‖² − 2aᵀb, in float64 where features are few, so that near neighbours keep their digits.
+
+    What is left of points that rounding cannot tell apart is 0: a root of it would be far too large.
+    """
     torch = load_torch()
     kind = A.dtype
     if kind == torch.float32 and A.shape[1] <= NARROW:
         A, B = A.double(), B.double()
-    values = torch.addmm((A * A).sum(1)[:, None] + (B * B).sum(1)[None, :], A, B.T, alpha=-2.0)
-    return values.clamp_(min=0.0).to(kind)
+    sizes = (A * A).sum(1)[:, None] + (B * B).sum(1)[None, :]
+    values = torch.addmm(sizes, A, B.T, alpha=-2.0)
+    noise = 4.0 * torch.finfo(A.dtype).eps * A.shape[1] ** 0.5
+    return values.masked_fill_(values <= sizes.mul_(noise), 0.0).to(kind)
 
 
 def _coordinate_sum(term: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:

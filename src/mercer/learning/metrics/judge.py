@@ -103,7 +103,7 @@ def measure_spread(U: Any) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> measure_spread(np.array([[0.0], [2.0]])) ** 2
+    >>> round(measure_spread(np.array([[0.0], [2.0]])) ** 2, 6)
     2.0
     """
     centred = U - U.mean(axis=0)
