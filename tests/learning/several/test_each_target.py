@@ -8,7 +8,7 @@ import pytest
 from mercer import MemoryBudgetError
 from mercer.kernels import Constant, Gaussian, Linear
 from mercer.learning.several import each_target
-from mercer.learning.several.each_target import fit_each_target
+from mercer.learning.several.each_target import centre_groups, fit_each_target
 from mercer.models import KernelRidge
 from mercer.solvers.base import Problem
 
@@ -129,3 +129,10 @@ def test_points_beyond_the_limit_are_drawn_for_the_choice_only(monkeypatch):
     assert found.coef.shape == Y.shape
     chosen = KernelRidge(found.alpha[0], kernel=found.mixture.kernel(0), fit_intercept=True).fit(X, Y[:, 0])
     np.testing.assert_allclose(found.coef[:, 0], chosen.dual_coef_, atol=1e-8)
+
+
+def test_many_kernels_have_more_groups_than_can_be_listed():
+    found = centre_groups(np.ones(40, dtype=bool), 50)
+    assert found.shape == (50, 40)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert (np.count_nonzero(found[1:41], axis=1) == 1).all()

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations, islice
 from typing import Any
 
 import numpy as np
@@ -323,8 +323,9 @@ def centre_groups(usable: np.ndarray, most: int) -> np.ndarray:
            [0. , 0. , 1. ]])
     """
     (which,) = np.nonzero(usable)
-    groups = [tuple(which), *(group for size in range(1, len(which)) for group in combinations(which, size))]
-    found = np.zeros((min(most, len(groups)), len(usable)))
-    for row, group in zip(found, groups, strict=False):
+    smaller = (group for size in range(1, len(which)) for group in combinations(which, size))
+    groups = list(islice(chain([tuple(which)], smaller), most))  # of 30 kernels there are a billion
+    found = np.zeros((len(groups), len(usable)))
+    for row, group in zip(found, groups, strict=True):
         row[list(group)] = 1.0 / len(group)
     return found

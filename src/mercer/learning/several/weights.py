@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, optimize
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
@@ -193,7 +194,9 @@ def learn_weights(
     whole = WeightProblem(stack, data.y, data.weights, fit_intercept=data.fit_intercept)
     found = whole.judge_constant()
     if found.error > 0 and usable.any():
-        best = _descend_from_starts(whole if size <= FEW else _take_few(whole, data, rng), usable, on_step)
+        few = whole if size <= FEW else _take_few(whole, data, rng)
+        with threadpool_limits(1, user_api="blas"):  # more only wait for each other on matrices of this size
+            best = _descend_from_starts(few, usable, on_step)
         if size > FEW:
             best = whole.judge(*whole.descend(best.weights, best.alpha, steps=LAST_STEPS, free=usable, on_step=on_step))
         if best.error == np.inf:
