@@ -139,7 +139,7 @@ def written(path, document, tensors):
     return path
 
 
-@pytest.mark.parametrize("share", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [2, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MODELS)
 def test_any_other_description_with_a_right_checksum_gives_an_error_or_a_model(name, share, tmp_path):
     document, tensors = described(name)
@@ -165,7 +165,8 @@ def test_other_tensors_with_a_right_checksum_give_an_error_or_a_model(tmp_path, 
     if way == "extreme":
         new = np.full_like(old, np.iinfo(old.dtype).max if old.dtype.kind in "iu" else 1)
     elif way == "dtype":
-        new = old.astype(data.draw(st.sampled_from(list(_container.DTYPES.values()))))
+        with np.errstate(over="ignore"):  # large numbers are infinite in a short type
+            new = old.astype(data.draw(st.sampled_from(list(_container.DTYPES.values()))))
     elif way == "shape":
         new = old.reshape(data.draw(st.sampled_from([(-1,), (1, *old.shape), (*old.shape, 1), (old.size, 1, 1)])))
     else:

@@ -78,6 +78,7 @@ SHIPPED = {
     "Custom": (Custom(lambda x, z: float(np.exp(-abs(x - z).sum()))), X),
     "FromFeatures": (kernels.FromFeatures(lambda A: A**3), X),
     "Intersection": (kernels.Intersection(), np.abs(X)),
+    "LinearMap": (Gaussian().after(kernels.LinearMap(np.linspace(-1.0, 1.0, X.shape[1] * 2).reshape(-1, 2))), X),
     "Overlap": (kernels.Overlap(), [["a", 1], ["a", 2], ["b", 1], ["c", 3]]),
     "Precomputed": (kernels.Precomputed([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]]), [0, 2, 1]),
     "Sigmoid": (Sigmoid(), X),

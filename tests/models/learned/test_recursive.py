@@ -221,10 +221,9 @@ def test_a_linear_kernel_learns_a_metric_too():
     np.testing.assert_allclose(model.feature_importances_[2], 0.0, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    "model", [RecursiveFeatureRegressor(rounds=1, random_state=0), RecursiveFeatureClassifier(rounds=1, random_state=0)]
-)
-def test_the_checks_of_scikit_learn_pass(model):
+@pytest.mark.parametrize("kind", [RecursiveFeatureRegressor, RecursiveFeatureClassifier])
+def test_the_checks_of_scikit_learn_pass(kind):
+    model = kind(Gaussian(), metric="diagonal", rounds=1, refine=False, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)  # the array API is not enabled
         check_estimator(model, expected_failed_checks={WEIGHTS: "rows are cut in two at random"})
