@@ -21,7 +21,7 @@ demo: $(VENV)/.demo
 	$(BIN)/mercer demo
 
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not torch"  # one worker a core, one thread a worker
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not torch"  # one worker a core, one thread a worker
 
 test-torch: $(VENV)/.test $(VENV)/.torch
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m torch
