@@ -178,7 +178,9 @@ def _raise(size: Array, exponent: float) -> Array:
 class PowerExponential(Kernel):
     """The kernel k(x, z) = exp(−‖x − z‖ₚ^q / σ^q) of a p-norm, with 0 < q ≤ p ≤ 2.
 
-    The distance is ``‖u‖ₚ = (Σ |u_d|^p)^(1/p)``.  The smaller p, the more the axes matter: a model with p = 1 looks like one of trees, a model with p = 2 is the same
+    The distance is ``‖u‖ₚ = (Σ |u_d|^p)^(1/p)``.
+
+    The smaller p, the more the axes matter: a model with p = 1 looks like one of trees, a model with p = 2 is the same
     in rotated coordinates.  The smaller q, the rougher is what is learned, and the heavier the tail.  With p = 2 it is
     ``Matern(0.5)`` for q = 1 and the Gaussian of length scale σ/√2 for q = 2; with p = q = 1 it is ``Laplacian``.
 
