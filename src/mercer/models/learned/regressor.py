@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.metrics import check_scoring
 
 from mercer.estimators.targets import check_alphas
@@ -20,6 +21,10 @@ from ..ridge_cv import KernelRidgeCV
 from .recursion import RecursiveFeatures
 
 PATH_ROWS = 1500  # that the last penalty is chosen from; the metric came from fewer
+MANY, ALIKE = (
+    10_000,
+    0.05,
+)  # rows beyond which the largest penalty is taken that is no worse than this share of the error
 
 
 class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):
@@ -47,7 +52,8 @@ class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):
     refine : bool, default=True
         Whether descents follow the rounds.
     alphas : sequence of floats, optional
-        Positive penalties to choose from; a path over twelve decades if not given.
+        Positive penalties to choose from; if not given a path over twelve decades, of which beyond 10,000 rows on the
+        host the largest is taken whose error is within 5 % of the least.
     scoring : str or callable, optional
         What the last choice of the penalty goes by, as in scikit-learn; the mean squared error if not given.
     fit_intercept : bool, default=True
@@ -139,10 +145,18 @@ class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):
         columns = problem.y.reshape(len(problem.y), -1)
         units = TargetUnits.of(columns, problem.weights, centred=problem.fit_intercept)
         kernel = self._learn_kernel(replace(problem, y=units.relative(columns)), on_step)
-        return search_ridge(
+        found = search_ridge(
             problem, [kernel], alphas=alphas, most=PATH_ROWS, random_state=self.random_state, curves=curves,
             scorer=None if self.scoring is None else check_scoring(self, self.scoring), name=type(self).__name__,
         )  # fmt: skip
+        if alphas is not None or self.scoring is not None or problem.n <= MANY or not problem.place.on_host:
+            return found
+        # Errors are flat where penalties are small, and the smaller the penalty, the longer the last fit takes.
+        errors = found.path["errors"][0]
+        good = np.flatnonzero(errors <= (1.0 + ALIKE) * -found.score)
+        if len(good) == 0 or found.path["alphas"][good[-1]] <= found.alpha:
+            return found
+        return replace(found, alpha=float(found.path["alphas"][good[-1]]), score=-float(errors[good[-1]]))
 
     def _keep(self, found: RidgeChoice, record: RidgeFit, X: Rows) -> None:
         super()._keep(found, record, X)
