@@ -165,19 +165,20 @@ class Search:
         rng: np.random.RandomState,
         on_step: OnStep = lambda step, error: False,
     ) -> None:
+        problem = pick_points(problem, rng.permutation(problem.n))  # so that the first rows are a sample of all
         self.problem, self.kernels, self.structures = problem, kernels, structures
         self.refine, self.rounds, self.rng, self._on_step = refine, rounds, rng, on_step
         self.size = min(STEP_ROWS[0] + problem.n // STEP_ROWS[1], STEP_ROWS[2])
         self.effort = min(1.0, EFFORT[0] + problem.n / EFFORT[1])
         self.haste = self.effort**-0.5  # fewer steps are longer
         self._count, self._stopped = 0, False
-        order, d = rng.permutation(problem.n), problem.X.shape[1]
+        every, d = np.arange(problem.n), problem.X.shape[1]
         # Where there are many rows for each number that is learned, no row knows its own target from the metric.
         alike = problem.n < FEWEST or problem.n >= TRUSTED * max(one.count_entries(d) for one in structures)
         beside = min(round(BESIDE[0] + BESIDE[1] * problem.n), BESIDE[2])
         judged = min(beside, problem.n) if alike else min(JUDGED, problem.n // 3)
-        self.rest = problem if alike else pick_points(problem, order[judged:])
-        self.judge = Judgement(pick_points(problem, order[: max(judged, beside)]), judged)
+        self.rest = problem if alike else pick_points(problem, every[judged:])
+        self.judge = Judgement(pick_points(problem, every[: max(judged, beside)]), judged)
         sample = pick_points(self.rest, np.arange(min(SCALE_ROWS[1], SCALE_ROWS[0] + problem.n // 20, self.rest.n)))
         self.scaler = Judgement(sample, sample.n)
         self.tried: list[Trial] = []
