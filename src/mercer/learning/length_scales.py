@@ -22,11 +22,23 @@ def make_families(X: np.ndarray) -> list[Kernel]:
     >>> [type(kernel).__name__ for kernel in make_families(np.eye(3))]
     ['Matern', 'Matern', 'Gaussian']
     """
-    X = host_array(X)
-    spread = np.asarray(X, dtype=np.float64).std(axis=0)
-    constant = ~(spread > 1e-12 * np.abs(X).max(axis=0, initial=0.0))
-    scales = (np.where(constant, 1.0, spread) * np.sqrt(max(1, np.sum(~constant)))).tolist()
+    spread, varies = measure_columns(host_array(X))
+    scales = (spread * np.sqrt(max(1, np.sum(varies)))).tolist()
     return [Matern(1.5, scales), Matern(2.5, scales), Gaussian(scales)]
+
+
+def measure_columns(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the deviation of each column, 1 where it is constant to rounding, and which are not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measure_columns(np.array([[0.0, 5.0], [4.0, 5.0]]))
+    (array([2., 1.]), array([ True, False]))
+    """
+    spread = np.asarray(X, dtype=np.float64).std(axis=0)
+    varies = spread > 1e-12 * np.abs(X).max(axis=0, initial=0.0)
+    return np.where(varies, spread, 1.0), varies
 
 
 def split_length_scales(kernel: Kernel, d: int) -> Kernel:

@@ -13,7 +13,7 @@ from scipy import linalg
 from mercer.gram.slopes import sum_weighted_slopes
 from mercer.kernels import Gaussian, Laplacian, Matern, Polynomial, PowerExponential, RationalQuadratic
 from mercer.learning.metrics.descent import descend
-from mercer.learning.metrics.judge import Trial
+from mercer.learning.metrics.judge import MetricTrial
 from mercer.learning.metrics.metric import Metric, Structure
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.loo_gradient import judge_kernel, leave_one_out
@@ -58,7 +58,7 @@ def test_following_it_lowers_the_error_and_finds_the_direction_that_matters():
     X = rng.normal(size=(150, 4))
     y = np.sin(2.0 * X @ np.array([[1.0], [1.0], [0.0], [0.0]]))
     problem = Problem(Matern(1.5), X, y, fit_intercept=True)
-    start = Trial(Matern(1.5), Metric(np.full(4, 0.5)), 1e-3, np.inf)
+    start = MetricTrial(Matern(1.5), Metric(np.full(4, 0.5)), 1e-3, np.inf)
     *_, last = descend(start, problem, Structure("full"), np.random.RandomState(0), size=150, steps=60)
 
     def error(trial):
@@ -72,7 +72,7 @@ def test_following_it_lowers_the_error_and_finds_the_direction_that_matters():
 @pytest.mark.parametrize("structure", [Structure("diagonal"), Structure.of_blocks([[0, 2]], np.arange(3))])
 def test_metrics_keep_their_structure(structure):
     X, y = make_data(n=40)
-    start = Trial(Gaussian(), Metric(np.full(3, 0.5)), 0.1, np.inf)
+    start = MetricTrial(Gaussian(), Metric(np.full(3, 0.5)), 0.1, np.inf)
     *_, last = descend(start, Problem(Gaussian(), X, y), structure, np.random.RandomState(0), size=30, steps=5)
     allowed = np.eye(3, dtype=bool)
     if structure.groups:
@@ -83,7 +83,7 @@ def test_metrics_keep_their_structure(structure):
 
 def test_a_matrix_that_cannot_be_inverted_raises_the_penalty_instead_of_an_error():
     X = np.repeat(np.arange(5.0), 4)[:, None]
-    start = Trial(Gaussian(), Metric(np.ones(1)), 1e-300, np.inf)
+    start = MetricTrial(Gaussian(), Metric(np.ones(1)), 1e-300, np.inf)
     problem = Problem(Gaussian(), X, np.sin(X))
     found = list(descend(start, problem, Structure("diagonal"), np.random.RandomState(0), size=20, steps=8))
     assert all(np.isfinite(one.metric.root).all() for one in found)
@@ -91,6 +91,6 @@ def test_a_matrix_that_cannot_be_inverted_raises_the_penalty_instead_of_an_error
 
 def test_targets_without_errors_end_a_descent():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    start = Trial(Gaussian(), Metric(np.ones(2)), 1.0, np.inf)
+    start = MetricTrial(Gaussian(), Metric(np.ones(2)), 1.0, np.inf)
     problem = replace(Problem(Gaussian(), X, np.zeros((20, 1))), fit_intercept=True)
     assert list(descend(start, problem, Structure("full"), np.random.RandomState(0), size=20, steps=5)) == []

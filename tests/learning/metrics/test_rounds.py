@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Matern, Polynomial
-from mercer.learning.metrics.judge import Judgement, Trial, measure_spread
+from mercer.learning.metrics.judge import Judgement, MetricTrial, measure_spread
 from mercer.learning.metrics.metric import Metric, Structure
 from mercer.learning.metrics.rounds import advance, average_slopes
 from mercer.models import KernelRidge
@@ -35,7 +35,7 @@ def test_slopes_by_mapped_points_become_slopes_by_points():
     X, R = rng.normal(size=(60, 3)), rng.normal(size=(3, 3))
     y = np.sin(X[:, :1]) + X[:, 1:2]
     problem = Problem(Gaussian(), X, y)
-    in_metric = Trial(Gaussian(), Metric(R), 0.1, np.inf)
+    in_metric = MetricTrial(Gaussian(), Metric(R), 0.1, np.inf)
     found = advance(problem, in_metric, Structure("full")).matrix
     wanted = average_slopes(Problem(Metric(R).put_before(Gaussian()), X, y), 0.1)
     np.testing.assert_allclose(found, wanted / np.trace(wanted), rtol=1e-6, atol=1e-9)
@@ -43,7 +43,7 @@ def test_slopes_by_mapped_points_become_slopes_by_points():
 
 def test_a_flat_function_keeps_its_metric():
     problem = Problem(Gaussian(), np.random.default_rng(0).normal(size=(20, 2)), np.zeros((20, 1)))
-    start = Trial(Gaussian(), Metric(np.ones(2)), 1.0, np.inf)
+    start = MetricTrial(Gaussian(), Metric(np.ones(2)), 1.0, np.inf)
     assert advance(problem, start, Structure("full")) is start.metric
 
 
@@ -52,7 +52,7 @@ def test_errors_are_those_of_the_first_rows_when_each_is_left_out():
     X, y = rng.normal(size=(30, 2)), rng.normal(size=(30, 1))
     weights = rng.uniform(0.5, 2.0, 30)
     judge = Judgement(Problem(Gaussian(), X, y, weights, fit_intercept=True), 10)
-    found = judge(Trial(Matern(1.5), Metric(np.array([1.0, 0.3])), 1.0, np.inf))
+    found = judge(MetricTrial(Matern(1.5), Metric(np.array([1.0, 0.3])), 1.0, np.inf))
     kernel = Matern(1.5, [1.0, 1 / 0.3])
     squares = []
     for i in range(10):
@@ -66,6 +66,6 @@ def test_scales_are_found_beyond_the_factors_that_were_given():
     X = np.random.default_rng(3).uniform(size=(80, 1))
     problem = Problem(Gaussian(), X, np.sin(40.0 * X), fit_intercept=True)
     judge = Judgement(problem, 80)
-    found = judge.find_scale(Trial(Gaussian(), Metric(np.ones(1)), 1.0, np.inf), [1.5, 2.0])
+    found = judge.find_scale(MetricTrial(Gaussian(), Metric(np.ones(1)), 1.0, np.inf), [1.5, 2.0])
     assert found.error < 1e-3
     assert measure_spread(found.metric.map(X)) > 2.5

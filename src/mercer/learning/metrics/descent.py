@@ -25,14 +25,14 @@ from mercer.solvers.ridge.loo_gradient import judge_kernel
 from mercer.solvers.rounding import weighted_trace
 
 from ..adam import Adam, fall
-from .judge import PENALTIES, Trial
+from .judge import PENALTIES, MetricTrial
 from .metric import Structure
 
 RATE, MIXING = 0.2, 0.1  # of the first step, in logarithms: of a diagonal, and of a whole matrix
 
 
 def descend(
-    start: Trial,
+    start: MetricTrial,
     problem: Problem,
     structure: Structure,
     rng: np.random.RandomState,
@@ -40,7 +40,7 @@ def descend(
     size: int,
     steps: int,
     share: float = 1.0,
-) -> Iterator[Trial]:
+) -> Iterator[MetricTrial]:
     """Yield the candidate after each step, each on ``size`` rows of its own.
 
     Their errors are those of the rows of the step, with the metric before it.  Rates are multiplied by ``share``.

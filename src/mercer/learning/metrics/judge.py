@@ -25,7 +25,7 @@ PENALTIES = np.logspace(-11.0, 0.0, 23)  # relative to the trace of WK
 
 
 @dataclass(frozen=True)
-class Trial:
+class MetricTrial:
     """A kernel in a metric with its penalty, and how it was found."""
 
     kernel: Kernel  # on rows that the metric has mapped
@@ -62,7 +62,7 @@ class Judgement:
     problem: Problem
     count: int
 
-    def __call__(self, one: Trial) -> Trial:
+    def __call__(self, one: MetricTrial) -> MetricTrial:
         """Return the candidate with the penalty of least error."""
         case = replace(self.problem, kernel=one.kernel, X=one.metric.map(self.problem.X))
         alphas = PENALTIES * (weighted_trace(case) or 1.0)
@@ -77,7 +77,7 @@ class Judgement:
         best = find_best(-errors[None], alphas)[1]
         return replace(one, alpha=float(alphas[best]), error=float(errors[best]))
 
-    def find_scale(self, one: Trial, factors: Any) -> Trial:
+    def find_scale(self, one: MetricTrial, factors: Any) -> MetricTrial:
         """Return the best multiple of a metric: of factors, and of steps beyond the first or last while they gain.
 
         Factors count from where the mean squared distance of rows is 1.  Of those that are as good the nearest to that

@@ -12,7 +12,7 @@ from mercer.gram.slopes import sum_slopes
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.cholesky import Cholesky
 
-from .judge import Trial
+from .judge import MetricTrial
 from .metric import Metric, Structure
 
 
@@ -40,7 +40,7 @@ def average_slopes(problem: Problem, alpha: float) -> np.ndarray:
     return np.asarray(rows.T @ rows)
 
 
-def advance(problem: Problem, at: Trial, structure: Structure) -> Metric:
+def advance(problem: Problem, at: MetricTrial, structure: Structure) -> Metric:
     """Return the metric M = (1/n) Σ ∇f∇fᵀ of the fit of a candidate; its scale is still to be found."""
     mapped = replace(problem, kernel=at.kernel, X=at.metric.map(problem.X))
     G = average_slopes(mapped, at.alpha)

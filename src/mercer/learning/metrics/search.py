@@ -24,8 +24,9 @@ from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import pick_points
 
+from ..length_scales import measure_columns
 from .descent import descend
-from .judge import Judgement, Trial, measure_spread
+from .judge import Judgement, MetricTrial, measure_spread
 from .metric import Metric, Structure
 from .rounds import advance
 
@@ -44,7 +45,7 @@ STEPS = {True: 32, False: 45}  # of a descent: of a diagonal, and of a whole met
 SHORT = 16  # steps from recursive features to a better diagonal
 EFFORT = (0.25, 10000)  # the share of these steps that small data gets, and the rows that add 1 to it
 POLISH = {True: 32, False: 20}  # steps from all rows at the end
-Task = Callable[[], list[Trial]]
+Task = Callable[[], list[MetricTrial]]
 OnStep = Callable[[int, float], bool]
 
 
@@ -53,10 +54,8 @@ class LearnedMetric:
     """The kernel and metric that were chosen, and those that they were chosen from."""
 
     kernel: Kernel  # in the metric
-    base: Kernel  # of rows that the metric has mapped
     metric: Metric
-    alpha: float
-    tried: tuple[Trial, ...]
+    tried: tuple[MetricTrial, ...]
 
 
 def learn_metric(
@@ -104,14 +103,11 @@ def learn_metric(
     array([0.7, 0.7, 0. ])
     """
     X = problem.place.put(problem.X)
-    spread = np.asarray(host_array(X.std(axis=0)), dtype=np.float64)
-    size = np.asarray(host_array(abs(X).max(axis=0) if problem.place.on_host else abs(X).amax(0)))
-    varies = spread > 1e-12 * size
+    spread, varies = measure_columns(host_array(X))
     columns = np.flatnonzero(varies)
-    spread = np.where(varies, spread, 1.0)
     if not len(columns):  # nothing to tell points apart by
         flat = Metric(np.zeros(len(spread)))
-        return LearnedMetric(flat.put_before(kernels[0]), kernels[0], flat, 1.0, ())
+        return LearnedMetric(flat.put_before(kernels[0]), flat, ())
     scaled = X[:, columns] / put_beside(X, spread[columns])
     search = Search(
         replace(problem, X=scaled), kernels, _list_structures(metric, blocks, columns), refine=refine, rounds=rounds,
@@ -119,7 +115,7 @@ def learn_metric(
     )  # fmt: skip
     best = search.run()
     whole = best.metric.widen(columns, spread)
-    return LearnedMetric(whole.put_before(best.kernel), best.kernel, whole, best.alpha, tuple(search.tried))
+    return LearnedMetric(whole.put_before(best.kernel), whole, tuple(search.tried))
 
 
 def _list_structures(metric: str, blocks: Sequence[Sequence[int]] | None, columns: np.ndarray) -> list[Structure]:
@@ -181,22 +177,22 @@ class Search:
         self.judge = Judgement(pick_points(problem, every[: max(judged, beside)]), judged)
         sample = pick_points(self.rest, np.arange(min(SCALE_ROWS[1], SCALE_ROWS[0] + problem.n // 20, self.rest.n)))
         self.scaler = Judgement(sample, sample.n)
-        self.tried: list[Trial] = []
+        self.tried: list[MetricTrial] = []
 
-    def run(self) -> Trial:
+    def run(self) -> MetricTrial:
         """Return the best, learned from all rows."""
         # Small matrices gain less from threads of their own than from each other.
         with threadpool_limits(1, user_api="blas") if self.problem.place.on_host else nullcontext():
             return self._run()
 
-    def _run(self) -> Trial:
+    def _run(self) -> MetricTrial:
         plain = Metric(np.ones(self.problem.X.shape[1]))
-        ((start,),) = self._do([partial(self._find_start, Trial(self.kernels[0], plain, 1.0, np.inf))])
+        ((start,),) = self._do([partial(self._find_start, MetricTrial(self.kernels[0], plain, 1.0, np.inf))])
         simple = [one for one in self.structures if one.is_diagonal]
         others = [one for one in self.structures if not one.is_diagonal]
         rounds = [partial(self._follow_rounds, start, one) for one in (*simple, *others)] if self.rounds else []
         found = self._do([*self._plan_descents([(start, one) for one in simple]), *rounds])
-        best, again = self._find_best(), list[tuple[Trial, Structure]]()
+        best, again = self._find_best(), list[tuple[MetricTrial, Structure]]()
         for structure in simple:  # learned twice: from the start, and from what is near after some rounds
             near = [one for some in found for one in some if one.structure is structure and one.rounds]
             again += [(min(near, key=lambda one: one.error), structure)] if near else []
@@ -207,7 +203,7 @@ class Search:
         best = self._find_best()
         return best if self._stopped or best.structure is None else self._learn_from_all(start, best)
 
-    def _plan_descents(self, starts: Sequence[tuple[Trial, Structure]]) -> list[Task]:
+    def _plan_descents(self, starts: Sequence[tuple[MetricTrial, Structure]]) -> list[Task]:
         """Return a descent from each trial to a metric of each structure, if they are wanted."""
         found: list[Task] = []
         for start, structure in starts if self.refine else ():
@@ -216,7 +212,7 @@ class Search:
             found.append(partial(self._follow_descent, start, steps, structure, self._seed()))
         return found
 
-    def _do(self, tasks: Sequence[Task]) -> list[list[Trial]]:
+    def _do(self, tasks: Sequence[Task]) -> list[list[MetricTrial]]:
         """Run tasks side by side, remember what they find, and report it."""
         if self._stopped or not tasks:
             return []
@@ -236,22 +232,22 @@ class Search:
     def _seed(self) -> np.random.RandomState:
         return np.random.RandomState(self.rng.randint(2**31))
 
-    def _find_best(self) -> Trial:
+    def _find_best(self) -> MetricTrial:
         return min(self.tried, key=lambda one: one.error)
 
-    def _rescale(self, one: Trial) -> Trial:
+    def _rescale(self, one: MetricTrial) -> MetricTrial:
         return self.scaler.find_scale(one, NEAR * measure_spread(one.metric.map(self.scaler.problem.X)))
 
-    def _find_start(self, one: Trial) -> list[Trial]:
+    def _find_start(self, one: MetricTrial) -> list[MetricTrial]:
         return [self.judge(self.scaler.find_scale(one, COARSE))]
 
-    def _try_again(self, one: Trial) -> list[Trial]:
+    def _try_again(self, one: MetricTrial) -> list[MetricTrial]:
         return [self.judge(self._rescale(one))]
 
-    def _follow_rounds(self, start: Trial, structure: Structure) -> list[Trial]:
+    def _follow_rounds(self, start: MetricTrial, structure: Structure) -> list[MetricTrial]:
         return [self.judge(one) for one in self._make_rounds(start, structure, self.rest)]
 
-    def _make_rounds(self, start: Trial, structure: Structure, rows: Problem) -> list[Trial]:
+    def _make_rounds(self, start: MetricTrial, structure: Structure, rows: Problem) -> list[MetricTrial]:
         """Return what is found after each round of recursive features."""
         some, found = pick_points(rows, np.arange(min(ROUND_ROWS, rows.n))), [start]
         for count in range(1, self.rounds + 1):
@@ -260,14 +256,14 @@ class Search:
         return found[1:]
 
     def _follow_descent(
-        self, start: Trial, steps: int, structure: Structure, rng: np.random.RandomState
-    ) -> list[Trial]:
+        self, start: MetricTrial, steps: int, structure: Structure, rng: np.random.RandomState
+    ) -> list[MetricTrial]:
         """Return what a descent has found, if it has gone anywhere."""
         path = descend(start, self.rest, structure, rng, size=self.size, steps=steps, share=self.haste)
         last = deque(path, maxlen=1)
         return [self.judge(replace(one, structure=structure, rounds=0, steps=steps)) for one in last]
 
-    def _learn_from_all(self, start: Trial, best: Trial) -> Trial:
+    def _learn_from_all(self, start: MetricTrial, best: MetricTrial) -> MetricTrial:
         """Return the best again, learned from all rows instead of those that were not judged."""
         assert best.structure is not None
         if not best.steps:
@@ -285,6 +281,6 @@ class Search:
         return last[0] if last else best
 
 
-def _run_beside(share: int, task: Task) -> list[Trial]:
+def _run_beside(share: int, task: Task) -> list[MetricTrial]:
     with share_of_threads(share):
         return task()
