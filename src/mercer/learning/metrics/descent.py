@@ -12,7 +12,6 @@ is a factor for each length scale.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -40,10 +39,10 @@ def descend(
     size: int,
     steps: int,
     share: float = 1.0,
-) -> Iterator[MetricTrial]:
-    """Yield the candidate after each step, each on ``size`` rows of its own.
+) -> MetricTrial:
+    """Return the trial after so many steps, each on ``size`` rows of its own, or the start if there is nowhere to go.
 
-    Their errors are those of the rows of the step, with the metric before it.  Rates are multiplied by ``share``.
+    Rates are multiplied by ``share``.
     """
     adam, penalty = Adam(), Adam()
     metric, log_alpha = start.metric, math.log(start.alpha)
@@ -63,15 +62,15 @@ def descend(
             log_alpha += math.log(10.0)
             continue
         if not (math.isfinite(found.error) and found.error > 0):
-            return  # nothing left to improve
+            break  # nothing left to improve
         S = sum_weighted_slopes(start.kernel, case.X, found.M)
         gradient = structure.restrict(np.asarray(host_array(2.0 * (case.X.T @ S)))) / found.error
         if not np.isfinite(gradient).all():
-            return
+            break
         now = fall(rate, step, steps)
         metric = metric.stretch(-now * _shorten(adam.direct(gradient)))
         log_alpha -= fall(share * RATE, step, steps) * float(penalty.direct(np.array(found.by_log_alpha / found.error)))
-        yield replace(start, metric=metric, alpha=math.exp(log_alpha), error=found.error)
+    return replace(start, metric=metric, alpha=math.exp(log_alpha))
 
 
 def _shorten(direction: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ learned from all rows.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -259,26 +258,18 @@ class Search:
         self, start: MetricTrial, steps: int, structure: Structure, rng: np.random.RandomState
     ) -> list[MetricTrial]:
         """Return what a descent has found, if it has gone anywhere."""
-        path = descend(start, self.rest, structure, rng, size=self.size, steps=steps, share=self.haste)
-        last = deque(path, maxlen=1)
-        return [self.judge(replace(one, structure=structure, rounds=0, steps=steps)) for one in last]
+        last = descend(start, self.rest, structure, rng, size=self.size, steps=steps, share=self.haste)
+        moved = replace(last, structure=structure, rounds=0, steps=steps)
+        return [] if last.metric is start.metric else [self.judge(moved)]
 
     def _learn_from_all(self, start: MetricTrial, best: MetricTrial) -> MetricTrial:
         """Return the best again, learned from all rows instead of those that were not judged."""
-        assert best.structure is not None
+        structure = best.structure
+        assert structure is not None
         if not best.steps:
-            return self._make_rounds(replace(start, kernel=best.kernel), best.structure, self.problem)[best.rounds - 1]
-        path = descend(
-            best,
-            self.problem,
-            best.structure,
-            self.rng,
-            size=self.size,
-            steps=max(1, round(POLISH[best.structure.is_diagonal] * self.effort)),
-            share=(0.5 if best.structure.is_diagonal else 1.0) * self.haste,
-        )
-        last = deque(path, maxlen=1)
-        return last[0] if last else best
+            return self._make_rounds(replace(start, kernel=best.kernel), structure, self.problem)[best.rounds - 1]
+        steps, share = max(1, round(POLISH[structure.is_diagonal] * self.effort)), 0.5 if structure.is_diagonal else 1.0
+        return descend(best, self.problem, structure, self.rng, size=self.size, steps=steps, share=share * self.haste)
 
 
 def _run_beside(share: int, task: Task) -> list[MetricTrial]:
