@@ -94,19 +94,7 @@ class ValueClassifier(PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):
         self, X: Rows, y: Any, sample_weight: Any, classes: np.ndarray | None = None, *, reset: bool = True
     ) -> Labelled:
         """Check what a fit is given, and leave out points of weight 0; ``classes`` are those known beforehand."""
-        argument = self._kernel_argument()
-        X = argument.check(X, reset=reset)
-        n = length(X)
-        labels = check_labels(self, y, n)
-        weights = check_weights(self, sample_weight, n)
-        weights = np.ones(n) if weights is None else weights
-        if self.class_weight is not None:
-            there = weights > 0  # points that are left out are not counted
-            weights[there] *= compute_sample_weight(self.class_weight, labels[there])
-        kept = np.flatnonzero(weights)
-        classes, codes = encode_labels(self, labels[kept], classes)
-        points = argument.points(X)
-        return Labelled(X, points if len(kept) == n else pick(points, kept), kept, classes, codes, weights[kept])
+        return check_labelled(self, self._kernel_argument(), X, y, sample_weight, classes, reset=reset)
 
     def _resolve_kernel(self, argument: Any, data: Labelled) -> Kernel:
         """Return the kernel that an argument stands for, checked."""
@@ -116,6 +104,31 @@ class ValueClassifier(PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         return kernel_argument(self).describe(super().__sklearn_tags__())
+
+
+def check_labelled(
+    owner: Any,
+    argument: KernelArgument,
+    X: Rows,
+    y: Any,
+    sample_weight: Any,
+    classes: np.ndarray | None = None,
+    *,
+    reset: bool = True,
+) -> Labelled:
+    """Check what a classifier is fitted to, and leave out points of weight 0; ``classes`` are those known before."""
+    X = argument.check(X, reset=reset)
+    n = length(X)
+    labels = check_labels(owner, y, n)
+    weights = check_weights(owner, sample_weight, n)
+    weights = np.ones(n) if weights is None else weights
+    if owner.class_weight is not None:
+        there = weights > 0  # points that are left out are not counted
+        weights[there] *= compute_sample_weight(owner.class_weight, labels[there])
+    kept = np.flatnonzero(weights)
+    classes, codes = encode_labels(owner, labels[kept], classes)
+    points = argument.points(X)
+    return Labelled(X, points if len(kept) == n else pick(points, kept), kept, classes, codes, weights[kept])
 
 
 def choose_classes(values: np.ndarray) -> np.ndarray:

@@ -8,19 +8,18 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import Tags, check_random_state, compute_sample_weight
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mercer.estimators.classifier import choose_classes
+from mercer.estimators.classifier import Labelled, check_labelled, choose_classes
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.machines.base import check_options
 from mercer.estimators.progress import fit_task, reporter
-from mercer.estimators.targets import check_labels, check_weights, encode_labels
 from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion
 from mercer.features.params import SOMETIMES, KernelParams
-from mercer.formula.data import Rows, length, pick
+from mercer.formula.data import Rows
 from mercer.kernels import Gaussian, Kernel
 from mercer.learning.class_penalty import make_grid, make_targets
 from mercer.learning.several.machines import METHODS, WeightRule, count_points, sample_classes
@@ -221,27 +220,18 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
     def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
         self._check_options()
         argument = self._kernel_argument()
-        rows = argument.check(X, reset=True)
-        n = length(rows)
-        labels, weights = check_labels(self, y, n), check_weights(self, sample_weight, n)
-        if self.class_weight is not None:
-            weights = np.ones(n) if weights is None else weights
-            there = weights > 0  # points that are left out are not counted
-            weights[there] *= compute_sample_weight(self.class_weight, labels[there])
-        kept = np.arange(n) if weights is None else np.flatnonzero(weights)
-        classes, codes = encode_labels(self, labels[kept])
-        points = rows if len(kept) == n else pick(rows, kept)
-        of_points = np.ones(len(kept)) if weights is None else weights[kept]
+        data = check_labelled(self, argument, X, y, sample_weight)
+        labels, weights = data.classes[data.codes], None if (data.weights == 1.0).all() else data.weights
         self.__dict__.pop("weights_gap_", None)
-        kernels = argument.resolve_each(points)
+        kernels = argument.resolve_each(data.points)
         # Threads that wait for each other cost more than they gain on small matrices, above all on a busy machine.
-        with threadpool_limits(1 if n <= SERIAL else None, user_api="blas"):
+        with threadpool_limits(1 if len(labels) <= SERIAL else None, user_api="blas"):
             if self.method in ("easy", "simple"):
-                classifier: KernelRidgeClassifier | SVC = self._fit_machine(kernels, rows, labels, weights)
+                classifier: KernelRidgeClassifier | SVC = self._fit_machine(kernels, data.points, labels, weights)
             else:
-                self.mixture_ = self._weigh(kernels, points, codes, of_points, on_step)
-                classifier = self._make_classifier(self.mixture_).fit(rows, labels, weights)
-        self.classifier_, self.kernel_, self.classes_ = classifier, classifier.kernel_, classes
+                self.mixture_ = self._weigh(kernels, data, on_step)
+                classifier = self._make_classifier(self.mixture_).fit(data.points, labels, weights)
+        self.classifier_, self.kernel_, self.classes_ = classifier, classifier.kernel_, data.classes
 
     def _check_options(self) -> None:
         name, methods = type(self).__name__, ("loo", *METHODS)
@@ -267,20 +257,17 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
         machine.kernel, machine.weights = machine.kernel_, None  # the same, with nothing left to learn
         return machine
 
-    def _weigh(
-        self, kernels: list[Kernel], X: Rows, codes: np.ndarray, weights: np.ndarray, on_step: OnStep
-    ) -> KernelMixture:
-        """Return the kernels with weights by leave-one-out or without learning, from points of positive weight."""
-        place, rng = self._kernel_argument().place(X), check_random_state(self.random_state)
-        few = sample_classes(codes, count_points(len(kernels), place), rng)
-        some = None if (weights == 1.0).all() else weights[few]
-        points = X if len(few) == len(codes) else pick(X, few)
+    def _weigh(self, kernels: list[Kernel], data: Labelled, on_step: OnStep) -> KernelMixture:
+        """Return the kernels with weights by leave-one-out or without learning."""
+        place, rng = self._kernel_argument().place(data.points), check_random_state(self.random_state)
+        data = data.part(sample_classes(data.codes, count_points(len(kernels), place), rng))
+        weights = None if (data.weights == 1.0).all() else data.weights
         if self.method != "loo":
-            mixture = stack_kernels(kernels, points, weights=some, place=place).mixture
+            mixture = stack_kernels(kernels, data.points, weights=weights, place=place).mixture
             return mixture if self.method == "average" else mixture.weighted(mixture.scales)
-        targets = make_targets(codes[few], int(codes.max()) + 1).reshape(len(few), -1)
-        data = Problem(Gaussian(), points, targets, some, True, place.memory, place.device)
-        return learn_weights(data, kernels, rng=rng, on_step=on_step)[0]
+        targets = make_targets(data.codes, len(data.classes)).reshape(len(data.codes), -1)
+        problem = Problem(Gaussian(), data.points, targets, weights, True, place.memory, place.device)
+        return learn_weights(problem, kernels, rng=rng, on_step=on_step)[0]
 
     def _make_classifier(self, mixture: KernelMixture) -> KernelRidgeClassifier:
         """Return the classifier to fit with the kernel that was found."""
