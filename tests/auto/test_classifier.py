@@ -10,8 +10,8 @@ from sklearn.metrics import accuracy_score, log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import AutoClassifier
-from mercer.auto._classification import calibrate, choose_trial, fit_calibration
-from mercer.auto._search import Trial
+from mercer.auto.search._classification import calibrate, choose_trial, fit_calibration
+from mercer.auto.search.base import Trial
 from mercer.kernels import Gaussian
 
 REORDERED = {"check_dataframe_column_names_consistency": "columns are found by name, whatever their order"}

@@ -14,7 +14,7 @@ from sklearn.metrics import root_mean_squared_error
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import AutoRegressor
-from mercer.auto import _search
+from mercer.auto.search import base as search_base
 from mercer.kernels import Gaussian, Linear, Overlap
 
 REORDERED = {"check_dataframe_column_names_consistency": "columns are found by name, whatever their order"}
@@ -210,8 +210,8 @@ def test_many_rows_are_compared_on_some_of_them(monkeypatch):
 
 
 def test_centres_stand_for_all_rows_when_time_is_short(monkeypatch):
-    monkeypatch.setattr(_search, "PATIENCE", 0.0)
-    monkeypatch.setattr(_search, "EXACT_ROWS", 100)
+    monkeypatch.setattr(search_base, "PATIENCE", 0.0)
+    monkeypatch.setattr(search_base, "EXACT_ROWS", 100)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     model = AutoRegressor("ridge", kernel=Gaussian(), random_state=0).fit(X, X[:, 0] + rng.normal(size=300))
@@ -320,8 +320,8 @@ def test_a_callback_can_end_the_tuning(smooth):
 
 
 def test_fewer_rows_are_fitted_when_even_centres_take_too_long(monkeypatch):
-    monkeypatch.setattr(_search, "EXACT_ROWS", 100)
-    monkeypatch.setattr(_search, "LAST_SHARE", 0.0)
+    monkeypatch.setattr(search_base, "EXACT_ROWS", 100)
+    monkeypatch.setattr(search_base, "LAST_SHARE", 0.0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     model = AutoRegressor("ridge", kernel=Gaussian(), budget="1h", random_state=0).fit(

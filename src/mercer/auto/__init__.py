@@ -1,9 +1,9 @@
 """Models for tables that find their own kernel, and say what they did."""
 
 from .classifier import AutoClassifier
-from .encoder import TableEncoder
 from .regressor import AutoRegressor
 from .report import Candidate, Column, HeldOut, Report, Score
+from .tables.encoder import TableEncoder
 
 __all__ = [
     "AutoClassifier",

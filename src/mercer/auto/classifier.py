@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from mercer.formula.data import Rows
 
-from ._base import AutoModel
-from ._classification import ClassificationSearch
+from .base import AutoModel
+from .search._classification import ClassificationSearch
 
 
 class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from mercer.arrays.budget import MemoryBudgetError
 from mercer.formula.data import Rows
 
-from ._base import AutoModel
-from ._regression import RegressionSearch, restore_units
+from .base import AutoModel
+from .search._regression import RegressionSearch, restore_units
 
 JACKKNIFE_ROWS = 5000  # rows up to which intervals come from leaving each out
 

@@ -16,7 +16,7 @@ from mercer.learning.length_scales import is_length_scale
 from mercer.learning.tuning import most_steps, race
 from mercer.solvers.base import Problem
 
-from .encoder import TableEncoder
+from ..tables.encoder import TableEncoder
 
 SUBSET, LARGE_SUBSET, MANY = 600, 1000, 3000  # points of a tuning step; the second from so many rows on
 STEPS = 60

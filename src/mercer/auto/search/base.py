@@ -21,11 +21,11 @@ from mercer.learning.length_scales import is_length_scale
 from mercer.losses import Loss
 from mercer.solvers.plan import plan
 
-from ._encodings import EncodedRows, Encodings, Folds, leave_out
-from ._time import FitTasks, TimeBudget
-from ._tuning import count_steps, is_alike, propose_kernels, stretch, tune_kernel, weigh_parts
-from .encoder import TableEncoder
-from .report import HeldOut, Task
+from ..report import HeldOut, Task
+from ..tables.encoder import TableEncoder
+from .encodings import EncodedRows, Encodings, Folds, leave_out
+from .time import FitTasks, TimeBudget
+from .tuning import count_steps, is_alike, propose_kernels, stretch, tune_kernel, weigh_parts
 
 TUNING_ROWS = 3000  # rows that candidates are compared on, at most
 SEARCH_ROWS = 1000  # rows that a kernel or penalty is chosen on where there are many to try

@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.auto._reading import read_column, write_label
-from mercer.auto.columns import MISSING, learn_column, read_categories, read_texts, reshape_numbers, standardize_numbers
+from mercer.auto.tables.columns import (
+    MISSING,
+    learn_column,
+    read_categories,
+    read_texts,
+    reshape_numbers,
+    standardize_numbers,
+)
+from mercer.auto.tables.reading import read_column, write_label
 
 WORDS = ["a small brown dog", "two tall green trees", "a cat asleep", "rain in the morning", "nothing at all today"]
 

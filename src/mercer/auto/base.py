@@ -25,13 +25,13 @@ from mercer.losses import Loss, as_loss
 from mercer.losses.text import find_losses
 from mercer.words import parse_seconds
 
-from ._advice import Findings, write_advice
-from ._baselines import score_baselines
-from ._encodings import Encodings
-from ._search import EXACT_ROWS, TUNING_ROWS, TableSearch, Trial, plan_last_fit
-from ._time import FitTasks, TimeBudget
-from .encoder import TableEncoder, check_columns, check_table
+from .judging.advice import Findings, write_advice
+from .judging.baselines import score_baselines
 from .report import Candidate, Column, Report, Score, Task
+from .search.base import EXACT_ROWS, TUNING_ROWS, TableSearch, Trial, plan_last_fit
+from .search.encodings import Encodings
+from .search.time import FitTasks, TimeBudget
+from .tables.encoder import TableEncoder, check_columns, check_table
 
 FEWEST = 10  # rows from which some are held out
 SHOWN = 2000  # rows held out that the report keeps

@@ -23,10 +23,10 @@ from mercer.models.ridge_classifier import KernelRidgeClassifier
 from mercer.models.svm import SVC
 from mercer.models.svm_cv import SVCCV
 
-from ._encodings import EncodedRows, Folds, shuffle_folds
-from ._search import FOLDS, PLENTY, SCARCE, SEARCH_ROWS, STRETCHES, CandidateRecipe, TableSearch, Trial, name_candidate
-from ._tuning import propose_scales, round_scales, stretch
-from .report import HeldOut
+from ..report import HeldOut
+from .base import FOLDS, PLENTY, SCARCE, SEARCH_ROWS, STRETCHES, CandidateRecipe, TableSearch, Trial, name_candidate
+from .encodings import EncodedRows, Folds, shuffle_folds
+from .tuning import propose_scales, round_scales, stretch
 
 ALPHAS = np.logspace(-3.0, 1.0, 7)  # of logistic regression
 SEARCH_FOLDS = 3  # of the rows that the penalty of logistic regression is chosen on

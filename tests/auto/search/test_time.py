@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mercer.auto._time import TimeBudget
+from mercer.auto.search.time import TimeBudget
 
 
 def test_no_budget_is_never_used_up():

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ._reading import ColumnValues, write_label
-from .report import Column, Kind
+from ..report import Column, Kind
+from .reading import ColumnValues, write_label
 
 MISSING = "(missing)"  # the category of rows without a value
 ID_NAME = re.compile(r"(^|[_\s.-])(id|uuid|guid|index)$|^unnamed: ?\d+$|(?-i:[a-z]I[Dd]$)", re.IGNORECASE)
@@ -36,7 +36,7 @@ def learn_column(name: str, values: ColumnValues) -> Learned:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.auto._reading import read_column
+    >>> from mercer.auto.tables.reading import read_column
     >>> column, step = learn_column("size", read_column("size", np.array([1.0, 2.0, np.nan, 4.0])))
     >>> column.kind, column.treatment
     ('numeric', 'standardised; 1 missing filled with the median, and flagged')

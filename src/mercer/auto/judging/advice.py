@@ -11,9 +11,9 @@ from mercer.kernels import Kernel
 from mercer.learning.length_scales import is_length_scale
 from mercer.words import show_budget
 
-from ._baselines import BOOSTING
-from .encoder import TableEncoder
-from .report import Report
+from ..report import Report
+from ..tables.encoder import TableEncoder
+from .baselines import BOOSTING
 
 FEW_ROWS = 100
 IRRELEVANT = 30.0  # times the spread of a column: with such a length scale it hardly matters

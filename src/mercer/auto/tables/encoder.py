@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.formula.data import Rows, is_frame, refuse_masked
 
-from ._reading import ColumnValues, read_column
+from ..report import Column
 from .columns import check_finite, learn_column, read_categories, read_numbers, read_texts, standardize_numbers
-from .report import Column
+from .reading import ColumnValues, read_column
 
 MOST_INDICATORS = 40  # of a column; rarer categories share the origin
 

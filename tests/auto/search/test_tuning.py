@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from mercer.auto import TableEncoder
-from mercer.auto._encodings import Encodings, leave_out, shuffle_folds
-from mercer.auto._tuning import WEIGHTS, count_steps, is_alike, propose_kernels, tune_kernel, weigh_parts
+from mercer.auto.search.encodings import Encodings, leave_out, shuffle_folds
+from mercer.auto.search.tuning import WEIGHTS, count_steps, is_alike, propose_kernels, tune_kernel, weigh_parts
 from mercer.kernels import Gaussian, Matern, Overlap
 from mercer.models.ridge import KernelRidge
 from mercer.models.ridge_cv import KernelRidgeCV

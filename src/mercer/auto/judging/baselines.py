@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.formula.data import Rows
 
-from ._search import TableSearch
-from .encoder import TableEncoder
-from .report import Score
+from ..report import Score
+from ..search.base import TableSearch
+from ..tables.encoder import TableEncoder
 
 BOOSTING = "HistGradientBoosting"
 SMALL = 5000  # rows up to which boosting is done before several threads have met

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 
 from mercer.formula.data import Rows, pick
 
-from .encoder import TableEncoder
+from ..tables.encoder import TableEncoder
 
 Folds = list[tuple[np.ndarray, np.ndarray]]  # positions to fit, and to leave out
 

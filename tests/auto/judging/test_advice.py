@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mercer.auto import Column, Report, Score, TableEncoder
-from mercer.auto._advice import Findings, find_irrelevant, write_advice
+from mercer.auto.judging.advice import Findings, find_irrelevant, write_advice
 from mercer.kernels import Gaussian
 
 

@@ -19,10 +19,10 @@ from mercer.models.ridge_cv import KernelRidgeCV
 from mercer.models.svm_cv import SVRCV
 from mercer.models.svr import SVR
 
-from ._encodings import EncodedRows, Folds, shuffle_folds
-from ._search import FOLDS, PLENTY, SCARCE, SEARCH_ROWS, CandidateRecipe, TableSearch, Trial, name_candidate
-from ._tuning import propose_scales
-from .report import HeldOut
+from ..report import HeldOut
+from .base import FOLDS, PLENTY, SCARCE, SEARCH_ROWS, CandidateRecipe, TableSearch, Trial, name_candidate
+from .encodings import EncodedRows, Folds, shuffle_folds
+from .tuning import propose_scales
 
 SKEW = 1.0  # skewness from which the logarithm of a positive target is tried
 IDENTITY = {"transform": "identity"}

@@ -1,0 +1,1 @@
+"""What a fit of a table is worth, and what to do about it."""

@@ -1,0 +1,1 @@
+"""The search for a model of a table."""

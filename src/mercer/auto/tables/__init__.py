@@ -1,0 +1,1 @@
+"""Tables of any columns, read and turned into what kernels take."""
