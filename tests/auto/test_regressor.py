@@ -200,9 +200,9 @@ def test_a_tiny_budget_still_gives_a_model_and_says_what_was_left(smooth):
 
 
 def test_many_rows_are_compared_on_some_of_them(monkeypatch):
-    from mercer.auto import _base
+    from mercer.auto import base
 
-    monkeypatch.setattr(_base, "TUNING_ROWS", 100)
+    monkeypatch.setattr(base, "TUNING_ROWS", 100)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
     model = AutoRegressor("ridge", kernel=Gaussian(), random_state=0).fit(X, X[:, 0])
