@@ -64,5 +64,5 @@ def test_the_header_tells_what_happens_to_columns(tmp_path):
 
 
 def test_an_encoder_comes_back_alone(roundtrip):
-    encoder = TableEncoder().fit(TABLE)
+    encoder = TableEncoder("overlap").fit(TABLE)
     assert roundtrip(encoder).transform(TABLE).equals(encoder.transform(TABLE))

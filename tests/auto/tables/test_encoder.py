@@ -32,7 +32,9 @@ def table():
     )
 
 
-@parametrize_with_checks([TableEncoder(), TableEncoder("indicators")], expected_failed_checks=lambda e: REORDERED)
+@parametrize_with_checks(
+    [TableEncoder(), TableEncoder("overlap", texts="strings")], expected_failed_checks=lambda e: REORDERED
+)
 def test_scikit_learn_accepts_the_transformer(estimator, check):
     check(estimator)
 
@@ -48,7 +50,7 @@ def test_numbers_alone_become_an_array(table):
 
 
 def test_mixed_tables_become_frames_that_kernels_take(table):
-    encoder = TableEncoder().fit(table)
+    encoder = TableEncoder("overlap", texts="strings").fit(table)
     found = encoder.transform(table)
     assert list(found.columns) == ["size", "weight", "size missing", "colour", "said"]
     k = Gaussian().on(encoder.place("numeric")) + Overlap().on(encoder.place("categorical"))
@@ -83,7 +85,7 @@ def test_an_unseen_category_is_unlike_all_others(table, categories):
 
 
 def test_columns_are_found_by_name_and_others_are_ignored(table):
-    encoder = TableEncoder().fit(table)
+    encoder = TableEncoder("overlap").fit(table)
     expected = encoder.transform(table)
     shuffled = table[table.columns[::-1]].assign(extra=1)
     pd.testing.assert_frame_equal(encoder.transform(shuffled), expected)
@@ -95,8 +97,8 @@ def test_a_missing_column_is_named(table):
 
 
 def test_polars_and_pandas_give_the_same_values(table):
-    frame = TableEncoder().fit(table)
-    other = TableEncoder().fit(pl.from_pandas(table))
+    frame = TableEncoder("overlap").fit(table)
+    other = TableEncoder("overlap").fit(pl.from_pandas(table))
     assert other.columns_ == frame.columns_
     expected, found = frame.transform(table), other.transform(pl.from_pandas(table))
     assert isinstance(found, pl.DataFrame)
@@ -106,7 +108,7 @@ def test_polars_and_pandas_give_the_same_values(table):
 
 def test_object_arrays_work_without_names(table):
     array = table[["colour", "weight"]].to_numpy()
-    encoder = TableEncoder().fit(array)
+    encoder = TableEncoder("overlap").fit(array)
     found = encoder.transform(array)
     assert (encoder.place("numeric"), encoder.place("categorical")) == ([0], [1])
     k = Gaussian().on(encoder.place("numeric")) + Overlap().on(encoder.place("categorical"))
@@ -114,7 +116,7 @@ def test_object_arrays_work_without_names(table):
 
 
 def test_what_is_learned_is_plain(table):
-    json.dumps(TableEncoder().fit(table).steps_)
+    json.dumps(TableEncoder().fit(table).steps_, default=np.ndarray.tolist)
 
 
 def test_trees_get_numbers_as_they_are_and_gaps_as_gaps(table):
