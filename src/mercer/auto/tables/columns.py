@@ -129,7 +129,7 @@ def _learn_numbers(describe: Describe, data: str, present: np.ndarray, distinct:
         step["knots"] = np.quantile(present, np.linspace(0.0, 1.0, KNOTS)).tolist()
     center, scale = _find_scale(reshape_numbers(present, step))
     if dates:
-        how = "a date, as days; standardised" + "".join(f", with the {part}" for part in step["parts"])
+        how = "a date, as days; standardised" + (f", with {' and '.join(step['parts'])}" if step["parts"] else "")
     return describe("numeric", how, center=center, scale=scale, **step)
 
 
