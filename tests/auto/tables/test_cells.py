@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.auto.tables.cells import find_numbers, is_mark, parse_numbers
+
+LAW = settings(max_examples=60, deadline=None, derandomize=True)
 
 STRAY = ["ask us", "see page 4", "12-14", "1.2.3", "two", "5 / 8", "1_000", "#12", "inf"]
 
@@ -65,6 +67,7 @@ def test_marks_are_neither_numbers_nor_counted():
     assert find_numbers(cells, np.full(16, 100)) == (".", "")
 
 
+@LAW
 @given(
     st.lists(st.integers(-(10**9), 10**9).map(lambda i: i / 100), min_size=27, max_size=40, unique=True),
     st.sampled_from(STRAY),
@@ -78,6 +81,7 @@ def test_a_stray_cell_changes_no_other(values, stray, place, spelling):
     assert found == values == read(cells)
 
 
+@LAW
 @given(st.lists(st.integers(-(10**9), 10**9).map(lambda i: i / 1000), min_size=3, max_size=30, unique=True))
 def test_either_decimal_mark_gives_the_same_numbers(values):
     values = [*values, 0.25]  # which only one mark can mean

@@ -6,10 +6,12 @@ import datetime
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.auto.tables.dates import compute_parts, find_dates, find_parts, name_parts, parse_dates
+
+LAW = settings(max_examples=60, deadline=None, derandomize=True)
 
 DATES = st.lists(st.dates(datetime.date(1931, 1, 1), datetime.date(2030, 12, 31)), min_size=1, max_size=20)
 SPELLINGS = [
@@ -29,6 +31,7 @@ def read(cells):
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
+@LAW
 @given(dates=DATES)
 def test_all_spellings_of_a_date_are_one_day(spelling, dates):
     cells = [date.strftime(spelling) for date in dates]
@@ -36,6 +39,7 @@ def test_all_spellings_of_a_date_are_one_day(spelling, dates):
 
 
 @pytest.mark.parametrize("order", ["%d/%m/%Y", "%m/%d/%Y", "%d-%m-%y", "%m/%d/%y"])
+@LAW
 @given(dates=DATES)
 def test_a_day_above_twelve_decides_which_part_is_the_month(order, dates):
     dates = [*dates, datetime.date(1998, 6, 30)]
@@ -70,6 +74,7 @@ def test_what_is_no_date(cell):
     assert np.isnan(parse_dates([cell, "2020-01-01"])[0])
 
 
+@LAW
 @given(st.lists(st.dates(datetime.date(1931, 1, 1)), min_size=10, max_size=20), st.integers(0, 9))
 def test_a_stray_cell_changes_no_other(dates, place):
     cells = [date.strftime("%d/%m/%Y") for date in dates] + ["31/12/1999"]
@@ -94,6 +99,7 @@ def test_parts_of_the_calendar_are_those_that_vary():
     assert find_parts(7 * days) == ["season"]
 
 
+@LAW
 @given(st.datetimes(datetime.datetime(1800, 1, 1), datetime.datetime(2200, 1, 1)))
 def test_the_calendar_is_that_of_python(moment):
     days = (moment - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import TargetEncoder
 
 from mercer.auto.tables import statistics
 from mercer.auto.tables.statistics import check_goals, cross_fit, find_pull, learn_statistics
+
+LAW = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 @pytest.fixture
@@ -47,6 +49,7 @@ def test_cross_fitted_statistics_are_those_of_scikit_learn_in_other_units(rows, 
         np.testing.assert_allclose(ours[held], (theirs[held] - mean) / deviation)
 
 
+@LAW
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.floats(-10, 10)), min_size=2, max_size=40),
     st.integers(0, 1000),
@@ -60,6 +63,7 @@ def test_no_rows_own_target_is_in_its_statistic(pairs, row, other):
     assert cross_fit(codes, 5, y)[row] == cross_fit(codes, 5, changed)[row]
 
 
+@LAW
 @given(st.floats(0.1, 100.0), st.floats(-100.0, 100.0))
 def test_units_of_targets_do_not_matter(scale, shift):
     rng = np.random.default_rng(1)

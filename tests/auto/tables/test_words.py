@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from mercer.auto.tables import words
 from mercer.auto.tables.words import count_runs, embed_words, learn_words
 
+LAW = settings(max_examples=60, deadline=None, derandomize=True)
+
 TEXTS = [f"{colour} {thing} {i}" for i in range(10) for colour in ("red", "blue") for thing in ("shoes", "hats")]
 
 
+@LAW
 @given(st.lists(st.text("ab éß漢", max_size=12), min_size=1, max_size=6))
 def test_every_run_of_letters_and_every_word_is_counted(texts):
     def count(text):
@@ -24,6 +27,7 @@ def test_every_run_of_letters_and_every_word_is_counted(texts):
     assert np.asarray(count_runs(texts).sum(axis=1)).ravel().tolist() == [count(text) for text in texts]
 
 
+@LAW
 @given(st.lists(st.text("ab é", max_size=12), min_size=2, max_size=6))
 def test_a_text_is_counted_the_same_alone_and_among_others(texts):
     together = count_runs(texts).toarray()

@@ -6,6 +6,7 @@ found from all cells together and then hold for new ones.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -22,15 +23,17 @@ MANY, SAMPLE, SAMPLE_SHARE = 2000, 500, 0.5  # different cells from which some r
 CODE_LENGTH = 4  # from which digits of equal length are codes if some begin with 0
 
 # Columns are read as one text with a line for each cell, because that takes a few calls and not one for each cell.
-_GAP = r"[^\S\n]*"  # blanks within a line
-_SIGN, _MONEY = "[-+−]", "(?:[$€£¥₹]|usd|eur|gbp)"
+_GAP = r"[^\S\n]*+"  # blanks within a line
+_SIGN, _SYMBOLS, _CURRENCIES = "[-+−]", "$€£¥₹", ("usd", "eur", "gbp")
+_MONEY = f"(?:[{_SYMBOLS}]|{'|'.join(_CURRENCIES)})"
 _BEFORE = rf"(?:{_SIGN}{_GAP}{_MONEY}?|{_MONEY}{_GAP}{_SIGN}?)?{_GAP}"
-_BEGINNING = re.compile(rf"\s*\(?{_BEFORE}[.,]?[0-9]", re.IGNORECASE)
 _UNIT = re.compile(
     rf"^{_GAP}\(?{_BEFORE}(?:[0-9][0-9.,'’ ]*|[.,][0-9]+)(?:e[-+]?[0-9]+)?{_GAP}"
     rf"([^\d\s.,()+\-−'’](?:[^\d()\n]{{0,10}}[^\d()\s])?)\)?{_GAP}$",
-    re.IGNORECASE | re.MULTILINE,
+    re.MULTILINE,
 )
+_BLANKS = "".join(chr(i) for i in range(0x3001) if chr(i).isspace() and chr(i) != "\n")
+_DROPPED = str.maketrans("(−", "--", _BLANKS + _SYMBOLS + "'’)")
 
 
 def is_mark(cell: str) -> bool:
@@ -48,7 +51,7 @@ def parse_numbers(cells: Sequence[str], decimal: str = ".", unit: str = "") -> n
     decimal : {".", ","}
         Its decimal mark; the other mark, blanks and apostrophes group thousands.
     unit : str
-        What may follow a number.
+        What may follow a number, in small letters.
 
     Examples
     --------
@@ -65,16 +68,22 @@ def parse_numbers(cells: Sequence[str], decimal: str = ".", unit: str = "") -> n
             return _drop_infinite(list(map(float, cells)))
         except ValueError:
             pass
-    other, mark, behind = "." if decimal == "," else ",", re.escape(decimal), rf"(?:{_GAP}{re.escape(unit)})?"
-    plain = rf"(?:[0-9]+(?:{mark}[0-9]*)?|{mark}[0-9]+)"
-    grouped = rf"[0-9]{{1,3}}(?P<g>['’{other}]|[^\S\n])[0-9]{{3}}(?:(?P=g)[0-9]{{3}})*+(?:{mark}[0-9]*)?"
-    number = rf"(?:{grouped}(?![0-9])|{plain})(?:e[-+]?[0-9]+)?{behind}"
-    number_again = number.replace("P<g>", "P<h>").replace("P=g", "P=h")  # names of groups occur once
-    line = rf"{_GAP}(?:{_BEFORE}{number}|\({_GAP}{_MONEY}?{_GAP}{number_again}{_GAP}\)){_GAP}$"
-    text = re.sub(rf"^(?!{line}).*$", "", text, flags=re.IGNORECASE | re.MULTILINE)
-    text = re.sub(rf"{_MONEY}|{re.escape(unit)}(?=\)?{_GAP}$)", "", text, flags=re.IGNORECASE | re.MULTILINE)
-    text = re.sub(rf"[{other}'’)]|[^\S\n]", "", text).replace("(", "-").replace("−", "-").replace(decimal, ".")
+    text = _compile_other(decimal, unit).sub("", text)
+    for word in (*_CURRENCIES, unit):
+        text = text.replace(word, "") if word else text
+    text = text.translate(_DROPPED).replace("." if decimal == "," else ",", "").replace(decimal, ".")
     return _drop_infinite([float(number) if number else np.nan for number in text.split("\n")])
+
+
+@functools.cache
+def _compile_other(decimal: str, unit: str) -> re.Pattern[str]:
+    """Return a pattern of the lines that are no numbers."""
+    other, mark = "." if decimal == "," else ",", re.escape(decimal)
+    plain = rf"(?:[0-9]++(?:{mark}[0-9]*+)?|{mark}[0-9]++)"
+    grouped = rf"[0-9]{{1,3}}(['’{other}]|[^\S\n])[0-9]{{3}}(?:\2[0-9]{{3}})*+(?:{mark}[0-9]*+)?(?![0-9])"
+    number = rf"(?:{grouped}|{plain})(?:e[-+]?[0-9]+)?(?:{_GAP}{re.escape(unit)})?{_GAP}"
+    line = rf"{_GAP}(?:(\(){_GAP}{_MONEY}?{_GAP}|{_BEFORE}){number}(?(1)\)){_GAP}$"
+    return re.compile(rf"^(?!{line}).+$", re.MULTILINE)
 
 
 def find_numbers(cells: Sequence[str], counts: np.ndarray, share: float = SHARE) -> tuple[str, str] | None:
@@ -90,32 +99,34 @@ def find_numbers(cells: Sequence[str], counts: np.ndarray, share: float = SHARE)
     >>> find_numbers(["00123", "00124", "00200"], np.array([1, 1, 1])) is None
     True
     """
-    if len(cells) > MANY and find_numbers(*sample_rows(cells, counts), SAMPLE_SHARE) is None:
-        return None
-    cells, counts = drop_marks(cells, counts)
-    rows = counts.sum()
-    begun = np.array([_BEGINNING.match(cell) is not None for cell in cells], dtype=bool)
-    if not cells or counts[begun].sum() < share * rows or _are_codes(cells):
-        return None
-    if not np.isnan(parse_numbers(cells)).any():
-        return ".", ""
-    text = _join_lines(cells)
-    units = Counter(unit.lower() for unit in _UNIT.findall(text)).most_common(1)
-    unit = units[0][0] if units and units[0][1] >= UNIT_SHARE * len(cells) else ""
-    decimal, values = ".", parse_numbers(cells, ".", unit)
-    read = counts[~np.isnan(values)].sum()
-    if read < rows or "," in text:
-        others = parse_numbers(cells, ",", unit)
-        if counts[~np.isnan(others)].sum() > read:
-            decimal, values, read = ",", others, counts[~np.isnan(others)].sum()
-    several = len(np.unique(values[~np.isnan(values)])) >= FEWEST
-    return (decimal, unit) if read == rows or (several and read >= share * rows) else None
+    decimal, unit = ".", ""
+    if len(cells) > MANY:
+        found = find_numbers(*sample_rows(cells, counts), SAMPLE_SHARE)
+        if found is None:
+            return None
+        decimal, unit = found
+    values = parse_numbers(cells, decimal, unit)
+    rows, unread = count_filled(cells, counts, values)
+    if unread:
+        units = Counter(unit for unit in _UNIT.findall(_join_lines(unread)) if unit != "e").most_common(1)
+        if units and units[0][1] >= UNIT_SHARE * len(cells):
+            unit = units[0][0]
+            values = parse_numbers(cells, decimal, unit)
+        other = "," if decimal == "." else "."
+        if not np.isnan(parse_numbers(unread, other, unit)).all():  # or it could not be better
+            others = parse_numbers(cells, other, unit)
+            if counts[~np.isnan(others)].sum() > counts[~np.isnan(values)].sum():
+                decimal, values = other, others
+    read, several = counts[~np.isnan(values)].sum(), len(np.unique(values[~np.isnan(values)])) >= FEWEST
+    enough = 0 < read == rows or (several and read >= share * rows)
+    return (decimal, unit) if enough and not _are_codes(cells) else None
 
 
-def drop_marks(cells: Sequence[str], counts: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Return the cells that hold something, and how many rows they have."""
-    kept = [i for i, cell in enumerate(cells) if not is_mark(cell)]
-    return [cells[i] for i in kept], counts[kept]
+def count_filled(cells: Sequence[str], counts: np.ndarray, values: np.ndarray) -> tuple[float, list[str]]:
+    """Return how many rows hold something, and the cells that do and that are not among the values, which are NaN."""
+    unread = np.flatnonzero(np.isnan(values))
+    marks = np.array([is_mark(cells[i]) for i in unread.tolist()], dtype=bool)
+    return float(counts.sum() - counts[unread[marks]].sum()), [cells[i] for i in unread[~marks].tolist()]
 
 
 def sample_rows(cells: Sequence[str], counts: np.ndarray) -> tuple[list[str], np.ndarray]:
@@ -126,8 +137,11 @@ def sample_rows(cells: Sequence[str], counts: np.ndarray) -> tuple[list[str], np
 
 
 def _join_lines(cells: Sequence[str]) -> str:
+    """Return cells as lines of small letters."""
     text = "\n".join(cells)
-    return text if text.count("\n") == len(cells) - 1 else "\n".join(cell.replace("\n", " ") for cell in cells)
+    if text.count("\n") >= len(cells):
+        text = "\n".join(cell.replace("\n", " ") for cell in cells)
+    return text.lower()
 
 
 def _drop_infinite(values: list[float]) -> np.ndarray:
@@ -137,8 +151,9 @@ def _drop_infinite(values: list[float]) -> np.ndarray:
 
 def _are_codes(cells: Sequence[str]) -> bool:
     """Return whether cells are codes: digits that all begin with 0, or some of them and all are of the same length."""
-    digits = [cell for cell in cells if cell.isdigit()]
-    if not digits or len(digits) < SHARE * len(cells):
+    if not any(cell[:1] == "0" and cell[1:].isdigit() for cell in cells):
         return False
-    zeros = [len(cell) > 1 and cell[0] == "0" for cell in digits]
-    return all(zeros) or (any(zeros) and {len(cell) for cell in digits} == {max(CODE_LENGTH, len(digits[0]))})
+    digits = [cell for cell in cells if cell.isdigit()]
+    alike = {len(cell) for cell in digits} == {max(CODE_LENGTH, len(digits[0]))}
+    codes = [len(cell) > 1 and (alike or cell[0] == "0") for cell in digits]
+    return all(codes) and len(digits) >= SHARE * sum(not is_mark(cell) for cell in cells)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .cells import MANY, SAMPLE_SHARE, SHARE, drop_marks, sample_rows
+from .cells import MANY, SAMPLE_SHARE, SHARE, count_filled, sample_rows
 
 DAY = 86400.0
 CENTURY = 30  # two digits above it are years of 19xx, others of 20xx
@@ -92,18 +92,15 @@ def find_dates(cells: Sequence[str], counts: np.ndarray, share: float = SHARE) -
     """
     if len(cells) > MANY and find_dates(*sample_rows(cells, counts), SAMPLE_SHARE) is None:
         return None
-    cells, counts = drop_marks(cells, counts)
-    begun = np.array([len(cell) <= LONGEST and _BEGINNING.match(cell) is not None for cell in cells], dtype=bool)
-    if not cells or counts[begun].sum() < share * counts.sum():
-        return None
     votes = points = 0
     for cell, count in zip(cells, counts.tolist(), strict=True):
         if parts := _NUMERIC.fullmatch(cell):
             votes += count * ((int(parts["first"]) > 12) - (int(parts["second_part"]) > 12))
             points += count * (1 if parts["mark"] == "." else -1)
     day_first = votes > 0 or (votes == 0 and points > 0)
-    dates = ~np.isnan(parse_dates(cells, day_first))
-    return day_first if counts[dates].sum() >= share * counts.sum() else None
+    days = parse_dates(cells, day_first)
+    rows, read = count_filled(cells, counts, days)[0], counts[~np.isnan(days)].sum()
+    return day_first if rows and read >= share * rows else None
 
 
 def _split_cell(cell: str, day_first: bool) -> tuple[float, float, float, float]:
