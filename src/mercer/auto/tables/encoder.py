@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.formula.data import Rows, is_frame
 
 from ..report import Column
-from .checks import check_table, iterate_columns, name_columns
 from .columns import learn_column
+from .frames import check_table, iterate_columns, join_columns, name_columns
 from .reading import ColumnValues, read_column
 from .statistics import check_goals, cross_fit, learn_statistics
 from .steps import (
@@ -245,18 +245,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn_goals(self, values: list[ColumnValues], y: ArrayLike | None) -> np.ndarray:
         """Learn the statistics of targets, in steps of this encoder alone, and return the targets."""
-        goals = check_goals(y, len(values[0].data))
         if self.categories != "statistics":
             raise ValueError(
                 f'only categories="statistics" learns from targets, and this encoder has {self.categories!r}; take '
                 'encoder.variant(categories="statistics")'
             )
-        steps = []
-        for step, column in zip(self.steps_, values, strict=True):
-            if _has_statistics(step):
-                codes = locate_categories(step, column)
-                step = step | {"statistics": learn_statistics(codes, len(step["categories"]), goals)}
-            steps.append(step)
+        goals, steps = check_goals(y, len(values[0].data)), list(self.steps_)
+        for j, (codes, levels) in self._locate(values).items():
+            steps[j] = steps[j] | {"statistics": learn_statistics(codes, levels, goals)}
         self.steps_ = steps
         return goals
 
@@ -264,10 +260,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the statistics of training rows, by the position of their column."""
         if goals is None:
             return {}
-        pairs = enumerate(zip(self.steps_, values, strict=True))
+        return {j: cross_fit(codes, levels, goals) for j, (codes, levels) in self._locate(values).items()}
+
+    def _locate(self, values: list[ColumnValues]) -> dict[int, tuple[np.ndarray, int]]:
+        """Return the categories of rows and how many there are, by the position of each column with statistics."""
         return {
-            j: cross_fit(locate_categories(step, column), len(step["categories"]), goals)
-            for j, (step, column) in pairs
+            j: (locate_categories(step, values[j]), len(step["categories"]))
+            for j, step in enumerate(self.steps_)
             if _has_statistics(step)
         }
 
@@ -321,16 +320,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             read_categories(column) for step, column in pairs if step["kind"] == "categorical" and self._stays(step)
         ]
         kept += [read_texts(column) for step, column in pairs if step["kind"] == "text" and self._stays(step)]
-        if self.container_ == "array":
-            return np.column_stack([matrix.astype(object), *kept])
-        columns = dict(zip(names, [*matrix.T, *kept], strict=True))
-        if self.container_ == "polars":
-            import polars as pl
-
-            return pl.DataFrame({name: column.tolist() for name, column in columns.items()})
-        import pandas as pd
-
-        return pd.DataFrame({name: pd.Series(column, dtype=column.dtype) for name, column in columns.items()})
+        return join_columns(self.container_, names, [*matrix.T, *kept])
 
     def _read_columns(self, X: Rows) -> list[ColumnValues]:
         """Return the columns of new rows, as they stood at the fit."""

@@ -131,7 +131,7 @@ def write_label(name: str, value: Any) -> str:
     """
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, bool | np.bool_ | datetime.date | np.datetime64) or _is_decimal(value):
+    if isinstance(value, bool | np.bool_ | datetime.date | datetime.time | np.datetime64) or _is_decimal(value):
         return str(value)
     if isinstance(value, numbers.Real):
         number = float(value)

@@ -28,8 +28,8 @@ def check_goals(y: ArrayLike | None, n: int) -> np.ndarray:
     """
     if y is None:
         raise ValueError(
-            'TableEncoder(categories="statistics") learns from targets: call fit(X, y) or relearn(X, y) with numbers, '
-            "one column for each class or output"
+            'TableEncoder(categories="statistics") requires y to be passed, but the target y is None: call fit(X, y) '
+            "or relearn(X, y) with numbers, one column for each class or output"
         )
     goals = np.asarray(y)
     if goals.dtype.kind not in "iufb" or goals.ndim > 2 or len(goals) != n:

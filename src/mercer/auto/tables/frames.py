@@ -1,10 +1,11 @@
-"""Tables that are given: their columns, found by name, and what cannot be read in them."""
+"""Tables that are given and returned: their columns, found by name, and what cannot be read in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
@@ -63,3 +64,17 @@ def iterate_columns(X: Rows) -> Iterator[Any]:
     if not is_frame(X):
         return iter(X.T)
     return (X.iloc[:, j] for j in range(X.shape[1])) if hasattr(X, "iloc") else (X[:, j] for j in range(X.shape[1]))
+
+
+def join_columns(container: str, names: list[str], columns: list[np.ndarray]) -> Any:
+    """Return columns as a table: of pandas, of polars, or an array of objects."""
+    if container == "array":
+        return np.column_stack([column.astype(object) for column in columns])
+    if container == "polars":
+        import polars as pl
+
+        return pl.DataFrame({name: column.tolist() for name, column in zip(names, columns, strict=True)})
+    import pandas as pd
+
+    series = [pd.Series(column, dtype=column.dtype) for column in columns]
+    return pd.DataFrame(dict(zip(names, series, strict=True)))
