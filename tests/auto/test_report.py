@@ -41,6 +41,7 @@ def test_a_report_goes_through_json(report):
     }
     assert found["columns"] == [
         {"name": "age", "kind": "numeric", "treatment": "standardised", "missing": 0, "distinct": 9}
+        | {"stray": [], "n_stray": 0}
     ]
     assert found["candidates"][0]["chosen"] is True
     assert found["advice"] == ["more rows"]

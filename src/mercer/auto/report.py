@@ -28,6 +28,10 @@ class Column:
         Rows without a value.
     distinct : int
         Different values.
+    stray : tuple of (int, str)
+        The first cells that are no numbers or dates in a column that holds such, by row and text.
+    n_stray : int
+        How many there are; they count as missing.
     """
 
     name: str
@@ -35,6 +39,8 @@ class Column:
     treatment: str
     missing: int
     distinct: int
+    stray: tuple[tuple[int, str], ...] = ()
+    n_stray: int = 0
 
 
 @dataclass(frozen=True)
