@@ -19,7 +19,7 @@ def report():
         n_rows=10,
         n_train=8,
         n_test=2,
-        columns=(Column("age", "numeric", "standardised", 0, 9),),
+        columns=(Column("age", "numeric", "standardised", 0, 9, ((4, "old"),), 1),),
         candidates=(Candidate("ridge", "Gaussian()", 0.5, 0.1, True, weight=0.75),),
         metric="accuracy",
         scores=(Score("mercer SVC", {"accuracy": 0.5, "log-loss": 0.7}, 0.1),),
@@ -43,9 +43,8 @@ def test_a_report_goes_through_json(report):
         "prediction": ["a", "a"],
         "probabilities": [[0.9, 0.1], [0.6, 0.4]],
     }
-    assert found["columns"] == [
-        {"name": "age", "kind": "numeric", "treatment": "standardised", "missing": 0, "distinct": 9}
-    ]
+    plain = {"name": "age", "kind": "numeric", "treatment": "standardised", "missing": 0, "distinct": 9}
+    assert found["columns"] == [plain | {"stray": [[4, "old"]], "n_stray": 1}]
     assert found["candidates"][0]["chosen"] is True
     assert found["candidates"][0]["weight"] == 0.75
     assert found["advice"] == ["more rows"]

@@ -28,6 +28,10 @@ class Column:
         Rows without a value.
     distinct : int
         Different values.
+    stray : tuple of (row, text)
+        The first cells that are neither a value of that kind nor a usual mark of a missing one; they count as missing.
+    n_stray : int
+        How many there are.
     """
 
     name: str
@@ -35,6 +39,8 @@ class Column:
     treatment: str
     missing: int
     distinct: int
+    stray: tuple[tuple[int, str], ...] = ()
+    n_stray: int = 0
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
 
-from mercer.auto.judging.comparison import compare, measure_losses
+from mercer.auto import RivalComparison
+from mercer.auto.judging.comparison import compare, describe_comparison, measure_losses
 
 rng = np.random.default_rng(0)
 Y = rng.normal(size=200)
@@ -85,3 +86,17 @@ def test_the_interval_covers_the_truth_nine_times_of_ten():
 def test_other_metrics_are_refused():
     with pytest.raises(ValueError, match="no losses of rows for 'R²'; expected RMSE"):
         compare("R²", Y, OURS, THEIRS, np.random.default_rng(0), "other")
+
+
+@pytest.mark.parametrize(
+    ("gain", "low", "high", "metric", "words"),
+    [
+        (0.06, 0.02, 0.1, "RMSE", "better than it by 3 % in RMSE (90 % interval: 1 to 5 %)"),
+        (-0.06, -0.1, -0.02, "RMSE", "worse than it by 3 % in RMSE (90 % interval: 1 to 5 %)"),
+        (0.0, -0.02, 0.02, "RMSE", "rows could show: 0.0 % in RMSE (90 % interval: -1.0 to 1.0 %)"),
+        (-0.008, -0.02, 0.02, "log-loss", "no difference from it that these 146 rows could show: -0.4 % in log-loss"),
+        (0.02, 0.01, 0.03, "accuracy", "better than it by 2 points in accuracy (90 % interval: 1 to 3 points)"),
+    ],
+)
+def test_a_comparison_is_told_with_its_interval(gain, low, high, metric, words):
+    assert words in describe_comparison(RivalComparison("it", gain, low, high, 146), 2.0, metric)

@@ -61,6 +61,31 @@ def compare(
     return RivalComparison(rival, float(mean[1] - mean[0]), float(low), float(high), n)
 
 
+def describe_comparison(found: RivalComparison, rival: float, metric: str) -> str:
+    """Return a comparison in words, in percent of the score of the rival where that makes sense.
+
+    Examples
+    --------
+    >>> describe_comparison(RivalComparison("boosting", 0.03, 0.01, 0.05, 146), 1.0, "RMSE")
+    'better than boosting by 3 % in RMSE (90 % interval: 1 to 5 %)'
+    >>> describe_comparison(RivalComparison("boosting", 0.03, -0.01, 0.05, 146), 1.0, "RMSE")
+    'no difference from boosting that these 146 rows could show: 3 % in RMSE (90 % interval: -1 to 5 %)'
+    """
+    scale, unit = (100.0, " points") if metric == "accuracy" else (100.0 / rival, " %") if rival > 0 else (1.0, "")
+    sign = -1.0 if found.is_clear and found.gain < 0 else 1.0
+    low, high = sorted((sign * scale * found.low, sign * scale * found.high))
+    digits = 0 if high - low >= 1 and abs(scale * found.gain) >= 1 else 1
+    span = f"90 % interval: {_round(low, digits)} to {_round(high, digits)}{unit}"
+    size = f"{_round(sign * scale * found.gain, digits)}{unit} in {metric} ({span})"
+    if found.is_clear:
+        return f"{'better' if found.gain > 0 else 'worse'} than {found.rival} by {size}"
+    return f"no difference from {found.rival} that these {found.rows:,} rows could show: {size}"
+
+
+def _round(value: float, digits: int) -> str:
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # 0 has no sign
+
+
 def measure_losses(metric: str, y: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     """Return the loss of each row, whose mean, or the root of it, is the metric; 1 for a wrong class in accuracy."""
     if metric == "RMSE":

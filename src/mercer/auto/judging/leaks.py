@@ -17,7 +17,7 @@ from mercer.formula.data import Rows, pick
 
 from ..report import Importance, Task
 from ..tables.encoder import name_columns
-from ..tables.reading import read_column
+from .cells import rank_values
 
 MOST_ROWS = 3000
 FEWEST = 20  # rows from which there is something to say
@@ -80,7 +80,7 @@ def find_leaks(
     for name, column in name_columns(X):
         if time.perf_counter() - begin > seconds:
             break
-        places, missing = _rank_values(name, column)
+        places, missing = rank_values(column)
         if places.max() == 0:
             continue
         varying += 1
@@ -117,17 +117,6 @@ def judge_perfection(
         f"The {rows:,} rows held out are predicted almost perfectly, which is rare. Does a column know {target!r} "
         f"already, or are rows in the table more than once?{names}"
     )
-
-
-def _rank_values(name: str, column: object) -> tuple[np.ndarray, np.ndarray]:
-    """Return the place of each value among the different values of a column, missing ones last, and which are."""
-    values = read_column(name, column)
-    missing, data = values.missing, values.data
-    present = data[~missing]
-    places = np.full(len(data), -1)
-    places[~missing] = np.unique(present.astype(str) if data.dtype == object else present, return_inverse=True)[1]
-    places[missing] = places.max() + 1
-    return places, missing
 
 
 def _determines_values(places: np.ndarray, y: np.ndarray) -> bool:
