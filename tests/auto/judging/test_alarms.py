@@ -46,6 +46,8 @@ def test_stray_cells_are_named_by_column_and_row(report):
         "Column 'area' has 4 cells that are not like its other numbers and counted as missing: row 3 ('big'), "
         "row 8 ('?!'), row 9 ('x') and 1 other."
     )
+    shifted = write_warnings(replace(report, columns=(stray,)), (), read_targets([None, *range(30)], "regression"))
+    assert "row 4 ('big')" in shifted[1]  # a row before it has no target
     many = write_warnings(replace(report, columns=(stray,) * 7))
     assert len(many) == 6
     assert many[-1] == "2 other columns have such cells too."

@@ -14,8 +14,8 @@ TABLE = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "x", "x"]})
     [
         (TABLE[:0], np.empty(0), "at least 2 rows with a target, got n_samples = 0; add rows"),
         (TABLE[:1], np.ones(1), "got n_samples = 1; add rows, and look whether 'price' is filled in"),
-        (TABLE, np.full(3, 2.5), "'price' is 2.5 in all 3 rows, one class or one value, so that there is nothing to"),
-        (TABLE, np.array(["no"] * 3), "'price' is 'no' in all 3 rows"),
+        (TABLE, np.full(3, 2.5), "'price' is always 2.5; there is nothing to learn from one class or value: add rows"),
+        (TABLE, np.array(["no"] * 3), "'price' is always 'no'; there is nothing"),
         (TABLE[["b"]], np.arange(3.0), "the only column is the same in every row, so that it says nothing"),
         (TABLE[["b", "b"]], np.arange(3.0), "all 2 columns are the same in every row, so that they say nothing"),
         (pd.DataFrame({"a": [None] * 3, "b": [np.nan] * 3}), np.arange(3.0), "all 2 columns are the same"),

@@ -24,7 +24,7 @@ def write_warnings(report: Report, leaks: Sequence[str] = (), targets: ReadTarge
     leaks : sequence of str
         Columns that give the target away alone.
     targets : ReadTargets, optional
-        What became of targets that are odd or missing.
+        What became of targets that are odd or missing; rows are named as they were before any were left out.
 
     Returns
     -------
@@ -45,10 +45,11 @@ def _warn(report: Report, leaks: Sequence[str], targets: ReadTargets | None) -> 
         yield from describe_targets(targets, report.target)
     stray = [column for column in report.columns if column.n_stray]
     for column in stray[:MOST_COLUMNS]:
-        shown = ", ".join(f"row {row} ({shorten(text, 24)!r})" for row, text in column.stray[:MOST_CELLS])
+        cells = [(row if targets is None else targets.kept[row], text) for row, text in column.stray[:MOST_CELLS]]
+        shown = ", ".join(f"row {row} ({shorten(text, 24)!r})" for row, text in cells)
         more = f" and {count_things(column.n_stray - MOST_CELLS, 'other')}" if column.n_stray > MOST_CELLS else ""
-        cells = "1 cell that is" if column.n_stray == 1 else f"{column.n_stray:,} cells that are"
+        how_many = "1 cell that is" if column.n_stray == 1 else f"{column.n_stray:,} cells that are"
         kind = "numbers" if column.kind == "numeric" else "values"
-        yield f"Column {column.name!r} has {cells} not like its other {kind} and counted as missing: {shown}{more}."
+        yield f"Column {column.name!r} has {how_many} not like its other {kind} and counted as missing: {shown}{more}."
     if len(stray) > MOST_COLUMNS:
         yield f"{count_things(len(stray) - MOST_COLUMNS, 'other column')} have such cells too."

@@ -51,10 +51,11 @@ columns that differ between rows
             f"{target!r} is filled in"
         )
     if np.all(targets == targets[0]):
-        shown = targets[0].item() if hasattr(targets[0], "item") else targets[0]
+        shown = targets[:1].tolist()[0]
+        shown = int(shown) if isinstance(shown, float) and shown.is_integer() else shown
         raise ValueError(
-            f"{owner}: {target!r} is {shown!r} in all {n:,} rows, one class or one value, so that there is nothing to "
-            "learn; add rows where it differs, or choose another target"
+            f"{owner}: {target!r} is always {shown!r}; there is nothing to learn from one class or value: add rows "
+            "where it differs, or choose another target"
         )
     if not any(_varies(column) for _, column in name_columns(X)):
         which = f"all {X.shape[1]} columns are" if X.shape[1] > 1 else "the only column is"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..report import RivalComparison
+from ..report import Report, RivalComparison
 
 RESAMPLES = 1000
 MOST_GROUPS = 2000  # of rows that are drawn together where there are more rows
@@ -59,6 +59,16 @@ def compare(
     mean = root(pairs.mean(axis=0))
     low, high = np.percentile(scores[:, 1] - scores[:, 0], SPAN)
     return RivalComparison(rival, float(mean[1] - mean[0]), float(low), float(high), n)
+
+
+def write_comparison(report: Report) -> str:
+    """Return how the model compares with its rival, as a sentence; nothing if there is no comparison."""
+    found = report.comparison
+    if found is None:
+        return ""
+    scores = [score.values[report.metric] for score in report.scores if score.name == found.rival]
+    words = describe_comparison(found, scores[0] if scores else 0.0, report.metric)
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def describe_comparison(found: RivalComparison, rival: float, metric: str) -> str:
