@@ -90,7 +90,7 @@ def test_a_combination_shows_the_weights_of_its_parts(combined):
     page = render_report(combined)
     tried = rows_of(page, "Models that were tried")
     assert [row[0] for row in tried[:2]] == ["ridge", "support vectors"]
-    assert [row[4] for row in tried] == ["→ 75%", "→ 25%", ""]
+    assert [row[1] for row in tried] == ["→ 75%", "→ 25%", ""]
     assert len(re.findall('<tr class="best">', page.split("Models that were tried")[1])) == 2
     assert "weighted so" in page
 

@@ -216,10 +216,10 @@ def _write_candidates(report: Report) -> Markup:
     rows = [
         [
             candidate.name + alone * candidate.chosen,
+            f"→ {candidate.weight:.0%}" if candidate.chosen else "",
             round_number(candidate.score),
             show_duration(candidate.seconds),
             _fold(candidate.kernel),
-            f"→ {candidate.weight:.0%}" if candidate.chosen else "",
             candidate.note,
         ]
         for candidate in report.candidates
@@ -229,7 +229,7 @@ def _write_candidates(report: Report) -> Markup:
     )
     if not alone:
         note += " The model is the mean of those with a weight (→), weighted so."
-    headings = ["model", report.metric, "time", "kernel", "weight", "note"]
+    headings = ["model", "weight", report.metric, "time", "kernel", "note"]
     shown = [name for name in headings if name not in _find_empty(report, bool(alone))]
     rows = [[row[headings.index(name)] for name in shown] for row in rows]
     right = [i for i, name in enumerate(shown) if name in (report.metric, "time", "weight")]

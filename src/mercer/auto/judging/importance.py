@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..tables.encoder import name_columns
 
 MOST_ROWS = 1000
 LEAST_ROWS = 50  # on which an importance still says something
+TOGETHER = 10_000  # rows that are predicted in one call
 GROUPS = 10  # of rows, each left out once for the standard error
 
 
@@ -25,9 +26,9 @@ def measure_importance(
 ) -> tuple[Importance, ...]:  # fmt: skip
     """Return by how much the score of a model rises when the values of a column are permuted, most first.
 
-    Copies of the rows, as many as ``repeats``, are predicted together, once as they are and once for each column with
-    the values of that column permuted within each copy.  The standard error is that of the jackknife over ten groups
-    of rows, so it covers the choice of the rows as well as that of the permutations.
+    Copies of the rows, as many as ``repeats``, are predicted as they are and for each column with the values of that
+    column permuted within each copy, many columns in one call.  The standard error is that of the jackknife over ten
+    groups of rows, so it covers the choice of the rows as well as that of the permutations.
 
     Parameters
     ----------
@@ -61,29 +62,32 @@ def measure_importance(
     [('x1', True), ('x0', False)]
     """
     begin = time.perf_counter()
-    rows = rng.permutation(len(y))[:MOST_ROWS]
+    rows, copies = rng.permutation(len(y))[:MOST_ROWS], repeats
     if len(rows) < 2:
         return ()
-    copies = repeats
-    whole = _repeat(X, rows, copies)
-    base = predict(whole)
+    base = predict(_repeat(X, rows, copies))
     cost = max(time.perf_counter() - begin, 1e-9)
     room = (seconds - cost) / (cost * (X.shape[1] + 1))  # in calls such as the first
     if room < 1:
         copies = max(1, int(room * repeats))
         rows = rows[: max(LEAST_ROWS, int(len(rows) * min(1.0, room * repeats)))] if copies == 1 else rows
-        whole = _repeat(X, rows, copies)
-        base = predict(whole)
+        base = predict(_repeat(X, rows, copies))
+    names = [name for name, _ in name_columns(X)]
+    size = copies * len(rows)
+    cost *= size / (min(len(y), MOST_ROWS) * repeats)  # of one column
     found: list[Importance] = []
-    longest = 0.0
-    for j, (name, _) in enumerate(name_columns(X)):
+    while len(found) < len(names):
         start = time.perf_counter()
-        if start - begin + longest > seconds:
+        count = int(min(max(1, TOGETHER // size), (seconds - (start - begin)) // cost, len(names) - len(found)))
+        if count < 1:
             break
-        orders = [k * len(rows) + rng.permutation(len(rows)) for k in range(copies)]
-        outputs = predict(_permute_column(whole, j, np.concatenate(orders)))
-        found.append(Importance(name, *_measure_rise(y[rows], base, outputs, copies, score)))
-        longest = max(longest, time.perf_counter() - start)
+        columns = range(len(found), len(found) + count)
+        orders = [[k * len(rows) + rng.permutation(len(rows)) for k in range(copies)] for _ in columns]
+        outputs = predict(_permute_columns(_repeat(X, rows, copies * count), columns, orders, size))
+        for i, j in enumerate(columns):
+            part = outputs[i * size : (i + 1) * size]
+            found.append(Importance(names[j], *_measure_rise(y[rows], base, part, copies, score)))
+        cost = max(time.perf_counter() - start, 1e-9) / count
     return tuple(sorted(found, key=lambda each: -each.value))
 
 
@@ -97,6 +101,10 @@ def _measure_rise(
         pairs = [(base[k * n : (k + 1) * n][kept], outputs[k * n : (k + 1) * n][kept]) for k in range(copies)]
         return float(np.mean([score(y[kept], after) - score(y[kept], before) for before, after in pairs]))
 
+    if np.allclose(
+        base, outputs, rtol=1e-12, atol=0.0
+    ):  # equal rows at other places of a matrix may differ by rounding
+        return 0.0, 0.0
     everything = np.arange(n)
     groups = min(GROUPS, n)
     parts = np.array([rise(everything[everything % groups != group]) for group in range(groups)])
@@ -108,14 +116,16 @@ def _repeat(X: Rows, rows: np.ndarray, copies: int) -> Any:
     return pick(X, np.tile(rows, copies))
 
 
-def _permute_column(X: Any, j: int, order: np.ndarray) -> Any:
-    """Return a table with the values of one column in another order."""
-    if hasattr(X, "iloc"):
-        changed = X.copy(deep=False)
-        changed.isetitem(j, X.iloc[order, j].array)
-        return changed
-    if is_frame(X):
-        return X.with_columns(X[:, j].gather(order))
-    changed = np.array(X)
-    changed[:, j] = X[order, j]
+def _permute_columns(X: Any, columns: Iterable[int], orders: list[list[np.ndarray]], size: int) -> Any:
+    """Return a table of as many parts as there are columns, each with the values of its column in another order."""
+    changed: Any = X.copy(deep=False) if hasattr(X, "iloc") else X if is_frame(X) else np.array(X)
+    for part, (j, order) in enumerate(zip(columns, orders, strict=True)):
+        places = np.arange(X.shape[0])
+        places[part * size : (part + 1) * size] = part * size + np.concatenate(order)
+        if hasattr(X, "iloc"):
+            changed.isetitem(j, X.iloc[places, j].array)
+        elif is_frame(X):
+            changed = changed.with_columns(X[:, j].gather(places))
+        else:
+            changed[:, j] = X[places, j]
     return changed
