@@ -8,6 +8,7 @@ import argparse
 import json
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ TIE = 0.01
 KINDS = ("regression", "two classes", "several classes")
 WINS = {"HistGradientBoosting": 0.75, "LightGBM": 0.75, "CatBoost": 0.60, "xRFM": 0.75, "xRFM tuned": 0.75}
 MOST_TIMES, MOST_SECONDS = 20.0, 180.0  # the time of all fits in those of boosting, and of one
+Section = tuple[str, list[str], list[list[object]]]
 Result = dict[str, Any]  # kind, score, ece and seconds, or an error
 
 
@@ -92,7 +94,7 @@ def run_all(names: list[str], models: list[str], folder: Path, store: Path | Non
         split = read_split(folder / f"{name}.csv.gz")
         found[name] = {}
         for model in models:
-            if model != OURS and model in kept.get(name, {}):
+            if model != OURS and "score" in kept.get(name, {}).get(model, {}):  # what failed is tried again
                 found[name][model], reused = kept[name][model], True
                 continue
             found[name][model] = result = run_model(model, *split)
@@ -187,26 +189,37 @@ def calibration_rows(found: dict[str, Any], models: list[str]) -> list[list[obje
     return rows
 
 
-def print_results(found: dict[str, Any], models: list[str]) -> None:
+def list_sections(found: dict[str, Any], models: list[str]) -> Iterator[Section]:
+    """Title, header and rows of everything that is shown."""
     for kind in KINDS:
         some = {name: r for name, r in found.items() if next(iter(r.values()))["kind"] == kind}
         if not some:
             continue
         what = "RMSE over the deviation of the target" if kind == KINDS[0] else "log loss"
-        table(f"{kind}: {what}, lower is better", ["", *models],
-              [[name, *(show_score(r[m]) for m in models)] for name, r in some.items()])  # fmt: skip
+        rows = [[name, *(show_score(r[m]) for m in models)] for name, r in some.items()]
+        yield f"{kind.capitalize()}: {what}, lower is better", ["", *models], rows
         if kind != KINDS[0]:
-            table(f"{kind}: expected calibration error", ["", *models],
-                  [[name, *(show_score(r[m], "ece") for m in models)] for name, r in some.items()])  # fmt: skip
-        table(f"{kind}: fit", ["", *models], [[name, *(show_time(r[m]) for m in models)] for name, r in some.items()])
-    table("Mean rank, 1 is best", ["", *KINDS, "all"], rank_rows(found, models))
+            rows = [[name, *(show_score(r[m], "ece") for m in models)] for name, r in some.items()]
+            yield f"{kind.capitalize()}: expected calibration error", ["", *models], rows
+        rows = [[name, *(show_time(r[m]) for m in models)] for name, r in some.items()]
+        yield f"{kind.capitalize()}: time of the fit", ["", *models], rows
+    yield "Mean rank, 1 is best", ["", *KINDS, "all"], rank_rows(found, models)
     if OURS in models:
         title = f"Wins, ties (within {TIE:.0%}) and losses of {OURS}"
-        table(title, ["against", *KINDS], win_rows(found, [model for model in models if model != OURS]))
-    table(
-        "Time of fits", ["", "all", "in those of HistGradientBoosting", "longest", "failed"], time_rows(found, models)
-    )
-    table("Expected calibration error, mean of all tables with classes", ["", "mean"], calibration_rows(found, models))
+        yield title, ["against", *KINDS], win_rows(found, [model for model in models if model != OURS])
+    header = ["", "all", "in those of HistGradientBoosting", "longest", "failed"]
+    yield "Time of fits", header, time_rows(found, models)
+    title = "Expected calibration error, mean of all tables with classes"
+    yield title, ["", "mean"], calibration_rows(found, models)
+
+
+def write_markdown(sections: Iterable[Section]) -> str:
+    """Everything that is shown, for the page of benchmarks."""
+    parts = []
+    for title, header, rows in sections:
+        lines = [header, ["---"] * len(header), *rows]
+        parts.append(f"{title}:\n\n" + "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines))
+    return "\n\n".join(parts) + "\n"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -216,6 +229,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--peers", type=Path, metavar="FILE", help="keep what peers scored there, and use what is there"
     )
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write all of it there, for a page")
     options = parser.parse_args(arguments or [])
     folder = data_folder()
     if folder is None:
@@ -230,7 +244,11 @@ def main(arguments: list[str] | None = None) -> None:
     if unknown := set(names) - set(there):
         parser.error(f"there is no table {', '.join(sorted(unknown))}; there are {', '.join(there)}")
     found, reused = run_all(names, models, folder / "tables", options.peers)
-    print_results(found, models)
+    sections = list(list_sections(found, models))
+    for section in sections:
+        table(*section)
+    if options.markdown is not None:
+        options.markdown.write_text(write_markdown(sections))
     if reused:
         print(f"\nScores and times of peers were read from {options.peers}: times of different runs do not compare.")
 
