@@ -14,6 +14,7 @@ NAMES = (
     "losses",
     "learning",
     "structured",
+    "tables",
     "dask",
     "gpu",
 )

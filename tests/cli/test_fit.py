@@ -64,6 +64,34 @@ def test_rows_without_a_target_are_left_out_and_counted(mercer, tmp_path):
     assert library.load(tmp_path / "t.mercer").report_.n_rows == 45
 
 
+def test_targets_that_are_no_numbers_are_left_out_and_named_by_their_lines(mercer, tmp_path):
+    frame = make_houses(60)
+    cells = [f"${value:,.2f}" for value in frame["price"]]
+    cells[7], cells[20] = "sold", None
+    frame.assign(price=cells).to_csv(tmp_path / "t.csv", index=False)
+    result = mercer("fit", "t.csv", "--target", "price", *QUICK)
+    assert result.exit_code == 0, result.stderr
+    out = " ".join(result.stdout.split())
+    assert "58 rows, 4 columns. Regression, because the target holds numbers" in out
+    assert out.index("Look at this first") < out.index("Columns, to predict price")
+    assert "1 row left out because 'price' is no number there: line 9 ('sold')." in out
+    assert "1 row left out because 'price' is missing there: line 22." in out
+    model = library.load(tmp_path / "t.mercer")
+    assert model.report_.n_rows == 58
+    assert len(model.report_.warnings) == 2
+    told = json.loads(mercer("fit", "t.csv", "--target", "price", *QUICK, "--force", "--json").stdout)
+    assert told["dropped_rows"] == 2
+    assert told["warnings"] == list(model.report_.warnings)
+
+
+def test_labels_of_several_kinds_are_classes(mercer, tmp_path):
+    frame = make_houses(60)
+    frame.assign(sold=["1", "yes", "no"] * 20).to_csv(tmp_path / "t.csv", index=False)
+    result = mercer("fit", "t.csv", "--target", "sold", "--model", "ridge", "--kernel", "Gaussian(2)")
+    assert result.exit_code == 0, result.stderr
+    assert "3 different values that are not numbers" in " ".join(result.stdout.split())
+
+
 def test_nothing_held_out_gives_no_estimate(mercer, houses):
     result = mercer("fit", houses, "--target", "price", *QUICK, "--test", "0")
     assert "No rows were held out" in result.stdout
@@ -79,6 +107,9 @@ def test_nothing_held_out_gives_no_estimate(mercer, houses):
         (["a", "b"], "classification"),
         ([True, False], "classification"),
         ([1, 2, 3], "regression"),
+        (["$1,200", "$900", "$850.50", None] * 9 + ["sold"], "regression"),
+        (["12%", "15%", "on request"], "classification"),
+        (["1", "0", "1", "0", None] * 9, "classification"),
     ],
 )
 def test_the_target_tells_the_task(values, task):
@@ -117,12 +148,14 @@ def test_the_target_tells_the_task(values, task):
         (["typo.csv", "--target", "price", "--task", "regression"], "holds '12 000', which is not a number"),
         (["far.csv", "--target", "price"], "column 'price' holds an infinite value"),
         (["photo.csv", "--target", "price"], "is not a text file"),
+        (["one.csv", "--target", "price"], "needs at least 2 rows with a target, got n_samples = 1; add rows"),
+        (["flat.csv", "--target", "price"], "the only column is the same in every row, so that it says nothing about"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_nothing_is_written(mercer, houses, tmp_path, arguments, says):
     texts = {"empty": "", "names": "area,price\n", "alone": "price\n1\n2\n", "same": "a,price\n1,3\n2,3\n"}
     texts |= {"gone": "a,price\n1,\n2,\n", "typo": "a,price\n1,12 000\n2,3\n", "photo": "PNG\0\0"}
-    texts |= {"far": "a,price\n1,inf\n2,3.5\n"}
+    texts |= {"far": "a,price\n1,inf\n2,3.5\n", "one": "a,price\n1,3\n2,\n", "flat": "a,price\n1,3.5\n1,4.5\n"}
     for name, text in texts.items():
         (tmp_path / f"{name}.csv").write_text(text)
     before = sorted(os.listdir(tmp_path))

@@ -1,10 +1,11 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from mercer import KernelLogisticRegressionCV, KernelRidgeCV
-from mercer.auto.report import Candidate, Column, HeldOut, Report, Score
+from mercer.auto.report import Candidate, Column, HeldOut, Importance, Report, RivalComparison, Score
 from mercer.kernels import Gaussian
 
 EVIL = "<script>alert('x')</script>\x00\"&"
@@ -65,3 +66,23 @@ def classification(three_classes):
         "Gaussian(length_scale=1.0)", "", "", (), 100.0, held,
     )  # fmt: skip
     return SimpleNamespace(report_=report, model_=model)
+
+
+@pytest.fixture
+def combined(regression):
+    """Return a regression with warnings, a combination of models, importances and a comparison."""
+    found = regression.report_
+    parts = (
+        replace(found.candidates[0], weight=0.75),
+        Candidate("support vectors", "Gaussian(length_scale=1.0)", 0.2, 0.4, chosen=True, weight=0.25),
+        *found.candidates[1:],
+    )
+    names = [EVIL, "a_very_long_name_" * 12, *(f"column {j}" for j in range(14))]
+    importances = tuple(Importance(name, 1.0 / (1 + j) ** 2 - 0.01, 0.02) for j, name in enumerate(names))
+    stray = replace(found.columns[0], stray=((3, EVIL),), n_stray=1)
+    regression.report_ = replace(
+        found, candidates=parts, importances=importances, columns=(stray, *found.columns[1:]),
+        comparison=RivalComparison("HistGradientBoosting", 0.11, 0.066, 0.154, 20),
+        warnings=(f"Column {EVIL!r} alone gives the target away.", "2 rows left out: " + "a_very_long_name_" * 12),
+    )  # fmt: skip
+    return regression

@@ -50,12 +50,12 @@ def visit(page, folder, width):
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-@pytest.mark.parametrize("kind", ["regression", "classification"])
+@pytest.mark.parametrize("kind", ["regression", "classification", "combined"])
 def test_the_page_fits_and_is_quiet(kind, width, request, tmp_path):
     model = request.getfixturevalue(kind)
     found, console = visit(render_report(model), tmp_path, width)
     assert console == []
-    assert found["title"].endswith(kind)
+    assert found["title"].endswith(model.report_.task)
     assert found["width"] <= width
     assert found["wide"] == 0
     assert found["letters"] >= 10

@@ -77,7 +77,46 @@ def test_tables_hold_what_the_report_holds(regression):
     assert report.candidates[0].kernel in tried[0][3]  # the whole formula, behind its beginning
 
 
-@pytest.mark.parametrize("kind", ["regression", "classification"])
+def test_warnings_come_first_and_loud(combined):
+    page = render_report(combined)
+    outline = Outline(page)
+    assert outline.headings[1:3] == ["Look at this first", "Scores"]
+    assert {"class": "warning", "role": "alert"} in outline.all("section")
+    assert any("alone gives the target away" in words for words in outline.texts)
+    assert "1, counted as missing" in outline.texts
+
+
+def test_a_combination_shows_the_weights_of_its_parts(combined):
+    page = render_report(combined)
+    tried = rows_of(page, "Models that were tried")
+    assert [row[0] for row in tried[:2]] == ["ridge", "support vectors"]
+    assert [row[1] for row in tried] == ["→ 75%", "→ 25%", ""]
+    assert len(re.findall('<tr class="best">', page.split("Models that were tried")[1])) == 2
+    assert "weighted so" in page
+
+
+def test_importances_are_bars_with_errors(combined):
+    page = render_report(combined)
+    bars = next(svg for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL) if "Importance of columns" in svg)
+    assert bars.count("<rect") == bars.count('class="error"') == 12
+    assert "0.99 ± 0.02" in bars
+    assert "4 other columns matter less" in page
+    lengths = [float(width) for width in re.findall(r'<rect[^>]*width="([\d.]+)"', bars)]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_a_comparison_shows_its_interval(combined):
+    texts = Outline(render_report(combined)).texts
+    assert "Better than HistGradientBoosting by 50 % in RMSE (90 % interval: 30 to 70 %)." in texts
+    unsure = replace(combined.report_.comparison, low=-0.1)
+    combined.report_ = replace(combined.report_, comparison=unsure)
+    texts = Outline(render_report(combined)).texts
+    said = "RMSE 0.11 on 20 held-out rows: no difference from HistGradientBoosting that these rows could show."
+    assert said in texts
+    assert any(words.startswith("No difference from HistGradientBoosting that these 20 rows") for words in texts)
+
+
+@pytest.mark.parametrize("kind", ["regression", "classification", "combined"])
 def test_what_comes_from_the_data_is_escaped(kind, request):
     page = render_report(request.getfixturevalue(kind), model_path='a "quoted" <name>.mercer')
     outline = Outline(page)
@@ -88,7 +127,7 @@ def test_what_comes_from_the_data_is_escaped(kind, request):
     assert all(not key.startswith("on") for _, attributes in outline.tags for key in attributes)
 
 
-@pytest.mark.parametrize("kind", ["regression", "classification"])
+@pytest.mark.parametrize("kind", ["regression", "classification", "combined"])
 def test_the_page_loads_nothing_and_runs_nothing(kind, request):
     page = render_report(request.getfixturevalue(kind))
     outline = Outline(page)
@@ -101,7 +140,7 @@ def test_the_page_loads_nothing_and_runs_nothing(kind, request):
     assert policy.startswith("default-src 'none'")
 
 
-@pytest.mark.parametrize("kind", ["regression", "classification"])
+@pytest.mark.parametrize("kind", ["regression", "classification", "combined"])
 def test_every_picture_is_described_and_every_table_scrolls(kind, request):
     outline = Outline(render_report(request.getfixturevalue(kind)))
     assert all(len(attributes["aria-label"]) > 20 for attributes in outline.all("svg"))

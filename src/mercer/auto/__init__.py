@@ -2,7 +2,7 @@
 
 from .classifier import AutoClassifier
 from .regressor import AutoRegressor
-from .report import Candidate, Column, HeldOut, Report, Score
+from .report import Candidate, Column, HeldOut, Importance, Report, RivalComparison, Score
 from .tables.encoder import TableEncoder
 
 __all__ = [
@@ -11,7 +11,9 @@ __all__ = [
     "Candidate",
     "Column",
     "HeldOut",
+    "Importance",
     "Report",
+    "RivalComparison",
     "Score",
     "TableEncoder",
 ]

@@ -28,10 +28,10 @@ class Column:
         Rows without a value.
     distinct : int
         Different values.
-    stray : tuple of (int, str)
-        The first cells that are no numbers or dates in a column that holds such, by row and text.
+    stray : tuple of (row, text)
+        The first cells that are neither a value of that kind nor a usual mark of a missing one; they count as missing.
     n_stray : int
-        How many there are; they count as missing.
+        How many there are.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model that was tried on the training rows.
+    """A model that was tried on the training rows, and its share in what was made of them.
 
     Parameters
     ----------
@@ -58,9 +58,11 @@ class Candidate:
     seconds : float
         How long that took.
     chosen : bool
-        Whether it won.
+        Whether it is part of the model: whether its weight is positive.
     note : str
         Anything worth knowing.
+    weight : float
+        Its share in the combination that is the model; 1 if it is the model alone.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Candidate:
     seconds: float
     chosen: bool
     note: str = ""
+    weight: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,54 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
+class Importance:
+    """How much a column matters to the model.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    value : float
+        By how much the metric of the report gets worse on the rows held out when the values of the column are dealt
+        out anew among them, on average.
+    error : float
+        The standard error of that.
+    """
+
+    name: str
+    value: float
+    error: float
+
+
+@dataclass(frozen=True)
+class RivalComparison:
+    """How much better the model is than a rival on the rows held out, and how sure that is.
+
+    Parameters
+    ----------
+    rival : str
+        What it is compared with.
+    gain : float
+        Score of the rival less that of the model in the metric of the report: positive if the model is better.
+    low, high : float
+        Where 90 of 100 such gains lie when the rows held out are drawn again, with replacement.
+    rows : int
+        How many rows that is about.
+    """
+
+    rival: str
+    gain: float
+    low: float
+    high: float
+    rows: int
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the rows show a difference at all."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True)
 class Report:
     """What an automatic fit did and found.
 
@@ -124,7 +175,7 @@ class Report:
     columns : tuple of Column
         All columns in their order.
     candidates : tuple of Candidate
-        What was tried, in this order.
+        What was tried, best first.
     metric : str
         The score that decides: a key of ``Score.values``.
     scores : tuple of Score
@@ -143,6 +194,12 @@ class Report:
         How long everything took.
     held_out : HeldOut, optional
         Predictions of rows held out.
+    importances : tuple of Importance
+        Which columns matter, most first; those that there was no time for are left out.
+    comparison : RivalComparison, optional
+        How the model compares with boosting.
+    warnings : tuple of str
+        What to look at before anything else: columns that give the target away, cells and targets that were not used.
 
     Examples
     --------
@@ -169,6 +226,9 @@ class Report:
     advice: tuple[str, ...]
     seconds: float
     held_out: HeldOut | None
+    importances: tuple[Importance, ...] = ()
+    comparison: RivalComparison | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def lower_is_better(self) -> bool:

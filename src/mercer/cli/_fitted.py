@@ -13,8 +13,19 @@ if TYPE_CHECKING:
     from mercer.auto.report import Report
 
 MOST_COLUMNS = 30  # of a table that are listed
+MOST_IMPORTANT = 10  # columns whose importance is listed
+BAR = 20  # characters of the largest
 MOST_VALUES = 3  # of a list in a formula of a table
 LONG = 300  # characters of a formula that is shown in full
+
+
+def show_warnings(report: Report) -> None:
+    """Print what has to be looked at before anything else."""
+    if not report.warnings:
+        return
+    _show.alarm("Look at this first")
+    for sentence in report.warnings:
+        _show.bullet(sentence)
 
 
 def show_columns(report: Report) -> None:
@@ -34,17 +45,21 @@ def show_candidates(report: Report) -> None:
         return
     better = "lower" if report.lower_is_better else "higher"
     _show.heading(f"Models tried, by {report.metric} on training rows left out ({better} is better)")
+    several = sum(c.chosen for c in report.candidates) > 1
     rows = []
     for c in report.candidates:
         name = f"{c.name} ({c.note})" if c.note else c.name
-        rows.append(
-            ["→" if c.chosen else "", name, shorten_formula(c.kernel), show_number(c.score), show_seconds(c.seconds)]
-        )
-    _show.table(["", "model", "kernel", report.metric, "time"], rows, right=[report.metric, "time"])
+        mark = "" if not c.chosen else f"→ {c.weight:.0%}" if several else "→"
+        rows.append([mark, name, shorten_formula(c.kernel), show_number(c.score), show_seconds(c.seconds)])
+    first = "weight" if several else ""
+    _show.table([first, "model", "kernel", report.metric, "time"], rows, right=["weight", report.metric, "time"])
+    if several:
+        _show.paragraph("The model is the mean of those with a weight (→), weighted so.")
 
 
 def show_scores(report: Report) -> None:
     """Print the scores of the model and of the baselines on rows held out."""
+    from mercer.auto.judging.comparison import write_comparison
     from mercer.auto.report import LOWER_IS_BETTER
 
     if not report.scores:
@@ -59,6 +74,26 @@ def show_scores(report: Report) -> None:
     ]  # fmt: skip
     names = [f"{m} {'↓' if m in LOWER_IS_BETTER else '↑'}" for m in metrics]
     _show.table(["model", *names, "time"], rows, right=[*names, "time"])
+    if compared := write_comparison(report):
+        _show.paragraph(compared)
+
+
+def show_importances(report: Report) -> None:
+    """Print which columns matter."""
+    if not report.importances:
+        return
+    _show.heading(f"Columns that matter, by the {report.metric} that permuting them costs on the rows held out")
+    shown = report.importances[:MOST_IMPORTANT]
+    largest = max(max(each.value for each in shown), 1e-300)
+    rows = [
+        [each.name, "█" * round(BAR * max(each.value, 0.0) / largest), show_number(each.value),
+         f"± {show_number(each.error)}"]
+        for each in shown
+    ]  # fmt: skip
+    _show.table(["column", "", report.metric, "error"], rows, right=[report.metric, "error"])
+    rest = len(report.importances) - len(shown)
+    if rest:
+        _show.paragraph(f"… and {rest} more column{'s' * (rest > 1)}, which matter less; --json lists them all")
 
 
 def show_choice(report: Report) -> None:
@@ -86,7 +121,10 @@ def show_advice(report: Report) -> None:
 
 def show_report(report: Report) -> None:
     """Print all of it."""
-    for part in (show_columns, show_candidates, show_scores, show_choice, show_advice):
+    parts = (
+        show_warnings, show_columns, show_candidates, show_scores, show_importances, show_choice, show_advice
+    )  # fmt: skip
+    for part in parts:
         part(report)
 
 

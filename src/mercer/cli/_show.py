@@ -31,6 +31,13 @@ def heading(text: str) -> None:
     out.print(text, style="bold")
 
 
+def alarm(text: str) -> None:
+    """Print a line that nobody should miss."""
+    out = console()
+    out.print()
+    out.print(f"!! {text} !!", style="bold red")
+
+
 def line(text: str) -> None:
     """Print a line as it is, however long, so that it can be copied."""
     console().print(text, soft_wrap=True)

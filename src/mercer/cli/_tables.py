@@ -48,7 +48,7 @@ def read_table(name: str) -> pd.DataFrame:
     table.columns = [str(column) for column in table.columns]
     _check_names(list(table.columns), name)
     if len(table) == 0:
-        raise CommandError(f"{name} has column names but no rows")
+        raise CommandError(f"{name} has column names but no rows; add rows below them")
     return table
 
 
@@ -63,11 +63,20 @@ def name_lines(name: str, rows: np.ndarray | None = None) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         found = re.search(r"\brow (\d+)\b", str(error))
-        if found is None or name == "-" or Path(name).suffix.lower() in PARQUET:
+        if found is None or not _has_lines(name):
             raise
         row = int(found[1]) if rows is None else int(rows[int(found[1])])
-        text = f"{str(error)[: found.start()]}line {_find_line(name, row)} of {name}{str(error)[found.end() :]}"
+        text = f"{str(error)[: found.start()]}{locate_row(name, row)} of {name}{str(error)[found.end() :]}"
         raise CommandError(text) from error
+
+
+def locate_row(name: str, row: int) -> str:
+    """Return where a row of a table is: the line of its file, or its number from 0 where there are no lines."""
+    return f"line {_find_line(name, row)}" if _has_lines(name) else f"row {row}"
+
+
+def _has_lines(name: str) -> bool:
+    return name != "-" and Path(name).suffix.lower() not in PARQUET
 
 
 def _find_line(name: str, row: int) -> int:

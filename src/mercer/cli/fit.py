@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import re
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,13 @@ from ._options import (
     parse_share_or_none,
 )
 from ._progress import FitProgress
-from ._tables import get_column, name_lines, read_table
+from ._tables import get_column, locate_row, name_lines, read_table
 from ._write import check_output, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mercer.auto.judging.targets import ReadTargets
     from mercer.losses import Loss
 
 TASKS = ("auto", "regression", "classification")
@@ -76,6 +78,8 @@ def fit(
     Columns may be numbers, categories, texts or dates, with missing values. The model is chosen on training rows only;
     rows held out show how good it is, next to a constant and to gradient boosting. Then it is fitted to all rows.
     """
+    import pandas as pd
+
     default = "model.mercer" if data == "-" else Path(data).name.split(".")[0] + ".mercer"
     files = [Path(output or default), *([Path(report)] if report else [])]
     for path in files:
@@ -84,15 +88,16 @@ def fit(
         raise CommandError(f"the model and the report cannot both be {files[0]}")
     found = None if kernel is None else parse_kernel_text(kernel)
     asked = None if loss is None else parse_loss_text(loss)
-    X, y, kept = _split(table := read_table(data), target, data)
-    dropped = len(table) - len(kept)
+    X, cells = _split(read_table(data), target, data)
     if task == "auto" and asked is not None:
         task, reason = asked.task, f"{asked!r} is a loss of {'numbers' if asked.task == 'regression' else 'classes'}"
     else:
-        task, reason = (task, "it was asked for") if task != "auto" else guess_task(y)
+        task, reason = (task, "it was asked for") if task != "auto" else guess_task(cells)
     if asked is not None:
-        _check_loss(asked, y, target)
-    _check_target(y, task, target)
+        _check_loss(asked, cells, target)
+    read = _read_target(cells, task, target)
+    X, y, dropped = X.iloc[read.kept].reset_index(drop=True), pd.Series(read.values, name=target), len(read.missing)
+    _check_target(X, y, task, target)
     known = _get_class(task).models
     if model not in known:
         raise CommandError(f"--model {model} is not for {task}, which has {', '.join(known)}; see --task")
@@ -102,12 +107,13 @@ def fit(
             _show.paragraph(f"{dropped:,} row{'s' * (dropped > 1)} without a {target} left out.")
     options: dict[str, Any] = {"model": model, "kernel": found, "budget": budget, "memory": memory, "test": test}
     options["loss"] = asked
-    with name_lines(data, kept):
+    with name_lines(data, read.kept):
         fitted = fit_model(task, X, y, options | {"random_state": seed})
+    _add_warnings(fitted, read, data)
     save_model(fitted, files[0], files[1] if report else None, force)
     if as_json:
         written = {"model": str(files[0]), "report": report}
-        _show.as_json({**_fitted.export_report(fitted.report_), "dropped_rows": dropped, "files": written})
+        _show.as_json({**_fitted.export_report(fitted.report_), "dropped_rows": len(cells) - len(y), "files": written})
         return
     _fitted.show_report(fitted.report_)
     show_files(files[0], files[1] if report else None)
@@ -161,57 +167,88 @@ def guess_task(y: pd.Series) -> tuple[str, str]:
     >>> guess_task(pd.Series(["yes", "no", "no"]))
     ('classification', 'the target holds 2 different values that are not numbers')
     """
-    import pandas as pd
+    import numpy as np
 
-    distinct = int(y.nunique())
-    if pd.api.types.is_bool_dtype(y) or not pd.api.types.is_numeric_dtype(y):
-        return "classification", f"the target holds {distinct} different values that are not numbers"
-    whole = bool((y == y.round()).all())
-    if whole and distinct <= FEW_CLASSES and len(y) >= LEAST_REPEATS * distinct:
+    from mercer.auto.judging.cells import parse_numbers
+    from mercer.auto.judging.targets import are_numbers
+
+    cells = y.dropna().to_numpy()
+    plain = cells.dtype.kind in "iuf"
+    if cells.dtype == bool or not (plain or are_numbers(cells)):
+        return "classification", f"the target holds {int(y.nunique())} different values that are not numbers"
+    numbers = cells if plain else parse_numbers(cells)
+    numbers = numbers[~np.isnan(numbers)]
+    distinct = len(np.unique(numbers))
+    if np.all(numbers == numbers.round()) and distinct <= FEW_CLASSES and len(numbers) >= LEAST_REPEATS * distinct:
         return "classification", f"the target holds only {distinct} different whole numbers"
     return "regression", "the target holds numbers"
 
 
-def _split(table: pd.DataFrame, target: str, name: str) -> tuple[pd.DataFrame, pd.Series, Any]:
-    """Return columns and target of the rows that have a target, and which rows those are."""
+def _split(table: pd.DataFrame, target: str, name: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Return columns and target of a table."""
     y = get_column(table, target, name)
     X = table.drop(columns=[target])
     if X.shape[1] == 0:
-        raise CommandError(f"{name} has no column beside {target!r} to predict it from")
-    present = y.notna()
-    if not present.any():
-        raise CommandError(f"{name}: column {target!r} is empty")
-    return X[present].reset_index(drop=True), y[present].reset_index(drop=True), present.to_numpy().nonzero()[0]
+        raise CommandError(
+            f"{name} has no column beside {target!r} to predict it from; add columns that say something about it"
+        )
+    if not y.notna().any():
+        raise CommandError(f"{name}: column {target!r} is empty; fill it in, or choose another with --target")
+    return X, y
 
 
-def _check_target(y: pd.Series, task: str, target: str) -> None:
-    import pandas as pd
+def _read_target(cells: pd.Series, task: str, target: str) -> ReadTargets:
+    """Return the targets of the rows that have one."""
+    from mercer.auto.judging.targets import are_numbers, read_targets
 
-    numeric = pd.api.types.is_numeric_dtype(y) and not pd.api.types.is_bool_dtype(y)
-    if task == "regression" and not numeric:
-        wrong = next((value for value in y.tolist() if not _is_number(value)), y.tolist()[0])
+    if task == "regression" and not are_numbers(cells):
+        present = cells.dropna().tolist()
+        if all(map(_is_number, present)):
+            raise CommandError(f"column {target!r} holds an infinite value; replace it by a number, or leave it empty")
+        wrong = next(value for value in present if not _is_number(value))
         raise CommandError(
             f"column {target!r} holds {wrong!r}, which is not a number; correct it, or use --task classification"
         )
-    if task == "regression" and any(math.isinf(value) for value in y.tolist()):
-        raise CommandError(f"column {target!r} holds an infinite value; replace it by a number, or leave it empty")
-    if y.nunique() < 2:
-        raise CommandError(f"column {target!r} is always {y.tolist()[0]!r}; there is nothing to learn")
+    return read_targets(cells, "regression" if task == "regression" else "classification", f"column {target!r}")
+
+
+def _check_target(X: pd.DataFrame, y: pd.Series, task: str, target: str) -> None:
+    """Raise if there is nothing to learn, or no class that is there twice."""
+    import pandas as pd
+
+    from mercer.auto.judging.checks import check_table_has_something
+
+    check_table_has_something(X, y.to_numpy(), target, "mercer fit")
     if task == "classification" and y.nunique() > max(2, len(y) // 2):
+        numeric = pd.api.types.is_numeric_dtype(y)
         remedy = "use --task regression" if numeric else "choose a column with fewer different values"
         raise CommandError(f"column {target!r} has {y.nunique()} different values in {len(y)} rows; {remedy}")
 
 
+def _add_warnings(model: Any, read: ReadTargets, name: str) -> None:
+    """Let the report tell of targets that were left out, and name lines of the file instead of rows."""
+    from mercer.auto.judging.targets import describe_targets
+
+    def show_line(found: re.Match[str]) -> str:
+        return locate_row(name, int(read.kept[int(found[1])]))
+
+    own = describe_targets(read, model.report_.target, lambda row: locate_row(name, row))
+    others = (re.sub(r"\brow (\d+)\b", show_line, sentence) for sentence in model.report_.warnings)
+    model.report_ = replace(model.report_, warnings=(*own, *others))
+
+
 def _check_loss(loss: Loss, y: pd.Series, target: str) -> None:
     """Raise if a loss is one of numbers and the target holds none, or one of classes and it holds nothing else."""
+    from mercer.auto.judging.targets import are_numbers
+
     numeric, distinct = guess_task(y)[0] == "regression", int(y.nunique())
     if loss.task == "classification" and numeric and distinct > max(2, len(y) // 2):
         raise CommandError(
             f"{loss!r} is a loss of classes, and column {target!r} holds {distinct} different numbers; use one of "
             'numbers such as --loss "Huber(1.0)"'
         )
-    if loss.task == "regression" and not all(map(_is_number, y.tolist())):
-        wrong = next(value for value in y.tolist() if not _is_number(value))
+    if loss.task == "regression" and not are_numbers(y):
+        wrong = next((value for value in y.dropna().tolist() if not _is_number(value)), "an infinite value")
         raise CommandError(
             f"{loss!r} is a loss of numbers, and column {target!r} holds {wrong!r}; use one of classes such as "
             "--loss Logistic"

@@ -43,8 +43,10 @@ def inspect(model: str, as_json: bool) -> None:
         text = facts["certificate"]
         _show.paragraph(text if len(facts["kernel"]) <= _fitted.LONG else _fitted.shorten_formula(text))
     if report is not None:
+        _fitted.show_warnings(report)
         _fitted.show_columns(report)
         _fitted.show_scores(report)
+        _fitted.show_importances(report)
         _fitted.show_advice(report)
 
 

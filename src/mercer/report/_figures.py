@@ -10,13 +10,14 @@ from sklearn.base import BaseEstimator
 from mercer.auto.report import HeldOut, Report
 from mercer.inspection.eigen import decompose_estimator
 from mercer.inspection.path import read_path
-from mercer.words import round_number
+from mercer.words import count_things, round_number
 
 from ._html import Markup, figure, table, tag
 from ._svg import Chart, draw_bars
 from ._words import find_own_score
 
 MOST_POINTS = 1000  # of a kernel matrix whose eigenvalues are drawn
+MOST_COLUMNS = 12  # whose importance is drawn
 MOST_CLASSES = 20  # of a table of confusions
 PER_BIN = 20  # rows at least, so that a share means something
 
@@ -34,6 +35,19 @@ def draw_scores(report: Report) -> Markup:
     place = next(i for i, score in enumerate(report.scores) if score is own)
     picture = draw_bars(f"{report.metric} on held-out rows. {said}.", names, values, shown, place)
     return figure(picture, f"{report.metric} on the rows held out; {better} is better.")
+
+
+def draw_importances(report: Report) -> Markup:
+    """Return how much the columns matter, the most important ones, with their standard errors."""
+    shown = report.importances[:MOST_COLUMNS]
+    names = [each.name for each in shown]
+    words = [f"{round_number(each.value)} ± {round_number(each.error)}" for each in shown]
+    said = "; ".join(f"{name}: {value}" for name, value in zip(names, words, strict=True))
+    values, errors = [each.value for each in shown], [each.error for each in shown]
+    picture = draw_bars(f"Importance of columns. {said}.", names, values, words, -1, errors)
+    rest = len(report.importances) - len(shown)
+    others = f" {count_things(rest, 'other column')} matter less." if rest else ""
+    return figure(picture, f"{report.metric} lost by permuting a column; lines are standard errors.{others}")
 
 
 def draw_predictions(found: HeldOut, target: str) -> Markup:

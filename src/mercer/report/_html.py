@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 Cell = Any  # a text to be escaped, or Markup that is HTML already
@@ -52,11 +52,12 @@ def section(title: str, *content: Cell) -> Markup:
 
 
 def table(
-    label: str, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, numbers: Iterable[int] = (), best: int = -1
-) -> Markup:
+    label: str, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, numbers: Iterable[int] = (),
+    best: Container[int] = (),
+) -> Markup:  # fmt: skip
     """Return a table that scrolls by itself where it is too wide or too long.
 
-    The first cell of each row names it; columns of ``numbers`` are aligned on the right, the ``best`` row stands out.
+    The first cell of each row names it; columns of ``numbers`` are aligned on the right, the ``best`` rows stand out.
     """
     right = set(numbers)
     look = [{"class_": "number"} if i in right else {} for i in range(len(headings))]
@@ -65,7 +66,7 @@ def table(
     for place, row in enumerate(rows):
         first, *others = row
         cells = [tag("th", first, scope="row"), *(tag("td", cell, **look[i]) for i, cell in enumerate(others, 1))]
-        body.append(tag("tr", *cells, **({"class_": "best"} if place == best else {})))
+        body.append(tag("tr", *cells, **({"class_": "best"} if place in best else {})))
     whole = tag("table", tag("thead", head), tag("tbody", *body))
     return tag("div", whole, class_="scroll", role="region", aria_label=label, tabindex="0")
 

@@ -15,6 +15,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 import mercer
+from mercer.auto.judging.comparison import write_comparison
 from mercer.auto.report import Report
 from mercer.files import check_free, replacing
 from mercer.words import count_things, round_number, shorten, show_duration
@@ -84,8 +85,10 @@ def render_report(model: BaseEstimator, *, model_path: str | os.PathLike[str] | 
         part
         for part in (
             _write_top(report, title),
+            _write_warnings(report),
             _write_scores(report),
             _write_held_out(report),
+            _write_importances(report),
             _write_data(report),
             _write_candidates(report),
             _write_kernel(report),
@@ -136,6 +139,13 @@ def _write_top(report: Report, title: str) -> Markup:
     return Markup(tag("h1", title) + tag("p", write_headline(report), class_="lead") + tag("p", what, class_="soft"))
 
 
+def _write_warnings(report: Report) -> Markup:
+    if not report.warnings:
+        return Markup("")
+    listed = tag("ul", *(tag("li", sentence) for sentence in report.warnings))
+    return tag("section", tag("h2", "Look at this first"), listed, class_="warning", role="alert")
+
+
 def _write_scores(report: Report) -> Markup:
     if not report.scores:
         return Markup("")
@@ -150,8 +160,10 @@ def _write_scores(report: Report) -> Markup:
     ]
     own = next(i for i, score in enumerate(report.scores) if score is find_own_score(report))
     headings = ["model", *metrics, "time"]
-    listed = table("Scores on held-out rows", headings, rows, numbers=range(1, len(headings)), best=own)
-    return section("Scores", side_by_side(pictures.draw_scores(report), listed))
+    listed = table("Scores on held-out rows", headings, rows, numbers=range(1, len(headings)), best=[own])
+    compared = write_comparison(report)
+    words = tag("p", compared) if compared else Markup("")
+    return section("Scores", words, side_by_side(pictures.draw_scores(report), listed))
 
 
 def _write_held_out(report: Report) -> Markup:
@@ -165,6 +177,16 @@ def _write_held_out(report: Report) -> Markup:
     return section("On rows it has not seen", side_by_side(*parts))
 
 
+def _write_importances(report: Report) -> Markup:
+    if not report.importances:
+        return Markup("")
+    note = (
+        f"By how much {report.metric} gets worse when the values of a column are dealt out anew among the rows held "
+        "out, with its standard error. Columns that say the same share what they are worth."
+    )
+    return section("Which columns matter", tag("p", note, class_="soft"), pictures.draw_importances(report))
+
+
 def _write_data(report: Report) -> Markup:
     kinds = Counter(column.kind for column in report.columns)
     missing = sum(column.missing for column in report.columns)
@@ -176,6 +198,8 @@ def _write_data(report: Report) -> Markup:
         ("columns", ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "none"),
         ("missing values", f"{missing:,}"),
     ]
+    if stray := sum(column.n_stray for column in report.columns):
+        pairs.append(("stray cells", f"{stray:,}, counted as missing"))
     rows = [
         [column.name, column.kind, column.treatment, f"{column.missing:,}", f"{column.distinct:,}"]
         for column in report.columns
@@ -187,10 +211,12 @@ def _write_data(report: Report) -> Markup:
 def _write_candidates(report: Report) -> Markup:
     if not report.candidates:
         return Markup("")
-    chosen = next((i for i, candidate in enumerate(report.candidates) if candidate.chosen), -1)
+    chosen = [i for i, candidate in enumerate(report.candidates) if candidate.chosen]
+    alone = " (chosen)" if len(chosen) == 1 else ""
     rows = [
         [
-            candidate.name + (" (chosen)" if candidate.chosen else ""),
+            candidate.name + alone * candidate.chosen,
+            f"→ {candidate.weight:.0%}" if candidate.chosen else "",
             round_number(candidate.score),
             show_duration(candidate.seconds),
             _fold(candidate.kernel),
@@ -201,11 +227,20 @@ def _write_candidates(report: Report) -> Markup:
     note = (
         f"Compared by {report.metric} on training rows that were left out, never on the rows held out for the scores."
     )
-    headings = ["model", report.metric, "time", "kernel", "note"]
-    if not any(candidate.note for candidate in report.candidates):
-        headings, rows = headings[:-1], [row[:-1] for row in rows]
-    listed = table("Models that were tried", headings, rows, numbers=(1, 2), best=chosen)
+    if not alone:
+        note += " The model is the mean of those with a weight (→), weighted so."
+    headings = ["model", "weight", report.metric, "time", "kernel", "note"]
+    shown = [name for name in headings if name not in _find_empty(report, bool(alone))]
+    rows = [[row[headings.index(name)] for name in shown] for row in rows]
+    right = [i for i, name in enumerate(shown) if name in (report.metric, "time", "weight")]
+    listed = table("Models that were tried", shown, rows, numbers=right, best=chosen)
     return section("What was tried", tag("p", note, class_="soft"), listed)
+
+
+def _find_empty(report: Report, alone: bool) -> set[str]:
+    """Return the columns of the table of candidates that would say nothing."""
+    noted = any(candidate.note for candidate in report.candidates)
+    return {name for name, empty in (("weight", alone), ("note", not noted)) if empty}
 
 
 def _fold(formula: str) -> Markup:

@@ -16,6 +16,11 @@ h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .4rem; }
 h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; padding-top: .5rem; border-top: 1px solid var(--line); }
 h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
 p { margin: .4rem 0; }
+.warning { border: 2px solid rgb(var(--b)); border-radius: .3rem; background: rgb(var(--b) / .1); padding: .2rem 1rem;
+  margin: 1rem 0; }
+.warning h2 { border: 0; margin: .4rem 0; padding: 0; }
+.warning li { font-weight: 600; margin: .3rem 0; }
+.warning ul { padding-left: 1.2rem; }
 .lead { font-size: 1.2rem; }
 .soft, figcaption, footer { color: var(--soft); }
 figcaption { font-size: .9rem; margin-top: .3rem; }
@@ -52,6 +57,7 @@ svg .grid { stroke: var(--line); stroke-width: .6; }
 svg .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
 svg .line.a { stroke: rgb(var(--a)); }
 svg .dash { fill: none; stroke: var(--soft); stroke-width: 1.2; stroke-dasharray: 5 4; }
+svg .error { stroke: var(--ink); stroke-width: 1.6; }
 svg .dots { fill: none; stroke: rgb(var(--a) / .55); stroke-width: 4.5; stroke-linecap: round; }
 svg .dots.large { stroke: rgb(var(--a)); stroke-width: 8; }
 svg .fill.a { fill: rgb(var(--a)); }

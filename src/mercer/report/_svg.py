@@ -133,18 +133,30 @@ def wrap_svg(label: str, height: float, parts: Iterable[str]) -> Markup:
     )
 
 
-def draw_bars(label: str, names: Sequence[str], values: Sequence[float], shown: Sequence[str], own: int) -> Markup:
-    """Return horizontal bars under their names, with their values; those of the ``own`` model stand out."""
-    finite = [value for value in values if math.isfinite(value)]
+def draw_bars(
+    label: str, names: Sequence[str], values: Sequence[float], shown: Sequence[str], own: int,
+    errors: Sequence[float] = (),
+) -> Markup:  # fmt: skip
+    """Return horizontal bars under their names, with their values; those of the ``own`` model stand out.
+
+    With ``errors`` all bars are of one kind, and a line shows how sure each is.
+    """
+    spread = [error if math.isfinite(error) else 0.0 for error in errors] or [0.0] * len(values)
+    ends = [value + side * error for value, error in zip(values, spread, strict=True) for side in (-1, 1)]
+    finite = [end for end in ends if math.isfinite(end)]
     low, high = min([0.0, *finite]), max([0.0, *finite])
-    scale = Scale(low, high if high > low else low + 1.0, 4.0, WIDTH - 76.0)
+    scale = Scale(low, high if high > low else low + 1.0, 4.0, WIDTH - (116.0 if errors else 76.0))
     parts, row = [], 42.0
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
         top, here = i * row, scale(value) if math.isfinite(value) else scale(0.0)
         a, b = sorted((scale(0.0), here))
         parts.append(f'<text x="4" y="{top + 13}">{text(shorten(name, 46))}</text>')
         box = f'x="{a:.1f}" y="{top + 19}" width="{max(b - a, 1.0):.1f}" height="16"'
-        parts.append(f'<rect class="fill {"a" if i == own else "c"}" rx="2" {box}/>')
+        parts.append(f'<rect class="fill {"a" if i == own or errors else "c"}" rx="2" {box}/>')
+        if errors and math.isfinite(value):
+            start, to = scale(value - spread[i]), scale(value + spread[i])
+            parts.append(f'<line class="error" x1="{start:.1f}" x2="{to:.1f}" y1="{top + 27}" y2="{top + 27}"/>')
+            b = max(b, to)
         parts.append(f'<text class="value" x="{b + 6:.1f}" y="{top + 32}">{text(shown[i])}</text>')
     return wrap_svg(label, row * len(names) + 4, parts)
 

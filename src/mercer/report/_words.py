@@ -38,6 +38,9 @@ def write_headline(report: Report) -> str:
 
 def _compare(value: float, rival: Score, report: Report) -> str:
     other = rival.values[report.metric]
+    compared = report.comparison
+    if compared is not None and compared.rival == rival.name and not compared.is_clear:
+        return f"no difference from {rival.name} that these rows could show"
     if round_number(value) == round_number(other):
         return f"as good as {rival.name}"
     side = "below" if value < other else "above"

@@ -9,13 +9,17 @@ import numpy as np
 
 from mercer.kernels import Kernel
 from mercer.learning.length_scales import is_length_scale
-from mercer.words import show_budget
+from mercer.words import count_things, show_budget
 
 from ..report import Report
 from ..tables.encoder import TableEncoder
 from .baselines import BOOSTING
+from .comparison import describe_comparison
 
 FEW_ROWS = 100
+FEW_HELD = 20  # rows held out from which their scores are advice
+MOST_NAMES = 8  # columns that a sentence lists
+NOTHING = 0.002  # share of the score that a column which matters costs at least
 IRRELEVANT = 30.0  # times the spread of a column: with such a length scale it hardly matters
 
 
@@ -51,13 +55,13 @@ def _judge(report: Report, found: Findings) -> Iterator[str]:
         )
     if report.n_train < FEW_ROWS:
         yield f"Only {report.n_train} rows to learn from: scores are rough, and more rows would help most."
-    weak = find_irrelevant(found.encoder, found.kernel)
+    weak = find_unimportant(report) if report.importances else find_irrelevant(found.encoder, found.kernel)
     if weak:
-        yield f"These columns hardly matter and could be left out: {', '.join(weak)}."
+        yield f"These columns hardly matter and could be left out: {_list_names(weak)}."
     total = max(1, report.n_train)
     gaps = [column.name for column in report.columns if column.kind != "ignored" and column.missing > 0.5 * total]
     if gaps:
-        yield f"More than half of the values are missing in: {', '.join(gaps)}. Is there a better source?"
+        yield f"More than half of the values are missing in: {_list_names(gaps)}. Is there a better source?"
     if len(found.shares) and found.shares.min() < 0.05:
         yield (
             f"The rarest class has {found.shares.min():.1%} of the rows: accuracy says little about it. Look at "
@@ -69,22 +73,45 @@ def _judge_scores(report: Report, found: Findings) -> Iterator[str]:
     if not report.scores:
         yield "No rows were held out, so the validation score, which models were chosen by, is slightly optimistic."
         return
-    sign, best = (1.0, 0.0) if report.task == "regression" else (-1.0, 1.0)  # errors are values, or what lacks to 1
-    ours, constant, boosting = (best + sign * score.values[report.metric] for score in report.scores)
+    if report.n_test < FEW_HELD:
+        yield f"Only {report.n_test} rows were held out, too few to judge the model by: more rows would help most."
+        return
+
+    def lack(value: float) -> float:
+        return value if report.lower_is_better else 1.0 - value
+
+    ours, constant, boosting = (lack(score.values[report.metric]) for score in report.scores[:3])
     if ours >= 0.98 * constant:
         what = report.scores[1].name
         yield f"The model is hardly better than the {what} of the target: these columns say little about it."
-    if boosting < 0.95 * ours:
+    compared = report.comparison
+    if boosting < 0.95 * ours if compared is None else compared.high < 0:
+        how = ""
+        if compared is not None:
+            how = f" (the model is {describe_comparison(compared, boosting, report.metric)})"
         yield (
-            f"{BOOSTING} is better here: the target may jump at thresholds, which smooth kernels follow slowly. Try "
-            "other columns (differences, ratios, logarithms), more rows, or use it instead."
+            f"{BOOSTING} is better here{how}: the target may jump at thresholds, which smooth kernels follow slowly. "
+            "Try other columns (differences, ratios, logarithms), more rows, or use it instead."
         )
-    left_out = best + sign * found.validation
+    left_out = lack(found.validation)
     if ours > 1.5 * left_out + 0.02 * (report.task == "classification") and report.n_train >= FEW_ROWS:
         yield (
             "Rows held out are predicted clearly worse than training rows left out one at a time or in folds: is there "
             "a time, a place or a group that rows share? Then split by it."
         )
+
+
+def find_unimportant(report: Report) -> list[str]:
+    """Return the columns that cost the model next to nothing when their values are permuted, for sure."""
+    if report.n_test < FEW_ROWS or not report.scores:
+        return []
+    little = NOTHING * abs(report.scores[0].values[report.metric])
+    return [each.name for each in report.importances if each.value + 2 * each.error < little]
+
+
+def _list_names(names: list[str]) -> str:
+    rest = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {count_things(rest, 'other')}" if rest > 0 else "")
 
 
 def find_irrelevant(encoder: TableEncoder, kernel: Kernel) -> list[str]:

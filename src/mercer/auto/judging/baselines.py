@@ -23,7 +23,14 @@ SMALL = 5000  # rows up to which boosting is done before several threads have me
 def score_baselines(
     search: TableSearch, encoder: TableEncoder, X: Rows, y: np.ndarray, held: Rows, truth: np.ndarray, seed: int
 ) -> list[Score]:
-    """Return the scores of both baselines, fitted to some rows and evaluated at those held out.
+    """Return the scores of both baselines, fitted to some rows and evaluated at those held out."""
+    return [score for score, _ in run_baselines(search, encoder, X, y, held, truth, seed)]
+
+
+def run_baselines(
+    search: TableSearch, encoder: TableEncoder, X: Rows, y: np.ndarray, held: Rows, truth: np.ndarray, seed: int
+) -> list[tuple[Score, np.ndarray]]:
+    """Return the scores of both baselines, the constant first, with what they make of the rows held out.
 
     Boosting gets numbers as they are, categories as categories and missing values as missing; it takes no texts.
     """
@@ -40,5 +47,6 @@ def score_baselines(
         with threadpool_limits(1, user_api="openmp") if len(rows) <= SMALL else nullcontext():
             model.fit(rows, y)
             seconds = time.perf_counter() - begin
-            found.append(Score(name, search.score(truth, search.read_baseline(model, new)), seconds))
+            outputs = search.read_baseline(model, new)
+        found.append((Score(name, search.score(truth, outputs), seconds), outputs))
     return found
