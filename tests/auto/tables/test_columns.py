@@ -56,6 +56,8 @@ def kind_of(name, values):
         ("id", np.arange(30), "ignored"),
         ("customer_id", [f"c{i}" for i in range(30)], "ignored"),
         ("plate", [f"XY {i}" for i in range(30)], "ignored"),
+        ("hash", [f"{7919**9 * i:030x}" for i in range(1, 31)], "ignored"),
+        ("page", [f"example.org/about-{word}" for word in "abcdefghijklmnopqrstuvwxyz"], "text"),
         ("Unnamed: 0", np.arange(30), "ignored"),
         ("solid", np.arange(30), "numeric"),
         ("paid", np.arange(30), "numeric"),

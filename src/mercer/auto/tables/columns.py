@@ -63,7 +63,6 @@ def learn_column(name: str, values: ColumnValues) -> Learned:
         distinct = len(np.unique(present))
     gaps = int(missing.sum())
     shown = tuple((row, values.levels[values.data[row]]) for row in stray[:SHOWN].tolist())
-
     flagged = gaps > FLAGGED * len(missing)
 
     def describe(kind: Kind, treatment: str, **step: Any) -> Learned:
@@ -81,20 +80,7 @@ def learn_column(name: str, values: ColumnValues) -> Learned:
         if distinct == len(missing) and whole and ID_NAME.search(name):
             return describe("ignored", "ignored: a number for each row, by its name an id")
         return _learn_numbers(describe, reading["data"], present, distinct)
-    counts = values.count_levels()
-    rows = int(counts.sum())
-    if values.kind == "strings":
-        size, words = (
-            float(np.average([count(level) for level in values.levels], weights=counts))
-            for count in (len, lambda level: len(level.split()))
-        )
-        if distinct == rows and ID_NAME.search(name):
-            return describe("ignored", "ignored: different in every row, by its name an id")
-        if distinct > DISTINCT * rows and (size >= LONG or words >= WORDS):
-            return _learn_texts(describe, values, gaps)
-        if distinct >= ID_SHARE * rows and rows >= FEW:
-            return describe("ignored", "ignored: different in almost every row, so it only names rows")
-    return _learn_categories(describe, values.levels, counts, gaps)
+    return _learn_strings(describe, name, values, gaps)
 
 
 def _find_reading(name: str, values: ColumnValues) -> dict[str, Any]:
@@ -133,6 +119,23 @@ def _learn_numbers(describe: Describe, data: str, present: np.ndarray, distinct:
     return describe("numeric", how, center=center, scale=scale, **step)
 
 
+def _learn_strings(describe: Describe, name: str, values: ColumnValues, gaps: int) -> Learned:
+    levels, counts = values.levels, values.count_levels()
+    rows, distinct = int(counts.sum()), len(levels)
+    if values.kind == "strings":
+        size = float(np.average([len(level) for level in levels], weights=counts))
+        words = float(np.average([len(level.split()) for level in levels], weights=counts))
+        if distinct == rows and ID_NAME.search(name):
+            return describe("ignored", "ignored: different in every row, by its name an id")
+        names = distinct >= ID_SHARE * rows and rows >= FEW
+        codes = names and words < 2 and not _are_words(levels)
+        if distinct > DISTINCT * rows and (size >= LONG or words >= WORDS) and not codes:
+            return _learn_texts(describe, values, gaps)
+        if names:
+            return describe("ignored", "ignored: different in almost every row, so it only names rows")
+    return _learn_categories(describe, levels, counts, gaps)
+
+
 def _learn_texts(describe: Describe, values: ColumnValues, gaps: int) -> Learned:
     rows = values.data[values.data >= 0]
     found = learn_words([values.levels[code] for code in rows.tolist()], TEXT_COLUMNS)
@@ -154,8 +157,9 @@ def _learn_categories(describe: Describe, levels: list[str], counts: np.ndarray,
 
 def _are_words(levels: list[str]) -> bool:
     """Return whether categories are words, whose letters tell which are alike, and not codes."""
-    letters = sum(sum(map(str.isalpha, level)) for level in levels)
-    return letters >= WORD_LETTERS * len(levels) and letters >= WORD_SHARE * sum(map(len, levels))
+    text = "".join(levels)
+    letters = sum(map(str.isalpha, text))
+    return letters >= WORD_LETTERS * len(levels) and letters >= WORD_SHARE * len(text)
 
 
 def _choose_shape(present: np.ndarray, distinct: int) -> tuple[str, str]:
