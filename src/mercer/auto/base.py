@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from abc import abstractmethod
 from contextlib import ExitStack
@@ -10,12 +11,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.model_selection import train_test_split
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer.estimators.transaction import all_or_nothing
 from mercer.features.params import KernelParams
@@ -25,18 +24,19 @@ from mercer.losses import Loss, as_loss
 from mercer.losses.text import find_losses
 from mercer.words import parse_seconds
 
+from .fitting import count_search_rows, default_budget, fit_members
 from .judging.advice import Findings, write_advice
-from .judging.baselines import score_baselines
-from .report import Candidate, Column, Report, Score, Task
-from .search.base import EXACT_ROWS, TUNING_ROWS, TableSearch, Trial, plan_last_fit
-from .search.encodings import Encodings
+from .judging.checks import check_table_has_something
+from .judging.judge import TableJudge
+from .judging.targets import ReadTargets, read_targets
+from .report import Report
+from .search.base import TableSearch
+from .search.members import TableMember
 from .search.time import FitTasks, TimeBudget
+from .search.trials import Trial
+from .splitting import hold_out, sample_rows
 from .tables.encoder import TableEncoder
 from .tables.frames import check_columns, check_table
-
-FEWEST = 10  # rows from which some are held out
-SHOWN = 2000  # rows held out that the report keeps
-WAYS = {"overlap": "compared as equal or not (Overlap)", "indicators": "as indicators of 0 and 1"}
 
 
 class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
@@ -44,6 +44,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
 
     _search: ClassVar[type[TableSearch]]
     models: ClassVar[tuple[str, ...]]
+    members_: list[TableMember]
     model_: Any
     encoder_: TableEncoder
     extra_: dict[str, Any]
@@ -89,120 +90,97 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         return self
 
     @abstractmethod
-    def _check_targets(self, y: ArrayLike, n: int) -> np.ndarray:
-        """Check the targets, and return them as numbers."""
+    def _code_targets(self, values: np.ndarray) -> np.ndarray:
+        """Return targets as numbers: values, or positions among classes, which are kept."""
 
     # -- the steps of a fit -------------------------------------------------------------------------------------------
 
     def _fit(self, X: Rows, y: ArrayLike, context: Any, ends: ExitStack) -> None:
-        clock, share, given = TimeBudget(parse_seconds(self.budget)), self._check_test(), self._read_kernel()
-        target = str(getattr(y, "name", None) or "y")
-        X = self._check_fit(X, y)
-        targets = self._check_targets(y, X.shape[0])
-        loss = self._read_loss(targets)
-        rng = check_random_state(self.random_state)
-        seed = int(rng.randint(2**31 - 1))
-        train, held = self._split(targets, share, seed)
-        encoder = TableEncoder().fit(pick(X, train))
-        some = train
-        if len(train) > TUNING_ROWS:
-            some = _split_rows(train, targets[train], self._search.task, seed, train_size=TUNING_ROWS)[0]
+        share, given, seconds = self._check_test(), self._read_kernel(), parse_seconds(self.budget)
+        name, target = type(self).__name__, str(getattr(y, "name", None) or "y")
+        X, read = self._read_table(X, y)
+        check_table_has_something(X, read.values, target, name)
+        targets = self._code_targets(read.values)
+        n, rng = len(targets), check_random_state(self.random_state)
+        clock = TimeBudget(seconds if math.isfinite(seconds) else default_budget(n))
+        loss, seed = self._read_loss(targets), int(rng.randint(2**31 - 1))
+        train, held = hold_out(targets, share, self._search.task, seed)
+        encoder = TableEncoder().fit(X)  # all rows, but none of their targets
+        some = sample_rows(train, targets, count_search_rows(clock.budget), self._search.task, seed)
         tasks = FitTasks(self, context)
         search = self._search(
-            Encodings(encoder, pick(X, some)), targets[some], getattr(self, "classes_", np.empty(0)), given,
-            clock=clock, tasks=tasks, rng=rng, options={"memory": self.memory, "random_state": seed}, loss=loss,
+            encoder, pick(X, some), targets[some], getattr(self, "classes_", np.empty(0)), given, clock=clock,
+            tasks=tasks, rng=rng, options={"memory": self.memory, "random_state": seed}, loss=loss,
         )  # fmt: skip
         recipes = search.list_recipes(self.model)
         context.max_subtasks = len(recipes) + (1 if len(held) == 0 else 2 + bool(self.refit))
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         ends.callback(context.call_on_fit_task_end, estimator=self, X=X, y=y)  # also if the fit fails
-        scores: list[Score] = []
+        judge = TableJudge(search, encoder, X, targets, train, held, rng)
         if len(held):
             with tasks.begin("baselines"):
-                scores = score_baselines(
-                    search, encoder, pick(X, train), targets[train], pick(X, held), targets[held], seed
-                )
+                judge.run_baselines(seed)
         begin = clock.elapsed
         trials, skipped = search.run(recipes)
-        best, spent = search.choose(trials), clock.elapsed - begin
+        weights, spent = search.combine(trials), clock.elapsed - begin
+        self._calibrate(search, trials, weights)
         notes: list[str] = []
-        shown = None
         if len(held):
             with tasks.begin("fit of the training rows"):
-                self.model_, notes = self._fit_last(search, best, pick(X, train), targets[train])
-            outputs = search.predict(self.model_, best.extra, best.encoder.transform(pick(X, held)))
-            values = search.score(targets[held], outputs)
-            scores = [Score(f"mercer {type(self.model_).__name__}", values, clock.elapsed - begin), *scores]
-            shown = search.hold_out(targets[held][:SHOWN], outputs[:SHOWN])
+                left = clock.left / (2 if self.refit else 1)
+                self.members_, notes = fit_members(
+                    search, trials, weights, encoder, pick(X, train), targets[train], left
+                )
+            judge.hold(self._predict_rows, clock.elapsed - begin)
         if self.refit or not len(held):
             with tasks.begin("fit of all rows"):
-                self.model_, notes = self._fit_last(search, best, X, targets)
-        self.encoder_, self.extra_, self.kernel_ = best.encoder, best.extra, self.model_.kernel_
-        self._errors = np.empty(0)
-        if search.task == "regression":
-            self._errors = np.abs(search.y - best.outputs if shown is None else shown.truth - shown.prediction)
-        candidates = [
-            Candidate(trial.name, repr(trial.kernel), trial.score, trial.seconds, trial is best, trial.note)
-            for trial in trials
-        ]
-        proof = "No proof is known for this kernel."
-        if self.kernel_.theorem() is not None:
-            proof = self.kernel_.certificate().explain()
-        report = Report(
-            task=search.task, target=target, n_rows=len(targets), n_train=len(train), n_test=len(held),
-            columns=_describe_columns(best.encoder, X), candidates=tuple(candidates),
-            metric=search.metric, scores=tuple(scores), model=_name_model(self.model_), kernel=repr(self.kernel_),
-            plan=str(getattr(self.model_, "plan_", "nothing is solved: the training rows are the model")),
-            certificate=proof, advice=(), seconds=0.0, held_out=shown,
-        )  # fmt: skip
-        shares = np.bincount(targets) / len(targets) if search.task == "classification" else np.empty(0)
-        findings = Findings(best.score, best.encoder, best.kernel, skipped, spent, shares, notes)
+                self.members_, notes = fit_members(search, trials, weights, encoder, X, targets, clock.left)
+        first = self.members_[0]
+        self.model_, self.encoder_, self.extra_ = first.estimator, first.encoder, first.extra
+        self.kernel_ = self.model_.kernel_
+        self._errors = judge.list_errors(trials, weights)
+        report = judge.write_report(self.members_, trials, weights, target, read)
+        shares = np.bincount(targets) / n if search.task == "classification" else np.empty(0)
+        score = search.score_combination(trials, weights)
+        findings = Findings(score, self.encoder_, self.kernel_, skipped, spent, shares, notes)
         self.report_ = replace(report, advice=write_advice(report, findings), seconds=clock.elapsed)
 
-    def _fit_last(self, search: TableSearch, best: Trial, X: Rows, targets: np.ndarray) -> tuple[Any, list[str]]:
-        """Fit the chosen candidate to many rows, by centres if that would take too long."""
-        estimator, notes, n = clone(best.estimator), [], X.shape[0]
-        columns = len(best.encoder.get_feature_names_out())
-        how = plan_last_fit(best.kernel, n, max(1, columns), search.memory, search.clock)
-        if "solver" in estimator.get_params():
-            estimator.set_params(solver=how.solver)
-            if how.solver != "auto":
-                notes.append(
-                    f"Nyström centres stand for all rows, because {how.why}: more time would allow an exact fit."
-                )
-        if how.rows < n:
-            seed = best.estimator.get_params().get("random_state") or 0
-            some = _split_rows(np.arange(n), targets, search.task, seed, train_size=how.rows)[0]
-            notes.append(
-                f"{how.rows} of {n} rows were fitted in the time there was; a larger budget takes all of them."
-            )
-            X, targets = pick(X, some), targets[some]
-        with threadpool_limits(1 if n <= EXACT_ROWS else None, user_api="blas"):
-            return estimator.fit(best.encoder.transform(X), search.show_targets(targets, best.extra)), notes
+    def _calibrate(self, search: Any, trials: list[Trial], weights: np.ndarray) -> None:
+        """Keep how sure outputs should be, by the rows that were judged."""
+
+    def _predict_rows(self, X: Rows) -> np.ndarray:
+        """Return the combination of all members at rows of a table: values, or probabilities."""
+        seen: dict[int, Any] = {}
+        total: Any = 0.0
+        for member in self.members_:
+            if id(member.encoder) not in seen:
+                seen[id(member.encoder)] = member.encoder.transform(X)
+            total = total + member.weight * self._search.predict_member(member, seen[id(member.encoder)])
+        return self._finish(np.asarray(total))
+
+    def _finish(self, outputs: np.ndarray) -> np.ndarray:
+        """Return what a combination is worth: values as they are, and probabilities as sure as they should be."""
+        return outputs
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
-    def _check_fit(self, X: Rows, y: ArrayLike) -> Any:
-        """Check the table of a fit, and remember its columns."""
+    def _read_table(self, X: Rows, y: ArrayLike) -> tuple[Any, ReadTargets]:
+        """Return the rows that have a target, and their targets; columns are remembered."""
+        name = type(self).__name__
         if self.model not in self.models:
-            raise ValueError(f"{type(self).__name__}: model must be one of {self.models}, got {self.model!r}")
+            raise ValueError(f"{name}: model must be one of {self.models}, got {self.model!r}")
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
         X = check_table(self, X, reset=True)
-        if X.shape[0] < 2:
-            raise ValueError(f"{type(self).__name__} needs at least 2 rows, got n_samples = {X.shape[0]}")
-        check_columns(X)  # before rows are split and lose their places
-        return X
-
-    def _encode(self, X: Rows) -> Any:
-        """Return new rows encoded."""
-        check_is_fitted(self)
-        return self.encoder_.transform(check_table(self, X, reset=False))
+        check_consistent_length(X, y)
+        check_columns(X)  # before rows are left out and others lose their places
+        read = read_targets(y, self._search.task, name)
+        return (X if len(read.kept) == X.shape[0] else pick(X, read.kept)), read
 
     def _predict(self, X: Rows) -> np.ndarray:
         """Return values, or probabilities."""
-        rows = self._encode(X)
-        return self._search.predict(self.model_, self.extra_, rows)
+        check_is_fitted(self)
+        return self._predict_rows(check_table(self, X, reset=False))
 
     def _check_test(self) -> float:
         if self.test is None or (isinstance(self.test, numbers.Real) and 0 <= float(self.test) < 1):
@@ -242,49 +220,8 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
             f"got {self.kernel!r}"
         )
 
-    def _split(self, targets: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows to learn from, and those held out."""
-        n = len(targets)
-        if share == 0 or n < FEWEST:
-            return np.arange(n), np.empty(0, dtype=int)
-        return _split_rows(np.arange(n), targets, self._search.task, seed, test_size=share)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         tags.target_tags.required = True
         return tags
-
-
-def _split_rows(
-    rows: np.ndarray, targets: np.ndarray, task: Task, seed: int, **sizes: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Split rows at random, with the same share of each class where there are enough rows of it."""
-    strata = None
-    if task == "classification":
-        counts = np.bincount(targets)
-        common = counts >= 2
-        enough = min(sizes.get("test_size", 1.0), 1.0) * len(rows) >= common.sum()
-        # Rows of a class that occurs once cannot be shared out: they are dealt with as if they were of the largest.
-        strata = np.where(common[targets], targets, int(counts.argmax())) if enough else None
-    first, second = train_test_split(rows, random_state=seed, stratify=strata, **sizes)
-    return np.sort(first), np.sort(second)
-
-
-def _name_model(model: Any) -> str:
-    """Return the class of a model, and loss, penalty and duality gap if the loss was a choice."""
-    name = type(model).__name__
-    if not hasattr(model, "loss_"):
-        return name
-    gap = model.duality_gap_.relative
-    return f"{name}: {model.loss_!r}, penalty alpha={model.alpha:.3g}, relative duality gap {gap:.1e}"
-
-
-def _describe_columns(encoder: TableEncoder, X: Rows) -> tuple[Column, ...]:
-    """Return what is done with each column, with the missing and distinct values of all rows."""
-    found = []
-    for column, everywhere in zip(encoder.columns_, TableEncoder().fit(X).columns_, strict=True):
-        way = f", {WAYS[encoder.categories]}" if column.kind == "categorical" else ""
-        treatment, missing, distinct = column.treatment + way, everywhere.missing, everywhere.distinct
-        found.append(replace(column, treatment=treatment, missing=missing, distinct=distinct))
-    return tuple(found)

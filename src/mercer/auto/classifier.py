@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from mercer.formula.data import Rows
 
 from .base import AutoModel
 from .search._classification import ClassificationSearch
+from .search.combination import warm_chances
+from .search.trials import Trial
 
 
 class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
     """Kernel classification on a table: columns are understood, kernels tuned, models compared, and the best is fitted.
 
-    As :class:`AutoRegressor`, for classes.  Length scales are tuned by the exact leave-one-out error of least squares
-    on the labels; logistic regression and support vector machines take the kernel from there, and are also tried with
-    one length scale for all columns.  The accuracy on training rows left out decides; candidates that are within half
-    a standard error of the best count as equal, and among them the least log-loss wins.
+    As :class:`AutoRegressor`, for classes.  Kernels are learned by the exact leave-one-out error of least squares on
+    labels.  Candidates are kernel logistic regressions with them, each with the penalty of least log-loss on rows left
+    out, and are combined by the same log-loss; ``temperature_`` then makes the probabilities as sure as they should be.
 
     Parameters
     ----------
     model : {"auto", "ridge", "svm", "logistic", "import_vector", "neighbors", "parzen"}, default="auto"
-        What to try; "auto" tries logistic regression and support vectors.
+        What to try; "auto" is logistic regression.
     kernel, budget, memory, test, refit, random_state, loss
         As for :class:`AutoRegressor`, with a loss of classes such as "SquaredHinge"; rows held out have their share of
         each class.
@@ -35,7 +33,9 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
     ----------
     classes_ : array
         The labels.
-    report_, model_, kernel_, encoder_, n_features_in_, feature_names_in_
+    temperature_ : float
+        T of the probabilities ∝ p^(1/T); above 1 if the combination p was too sure of itself.
+    report_, members_, model_, kernel_, encoder_, n_features_in_, feature_names_in_
         As for :class:`AutoRegressor`.
     extra_ : dict
         How decision values become probabilities, where the model has none of its own: a logistic regression on the
@@ -56,6 +56,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
     """
 
     classes_: np.ndarray
+    temperature_: float
 
     _search = ClassificationSearch
     models = ClassificationSearch.models
@@ -89,22 +90,13 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
         """
         return self._predict(X)
 
-    def _check_targets(self, y: ArrayLike, n: int) -> np.ndarray:
-        labels = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
-        if labels.dtype.kind == "f":
-            assert_all_finite(labels, input_name="y")
-        if labels.dtype == object:
-            missing = [i for i, value in enumerate(labels) if value is None or value != value]
-            if missing:
-                raise ValueError(
-                    f"{type(self).__name__}: Input y contains NaN: the label of row {missing[0]} is missing"
-                )
-        check_classification_targets(labels)
-        check_consistent_length(np.empty(n), labels)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes, but all rows have the label {self.classes_[0]!r}: "
-                "one class"
-            )
+    def _code_targets(self, values: np.ndarray) -> np.ndarray:
+        check_classification_targets(values)
+        self.classes_, codes = np.unique(values, return_inverse=True)
         return np.asarray(codes)
+
+    def _calibrate(self, search: ClassificationSearch, trials: list[Trial], weights: np.ndarray) -> None:
+        self.temperature_ = search.find_temperature(trials, weights)
+
+    def _finish(self, outputs: np.ndarray) -> np.ndarray:
+        return warm_chances(outputs, self.temperature_)

@@ -7,15 +7,15 @@ import numbers
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import MemoryBudgetError
 from mercer.formula.data import Rows
 
 from .base import AutoModel
 from .search._regression import RegressionSearch, restore_units
+from .tables.frames import check_table
 
 JACKKNIFE_ROWS = 5000  # rows up to which intervals come from leaving each out
 
@@ -23,11 +23,13 @@ JACKKNIFE_ROWS = 5000  # rows up to which intervals come from leaving each out
 class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
     """Kernel regression on a table: columns are understood, kernels tuned, models compared, and the best is fitted.
 
-    Columns are encoded by :class:`TableEncoder`.  Some rows are held out.  On the others, candidates are tuned and
-    compared by the squared error of rows left out: ridge with one length scale for each column, tuned by the gradient
-    of the exact leave-one-out error; the same with kernels for numbers, categories and texts added up; ridge on the
-    logarithm of a positive target with a long tail; and support vectors.  The best is scored once on the rows held
-    out, beside the mean and scikit-learn's gradient boosting, and then fitted to all rows.
+    Columns are encoded by :class:`TableEncoder`.  Some rows are held out.  On the others, kernels of several families
+    are learned by the gradient of the exact leave-one-out error: one that follows thresholds, smooth ones with a length
+    scale for each column, ones in a metric that mixes columns, sums over categories; with average targets of
+    categories where there are many; and on the logarithm of a positive target with a long tail.  Candidates are ridge
+    regressions with them, judged by exact leave-one-out predictions with kernels that have not learned from the rows
+    judged.  A convex combination of the best is used if it is better.  It is scored once on the rows held out, beside
+    the mean and scikit-learn's gradient boosting, and then fitted to all rows.
 
     Parameters
     ----------
@@ -36,7 +38,8 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
     kernel : Kernel or str, optional
         The kernel to use as it is, on the encoded columns by their names or on all of them, or a text of one.
     budget : float or str, optional
-        Seconds, or a text such as "5m": candidates are tried while it lasts, at least one.  No limit if not given.
+        Seconds, or a text such as "5m", that the fit may take: candidates are tried while it lasts, and the last fits
+        take fewer centres or rows if they must.  If not given, 10 seconds for each 1,000 rows, and at most 150.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     test : float, optional, default=0.2
@@ -52,12 +55,14 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
     ----------
     report_ : Report
         Everything that was found: columns, candidates, scores, plan, advice.
+    members_ : list of TableMember
+        The parts of the combination, heaviest first: a fitted model, its weight, and the encoder of its rows.
     model_ : estimator
-        The fitted mercer model.
+        The fitted mercer model of the first.
     kernel_ : Kernel
         Its kernel.
     encoder_ : TableEncoder
-        How columns are encoded.
+        How columns are encoded for it.
     extra_ : dict
         How values of the model become predictions: ``transform``, "identity" or "log".
     n_features_in_, feature_names_in_
@@ -75,7 +80,7 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
     >>> energy = load_energy()
     >>> model = AutoRegressor("ridge", kernel="Gaussian(2.0)", random_state=0).fit(energy.data, energy.target)
     >>> [score.name for score in model.report_.scores]
-    ['mercer KernelRidge', 'mean', 'HistGradientBoosting']
+    ['mercer', 'mean', 'HistGradientBoosting']
     >>> model.predict(energy.data.head(2)).shape
     (2,)
     """
@@ -100,7 +105,7 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
     def predict_interval(self, X: Rows, coverage: Any = 0.9) -> np.ndarray:
         """Return an interval for each row that holds its target with a probability of about ``coverage``.
 
-        Ridge up to 5,000 rows gives jackknife+ intervals, as
+        One ridge model of up to 5,000 rows gives jackknife+ intervals, as
         :meth:`mercer.models.ridge.KernelRidge.predict_interval`.  Otherwise the interval is the prediction ± the
         quantile of the errors on rows held out (split conformal; those errors are of the fit without them), or on rows
         left out in the comparison of candidates if none were held out.
@@ -116,24 +121,21 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         -------
         array of shape (m, 2)
         """
-        rows = self._encode(X)
+        check_is_fitted(self)
         if not isinstance(coverage, numbers.Real) or not 0 < float(coverage) < 1:
             raise ValueError(f"predict_interval: coverage must lie between 0 and 1, for example 0.9; got {coverage!r}")
-        plan = getattr(self.model_, "plan_", None)
+        (member, *others), plan = self.members_, getattr(self.model_, "plan_", None)
         direct = getattr(plan, "solver", "nystroem") != "nystroem" and hasattr(self.model_, "predict_interval")
-        if direct and self.report_.n_rows <= JACKKNIFE_ROWS:
+        if direct and not others and self.report_.n_rows <= JACKKNIFE_ROWS:
+            rows = member.encoder.transform(check_table(self, X, reset=False))
             try:
                 return restore_units(self.model_.predict_interval(rows, float(coverage)), self.extra_ | {"factor": 1.0})
             except MemoryBudgetError:
                 pass  # errors of rows left out take no memory
-        center, errors = self._search.predict(self.model_, self.extra_, rows), np.sort(self._errors)
+        center, errors = self._predict(X), np.sort(self._errors)
         rank = math.ceil(float(coverage) * (len(errors) + 1) - 1e-9)
         radius = errors[rank - 1] if rank <= len(errors) else np.inf
         return np.column_stack([center - radius, center + radius])
 
-    def _check_targets(self, y: ArrayLike, n: int) -> np.ndarray:
-        values = y.to_numpy() if hasattr(y, "to_numpy") else y
-        values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="y", allow_nd=True)
-        values = np.asarray(column_or_1d(values, warn=True))
-        check_consistent_length(np.empty(n), values)
+    def _code_targets(self, values: np.ndarray) -> np.ndarray:
         return values

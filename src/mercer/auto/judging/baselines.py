@@ -10,10 +10,11 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mercer.formula.data import Rows
+from mercer.formula.data import Rows, pick
 
 from ..report import Score
 from ..search.base import TableSearch
+from ..splitting import find_common
 from ..tables.encoder import TableEncoder
 
 BOOSTING = "HistGradientBoosting"
@@ -34,8 +35,9 @@ def run_baselines(
 
     Boosting gets numbers as they are, categories as categories and missing values as missing; it takes no texts.
     """
-    rows, choices = encoder.plain(X)
-    new, _ = encoder.plain(held)
+    common = find_common(y, search.task)  # boosting may hold rows out itself, of each class some
+    rows, choices = encoder.plain(pick(X, np.flatnonzero(common)) if not common.all() else X)
+    new, y = encoder.plain(held)[0], y[common]
     options = {"categorical_features": choices if choices.any() else None, "random_state": seed}
     if search.task == "regression":
         models = {"mean": DummyRegressor(), BOOSTING: HistGradientBoostingRegressor(**options)}

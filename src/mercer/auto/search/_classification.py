@@ -1,22 +1,20 @@
-"""The search for a classifier: how each candidate is tuned, and what it scores on rows left out."""
+"""The search for a classifier: logistic regression with learned kernels, combined by chances of rows left out."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
 
-from mercer.formula.data import Rows, pick
-from mercer.kernels import Gaussian, Kernel, Linear
+from mercer.formula.data import Rows
+from mercer.kernels import Kernel
 from mercer.models.any_loss.classifier import KernelClassifier
 from mercer.models.any_loss.classifier_cv import KernelClassifierCV
 from mercer.models.import_vector import ImportVectorMachine
 from mercer.models.logistic import KernelLogisticRegression
-from mercer.models.logistic_cv import KernelLogisticRegressionCV
 from mercer.models.neighbors import KernelNeighborsClassifier
 from mercer.models.parzen import ParzenClassifier
 from mercer.models.ridge_classifier import KernelRidgeClassifier
@@ -24,20 +22,23 @@ from mercer.models.svm import SVC
 from mercer.models.svm_cv import SVCCV
 
 from ..report import HeldOut
-from .base import FOLDS, PLENTY, SCARCE, SEARCH_ROWS, STRETCHES, CandidateRecipe, TableSearch, Trial, name_candidate
+from .base import FOLDS, SEARCH_ROWS, TableSearch
+from .combination import find_temperature, weigh_chances
 from .encodings import EncodedRows, Folds, shuffle_folds
-from .tuning import propose_scales, round_scales, stretch
+from .learned import LearnedKernel
+from .leaving import TOLERANCE, leave_out_logistic, measure_log_loss
+from .members import TableMember
+from .trials import CandidateRecipe, Trial
 
-ALPHAS = np.logspace(-3.0, 1.0, 7)  # of logistic regression
-SEARCH_FOLDS = 3  # of the rows that the penalty of logistic regression is chosen on
-TIES = 0.5  # standard errors of an accuracy within which the log-loss decides
+SAMPLED = 3  # rows of a class among those that a penalty is chosen on, for as many folds
 
 
 class ClassificationSearch(TableSearch):
-    """Logistic regression and support vectors, with one length scale for each column or for all; accuracy decides."""
+    """Logistic regression with kernels of several families and statistics of categories; least log-loss wins."""
 
     task = "classification"
-    metric, tie_metric = "accuracy", "log-loss"
+    metric = "log-loss"
+    noun = "logistic regression"
     models = ("auto", "ridge", "svm", "logistic", "import_vector", "neighbors", "parzen")
     neighbor_counts = (1, 3, 7, 15, 31)
     neighbor_model = KernelNeighborsClassifier
@@ -49,139 +50,91 @@ class ClassificationSearch(TableSearch):
         signs = 2.0 * (self.y[:, None] == columns) - 1.0
         return np.asarray(signs - signs.mean(axis=0))
 
+    def make_goals(self, y: np.ndarray) -> np.ndarray:
+        return (y[:, None] == np.arange(len(self.classes))).astype(np.float64)
+
+    @property
+    def functions(self) -> int:
+        return 1 if len(self.classes) == 2 else len(self.classes)
+
     def split_folds(self) -> Folds:
         counts = np.bincount(self.y)
         k = int(max(2, min(FOLDS, counts[counts > 1].min(initial=2))))
-        return shuffle_folds(len(self.y), k, self.rng, self.y)
+        return shuffle_folds(len(self.y), k, np.random.RandomState(0), self.y)
 
     def propose(self, model: str) -> list[CandidateRecipe]:
-        """Return what is to be tried, in order of promise: the fewer rows for each length scale, the later."""
-        if model == "ridge":
-            return [CandidateRecipe("ridge", self.try_ridge, 1.0, "indicators")]
-        if model == "import_vector":
-            return [CandidateRecipe("import vectors", self.try_import_vectors, 1.0, "indicators")]
-        logistic, machines = model in ("auto", "logistic"), model in ("auto", "svm")
-        ways = ["indicators"] + ["overlap"] * (self.encodings.has_categories and self.given is None)
-        tuned = {way: self._propose_tuned(way, logistic, machines) for way in ways}
-        encoder = self.encode().encoder
-        if self.given is not None or not encoder.is_numeric:
-            return [recipe for way in ways for recipe in tuned[way]]
-        plain = []
-        if logistic:
-            plain.append(CandidateRecipe("logistic regression, one length scale", self.try_isotropic_logistic, 0.5))
-        if machines:
-            plain.append(CandidateRecipe("support vectors, one length scale", self.try_isotropic, 0.5))
-        if logistic:
-            plain.append(CandidateRecipe("logistic regression, linear", self.try_linear, 0.3))
-        share = len(self.y) / len(encoder.names("numeric"))  # rows for each length scale
-        order = [plain, tuned.get("overlap", []), tuned["indicators"] if share >= SCARCE else []]
-        return [recipe for part in (order if share < PLENTY else order[::-1]) for recipe in part]
-
-    def _propose_tuned(self, way: str, logistic: bool, machines: bool) -> list[CandidateRecipe]:
-        made = [("logistic regression", self.try_logistic, 1.0)] * logistic
-        made += [("support vectors", self.try_support_vectors, 0.5)] * machines
-        return [CandidateRecipe(name_candidate(name, way), partial(make, way), cost, way) for name, make, cost in made]
+        if model in ("ridge", "svm", "import_vector"):
+            name, make = {
+                "ridge": ("ridge", self.try_ridge),
+                "svm": ("support vectors", self.try_support_vectors),
+                "import_vector": ("import vectors", self.try_import_vectors),
+            }[model]
+            return [CandidateRecipe(name, make)]
+        return self.propose_learned()
 
     # -- candidates ---------------------------------------------------------------------------------------------------
 
-    def try_logistic(self, categories: str) -> Trial:
-        """Try logistic regression, with penalty and stretch of least log-loss."""
-        view, kernels = self.encode(categories), self._stretch_kernel(categories)
-        return self._judge_logistic(name_candidate("logistic regression", categories), view, kernels, categories)
-
-    def try_isotropic_logistic(self) -> Trial:
-        """Try logistic regression with one length scale for all columns."""
-        kernels: list[Kernel] = [Gaussian(scale) for scale in propose_scales(self.encode().rows)]
-        return self._judge_logistic("logistic regression, one length scale", self.encode(), kernels)
-
-    def try_linear(self) -> Trial:
-        """Try logistic regression with a linear kernel."""
-        return self._judge_logistic("logistic regression, linear", self.encode(), [Linear()])
-
-    def try_support_vectors(self, categories: str) -> Trial:
-        """Try a support vector machine, with C and stretch of best accuracy."""
-        view = self.encode(categories)
-        searches = (self._find_machine(view, kernel) for kernel in self._stretch_kernel(categories))
-        found = max(searches, key=lambda svm: float(svm.best_score_))
-        return self._judge_machine(name_candidate("support vectors", categories), view, found, categories)
-
-    def try_isotropic(self) -> Trial:
-        """Try a support vector machine with one length scale for all columns."""
-        found = self._find_machine(self.encode(), None)
-        return self._judge_machine("support vectors, one length scale", self.encode(), found)
+    def try_support_vectors(self) -> Trial:
+        """Try a support vector machine."""
+        view, kernel, memory = self.encode(), self.learn("thresholds").kernel, self.options["memory"]
+        found = SVCCV(kernel=kernel, cv=self.split_folds(), refit=False, memory=memory).fit(view.rows, self.y)
+        machine = SVC(C=float(f"{found.C_:.4g}"), kernel=kernel, memory=memory)
+        return self._judge_decisions("support vectors", machine, view, kernel)
 
     def try_ridge(self) -> Trial:
         """Try least squares on the labels."""
-        view, kernel = self.encode(), self.find_kernel()
+        view, kernel = self.encode(), self.learn("thresholds").kernel
         found = KernelRidgeClassifier(kernel=kernel, **self.options).fit(view.rows, self.y)
         model = KernelRidgeClassifier(found.alpha_, kernel=kernel, **self.options)
-        return self._judge_decisions("ridge", model, view, kernel, "indicators")
+        return self._judge_decisions("ridge", model, view, kernel)
 
     def try_import_vectors(self) -> Trial:
         """Try logistic regression on few points, with the penalty of the one on all."""
-        dense = self.try_logistic("indicators")
+        dense: Any = self.try_family("thresholds")
         model = ImportVectorMachine(dense.estimator.alpha, kernel=dense.kernel, **self.options)
-        return self.judge("import vectors", model, self.encode(), dense.kernel, "indicators")
+        return self.judge("import vectors", model, self.encode(), dense.kernel)
 
-    # -- pieces -------------------------------------------------------------------------------------------------------
-
-    def _stretch_kernel(self, categories: str) -> list[Kernel]:
-        kernel = self.find_kernel(categories)
-        if self.given is not None:
-            return [kernel]
-        kernels = [stretch(kernel, factor) for factor in STRETCHES]
-        return [k for i, k in enumerate(kernels) if k not in kernels[:i]]
-
-    def _judge_logistic(self, name: str, view: EncodedRows, kernels: list[Kernel], tuned: str = "") -> Trial:
-        level = float(np.mean(kernels[0].diag(view.rows))) or 1.0
-        some = self.sample_rows()
-        found = KernelLogisticRegressionCV(ALPHAS * level, kernels, cv=SEARCH_FOLDS, tol=1e-4, **self.options)
-        found.fit(pick(view.rows, some), self.y[some])
-        model = KernelLogisticRegression(found.alpha_, kernel=found.kernel_, tol=1e-6, **self.options)
-        return self.judge(name, model, view, found.kernel_, tuned)
+    def judge_learned(self, name: str, learned: LearnedKernel, way: str) -> Trial:
+        view = self.encode(way)
+        found = leave_out_logistic(
+            learned.fair, view.rows, self.y, len(self.classes), self.parts, self.memory, self.step
+        )
+        model = KernelLogisticRegression(found.alpha, kernel=learned.kernel, tol=TOLERANCE, **self.options)
+        return self.make_trial(name, model, view, learned.kernel, found.outputs, {})
 
     def sample_rows(self) -> np.ndarray:
         """Return rows enough to choose a penalty on: some at random, and of every class as many as folds need."""
         order = self.rng.permutation(len(self.y))
-        first = [order[np.flatnonzero(self.y[order] == code)[:SEARCH_FOLDS]] for code in range(len(self.classes))]
-        enough = [rows for rows in first if len(rows) == SEARCH_FOLDS]  # rarer classes have no say in it
+        first = [order[np.flatnonzero(self.y[order] == code)[:SAMPLED]] for code in range(len(self.classes))]
+        enough = [rows for rows in first if len(rows) == SAMPLED]  # rarer classes have no say in it
         some = np.unique(np.concatenate([*enough, order[:SEARCH_ROWS]]))
         common = np.isin(self.y[some], [self.y[rows[0]] for rows in enough])
         return np.asarray(some[common] if len(enough) > 1 else some)
 
-    def _find_machine(self, view: EncodedRows, kernel: Kernel | None) -> SVCCV:
-        found = SVCCV(kernel=kernel, cv=self.folds, refit=False, memory=self.options["memory"])
-        return found.fit(view.rows, self.y)
-
-    def _judge_machine(self, name: str, view: EncodedRows, found: SVCCV, tuned: str = "") -> Trial:
-        kernel = round_scales(found.kernel_)
-        machine = SVC(C=float(f"{found.C_:.4g}"), kernel=kernel, memory=self.options["memory"])
-        return self._judge_decisions(name, machine, view, kernel, tuned)
-
-    def _judge_decisions(self, name: str, model: Any, view: EncodedRows, kernel: Kernel, tuned: str = "") -> Trial:
+    def _judge_decisions(self, name: str, model: Any, view: EncodedRows, kernel: Kernel) -> Trial:
         """Score a model without probabilities, by those that its decision values on rows left out are worth."""
         out = np.zeros((len(self.y),) if len(self.classes) == 2 else (len(self.y), len(self.classes)))
-        values = self.leave_out(model, view, kernel, tuned, "decision_function", out)
-        extra = fit_calibration(values, self.y)
+        values = self.leave_out(model, view, "decision_function", out)
+        extra = fit_calibration(values, self.y[self.judged], len(self.classes))
         return self.make_trial(name, model, view, kernel, calibrate(values, extra), extra)
 
     # -- outputs ------------------------------------------------------------------------------------------------------
 
-    def judge(self, name: str, model: Any, view: EncodedRows, kernel: Kernel, tuned: str = "") -> Trial:
+    def judge(self, name: str, model: Any, view: EncodedRows, kernel: Kernel) -> Trial:
         if not hasattr(model, "predict_proba"):
-            return self._judge_decisions(name, model, view, kernel, tuned)
+            return self._judge_decisions(name, model, view, kernel)
         out = np.full((len(self.y), len(self.classes)), 1.0 / len(self.classes))
-        outputs = self.leave_out(model, view, kernel, tuned, "predict_proba", out)
-        return self.make_trial(name, model, view, kernel, outputs, {})
+        return self.make_trial(name, model, view, kernel, self.leave_out(model, view, "predict_proba", out), {})
 
-    def choose(self, trials: list[Trial]) -> Trial:
-        return choose_trial(trials, len(self.y))
+    def weigh(self, outputs: Sequence[np.ndarray], y: np.ndarray) -> np.ndarray:
+        return weigh_chances(outputs, y)
 
     def score(self, y: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        clipped = np.clip(outputs, 1e-6, 1.0)  # the log-loss wants none that are 0
-        chances = clipped / clipped.sum(axis=1, keepdims=True)
-        loss = float(log_loss(y, chances, labels=np.arange(len(self.classes))))
-        return {"accuracy": float(np.mean(outputs.argmax(axis=1) == y)), "log-loss": loss}
+        return {"log-loss": measure_log_loss(y, outputs), "accuracy": float(np.mean(outputs.argmax(axis=1) == y))}
+
+    def find_temperature(self, trials: Sequence[Trial], weights: np.ndarray) -> float:
+        """Return how much less sure the combination should be, by the rows that are judged."""
+        return find_temperature(self.mix(trials, weights), self.y[self.judged])
 
     def read_baseline(self, model: Any, rows: np.ndarray) -> np.ndarray:
         outputs = np.zeros((len(rows), len(self.classes)))
@@ -195,23 +148,20 @@ class ClassificationSearch(TableSearch):
         return HeldOut(self.classes[y], self.classes[outputs.argmax(axis=1)], outputs)
 
     @staticmethod
-    def predict(model: Any, extra: dict[str, Any], rows: Rows) -> np.ndarray:
-        if extra:
-            return calibrate(np.asarray(model.decision_function(rows)), extra)
-        return np.asarray(model.predict_proba(rows))
+    def predict_member(member: TableMember, rows: Rows) -> np.ndarray:
+        if member.extra:
+            return calibrate(np.asarray(member.estimator.decision_function(rows)), member.extra)
+        return np.asarray(member.estimator.predict_proba(rows))
 
 
-def choose_trial(trials: list[Trial], n: int) -> Trial:
-    """Return the trial of best accuracy; among those that chance could make as good, the one of least log-loss."""
-    best = max(trial.score for trial in trials)
-    error = np.sqrt(max(best * (1 - best), 1e-12) / n)
-    return min((trial for trial in trials if trial.score >= best - TIES * error), key=lambda trial: trial.tie)
-
-
-def fit_calibration(values: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
+def fit_calibration(values: np.ndarray, codes: np.ndarray, classes: int) -> dict[str, Any]:
     """Return the logistic regression from decision values of rows left out to classes, as plain numbers."""
     found = LogisticRegression(C=10.0, max_iter=1000).fit(values.reshape(len(values), -1), codes)
-    return {"slopes": found.coef_.tolist(), "offsets": found.intercept_.tolist()}
+    if len(found.classes_) == classes:
+        return {"slopes": found.coef_.tolist(), "offsets": found.intercept_.tolist()}
+    # Classes that no row judged belongs to have the chance that their own value gives them.
+    slopes, offsets = np.eye(classes), np.zeros(classes)
+    return {"slopes": slopes.tolist(), "offsets": offsets.tolist()}
 
 
 def calibrate(values: np.ndarray, extra: dict[str, Any]) -> np.ndarray:

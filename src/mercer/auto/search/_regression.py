@@ -1,38 +1,41 @@
-"""The search for a regression: how each candidate is tuned, and what it scores on rows left out."""
+"""The search for a regression: ridge with learned kernels, combined by the values of rows left out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mercer.formula.data import Rows
-from mercer.kernels import Gaussian, Kernel, Linear, Matern
+from mercer.kernels import Kernel
 from mercer.models.any_loss.regressor import KernelRegressor
 from mercer.models.any_loss.regressor_cv import KernelRegressorCV
 from mercer.models.neighbors import KernelNeighborsRegressor
 from mercer.models.parzen import ParzenRegressor
 from mercer.models.ridge import KernelRidge
-from mercer.models.ridge_cv import KernelRidgeCV
 from mercer.models.svm_cv import SVRCV
 from mercer.models.svr import SVR
 
 from ..report import HeldOut
-from .base import FOLDS, PLENTY, SCARCE, SEARCH_ROWS, CandidateRecipe, TableSearch, Trial, name_candidate
+from .base import FOLDS, TableSearch
+from .combination import weigh_values
 from .encodings import EncodedRows, Folds, shuffle_folds
-from .tuning import propose_scales
+from .learned import LearnedKernel
+from .leaving import leave_out_ridge
+from .members import TableMember
+from .trials import CandidateRecipe, Trial
 
 SKEW = 1.0  # skewness from which the logarithm of a positive target is tried
 IDENTITY = {"transform": "identity"}
 
 
 class RegressionSearch(TableSearch):
-    """Ridge with one length scale for each column or for all, on logarithms, and support vectors; least RMSE wins."""
+    """Ridge with kernels of several families, with statistics of categories and on logarithms; least RMSE wins."""
 
     task = "regression"
-    metric = tie_metric = "RMSE"
+    metric = "RMSE"
+    noun = "ridge"
     models = ("auto", "ridge", "svm", "neighbors", "parzen")
     neighbor_counts = (2, 4, 8, 16, 32)
     neighbor_model = KernelNeighborsRegressor
@@ -42,86 +45,67 @@ class RegressionSearch(TableSearch):
     def scale_targets(self) -> np.ndarray:
         return standardize(self.y)[:, None]
 
+    def make_goals(self, y: np.ndarray) -> np.ndarray:
+        return y[:, None]
+
+    @property
+    def functions(self) -> int:
+        return 1
+
     def split_folds(self) -> Folds:
-        return shuffle_folds(len(self.y), min(FOLDS, len(self.y)), self.rng)
+        return shuffle_folds(len(self.y), min(FOLDS, len(self.y)), np.random.RandomState(0))
 
     def propose(self, model: str) -> list[CandidateRecipe]:
-        free, ridge, encoder = self.given is None, model != "svm", self.encode().encoder
-        share = len(self.y) / max(1, len(encoder.names("numeric")))  # rows for each length scale
-        scarce = free and encoder.is_numeric and share < SCARCE
-        found = []
-        if ridge:
-            ways = ["indicators"] * (not scarce) + ["overlap"] * (self.encodings.has_categories and free)
-            found = [
-                CandidateRecipe(name_candidate("ridge", way), partial(self.try_ridge, way), 1.0, way) for way in ways
-            ]
-        if ridge and free and encoder.is_numeric:
-            simple = CandidateRecipe("ridge, linear or one length scale", self.try_simple, 0.5)
-            found.insert(0 if share < PLENTY else 1, simple)
-        if ridge and not scarce and is_long_tailed(self.y):
-            found.append(CandidateRecipe("ridge on the logarithm of the target", self.try_logarithmic, 1.0))
-        if model == "svm" or (model == "auto" and not scarce):
-            found.append(CandidateRecipe("support vectors", self.try_support_vectors, 0.6, "indicators"))
+        if model == "svm":
+            return [CandidateRecipe("support vectors", self.try_support_vectors)]
+        found = self.propose_learned()
+        if self.given is None and is_long_tailed(self.y):
+            found.insert(2, CandidateRecipe("ridge on logarithms", self.try_logarithms))
         return found
 
     # -- candidates ---------------------------------------------------------------------------------------------------
 
-    def try_ridge(self, categories: str) -> Trial:
-        """Try ridge, with the penalty of the least leave-one-out error."""
-        view, kernel, name = self.encode(categories), self.find_kernel(categories), name_candidate("ridge", categories)
-        found = self._find_penalty(kernel, view.rows, self.y)
-        if self.find_fold_kernels(categories)[0] is not kernel:
-            return self.judge(name, self._make_ridge(found), view, kernel, categories)
-        return self.make_trial(name, self._make_ridge(found), view, kernel, found.loo_predictions_, IDENTITY)
-
-    def try_simple(self) -> Trial:
-        """Try ridge with one length scale for all columns, or a linear kernel."""
-        view = self.encode()
-        scales = propose_scales(view.rows)
-        kernels = [Linear(), *(kernel for scale in scales for kernel in (Gaussian(scale), Matern(1.5, scale)))]
-        some = self.rng.permutation(len(self.y))[:SEARCH_ROWS]
-        best = self._find_penalty(kernels, view.rows[some], self.y[some]).kernel_
-        found = self._find_penalty(best, view.rows, self.y)
-        name = "ridge, linear or one length scale"
-        return self.make_trial(name, self._make_ridge(found), view, found.kernel_, found.loo_predictions_, IDENTITY)
-
-    def try_logarithmic(self) -> Trial:
+    def try_logarithms(self) -> Trial:
         """Try ridge on log y; predictions are the exponentials, times a factor that makes their mean right."""
-        logs, view = np.log(self.y), self.encode()
-        kernel = self.find_kernel("indicators", standardize(logs)[:, None])
-        found = self._find_penalty(kernel, view.rows, logs)
+        logs, view = np.log(self.y), self.encode(self.way)
+        learned = self.learn("thresholds", self.way, standardize(logs)[:, None])
+        found = leave_out_ridge(learned.fair, view.rows, logs[:, None], self.parts, self.memory)
         largest = float(logs.max() + 1.0)
-        values = np.exp(np.minimum(found.loo_predictions_, largest))
-        factor = float(self.y.sum() / values.sum())
+        values = np.exp(np.minimum(found.outputs[:, 0], largest))
+        factor = float(self.y[self.judged].sum() / values.sum())
         extra = {"transform": "log", "factor": factor, "smallest": float(self.y.min()), "largest": largest}
-        name = "ridge on the logarithm of the target"
-        return self.make_trial(name, self._make_ridge(found), view, kernel, factor * values, extra)
+        model = self._make_ridge(learned.kernel, found.alpha)
+        return self.make_trial("ridge on logarithms", model, view, learned.kernel, factor * values, extra)
 
     def try_support_vectors(self) -> Trial:
         """Try support vectors, which large errors pull less; their zone is half of the typical error of ridge."""
-        view, kernel, memory = self.encode(), self.find_kernel(), self.options["memory"]
-        ridge = self._find_penalty(kernel, view.rows, self.y)
-        epsilon = float(0.5 * np.median(np.abs(self.y - ridge.loo_predictions_)))
+        view, learned, memory = self.encode(), self.learn("thresholds"), self.options["memory"]
+        ridge = leave_out_ridge(learned.fair, view.rows, self.y[:, None], self.parts, self.memory)
+        epsilon = float(0.5 * np.median(np.abs(self.y[self.judged] - ridge.outputs[:, 0])))
         found = SVRCV(
-            kernel=kernel, epsilon=epsilon, cv=self.folds, scoring="neg_mean_squared_error", refit=False, memory=memory
-        ).fit(view.rows, self.y)
-        machine = SVR(C=found.C_, kernel=kernel, epsilon=epsilon, memory=memory)
-        return self.judge("support vectors", machine, view, kernel, "indicators")
+            kernel=learned.kernel, epsilon=epsilon, cv=self.split_folds(), scoring="neg_mean_squared_error",
+            refit=False, memory=memory,
+        ).fit(view.rows, self.y)  # fmt: skip
+        machine = SVR(C=found.C_, kernel=learned.kernel, epsilon=epsilon, memory=memory)
+        return self.judge("support vectors", machine, view, learned.kernel)
 
-    def _find_penalty(self, kernel: Kernel | Sequence[Kernel], rows: Rows, y: np.ndarray) -> KernelRidgeCV:
-        return KernelRidgeCV(kernel=kernel, **self.options).fit(rows, y)
+    def judge_learned(self, name: str, learned: LearnedKernel, way: str) -> Trial:
+        view = self.encode(way)
+        found = leave_out_ridge(learned.fair, view.rows, self.y[:, None], self.parts, self.memory)
+        model = self._make_ridge(learned.kernel, found.alpha)
+        return self.make_trial(name, model, view, learned.kernel, found.outputs[:, 0], IDENTITY)
 
-    def _make_ridge(self, found: KernelRidgeCV) -> KernelRidge:
-        return KernelRidge(found.alpha_, kernel=found.kernel_, fit_intercept=True, **self.options)
+    def _make_ridge(self, kernel: Kernel, alpha: float) -> KernelRidge:
+        return KernelRidge(alpha, kernel=kernel, fit_intercept=True, **self.options)
 
     # -- outputs ------------------------------------------------------------------------------------------------------
 
-    def judge(self, name: str, model: Any, view: EncodedRows, kernel: Kernel, tuned: str = "") -> Trial:
-        outputs = self.leave_out(model, view, kernel, tuned, "predict", np.empty(len(self.y)))
+    def judge(self, name: str, model: Any, view: EncodedRows, kernel: Kernel) -> Trial:
+        outputs = self.leave_out(model, view, "predict", np.empty(len(self.y)))
         return self.make_trial(name, model, view, kernel, outputs, IDENTITY)
 
-    def choose(self, trials: list[Trial]) -> Trial:
-        return min(trials, key=lambda trial: trial.score)
+    def weigh(self, outputs: Sequence[np.ndarray], y: np.ndarray) -> np.ndarray:
+        return weigh_values(outputs, y)
 
     def score(self, y: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
         errors = y - outputs
@@ -143,8 +127,8 @@ class RegressionSearch(TableSearch):
         return HeldOut(y, outputs)
 
     @staticmethod
-    def predict(model: Any, extra: dict[str, Any], rows: Rows) -> np.ndarray:
-        return restore_units(np.asarray(model.predict(rows)), extra)
+    def predict_member(member: TableMember, rows: Rows) -> np.ndarray:
+        return restore_units(np.asarray(member.estimator.predict(rows)), member.extra)
 
 
 def restore_units(values: np.ndarray, extra: dict[str, Any]) -> np.ndarray:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from mercer.formula.data import Rows, pick
 
@@ -18,33 +17,38 @@ Folds = list[tuple[np.ndarray, np.ndarray]]  # positions to fit, and to leave ou
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Rows, and the encoder that made them."""
+    """Rows, the encoder that made them, and the name of the encoding."""
 
     encoder: TableEncoder
     rows: Rows
+    way: str
 
 
 class Encodings:
-    """The rows X that candidates are compared on, in every encoding that is asked for."""
+    """The rows X that candidates are compared on, in every encoding that is asked for.
 
-    def __init__(self, encoder: TableEncoder, X: Rows) -> None:
+    ``goals`` are their targets as numbers, of shape (n, q), for the statistics of categories.
+    """
+
+    def __init__(self, encoder: TableEncoder, X: Rows, goals: np.ndarray) -> None:
         self.encoder = encoder
-        self._X = X
-        self._made: dict[tuple[str, str], EncodedRows] = {}
+        self._X, self._goals = X, goals
+        self._made: dict[str, EncodedRows] = {}
 
-    @property
-    def has_categories(self) -> bool:
-        """Whether there are categories, which can be encoded in two ways."""
-        return bool(self.encoder.variant(categories="overlap").names("categorical"))
+    def encode(self, way: str = "indicators") -> EncodedRows:
+        """Return the rows with indicators or statistics of categories, or with categories themselves in a frame."""
+        if way not in self._made:
+            self._made[way] = encode_rows(self.encoder, way, self._X, self._goals)
+        return self._made[way]
 
-    def encode(self, categories: str = "indicators", output: str = "auto") -> EncodedRows:
-        """Return the rows in an encoding."""
-        key = (categories, output)
-        if key not in self._made:
-            texts = "strings" if categories == "overlap" else "words"  # for kernels on columns
-            encoder = self.encoder.variant(categories=categories, output=output, texts=texts)
-            self._made[key] = EncodedRows(encoder, encoder.transform(self._X))
-        return self._made[key]
+
+def encode_rows(encoder: TableEncoder, way: str, X: Rows, goals: np.ndarray) -> EncodedRows:
+    """Return training rows in an encoding; statistics of a row do not know its own target."""
+    if way == "statistics":
+        return EncodedRows(*encoder.variant(categories="statistics").relearn(X, goals), way)
+    if way == "frame":
+        encoder = encoder.variant(categories="overlap", output="frame", texts="strings")
+    return EncodedRows(encoder, encoder.transform(X), way)
 
 
 def shuffle_folds(n: int, k: int, rng: np.random.RandomState, labels: np.ndarray | None = None) -> Folds:
@@ -60,11 +64,9 @@ def shuffle_folds(n: int, k: int, rng: np.random.RandomState, labels: np.ndarray
     return [(np.setdiff1d(np.arange(n), fold), fold) for fold in held if len(fold)]
 
 
-def leave_out(
-    models: Sequence[BaseEstimator], rows: Rows, y: np.ndarray, folds: Folds, method: str, out: np.ndarray
-) -> np.ndarray:
-    """Fill ``out`` with what fits without each fold make of it, one estimator for each fold, and return it."""
-    for estimator, (fit, held) in zip(models, folds, strict=True):
+def leave_out(estimator: Any, rows: Rows, y: np.ndarray, folds: Folds, method: str, out: np.ndarray) -> np.ndarray:
+    """Fill ``out`` with what fits without each fold make of it, and return it."""
+    for fit, held in folds:
         model: Any = clone(estimator).fit(pick(rows, fit), y[fit])
         out[held] = getattr(model, method)(pick(rows, held))
     return out

@@ -200,6 +200,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         plain = not (self.names("categorical") or self.names("text"))
         return plain and (self.output == "auto" or self.container_ == "array")
 
+    @property
+    def has_statistics(self) -> bool:
+        """Whether a column has categories enough for statistics of targets."""
+        check_is_fitted(self)
+        return any(_has_statistics(step) for step in self.steps_)
+
     def variant(self, **params: Any) -> TableEncoder:
         """Return an encoder with other parameters that has learned the same."""
         check_is_fitted(self)

@@ -23,8 +23,8 @@ from .rows import FeatureRows, weigh_features
 LEAST = 1e-3  # of what is left of a point beside its own weight: less would be rounding
 
 
-def leave_one_out(space: FeatureSpace, state: State, alpha: float) -> Array:
-    """Return the outputs at all points of fits without each of them, of shape (n, Q), nearly.
+def leave_one_out(space: FeatureSpace, state: State, alpha: float, count: int | None = None) -> Array:
+    """Return the outputs at points of fits without each of them, of shape (count, Q), nearly.
 
     Parameters
     ----------
@@ -34,17 +34,20 @@ def leave_one_out(space: FeatureSpace, state: State, alpha: float) -> Array:
         The minimum in it.
     alpha : float
         The penalty.
+    count : int, optional
+        How many points are left out, the first ones; all if not given.
     """
     rows = space.rows
     assert isinstance(rows, FeatureRows)
     W = einsum("nii->ni", rows.loss.curvature(state.outputs).blocks())
-    leverages = [_measure(rows, W[:, i], alpha, space.fit_intercept) for i in range(W.shape[1])]
+    n = len(W) if count is None else count
+    leverages = [_measure(rows, W[:, i], alpha, space.fit_intercept, n) for i in range(W.shape[1])]
     S = namespace(W).stack(leverages, axis=1)
-    return state.outputs - S / (1.0 - S * W).clip(LEAST) * rows.loss.residuals(state.outputs)
+    return state.outputs[:n] - S / (1.0 - S * W[:n]).clip(LEAST) * rows.loss.residuals(state.outputs)[:n]
 
 
-def _measure(rows: FeatureRows, weights: Array, alpha: float, fit_intercept: bool) -> Array:
-    """Return φᵀ(ΦᵀWΦ + 2αI)⁻¹φ of all points, with the constant beside the features if there is an intercept."""
+def _measure(rows: FeatureRows, weights: Array, alpha: float, fit_intercept: bool, count: int) -> Array:
+    """Return φᵀ(ΦᵀWΦ + 2αI)⁻¹φ of some points, with the constant beside the features if there is an intercept."""
     total, m = float(weights.sum()), rows.shape[0]
     centered = fit_intercept and total > 0
     H, mean = rows.loss.zeros(m, m), rows.loss.zeros(m)
@@ -53,8 +56,10 @@ def _measure(rows: FeatureRows, weights: Array, alpha: float, fit_intercept: boo
         mean += cast(phi, mean).T @ weights[part] / (total if centered else np.inf)
     H -= total * mean[:, None] * mean[None, :]
     factor = factorize_curvature(H, alpha, float(H.trace()) + total * float(mean @ mean))
-    out = rows.loss.zeros(len(weights))
+    out = rows.loss.zeros(count)
     for part, phi in rows.features.blocks():
-        away = cast(phi, mean) - mean[None, :]
-        out[part] = einsum("nm,mn->n", away, solve_factorized(factor, away.T))
+        where = slice(part.start, min(part.stop, count))
+        if where.start < where.stop:
+            away = cast(phi[: where.stop - where.start], mean) - mean[None, :]
+            out[where] = einsum("nm,mn->n", away, solve_factorized(factor, away.T))
     return out + (1.0 / total if centered else 0.0)

@@ -1,0 +1,148 @@
+"""What ridge and logistic regression say of rows left out, along their penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from mercer.formula.data import Rows, length, pick
+from mercer.kernels import Kernel
+from mercer.solvers.base import Problem
+from mercer.solvers.newton.features import FeatureSpace
+from mercer.solvers.newton.left_out import leave_one_out
+from mercer.solvers.newton.prepared import PreparedNewton
+from mercer.solvers.newton.sums import label_loss
+from mercer.solvers.ridge.banded import loo_path
+from mercer.solvers.rounding import outweighs_rounding
+
+JUDGED = 2000  # rows that are fitted where some of them are left out
+PENALTIES = np.logspace(-6.0, 2.0, 25)  # of ridge, times the mean of k(x, x)
+DECADES = (0, -2, -4, -6)  # half powers of ten: penalties of logistic regression that are tried in turn
+CENTERS, CLASSES = 800, 5  # of features for rows left out, for so many classes; fewer for more
+LEAST = 1e-6  # chance that counts
+TOLERANCE = 1e-4  # relative gap of a fit that is only compared
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The penalty of least error, and what it says of the rows that were judged, in their order."""
+
+    alpha: float
+    outputs: np.ndarray
+
+
+def leave_out_ridge(
+    kernels: Sequence[Kernel], rows: Rows, goals: np.ndarray, folds: Sequence[np.ndarray], memory: int
+) -> LeftOut:
+    """Return the exact leave-one-out predictions of ridge, each fold with a kernel of its own, of least squared error.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        One for each fold.
+    rows : array of shape (n, d), or a frame
+        All rows.
+    goals : array of shape (n, q)
+        Targets.
+    folds : sequence of int arrays
+        The rows to judge.
+    memory : int
+        Bytes.
+    """
+    level = float(np.mean(kernels[0].diag(rows))) or 1.0
+    alphas, left = PENALTIES * level, []
+    for kernel, fold in zip(kernels, folds, strict=True):
+        beside = _take_beside(length(rows), fold)
+        problem = Problem(kernel, pick(rows, beside), goals[beside], None, True, memory)
+        path = loo_path(problem)(alphas)
+        sure = outweighs_rounding(problem, alphas, path)
+        left.append(np.where(sure[:, None, None], path, np.nan)[:, : len(fold)])
+    residuals = np.concatenate(left, axis=1)
+    errors = np.mean(residuals**2, axis=(1, 2))
+    best = int(np.nanargmin(errors)) if np.isfinite(errors).any() else len(alphas) - 1
+    truth = goals[np.concatenate(folds)]
+    return LeftOut(float(f"{alphas[best]:.4g}"), truth - np.nan_to_num(residuals[best]))
+
+
+def leave_out_logistic(
+    kernels: Sequence[Kernel], rows: Rows, codes: np.ndarray, classes: int, folds: Sequence[np.ndarray],
+    memory: int, on_step: Callable[[], bool],
+) -> LeftOut:  # fmt: skip
+    """Return the chances that logistic regression gives to rows left out; its penalty is the best of the first fold.
+
+    Parameters are those of :func:`leave_out_ridge`, but that targets are codes of classes, counted from 0, every one of
+    which occurs; ``on_step`` is asked after each penalty whether to end.
+    """
+    level = float(np.mean(kernels[0].diag(rows))) or 1.0
+    centers = round(CENTERS * min(1.0, CLASSES / classes) ** 0.5)
+    places = [_take_beside(length(rows), fold, codes) for fold in folds]
+    fits = [
+        PreparedNewton(
+            Problem(kernel, pick(rows, beside), np.zeros((len(beside), 1)), None, True, memory),
+            label_loss(codes[beside], classes, np.ones(len(beside))), "nystroem", min(centers, len(beside)), 0,
+        )
+        for kernel, beside in zip(kernels, places, strict=True)
+    ]  # fmt: skip
+    truth, tried = codes[folds[0]], dict[int, tuple[float, np.ndarray]]()
+
+    def try_penalty(power: int) -> float:
+        """Return the log-loss of the first fold with the penalty 10^(power/2)."""
+        if power not in tried:
+            chances = _leave_out(fits[0], level * 10.0 ** (power / 2), len(folds[0]))
+            tried[power] = measure_log_loss(truth, chances), chances
+        return tried[power][0]
+
+    for power in DECADES:  # as far as it gets better, and then between
+        if try_penalty(power) > min(loss for loss, _ in tried.values()) or on_step():
+            break
+    for power in (min(tried, key=try_penalty) + 1, min(tried, key=try_penalty) - 1):
+        if not on_step():
+            try_penalty(power)
+    best = min(tried, key=try_penalty)
+    alpha = float(f"{level * 10.0 ** (best / 2):.4g}")
+    others = [_leave_out(fit, alpha, len(fold)) for fit, fold in zip(fits[1:], folds[1:], strict=True)]
+    return LeftOut(alpha, np.vstack([tried[best][1], *others]))
+
+
+def measure_log_loss(codes: np.ndarray, chances: np.ndarray) -> float:
+    """Return the mean of −ln p of the true classes, with chances of at least a millionth that sum to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measure_log_loss(np.array([0, 1]), np.array([[1.0, 0.0], [0.5, 0.5]])) == np.log(2) / 2
+    True
+    """
+    raised = np.clip(chances, LEAST, 1.0)
+    return float(-np.mean(np.log(raised[np.arange(len(codes)), codes] / raised.sum(axis=1))))
+
+
+def as_chances(outputs: np.ndarray) -> np.ndarray:
+    """Return the probabilities of classes from their outputs; a single one is the log-odds of the second of two."""
+    if outputs.shape[1] == 1:
+        second = expit(outputs)
+        return np.hstack([1.0 - second, second])
+    return np.asarray(softmax(outputs, axis=1))
+
+
+def _leave_out(fit: PreparedNewton, alpha: float, count: int) -> np.ndarray:
+    assert isinstance(fit.space, FeatureSpace)
+    found = fit.solve(alpha, TOLERANCE)
+    return as_chances(np.asarray(leave_one_out(fit.space, found.state, alpha, count)))
+
+
+def _take_beside(n: int, fold: np.ndarray, codes: np.ndarray | None = None) -> np.ndarray:
+    """Return the rows of a fold, and after them others, as many as pay; of every class one at least."""
+    others = np.setdiff1d(np.arange(n), fold)
+    room = max(0, JUDGED - len(fold))
+    if len(others) > room:
+        some = others[np.unique(np.linspace(0, len(others) - 1, max(1, room)).astype(int))]
+        if codes is not None:
+            known = np.concatenate([codes[fold], codes[some]])
+            first = [np.flatnonzero(codes == code)[0] for code in np.setdiff1d(codes, known)]
+            some = np.concatenate([some, np.array(first, dtype=int)])
+        others = some
+    return np.concatenate([fold, others])
