@@ -169,13 +169,14 @@ def guess_task(y: pd.Series) -> tuple[str, str]:
     """
     import numpy as np
 
-    from mercer.auto.judging.cells import parse_numbers
+    from mercer.auto.judging.cells import find_missing, parse_numbers
     from mercer.auto.judging.targets import are_numbers
 
-    cells = y.dropna().to_numpy()
+    cells = y.to_numpy()
+    cells = cells[~find_missing(cells)]
     plain = cells.dtype.kind in "iuf"
     if cells.dtype == bool or not (plain or are_numbers(cells)):
-        return "classification", f"the target holds {int(y.nunique())} different values that are not numbers"
+        return "classification", f"the target holds {len(set(cells.tolist()))} different values that are not numbers"
     numbers = cells if plain else parse_numbers(cells)
     numbers = numbers[~np.isnan(numbers)]
     distinct = len(np.unique(numbers))
@@ -234,7 +235,7 @@ def _add_warnings(model: Any, read: ReadTargets, name: str) -> None:
 
     own = describe_targets(read, model.report_.target, lambda row: locate_row(name, row))
     others = (re.sub(r"\brow (\d+)\b", show_line, sentence) for sentence in model.report_.warnings)
-    model.report_ = replace(model.report_, warnings=(*own, *others))
+    model.report_ = replace(model.report_, warnings=(*others, *own))
 
 
 def _check_loss(loss: Loss, y: pd.Series, target: str) -> None:
