@@ -126,3 +126,9 @@ def test_places_of_cells_have_the_order_of_numbers_where_they_are():
     assert rank_values(["b", "a", None, "10"])[0].tolist() == [2, 1, 3, 0]
     assert rank_values(np.array([np.nan, np.nan]))[0].tolist() == [0, 0]
     assert rank_values(pd.Series(pd.to_datetime(["2024-05-02", None, "2024-05-01"])))[0].tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_no_rows_are_no_targets(task):
+    found = read_targets([], task)
+    assert (len(found.values), len(found.kept), found.odd, len(found.missing)) == (0, 0, (), 0)

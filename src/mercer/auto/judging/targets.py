@@ -110,7 +110,7 @@ def _read_numbers(cells: np.ndarray, owner: str) -> ReadTargets:
         raise ValueError(f"{owner}: Complex data not supported: the target holds complex numbers; give real ones")
     numbers, missing = parse_numbers(cells), find_missing(cells)
     kept, odd = np.flatnonzero(~np.isnan(numbers)), np.flatnonzero(np.isnan(numbers) & ~missing)
-    if not len(kept) and not len(odd):
+    if len(cells) and not len(kept) and not len(odd):
         raise ValueError(f"{owner}: Input y contains NaN only: the target is missing in all {len(cells)} rows")
     if len(kept) < SHARE * (len(kept) + len(odd)):
         row, infinite = int(odd[0]), cells.dtype.kind == "f"
@@ -120,7 +120,7 @@ def _read_numbers(cells: np.ndarray, owner: str) -> ReadTargets:
                 "or leave it empty"
             )
         raise ValueError(
-            f"{owner}: could not convert string to float: {len(odd)} of {len(cells)} targets are no numbers, such as "
+            f"{owner}: {len(odd)} of {len(cells)} targets are no numbers, such as "
             f"{cells[row : row + 1].tolist()[0]!r} in row {row}; correct them, or predict classes"
         )
     return ReadTargets(numbers[kept], kept, tuple((int(row), str(cells[row])) for row in odd), np.flatnonzero(missing))
@@ -132,7 +132,7 @@ def _read_labels(cells: np.ndarray, owner: str) -> ReadTargets:
         raise ValueError(f"{owner}: Input y contains infinity: the label of row {row} is {cells[row]}")
     missing = find_missing(cells)
     kept = np.flatnonzero(~missing)
-    if not len(kept):
+    if len(cells) and not len(kept):
         raise ValueError(f"{owner}: Input y contains NaN only: the target is missing in all {len(cells)} rows")
     values, mixed = cells[kept], False
     if values.dtype.kind in "mM":
