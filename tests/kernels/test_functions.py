@@ -158,7 +158,7 @@ def test_random_expressions_are_what_python_makes_of_them(text):
     with np.errstate(all="ignore"):
         try:
             expected = eval(text, {"__builtins__": {}}, NAMES)
-        except ArithmeticError:
+        except (ArithmeticError, ValueError):  # NumPy's whole numbers have no negative powers
             return
         try:
             value = parse_function(text)(x, z)

@@ -64,5 +64,14 @@ def test_the_header_tells_what_happens_to_columns(tmp_path):
 
 
 def test_an_encoder_comes_back_alone(roundtrip):
-    encoder = TableEncoder().fit(TABLE)
+    encoder = TableEncoder("overlap").fit(TABLE)
     assert roundtrip(encoder).transform(TABLE).equals(encoder.transform(TABLE))
+
+
+def test_an_encoder_comes_back_with_texts_and_statistics(roundtrip):
+    table = TABLE.assign(place=[f"place number {i % 11}" for i in range(N)], price=[f"${i},000" for i in range(N)])
+    encoder = TableEncoder("statistics").fit(table, TARGET)
+    assert {"place: mean", "text: words 1"} <= set(encoder.get_feature_names_out())
+    again = roundtrip(encoder)
+    np.testing.assert_array_equal(again.transform(table), encoder.transform(table))
+    assert again.columns_ == encoder.columns_

@@ -31,7 +31,8 @@ from .report import Candidate, Column, Report, Score, Task
 from .search.base import EXACT_ROWS, TUNING_ROWS, TableSearch, Trial, plan_last_fit
 from .search.encodings import Encodings
 from .search.time import FitTasks, TimeBudget
-from .tables.encoder import TableEncoder, check_columns, check_table
+from .tables.encoder import TableEncoder
+from .tables.frames import check_columns, check_table
 
 FEWEST = 10  # rows from which some are held out
 SHOWN = 2000  # rows held out that the report keeps

@@ -12,7 +12,8 @@ import numpy as np
 
 from mercer.formula.data import Rows, length
 from mercer.formula.expression import Call, Const, Diagonal, Expression, Param, Stat, nodes
-from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance, UnitDot
+from mercer.formula.normalization import UnitDot
+from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance
 from mercer.kernels.categorical import Match
 from mercer.kernels.histogram import ChiSquare, MinimumSum
 

@@ -39,14 +39,16 @@ def share(value: Any) -> Any:
 
 
 def map_blocks(name: str, function: Callable[..., Any], blocks: Sequence[Any], *shared: Any) -> list[Any]:
-    """Return the tasks function(block, *shared), one for each block."""
+    """Return the tasks function(block, *shared), one for each block, which may be a list of results."""
     from dask import delayed
 
     token = f"mercer-{name}-{uuid.uuid4().hex}"
     call = delayed(functools.partial(_call_fairly, function), pure=True, traverse=False)
     # A node of its own for what is small would only be one more task to wait for, while blocks pile up behind it.
     constants = [value if _is_small(value) else share(value) for value in shared]
-    return [call(block, *constants, dask_key_name=(token, i)) for i, block in enumerate(blocks)]
+    # Dask takes apart every list that it is given, which is most of the time of a small pass.
+    parts = [(len(block), *block) if isinstance(block, list) else (None, block) for block in blocks]
+    return [call(*given, *constants, dask_key_name=(token, i)) for i, given in enumerate(parts)]
 
 
 def _is_small(value: Any) -> bool:
@@ -61,11 +63,11 @@ def sum_tasks(name: str, tasks: Sequence[Any]) -> Any:
     from dask import delayed
 
     token, level = f"{SUM}{name}-{uuid.uuid4().hex}", 0
-    add = delayed(add_up, pure=True, traverse=False)
+    add = delayed(_add_all, pure=True, traverse=False)
     tasks = list(tasks)
     while len(tasks) > 1:
         groups = [tasks[i : i + FAN_IN] for i in range(0, len(tasks), FAN_IN)]
-        tasks = [add(group, dask_key_name=(token, level, i)) for i, group in enumerate(groups)]
+        tasks = [add(*group, dask_key_name=(token, level, i)) for i, group in enumerate(groups)]
         level += 1
     return tasks[0]
 
@@ -108,6 +110,10 @@ def add_up(parts: Sequence[Any]) -> Any:
     for part in present[1:]:
         total += part
     return total
+
+
+def _add_all(*parts: Any) -> Any:
+    return add_up(parts)
 
 
 @dataclass(frozen=True)
@@ -237,13 +243,15 @@ def count_slots() -> int:
     return (os.cpu_count() or 1) if worker is None else max(1, int(worker.state.nthreads))
 
 
-def _call_fairly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function with the threads that one of several tasks may use."""
+def _call_fairly(function: Callable[..., Any], count: int | None, *args: Any) -> Any:
+    """Call a function with the threads that one of several tasks may use; its block is a list of ``count`` parts."""
+    if count is not None:
+        args = (list(args[:count]), *args[count:])
     tell_sizes()
     # Dask runs as many tasks at a time as there are cores, unless it was told otherwise by this variable.
     given = os.environ.get("OMP_NUM_THREADS", "1")
-    count = int(given) if given.strip().isdecimal() and find_worker() is not None else 1
-    with share_of_threads(count):
+    threads = int(given) if given.strip().isdecimal() and find_worker() is not None else 1
+    with share_of_threads(threads):
         return function(*args)
 
 

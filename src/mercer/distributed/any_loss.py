@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import parse_memory
-from mercer.formula.data import pick
+from mercer.estimators.gathered import fit_gathered
+from mercer.estimators.probability import count_outputs
+from mercer.formula.data import Rows, pick
 from mercer.losses import Loss
 from mercer.losses.penalty import SquaredNorm, as_penalty
 from mercer.solvers.base import Problem
@@ -26,9 +28,11 @@ from mercer.solvers.representer.norm import PenalizedFit
 from ._block import RowBlock
 from ._newton import BlockRows, PartitionedRows
 from .cluster import Cluster
+from .gathered import gather_rows
 from .labels import Classes, resolve_kernel
 from .table import RowTable, read_table
 
+Given = tuple[Any, Any, Any]  # points, what is known of them, and weights
 EXACT = ("newton", "newton-cg", "smo", "proximal")  # which need all rows in one place
 
 
@@ -37,51 +41,55 @@ class ClusterFit:
     """A fit to rows in partitions, with the classes if there are such, and whether targets had one dimension."""
 
     fit: PenalizedFit
+    X: Rows  # what the model keeps: the centres
+    loss: Loss
     classes: np.ndarray
     flat: bool = True
+    kept: ClassVar[None] = None  # of the rows, which stay where they are
 
 
-def fit_labels(
-    owner: Any, cluster: Cluster, data: tuple[Any, Any, Any], choose_loss: Callable[[int], Loss],
-    scale_penalty: Callable[[float], float], **options: Any,
-) -> ClusterFit | None:  # fmt: skip
-    """Fit to labelled rows in partitions, with a loss that the number of classes tells.
+def fit_labels(owner: Any, cluster: Cluster, X: Any, y: Any, sample_weight: Any) -> None:
+    """Fit a classifier to labelled rows in partitions; all of them come here if the model keeps them all."""
+    _fit_partitions(_fit_labels, owner, cluster, (X, y, sample_weight))
 
-    None if all rows are to be gathered.
-    """
-    if options["solver"] in EXACT:
-        return None
+
+def fit_targets(owner: Any, cluster: Cluster, X: Any, y: Any, sample_weight: Any) -> None:
+    """Fit a regression to rows with targets in partitions; all of them come here if the model keeps them all."""
+    _fit_partitions(_fit_targets, owner, cluster, (X, y, sample_weight))
+
+
+def _fit_partitions(method: Callable[..., ClusterFit | None], owner: Any, cluster: Cluster, data: Given) -> None:
+    options = owner._options()
+    found = None if options["solver"] in EXACT else method(owner, cluster, data, options)
+    if found is None:
+        fit_gathered(owner, gather_rows(cluster, owner._kernel_argument(), *data))
+    else:
+        owner._keep(found.fit, found.loss, found)
+
+
+def _fit_labels(owner: Any, cluster: Cluster, data: Given, options: dict[str, Any]) -> ClusterFit | None:
+    """Return the fit to labelled rows, or None if all rows are to be gathered."""
     labelled = read_table(cluster, owner._kernel_argument(), "labels", *data)
     classes = Classes.of(owner, labelled)
-    loss = choose_loss(len(classes.names))
-    outputs = len(classes.names) if loss.joint or len(classes.names) > 2 else 1
+    loss = owner._choose_loss(len(classes.names))
+    outputs = count_outputs(loss, len(classes.names))
     if _is_small(labelled, outputs, options):
         return None
-    fit = _fit(owner, classes.encode(labelled), loss, outputs, scale_penalty(float(classes.mass.sum())), **options)
-    return ClusterFit(fit, classes.names)
+    fit = _fit(owner, classes.encode(labelled), loss, outputs, float(classes.mass.sum()), **options)
+    return ClusterFit(fit, fit.centers, loss, classes.names)
 
 
-def fit_targets(
-    owner: Any, cluster: Cluster, data: tuple[Any, Any, Any], loss: Loss, scale_penalty: Callable[[float], float],
-    *, outputs: int | None = None, check: Callable[[int, bool], None] | None = None, **options: Any,
-) -> ClusterFit | None:  # fmt: skip
-    """Fit to rows with targets in partitions, or return None if all rows are to be gathered.
-
-    There are as many outputs as targets, unless told otherwise; ``check`` is told how many those are, and whether they
-    have one dimension.
-    """
-    if options["solver"] in EXACT:
-        return None
-    table = read_table(cluster, owner._kernel_argument(), "targets", *data)
-    if check is not None:
-        check(table.survey.outputs, table.survey.flat)
-    outputs = outputs or table.survey.outputs
+def _fit_targets(owner: Any, cluster: Cluster, data: Given, options: dict[str, Any]) -> ClusterFit | None:
+    """Return the fit to rows with targets, or None if all rows are to be gathered."""
+    table, loss = read_table(cluster, owner._kernel_argument(), "targets", *data), owner._read_loss()
+    owner._check_shape(table.survey.outputs, table.survey.flat)
+    outputs = owner._count_outputs(table.survey.outputs)
     if _is_small(table, outputs, options):
         return None
     most = np.max(table.each("largest", _find_largest), axis=0)  # without which counts of one block might all be 0
     table.each("check", _check_block, loss, outputs, most, type(owner).__name__)
-    fit = _fit(owner, table, loss, outputs, scale_penalty(table.survey.weight), **options)
-    return ClusterFit(fit, np.empty(0), table.survey.flat)
+    fit = _fit(owner, table, loss, outputs, table.survey.weight, **options)
+    return ClusterFit(fit, fit.centers, loss, np.empty(0), table.survey.flat)
 
 
 def _find_largest(block: RowBlock) -> np.ndarray:
@@ -98,11 +106,12 @@ def _is_small(table: RowTable, outputs: int, options: dict[str, Any]) -> bool:
 
 
 def _fit(
-    owner: Any, table: RowTable, loss: Loss, outputs: int, alpha: float, *, solver: str, n_centers: int | None,
+    owner: Any, table: RowTable, loss: Loss, outputs: int, total: float, *, solver: str, n_centers: int | None,
     tol: float | None, max_iter: int | None, random_state: Any, name: str,
 ) -> PenalizedFit:  # fmt: skip
-    if not isinstance(as_penalty(getattr(owner, "penalty", "squared")), SquaredNorm):
+    if not isinstance(as_penalty(owner.penalty), SquaredNorm):
         raise ValueError(f"{name}: rows in partitions need penalty='squared', got {owner.penalty!r}; use X.compute()")
+    alpha = owner._scale_penalty(total)
     problem = Problem(
         resolve_kernel(owner, table), table.column("X"), np.broadcast_to(0.0, (table.n, outputs)), None,
         bool(owner.fit_intercept), parse_memory(owner.memory),

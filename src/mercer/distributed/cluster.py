@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from mercer.arrays.budget import show_bytes
@@ -108,10 +109,16 @@ def _any_size() -> Any:
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
 
 
-def _one_thread() -> Any:
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+@cache
+def _find_libraries() -> Any:
+    """Return the control of all BLAS libraries that are loaded; to look for them takes as long as a small pass."""
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-    return threadpool_limits(limits=1, user_api="blas")
+    return ThreadpoolController()
+
+
+def _one_thread() -> Any:
+    return _find_libraries().limit(limits=1, user_api="blas")
 
 
 ANY_SIZE, SINGLE = SharedSetting(_any_size), SharedSetting(_one_thread)

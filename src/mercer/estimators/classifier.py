@@ -7,18 +7,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, compute_sample_weight
+from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length, pick
-from mercer.kernels import Gaussian, Kernel
 
 from .engine import where_the_data_lives
-from .kernel_argument import KernelArgument, kernel_argument
-from .kernels import default_gaussian
+from .kernel_argument import DefaultGaussian, KernelArgument
 from .primal import PrimalForm
 from .targets import check_labels, check_weights, encode_labels
 
@@ -42,11 +40,9 @@ class Labelled:
         )  # fmt: skip
 
 
-class ValueClassifier(PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ValueClassifier(DefaultGaussian, PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier by the values of one function, or of one for each class; subclasses compute and keep them."""
 
-    kernel: Any
-    assume_psd: bool
     memory: float | str | None
     class_weight: Any = None  # of those that have such a parameter
     device: Any = None  # likewise
@@ -82,28 +78,11 @@ class ValueClassifier(PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):
 
     # -- for subclasses ---------------------------------------------------------------------------------------------
 
-    def _argument(self) -> Any:
-        """Return the kernel as data is checked for it."""
-        return Gaussian() if self.kernel is None else self.kernel
-
-    def _kernel_argument(self) -> KernelArgument:
-        """Return the kernel as one object, which knows how data is checked for it."""
-        return kernel_argument(self, self._argument())
-
     def _check_labelled(
         self, X: Rows, y: Any, sample_weight: Any, classes: np.ndarray | None = None, *, reset: bool = True
     ) -> Labelled:
         """Check what a fit is given, and leave out points of weight 0; ``classes`` are those known beforehand."""
         return check_labelled(self, self._kernel_argument(), X, y, sample_weight, classes, reset=reset)
-
-    def _resolve_kernel(self, argument: Any, data: Labelled) -> Kernel:
-        """Return the kernel that an argument stands for, checked."""
-        if argument is None:
-            return default_gaussian(data.points, data.weights, self._kernel_argument().place(data.X).device)
-        return kernel_argument(self, argument).resolve(data.X, assume_psd=self.assume_psd)
-
-    def __sklearn_tags__(self) -> Tags:
-        return kernel_argument(self).describe(super().__sklearn_tags__())
 
 
 def check_labelled(

@@ -17,10 +17,10 @@ from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor
 from mercer.features.validate import takes_sparse
 from mercer.formula.data import Rows, refuse_masked
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.kernels.custom import MatrixRows
 
-from .kernels import check_psd, check_rows, resolve_kernel
+from .kernels import check_psd, check_rows, default_gaussian, resolve_kernel
 
 
 class KernelArgument:
@@ -144,6 +144,30 @@ def kernel_argument(owner: Any, value: Any = None, matrix: type[MatrixArgument] 
     value = owner.kernel if value is None else value
     is_matrix = isinstance(value, str) and value == "precomputed"
     return (matrix if is_matrix else KernelArgument)(owner, value)
+
+
+class DefaultGaussian:
+    """A mixin of models that take a Gaussian of the data's own scale where they are given no kernel."""
+
+    kernel: Any
+    assume_psd: bool
+
+    def _argument(self) -> Any:
+        """Return the kernel as data is checked for it."""
+        return Gaussian() if self.kernel is None else self.kernel
+
+    def _kernel_argument(self) -> KernelArgument:
+        """Return the kernel as one object, which knows how data is checked for it."""
+        return kernel_argument(self, self._argument())
+
+    def _resolve_kernel(self, argument: Any, data: Any) -> Kernel:
+        """Return the kernel that an argument stands for, checked."""
+        if argument is None:
+            return default_gaussian(data.points, data.weights, self._kernel_argument().place(data.X).device)
+        return kernel_argument(self, argument).resolve(data.X, assume_psd=self.assume_psd)
+
+    def __sklearn_tags__(self) -> Tags:
+        return kernel_argument(self).describe(super().__sklearn_tags__())  # type: ignore[misc]
 
 
 def _scatter(coef: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:

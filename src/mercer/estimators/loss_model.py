@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import Tags
 
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length, pick
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Kernel
 from mercer.losses import Loss
-from mercer.losses.penalty import as_penalty
 from mercer.losses.text import as_loss
-from mercer.solvers.base import Problem
-from mercer.solvers.newton.sums import WeightedLoss
-from mercer.solvers.representer.norm import PenalizedFit, fit_penalized
+from mercer.solvers.newton.prepared import LossFit
+from mercer.solvers.newton.sums import WeightedLoss, weigh_loss
+from mercer.solvers.representer.norm import PenalizedFit
 
-from .kernel_argument import KernelArgument, kernel_argument
-from .kernels import default_gaussian
 from .penalized import PenalizedModel
 from .primal import PrimalForm
+from .probability import ProbabilityClassifier
 from .targets import check_targets, check_weights
 
 
@@ -36,6 +33,7 @@ class Measured:
     targets: np.ndarray  # of shape (n, targets)
     weights: np.ndarray  # positive
     flat: bool  # whether targets were given in one dimension
+    codes: ClassVar[None] = None  # there are no classes
 
     def part(self, positions: np.ndarray) -> Measured:
         """Return some of the points."""
@@ -49,15 +47,14 @@ class LossModel(PenalizedModel):
     """A model whose loss and penalty are parameters."""
 
     loss: Any
-    penalty: Any
-    assume_psd: bool
+    _task: ClassVar[str]  # what losses it takes are for
 
     loss_: Loss
     multiplier_: float
 
-    def _read_loss(self, task: str) -> Loss:
+    def _read_loss(self) -> Loss:
         """Return the loss, if it is one for what the model is to do."""
-        loss, name = as_loss(self.loss), type(self).__name__
+        loss, name, task = as_loss(self.loss), type(self).__name__, self._task
         if loss.task != task:
             names = ("Regressor", "Classifier") if task == "regression" else ("Classifier", "Regressor")
             other = name.replace(*names)
@@ -68,55 +65,59 @@ class LossModel(PenalizedModel):
             )
         return loss
 
-    def _pose(self, kernel: Kernel, data: Any, loss: WeightedLoss) -> Problem:
-        """Return the problem of points, with a column for each function."""
-        place, columns = self._kernel_argument().place(data.X), np.zeros((len(data.weights), loss.outputs))
-        return Problem(kernel, data.points, columns, data.weights, bool(self.fit_intercept), place.memory, place.device)
+    def _options(self) -> dict[str, Any]:
+        """Return how to solve, checked as the loss is, before any data is looked at."""
+        self._read_loss()
+        return super()._options()
 
-    def _weigh(self, data: Any, loss: Loss) -> WeightedLoss:
-        """Return a loss of points."""
-        raise NotImplementedError
+    def _keep(self, fit: Any, loss: Loss, data: Any) -> None:
+        self.loss_, self.multiplier_ = loss, fit.multiplier
+        super()._keep(fit, loss, data)
 
-    def _pose_problem(self, kernel: Kernel, data: Any) -> tuple[Problem, WeightedLoss]:
-        """Return the problem of points and its loss."""
-        loss = self._weigh(data, as_loss(self.loss))
-        return self._pose(kernel, data, loss), loss
 
-    def _solve(self, kernel: Kernel, data: Any, loss: WeightedLoss) -> PenalizedFit:
-        """Return the fit of points."""
-        alpha = self._scale_penalty(float(data.weights.sum()))
-        return fit_penalized(self._pose(kernel, data, loss), loss, alpha, as_penalty(self.penalty), **self._options())
+class LossClassifier(ProbabilityClassifier, LossModel):
+    """A model of classes."""
 
-    def _argument(self) -> Any:
-        return Gaussian() if self.kernel is None else self.kernel
+    _task = "classification"
 
-    def _kernel_argument(self) -> KernelArgument:
-        return kernel_argument(self, self._argument())
+    def _choose_loss(self, classes: int) -> Loss:
+        return self._read_loss()
 
-    def _resolve_kernel(self, argument: Any, data: Any) -> Kernel:
-        """Return the kernel that an argument stands for, checked."""
-        if argument is None:
-            return default_gaussian(data.points, data.weights, self._kernel_argument().place(data.X).device)
-        return kernel_argument(self, argument).resolve(data.X, assume_psd=self.assume_psd)
+    def _fitted_loss(self) -> Loss:
+        return self.loss_
 
 
 class LossRegressor(LossModel, PrimalForm, KernelParams, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A model of numbers."""
 
-    def _check_measured(self, X: Rows, y: Any, sample_weight: Any) -> Measured:
-        """Check what a fit is given, and leave out points of weight 0."""
+    _task = "regression"
+
+    def _check_data(self, X: Rows, y: Any, sample_weight: Any) -> Measured:
         argument = self._kernel_argument()
         X = argument.check(X, reset=True)
         n = length(X)
         targets, weights = check_targets(self, y, n), check_weights(self, sample_weight, n)
+        self._check_shape(targets.size // n, targets.ndim == 1)
         weights = np.ones(n) if weights is None else weights
         kept, points = np.flatnonzero(weights), argument.points(X)
         points = points if len(kept) == n else pick(points, kept)
         return Measured(X, points, kept, targets.reshape(n, -1)[kept], weights[kept], targets.ndim == 1)
 
-    def _weigh(self, data: Measured, loss: Loss) -> WeightedLoss:
-        loss.check_targets(data.targets, type(self).__name__)
-        return WeightedLoss(loss, data.targets, data.weights, data.targets.shape[1])
+    def _weigh(self, data: Measured) -> WeightedLoss:
+        outputs = self._count_outputs(data.targets.shape[1])
+        weighted = weigh_loss(self._read_loss(), data.targets, data.weights, outputs)
+        weighted.loss.check_targets(weighted.targets, type(self).__name__)
+        return weighted
+
+    def _check_shape(self, targets: int, flat: bool) -> None:
+        """Raise if there cannot be so many targets, given in one dimension or not."""
+
+    def _count_outputs(self, targets: int) -> int:
+        """Return how many functions there are of so many targets."""
+        return targets
+
+    def _is_flat(self, fit: LossFit, data: Any) -> bool:
+        return bool(data.flat)
 
     def _solve(self, kernel: Kernel, data: Any, loss: WeightedLoss) -> PenalizedFit:
         """Return the fit; targets of residuals are measured from their mean, or an offset would cost digits."""
@@ -125,11 +126,3 @@ class LossRegressor(LossModel, PrimalForm, KernelParams, RegressorMixin, BaseEst
         center = np.average(loss.targets, axis=0, weights=loss.weights)
         fit = super()._solve(kernel, data, replace(loss, targets=loss.targets - center))
         return replace(fit, intercept=fit.intercept + center)
-
-    def _keep(self, fit: PenalizedFit, loss: Loss, X: Rows, kept: np.ndarray | None, flat: bool) -> None:
-        """Set what a fit sets; ``kept`` as in ``_keep_function``."""
-        self.loss_, self.multiplier_ = loss, fit.multiplier
-        self._keep_function(fit, X, kept, flat)
-
-    def __sklearn_tags__(self) -> Tags:
-        return kernel_argument(self).describe(super().__sklearn_tags__())

@@ -12,22 +12,30 @@ from mercer.expansion import Expansion
 from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
+from mercer.losses import Loss
+from mercer.losses.penalty import as_penalty
+from mercer.solvers.base import Problem
 from mercer.solvers.evidence import DualityGap, Objective
 from mercer.solvers.newton.prepared import LossFit
+from mercer.solvers.newton.sums import WeightedLoss
 from mercer.solvers.plan import Plan
+from mercer.solvers.representer.norm import PenalizedFit, fit_penalized
 
-from .kernel_argument import KernelArgument
+from .kernel_argument import DefaultGaussian
 from .targets import check_positive, check_whole
 
 
-class PenalizedModel:
-    """A model whose functions minimise Σ wᵢ ℓ(yᵢ, f(xᵢ) + b) + α‖f‖²."""
+class PenalizedModel(DefaultGaussian):
+    """A model whose functions minimise Σ wᵢ ℓ(yᵢ, f(xᵢ) + b) + α‖f‖².
+
+    Subclasses check what a fit is given, and say what the loss of that is.
+    """
 
     alpha: float
     scaling: str
     fit_intercept: bool
-    kernel: Any
     memory: float | str | None
+    penalty: Any = "squared"
 
     kernel_: Kernel
     X_fit_: Rows
@@ -41,7 +49,12 @@ class PenalizedModel:
     n_iter_: int
     plan_: Annotated[Plan, SOMETIMES]
 
-    def _kernel_argument(self) -> KernelArgument:
+    def _check_data(self, X: Rows, y: Any, sample_weight: Any) -> Any:
+        """Check what a fit is given, and leave out points of weight 0."""
+        raise NotImplementedError
+
+    def _weigh(self, data: Any) -> WeightedLoss:
+        """Return the loss of points."""
         raise NotImplementedError
 
     def _scale_penalty(self, total: float) -> float:
@@ -63,18 +76,37 @@ class PenalizedModel:
             "name": type(self).__name__,
         }
 
+    def _pose(self, kernel: Kernel, data: Any, loss: WeightedLoss) -> Problem:
+        """Return the problem of points, with a column for each function."""
+        place, columns = self._kernel_argument().place(data.X), np.zeros((len(data.weights), loss.outputs))
+        return Problem(kernel, data.points, columns, data.weights, bool(self.fit_intercept), place.memory, place.device)
+
+    def _pose_problem(self, kernel: Kernel, data: Any) -> tuple[Problem, WeightedLoss]:
+        """Return the problem of points and its loss."""
+        loss = self._weigh(data)
+        return self._pose(kernel, data, loss), loss
+
+    def _solve(self, kernel: Kernel, data: Any, loss: WeightedLoss) -> PenalizedFit:
+        """Return the fit of points."""
+        alpha = self._scale_penalty(float(data.weights.sum()))
+        return fit_penalized(self._pose(kernel, data, loss), loss, alpha, as_penalty(self.penalty), **self._options())
+
     def _evaluate(self, X: Rows) -> Array:
         """Return f(x) + b for all points."""
         check_is_fitted(self)
         argument = self._kernel_argument()
         return self.expansion_(argument.new_points(X), memory=self.memory, device=argument.place(X).device)
 
-    def _keep_function(self, fit: LossFit, X: Rows, kept: np.ndarray | None, flat: bool) -> None:
-        """Set what a fit sets; ``kept`` says which of the data X the points of the fit were, None that X are centres.
+    def _is_flat(self, fit: LossFit, data: Any) -> bool:
+        """Whether coefficients have one dimension, and the intercept is a number: only if there is one function."""
+        return fit.coef.shape[1] == 1
 
-        Coefficients are those of centres, but with all points or a matrix as kernel those of all training points.  One
-        function is ``flat``: its coefficients have one dimension, and its intercept is a number.
+    def _keep(self, fit: LossFit, loss: Loss, data: Any) -> None:
+        """Set what a fit to data sets; ``data.kept`` says which of ``data.X`` its points were, None that X are centres.
+
+        Coefficients are those of centres, but with all points or a matrix as kernel those of all training points.
         """
+        X, kept, flat = data.X, data.kept, self._is_flat(fit, data)
         argument, positions = self._kernel_argument(), None
         if kept is not None and (fit.positions is None or argument.is_matrix):
             positions = kept if fit.positions is None else kept[fit.positions]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
-from mercer.formula.data import length
+from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
 from mercer.learning.folds import folds_among
 from mercer.learning.length_scales import length_scale_of, with_length_scale
@@ -16,19 +18,20 @@ from mercer.solvers.base import Problem
 from mercer.solvers.newton.sums import WeightedLoss
 from mercer.solvers.representer.scores import ScoredPath, find_level, sample_path, score_path
 
-from .progress import reporter
+from .engine import where_the_data_lives
+from .progress import report_progress
 from .targets import check_alphas, check_whole
+from .transaction import all_or_nothing
 
 SCALES = (0.25, 0.5, 1.0, 2.0)  # of the Gaussian that is taken without a kernel
 FOLDS = 5
+OnStep = Callable[[int, float], bool]
+Model = TypeVar("Model", bound=Any)
 LEAST = 1e-4  # of penalties of losses with corners, which take long below
 
 
-class PenaltySearch:
-    """A model with several penalties, kernels and length scales to choose from.
-
-    Subclasses say what the problem of some points is, with ``_pose_problem(kernel, data)``.
-    """
+class PenaltySearch(CallbackSupportMixin):  # type: ignore[misc]
+    """A mixin of penalised models, placed first: several penalties, kernels and length scales to choose from."""
 
     alphas: Any
     kernel: Any
@@ -36,15 +39,55 @@ class PenaltySearch:
     cv: Any
     max_iter: Any
     random_state: Any
-    _grid: ClassVar[np.ndarray]  # of penalties, in units of one that is neither small nor large
+    scaling = "sum"  # of the penalties tried
+    _grid: ClassVar[np.ndarray] = np.logspace(-6, 1, 15)  # of penalties, times one that is neither small nor large
+    _path_of: ClassVar[str] = "losses"  # what the path calls them
 
     alpha_: float
     best_score_: float
     path_: dict[str, Any]
 
-    def _choose(self, data: Any, codes: np.ndarray | None, context: Any, name: str = "losses") -> Kernel:
-        """Score all penalties and kernels, keep the path, and return the best kernel; ``codes`` are of classes."""
+    @with_callbacks  # type: ignore[untyped-decorator]
+    @where_the_data_lives
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+        """Choose penalty and kernel, and fit; a fit that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernels take.
+        y : array of shape (n,) or (n, targets)
+            Their labels, numbers or texts, of at least two classes; for a regression their targets.
+        sample_weight : float or array of shape (n,), optional
+            Weights that are not negative; a weight of 0 is as good as leaving the point out.
+        """
+        with report_progress(self, X, y) as on_step, all_or_nothing(self):
+            self._fit(X, y, sample_weight, on_step)
+        return self
+
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
+        """Fit with what :meth:`_fit_best` chooses, and keep the model that it returns."""
+        raise NotImplementedError
+
+    def _fit_best(self, kind: type[Model], X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> Model:
+        """Choose penalty and kernel, return a model of this kind that is fitted with them, and keep the same fit."""
         owner: Any = self
+        owner._options()  # which checks them
+        data = owner._check_data(X, y, sample_weight)
+        kernel = self._choose(data, on_step)
+        given = {"alpha": self.alpha_, "kernel": owner._kernel_argument().pass_on(kernel), "assume_psd": True}
+        own, model = owner.get_params(deep=False), kind()
+        model.set_params(**{name: own[name] for name in model.get_params(deep=False) if name in own} | given)
+        model._check_data(X, y, sample_weight)  # which reads the columns
+        loss = owner._weigh(data)
+        fit = model._solve(kernel, data, loss)
+        for each in (model, owner):
+            each._keep(fit, loss.loss, data)
+        return model
+
+    def _choose(self, data: Any, on_step: OnStep) -> Kernel:
+        """Score all penalties and kernels, keep the path, and return the best kernel."""
+        owner, codes = cast(Any, self), data.codes
         kernels = self._kernels(data)
         some = sample_path(codes, len(data.weights), check_random_state(self.random_state))
         part = data if some is None else data.part(some)
@@ -52,8 +95,7 @@ class PenaltySearch:
         loss = posed[0][1]
         alphas = self._find_alphas([problem for problem, _ in posed], loss)
         scored: ScoredPath = score_path(
-            [problem for problem, _ in posed], loss, alphas,
-            lambda: self._folds(data, part, None if codes is None else part.codes), reporter(self, context),
+            [problem for problem, _ in posed], loss, alphas, lambda: self._folds(data, part, part.codes), on_step,
             leave_one_out=self.cv is None, max_iter=check_whole(self, "max_iter", self.max_iter, none=True),
             random_state=self.random_state,
         )  # fmt: skip
@@ -61,13 +103,13 @@ class PenaltySearch:
         self.alpha_, self.best_score_ = float(alphas[column]), -float(scored.losses.min())
         scales = [length_scale_of(kernel) for kernel in kernels]
         self.path_ = {
-            "alphas": alphas, "kernels": kernels, "length_scales": scales, name: scored.losses, "by": scored.by
+            "alphas": alphas, "kernels": kernels, "length_scales": scales, self._path_of: scored.losses, "by": scored.by
         }  # fmt: skip
         return kernels[row]
 
     def _argument(self) -> Any:
         if not isinstance(self.kernel, list | tuple):
-            return super()._argument()  # type: ignore[misc]
+            return super()._argument()
         if not self.kernel or not all(isinstance(kernel, Kernel) for kernel in self.kernel):
             raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {self.kernel!r}")
         return sum(self.kernel[1:], self.kernel[0])  # takes what all of them take

@@ -1,33 +1,51 @@
-"""What classifiers with probabilities share: log-odds from an expansion, and what is kept of a fit."""
+"""What classifiers with a penalised loss share: values of all classes, and probabilities where the loss says such."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from mercer.arrays import Array
+from mercer.arrays.namespace import namespace
 from mercer.formula.data import Rows
-from mercer.kernels import Kernel
-from mercer.losses import Logistic, Softmax
-from mercer.solvers.base import Problem
+from mercer.losses import Loss
+from mercer.losses.text import as_loss
 from mercer.solvers.newton.prepared import LossFit
-from mercer.solvers.newton.sums import WeightedLoss, label_loss
+from mercer.solvers.newton.sums import WeightedLoss, choose_logistic, weigh_loss
 
 from .classifier import Labelled, ValueClassifier
 from .engine import where_the_data_lives
 from .penalized import PenalizedModel
 
 
-def choose_logistic(classes: int) -> Logistic | Softmax:
-    """Return the logistic loss of two classes, or of more."""
-    return Logistic() if classes == 2 else Softmax()
+def has_probabilities(model: Any) -> bool:
+    """Whether the best output of the loss says how likely a class is; raise a reason if not."""
+    loss = as_loss(model.loss)
+    if not hasattr(loss, "predict_proba"):
+        raise AttributeError(
+            f"{type(model).__name__}: {loss!r} says which class is more likely, and not how likely it is; use "
+            "loss='Logistic', 'Softmax', 'SquaredHinge' or 'Exponential'"
+        )
+    return True
+
+
+def count_outputs(loss: Loss, classes: int) -> int:
+    """Return how many functions there are: one for two classes, unless they are judged together; else one each."""
+    return classes if loss.joint or classes > 2 else 1
 
 
 class ProbabilityClassifier(ValueClassifier, PenalizedModel):
-    """A classifier whose functions are log-odds, fitted with a penalty on their norm."""
+    """A classifier whose functions minimise a loss of classes; subclasses say which one that is for so many of them."""
+
+    loss: Any
 
     @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
-        """Return the log-odds of the second of two classes, or f_q(x) + b_q for each of more classes.
+        """Return f(x) + b of the second of two classes, or of each of more; of logistic losses these are log-odds.
+
+        Two classes that are judged together have a function each, and the value is the second less the first.
 
         Parameters
         ----------
@@ -38,11 +56,17 @@ class ProbabilityClassifier(ValueClassifier, PenalizedModel):
         -------
         array of shape (m,) or (m, classes)
         """
-        return self._evaluate(X)
+        values = self._evaluate(X)
+        together = len(self.classes_) == 2 and values.ndim == 2
+        return values[:, 1] - values[:, 0] if together else values
 
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     @where_the_data_lives
     def predict_proba(self, X: Rows) -> np.ndarray:
-        """Return the probabilities of all classes, in the order of ``classes_``.
+        """Return the probabilities of all classes, in the order of ``classes_``, where the loss says such.
+
+        Each of several functions that are fitted one by one says how likely its class is against all others; these
+        numbers are divided by their sum.
 
         Parameters
         ----------
@@ -53,12 +77,13 @@ class ProbabilityClassifier(ValueClassifier, PenalizedModel):
         -------
         array of shape (m, classes)
         """
-        outputs = self._log_odds(X)
-        return self._likelihood().predict_proba(outputs)
+        loss, outputs = self._evaluate_loss(X)
+        return predict_classes(loss, outputs)
 
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     @where_the_data_lives
     def predict_log_proba(self, X: Rows) -> np.ndarray:
-        """Return the logarithms of the probabilities, finite also where those vanish.
+        """Return the logarithms of the probabilities; of logistic losses they are finite also where those vanish.
 
         Parameters
         ----------
@@ -69,25 +94,53 @@ class ProbabilityClassifier(ValueClassifier, PenalizedModel):
         -------
         array of shape (m, classes)
         """
-        outputs = self._log_odds(X)
-        return self._likelihood().predict_log_proba(outputs)
+        loss, outputs = self._evaluate_loss(X)
+        if loss.joint or outputs.shape[1] == 1:
+            return loss.predict_log_proba(outputs)
+        p = predict_classes(loss, outputs)
+        with np.errstate(divide="ignore"):
+            return namespace(p).log(p)
 
-    def _likelihood(self) -> Logistic | Softmax:
-        return choose_logistic(len(self.classes_))
+    def _evaluate_loss(self, X: Rows) -> tuple[Any, Array]:
+        """Return the loss and the outputs of all points, of shape (m, Q)."""
+        values = self._evaluate(X)
+        return self._fitted_loss(), values.reshape(len(values), -1)
 
-    def _log_odds(self, X: Rows) -> Array:
-        """Return the outputs, of shape (m, Q)."""
-        values = self.decision_function(X)
-        return values.reshape(len(values), -1)
+    def _choose_loss(self, classes: int) -> Loss:
+        """Return the loss to fit so many classes with."""
+        raise NotImplementedError
 
-    def _pose_problem(self, kernel: Kernel, data: Labelled) -> tuple[Problem, WeightedLoss]:
-        """Return the problem of labelled points and its loss."""
-        loss, place = label_loss(data.codes, len(data.classes), data.weights), self._kernel_argument().place(data.X)
-        targets = np.zeros((len(data.codes), loss.outputs))
-        intercept = bool(self.fit_intercept)
-        return Problem(kernel, data.points, targets, data.weights, intercept, place.memory, place.device), loss
+    def _fitted_loss(self) -> Loss:
+        """Return the loss of the last fit."""
+        return self._choose_loss(len(self.classes_))
 
-    def _keep(self, fit: LossFit, classes: np.ndarray, X: Rows, kept: np.ndarray | None = None) -> None:
-        """Set what a fit sets, as in ``_keep_function``."""
-        self.classes_ = classes
-        self._keep_function(fit, X, kept, flat=len(classes) == 2)
+    def _check_data(self, X: Rows, y: Any, sample_weight: Any) -> Labelled:
+        return self._check_labelled(X, y, sample_weight)
+
+    def _weigh(self, data: Labelled) -> WeightedLoss:
+        classes = len(data.classes)
+        loss = self._choose_loss(classes)
+        return weigh_loss(loss, data.codes, data.weights, count_outputs(loss, classes))
+
+    def _keep(self, fit: LossFit, loss: Loss, data: Any) -> None:
+        self.classes_ = data.classes
+        super()._keep(fit, loss, data)
+
+
+class LogisticClassifier(ProbabilityClassifier):
+    """A classifier whose functions are log-odds: of two classes with the logistic loss, of more with the softmax."""
+
+    loss = "Logistic"
+
+    def _choose_loss(self, classes: int) -> Loss:
+        return choose_logistic(classes)
+
+
+def predict_classes(loss: Any, outputs: Array) -> Array:
+    """Return the probabilities of all classes, of shape (n, classes), from all outputs."""
+    if loss.joint or outputs.shape[1] == 1:
+        return loss.predict_proba(outputs)
+    xp = namespace(outputs)
+    p = xp.stack([loss.predict_proba(outputs[:, q : q + 1])[:, 1] for q in range(outputs.shape[1])], axis=1)
+    total = xp.sum(p, axis=1)[:, None]
+    return xp.where(total > 0, p / xp.where(total > 0, total, 1.0), 1.0 / p.shape[1])

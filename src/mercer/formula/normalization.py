@@ -6,12 +6,19 @@ of the distance d = f(x, x) + f(z, z) − 2 f(x, z), and rows have unit length b
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from mercer.arrays import Array
+from mercer.arrays.namespace import put_beside
+from mercer.arrays.tensors import host_array
+
+from .data import Rows, as_matrix
 from .expression import Call, Const, Diagonal, Expression, Param, Stat, inverse_norms, power
-from .statistics import Dot, UnitDot
+from .statistics import Dot, Prepared, Statistic, make_dense, square_norms
 
 
 def normalize_formula(formula: Expression) -> Expression:
@@ -58,3 +65,79 @@ def _spread_apart(formula: Expression) -> Expression:
             return b * _spread_apart(a)
     both: Any = Diagonal("left", formula) + Diagonal("right", formula)
     return both - 2.0 * formula
+
+
+@dataclass(frozen=True)
+class UnitDot(Dot):
+    """xᵀz / ‖x‖‖z‖, of rows that have unit length, or are 0."""
+
+    degree = ""
+
+    def transform(self, A: Any) -> Any:
+        """Divide by the largest entry, then by the norm, so that no square leaves the range of numbers."""
+        if sparse.issparse(A):
+            A = sparse.csr_array(A)
+            largest = abs(A).max(axis=1).toarray().ravel()
+            A = sparse.csr_array(sparse.diags_array(_invert(largest)) @ A)
+            return sparse.csr_array(sparse.diags_array(_invert(np.sqrt(square_norms(A)))) @ A)
+        A = A / np.where(largest := np.abs(A).max(axis=1, keepdims=True), largest, 1.0)
+        norms = np.sqrt(square_norms(A))[:, None]
+        return A / np.where(norms, norms, 1.0)
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Ones, and zeros for rows of zeros."""
+        return (square_norms(A) > 0).astype(A.dtype)
+
+    def direct(self) -> Statistic:
+        """The angle between points as they are."""
+        return DirectUnitDot(self.view, self.owner)
+
+    def apart_formula(self) -> Expression:
+        """As of any statistic."""
+        return Statistic.apart_formula(self)
+
+    def rise(self, A: Prepared, B: Prepared) -> np.ndarray | float:
+        """1 or 0 each."""
+        return Statistic.rise(self, A, B)
+
+    def transform_back(self, G: Array, A: Array, X: Rows) -> Array:
+        """The part across x, divided by its norm; 0 where x is 0."""
+        rows = make_dense(as_matrix(self.view.apply(host_array(X)), self.owner, allow_sparse=True)).astype(np.float64)
+        largest = np.abs(rows).max(axis=1)
+        inverse = _invert(largest * np.sqrt(square_norms(rows / np.where(largest, largest, 1.0)[:, None])))
+        along = (G * A[:, None, :]).sum(-1)[:, :, None] * A[:, None, :]
+        return (G - along) * put_beside(G, inverse)[:, None, None]
+
+
+@dataclass(frozen=True)
+class DirectUnitDot(UnitDot):
+    """xᵀz / ‖x‖‖z‖ with distances from differences of the points themselves, where their sizes are alike."""
+
+    def transform(self, A: Any) -> Any:
+        """The points as they are."""
+        return A
+
+    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Dot products of unit rows."""
+        return super().block(*(UnitDot.transform(self, side) for side in (A, B)))
+
+    def diag(self, A: Prepared) -> np.ndarray:
+        """Ones, and zeros for rows of zeros."""
+        return super().diag(UnitDot.transform(self, A))
+
+    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """(‖x − z‖² − (‖x‖ − ‖z‖)²) / ‖x‖‖z‖."""
+        units = [UnitDot.transform(self, side) for side in (A, B)]
+        unit = super().apart(*units)
+        if sparse.issparse(A):
+            return unit
+        _, exponent = np.frexp(max(np.abs(A).max(), np.abs(B).max()))
+        A, B = np.ldexp(A, -exponent), np.ldexp(B, -exponent)  # a power of 2 rounds nothing
+        left, right = np.sqrt(square_norms(A))[:, None], np.sqrt(square_norms(B))[None, :]
+        gap = Dot.rise(self, A, B) / (left + right)
+        apart = (Dot.apart(self, A, B) - gap * gap) / (left * right)
+        return np.where(np.minimum(left, right) > 1e-100, apart, unit)
+
+
+def _invert(sizes: np.ndarray) -> np.ndarray:
+    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)

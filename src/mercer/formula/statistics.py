@@ -16,7 +16,7 @@ from scipy import sparse
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace, put_beside
-from mercer.arrays.tensors import host_array, is_tensor
+from mercer.arrays.tensors import is_tensor
 
 from .data import Rows, Steps, as_matrix
 from .expression import Const, Diagonal, Expression, Param, Stat
@@ -187,7 +187,7 @@ class Dot(VectorStatistic):
 
     def diag(self, A: Prepared) -> np.ndarray:
         """Squared norms."""
-        return _square_norms(A)
+        return square_norms(A)
 
     def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
         """‖x − z‖²."""
@@ -208,78 +208,6 @@ class Dot(VectorStatistic):
     def weigh_slopes(self, E: Array, A: Array, B: Prepared, C: Array) -> Array:
         """E (c ∘ B), a matrix product."""
         return _weigh_points(E, B, C)
-
-
-@dataclass(frozen=True)
-class UnitDot(Dot):
-    """xᵀz / ‖x‖‖z‖, of rows that have unit length, or are 0."""
-
-    degree = ""
-
-    def transform(self, A: Any) -> Any:
-        """Divide by the largest entry, then by the norm, so that no square leaves the range of numbers."""
-        if sparse.issparse(A):
-            A = sparse.csr_array(A)
-            largest = abs(A).max(axis=1).toarray().ravel()
-            A = sparse.csr_array(sparse.diags_array(_invert(largest)) @ A)
-            return sparse.csr_array(sparse.diags_array(_invert(np.sqrt(_square_norms(A)))) @ A)
-        A = A / np.where(largest := np.abs(A).max(axis=1, keepdims=True), largest, 1.0)
-        norms = np.sqrt(_square_norms(A))[:, None]
-        return A / np.where(norms, norms, 1.0)
-
-    def diag(self, A: Prepared) -> np.ndarray:
-        """Ones, and zeros for rows of zeros."""
-        return (_square_norms(A) > 0).astype(A.dtype)
-
-    def direct(self) -> Statistic:
-        """The angle between points as they are."""
-        return DirectUnitDot(self.view, self.owner)
-
-    def apart_formula(self) -> Expression:
-        """As of any statistic."""
-        return Statistic.apart_formula(self)
-
-    def rise(self, A: Prepared, B: Prepared) -> np.ndarray | float:
-        """1 or 0 each."""
-        return Statistic.rise(self, A, B)
-
-    def transform_back(self, G: Array, A: Array, X: Rows) -> Array:
-        """The part across x, divided by its norm; 0 where x is 0."""
-        rows = make_dense(as_matrix(self.view.apply(host_array(X)), self.owner, allow_sparse=True)).astype(np.float64)
-        largest = np.abs(rows).max(axis=1)
-        inverse = _invert(largest * np.sqrt(_square_norms(rows / np.where(largest, largest, 1.0)[:, None])))
-        along = (G * A[:, None, :]).sum(-1)[:, :, None] * A[:, None, :]
-        return (G - along) * put_beside(G, inverse)[:, None, None]
-
-
-@dataclass(frozen=True)
-class DirectUnitDot(UnitDot):
-    """xᵀz / ‖x‖‖z‖ with distances from differences of the points themselves, where their sizes are alike."""
-
-    def transform(self, A: Any) -> Any:
-        """The points as they are."""
-        return A
-
-    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
-        """Dot products of unit rows."""
-        return super().block(*(UnitDot.transform(self, side) for side in (A, B)))
-
-    def diag(self, A: Prepared) -> np.ndarray:
-        """Ones, and zeros for rows of zeros."""
-        return super().diag(UnitDot.transform(self, A))
-
-    def apart(self, A: Prepared, B: Prepared) -> np.ndarray:
-        """(‖x − z‖² − (‖x‖ − ‖z‖)²) / ‖x‖‖z‖."""
-        units = [UnitDot.transform(self, side) for side in (A, B)]
-        unit = super().apart(*units)
-        if sparse.issparse(A):
-            return unit
-        _, exponent = np.frexp(max(np.abs(A).max(), np.abs(B).max()))
-        A, B = np.ldexp(A, -exponent), np.ldexp(B, -exponent)  # a power of 2 rounds nothing
-        left, right = np.sqrt(_square_norms(A))[:, None], np.sqrt(_square_norms(B))[None, :]
-        gap = Dot.rise(self, A, B) / (left + right)
-        apart = (Dot.apart(self, A, B) - gap * gap) / (left * right)
-        return np.where(np.minimum(left, right) > 1e-100, apart, unit)
 
 
 @dataclass(frozen=True)
@@ -457,13 +385,13 @@ def middle(some: np.ndarray) -> np.ndarray:
 
 
 def _square_distances(A: Prepared, B: Prepared) -> np.ndarray:
-    sizes = _square_norms(A)[:, None] + _square_norms(B)[None, :]
+    sizes = square_norms(A)[:, None] + square_norms(B)[None, :]
     values = sizes - 2.0 * make_dense(A @ B.T)
     rows, columns = np.nonzero(~(values > 1e-3 * sizes))
     step = max(1, 2**20 // A.shape[1])
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
-        values[i, j] = np.minimum(_square_norms(A[i] - B[j]), FURTHEST)
+        values[i, j] = np.minimum(square_norms(A[i] - B[j]), FURTHEST)
     return values
 
 
@@ -495,16 +423,13 @@ def _square_differences(A: Prepared, B: Prepared) -> np.ndarray:
         return sum_of_terms(lambda a, b: (a - b) ** 2, A, B)
 
 
-def _invert(sizes: np.ndarray) -> np.ndarray:
-    return np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-
-
 def make_dense(values: Any) -> Any:
     """Return a sparse matrix as an array, and anything else as it is."""
     return values.toarray() if sparse.issparse(values) else values
 
 
-def _square_norms(A: Any) -> np.ndarray:
+def square_norms(A: Any) -> np.ndarray:
+    """Return ‖a‖² for every row."""
     if sparse.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", A, A))

@@ -7,15 +7,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer.estimators.classifier import Labelled
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.probability import ProbabilityClassifier
+from mercer.estimators.probability import LogisticClassifier
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows, pick
+from mercer.losses import Loss
 from mercer.solvers.newton.import_vectors import ImportVectorFit, ImportVectorSearch
 
 
-class ImportVectorMachine(ProbabilityClassifier):
+class ImportVectorMachine(LogisticClassifier):
     """Kernel logistic regression on a few points, chosen one by one: a small model that has probabilities.
 
     Minimises the objective of :class:`~mercer.models.logistic.KernelLogisticRegression`, −Σᵢ wᵢ ln p(yᵢ | xᵢ) + α
@@ -162,17 +164,17 @@ class ImportVectorMachine(ProbabilityClassifier):
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
         search = self._search()
-        data = self._check_labelled(X, y, sample_weight)
+        data = self._check_data(X, y, sample_weight)
         alpha = self._scale_penalty(float(data.weights.sum()))
         problem, loss = self._pose_problem(self._resolve_kernel(self.kernel, data), data)
         rng = check_random_state(self.random_state)
-        self._keep(search.search(problem, loss, alpha, rng, type(self).__name__), data.classes, data.X, data.kept)
+        self._keep(search.search(problem, loss, alpha, rng, type(self).__name__), loss.loss, data)
 
-    def _keep(self, fit: ImportVectorFit, classes: np.ndarray, X: Rows, kept: np.ndarray) -> None:  # type: ignore[override]
-        super()._keep(fit, classes, X, kept)
+    def _keep(self, fit: ImportVectorFit, loss: Loss, data: Labelled) -> None:  # type: ignore[override]
+        super()._keep(fit, loss, data)
         assert fit.positions is not None  # they are some of the points
-        self.import_indices_ = kept[fit.positions]
-        self.import_vectors_ = pick(X, self.import_indices_)
+        self.import_indices_ = data.kept[fit.positions]
+        self.import_vectors_ = pick(data.X, self.import_indices_)
         self.n_import_vectors_ = len(fit.positions)
         self.objective_history_ = np.array(fit.history)
 

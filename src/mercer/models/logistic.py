@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-
-from mercer.estimators.classifier import Labelled
-from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.gathered import fit_gathered
-from mercer.estimators.probability import ProbabilityClassifier, choose_logistic
-from mercer.estimators.progress import report_progress
-from mercer.estimators.transaction import all_or_nothing
-from mercer.formula.data import Rows
-from mercer.solvers.newton.prepared import LossFit
+from mercer.estimators.probability import LogisticClassifier
+from mercer.estimators.single_penalty import SinglePenalty
 from mercer.solvers.plan import Plan
-from mercer.solvers.representer.fit import fit_loss
 
 
-class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # type: ignore[misc]
+class KernelLogisticRegression(SinglePenalty, LogisticClassifier):
     """Logistic regression in the space of a kernel: probabilities of classes, with a penalty on the norm.
 
     For two classes, yᵢ = ±1, f and b minimise Σᵢ wᵢ ln(1 + exp(−yᵢ(f(xᵢ) + b))) + α‖f‖², and the probability of the
@@ -138,44 +129,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ProbabilityClassifier):  # 
         self.assume_psd = assume_psd
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to labelled points; a fit that fails or is interrupted changes nothing.
-
-        Parameters
-        ----------
-        X : collection of n objects
-            The training points, of whatever kind the kernel takes.
-        y : array of shape (n,)
-            Their labels, numbers or texts, of at least two classes.
-        sample_weight : float or array of shape (n,), optional
-            Weights that are not negative; a weight of 0 is as good as leaving the point out.
-        """
-        with report_progress(self, X, y), all_or_nothing(self):
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
-        data, fit = self._solve(X, y, sample_weight)
-        self._keep(fit, data.classes, data.X, data.kept)
-
-    def _solve(self, X: Rows, y: Any, sample_weight: Any) -> tuple[Labelled, LossFit]:
-        """Return the data, checked, and its fit."""
-        options = self._options()
-        data = self._check_labelled(X, y, sample_weight)
-        alpha = self._scale_penalty(float(data.weights.sum()))
-        problem, loss = self._pose_problem(self._resolve_kernel(self.kernel, data), data)
-        return data, fit_loss(problem, loss, alpha, **options)
-
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
-        """Fit to rows in partitions; all of them come here if the model keeps them all."""
         from mercer.distributed.any_loss import fit_labels
-        from mercer.distributed.gathered import gather_rows
 
-        data = X, y, sample_weight
-        found = fit_labels(self, cluster, data, choose_logistic, self._scale_penalty, **self._options())
-        if found is None:
-            fit_gathered(self, gather_rows(cluster, self._kernel_argument(), X, y, sample_weight))
-        else:
-            self._keep(found.fit, found.classes, found.fit.centers)
+        fit_labels(self, cluster, X, y, sample_weight)

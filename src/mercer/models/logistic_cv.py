@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from mercer.arrays.tensors import host_array
-from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.penalty_search import PenaltySearch
-from mercer.estimators.probability import ProbabilityClassifier
-from mercer.estimators.progress import fit_task
+from mercer.estimators.penalty_search import OnStep, PenaltySearch
+from mercer.estimators.probability import LogisticClassifier
 from mercer.estimators.targets import check_positive, check_whole
-from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows
 from mercer.solvers.base import Problem
 from mercer.solvers.newton.sums import WeightedLoss
@@ -24,7 +20,7 @@ from .logistic import KernelLogisticRegression
 GRID = np.logspace(-4, 2, 13)  # times the mean of k(x, x)
 
 
-class KernelLogisticRegressionCV(PenaltySearch, CallbackSupportMixin, ProbabilityClassifier):  # type: ignore[misc]
+class KernelLogisticRegressionCV(PenaltySearch, LogisticClassifier):
     """Kernel logistic regression with the penalty and the length scale of least log-loss on points left out.
 
     Points are left out one at a time without refitting: one Newton step from the fit of all points gives the outputs of
@@ -97,7 +93,7 @@ class KernelLogisticRegressionCV(PenaltySearch, CallbackSupportMixin, Probabilit
     ('leave-one-out', (4, 13), True)
     """
 
-    scaling = "sum"  # of the penalties tried
+    _path_of = "log_losses"
 
     logistic_: KernelLogisticRegression
     plan_: Plan
@@ -134,38 +130,10 @@ class KernelLogisticRegressionCV(PenaltySearch, CallbackSupportMixin, Probabilit
         self.assume_psd = assume_psd
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
-        """Choose penalty and kernel, and fit; a fit that fails or is interrupted changes nothing.
-
-        Parameters
-        ----------
-        X : collection of n objects
-            The training points, of whatever kind the kernels take.
-        y : array of shape (n,)
-            Their labels, numbers or texts, of at least two classes.
-        sample_weight : float or array of shape (n,), optional
-            Weights that are not negative; a weight of 0 is as good as leaving the point out.
-        """
-        with fit_task(self, X, y) as context, all_or_nothing(self):
-            self._fit(X, y, sample_weight, context)
-        return self
-
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
         check_positive(self, "tol", self.tol)
         check_whole(self, "max_iter", self.max_iter)
-        data = self._check_labelled(X, y, sample_weight)
-        kernel = self._choose(data, data.codes, context, "log_losses")
-        self.logistic_ = KernelLogisticRegression(
-            self.alpha_, kernel=self._kernel_argument().pass_on(kernel),
-            fit_intercept=self.fit_intercept, class_weight=self.class_weight, solver=self.solver,
-            n_centers=self.n_centers, tol=self.tol, max_iter=self.max_iter, memory=self.memory,
-            random_state=self.random_state, assume_psd=True, device=self.device,
-        )  # fmt: skip
-        data, fit = self.logistic_._solve(data.X, y, sample_weight)
-        for model in (self.logistic_, self):
-            model._keep(fit, data.classes, data.X, data.kept)
+        self.logistic_ = self._fit_best(KernelLogisticRegression, X, y, sample_weight, on_step)
 
     def _find_alphas(self, problems: list[Problem], loss: WeightedLoss) -> np.ndarray:
         if self.alphas is not None:

@@ -33,7 +33,7 @@ def test_numbers_alone_get_smooth_and_rough_kernels_with_a_length_scale_each():
 
 def test_categories_and_texts_are_added(mixed):
     table = mixed[0].assign(said=[f"sentence {i} about {i * 7919}" for i in range(120)])
-    encoder = TableEncoder().fit(table)
+    encoder = TableEncoder("overlap", texts="strings").fit(table)
     found = propose_kernels(encoder, encoder.transform(table))
     text = repr(found[0])
     assert "Overlap().on(['colour'])" in text
@@ -43,7 +43,7 @@ def test_categories_and_texts_are_added(mixed):
 
 def test_weights_are_those_of_the_least_leave_one_out_error(mixed):
     table, targets = mixed
-    encoder = TableEncoder().fit(table)
+    encoder = TableEncoder("overlap").fit(table)
     rows = encoder.transform(table)
     first = propose_kernels(encoder, rows)[0]
     found = weigh_parts([first], rows, targets, np.random.RandomState(0), 2**30)[0]

@@ -6,21 +6,20 @@ import datetime
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.auto.tables.columns import (
-    MISSING,
-    learn_column,
-    read_categories,
-    read_texts,
-    reshape_numbers,
-    standardize_numbers,
-)
+from mercer.auto.tables.columns import learn_column
 from mercer.auto.tables.reading import read_column, write_label
+from mercer.auto.tables.steps import MISSING, encode_block, read_categories, read_numbers, read_texts, reshape_numbers
 
 WORDS = ["a small brown dog", "two tall green trees", "a cat asleep", "rain in the morning", "nothing at all today"]
+
+
+def standardize_numbers(step, values):
+    return encode_block(step, values, statistics=False)[:, 0]
 
 
 def kind_of(name, values):
@@ -37,6 +36,11 @@ def kind_of(name, values):
         ("numbers as texts", ["1.5", "2", None, "7"], "numeric"),
         ("when", pd.Series(pd.date_range("2024-01-01", periods=4)), "numeric"),
         ("iso", ["2024-01-01", "2024-05-06", None], "numeric"),
+        ("day first", ["31/12/2023", "1/2/2024", "?"], "numeric"),
+        ("prices", ["$1,000", "$250", "-", "$3"], "numeric"),
+        ("zip", ["00123", "00124", "00123"], "categorical"),
+        ("none is a word", ["none", "some", "none"], "categorical"),
+        ("floats", np.random.default_rng(0).normal(size=200), "numeric"),
         ("days", [datetime.date(2024, 1, 1), datetime.date(2024, 2, 1)], "numeric"),
         ("waited", pd.Series(pd.to_timedelta([1, 2, 3], unit="h")), "numeric"),
         ("colour", ["red", "blue", "red", "red"], "categorical"),
@@ -48,6 +52,7 @@ def kind_of(name, values):
         ("constant", [3.0, 3.0], "ignored"),
         ("same", ["x", "x"], "ignored"),
         ("empty", [None, None], "ignored"),
+        ("only marks", ["?", "NA", " "], "ignored"),
         ("id", np.arange(30), "ignored"),
         ("customer_id", [f"c{i}" for i in range(30)], "ignored"),
         ("plate", [f"XY {i}" for i in range(30)], "ignored"),
@@ -66,6 +71,65 @@ def test_every_column_says_what_was_done_and_counts():
     assert "median" in column.treatment
     column, _ = learn_column("id", read_column("id", np.arange(30)))
     assert "id" in column.treatment
+
+
+def test_stray_cells_are_missing_and_named():
+    cells = [str(i) for i in range(100)]
+    cells[7:90:10] = [f"about {i}" for i in range(9)]
+    cells[3] = "n/a"
+    column, step = learn_column("age", read_column("age", cells))
+    assert (column.kind, column.missing, column.n_stray) == ("numeric", 10, 9)
+    assert column.stray == tuple((7 + 10 * i, f"about {i}") for i in range(5))
+    assert "9 stray cells counted as missing: 'about 0' in row 7, " in column.treatment
+    assert column.treatment.endswith(" …")
+    found = encode_block(step, read_column("age", ["50", "soon", "?", None]), statistics=False)
+    assert found[:, 1].tolist() == [0.0, 1.0, 1.0, 1.0]
+
+
+def test_a_column_without_stray_cells_refuses_them_later_but_not_marks():
+    _, step = learn_column("age", read_column("age", [1.0, 2.0, 5.0]))
+    assert np.isnan(read_numbers(step, read_column("age", ["4", "?", "-", "none"]))).tolist() == [
+        False,
+        True,
+        True,
+        True,
+    ]
+    with pytest.raises(ValueError, match=r"column 'age' held numbers .* row 2 is 'old'"):
+        read_numbers(step, read_column("age", ["4", "-", "old"]))
+    _, step = learn_column("day", read_column("day", ["2024-01-01", "2024-01-05"]))
+    with pytest.raises(ValueError, match=r"column 'day' held dates .* row 0 is 'soon'"):
+        read_numbers(step, read_column("day", ["soon"]))
+
+
+@pytest.mark.parametrize("spelling", ["{:,.2f}", "{:.2f}%", "${:,.2f}", "{:.2f} kg", "  {:.2f} "])
+def test_spelled_numbers_are_encoded_like_plain_ones(spelling):
+    values = np.round(1000 * np.random.default_rng(0).normal(size=60), 2)
+    cells = [spelling.format(value) for value in values]
+    _, plain = learn_column("x", read_column("x", values))
+    _, spelled = learn_column("x", read_column("x", cells))
+    expected = encode_block(plain, read_column("x", values), statistics=False)
+    np.testing.assert_array_equal(encode_block(spelled, read_column("x", cells), statistics=False), expected)
+    np.testing.assert_array_equal(encode_block(spelled, read_column("x", values), statistics=False), expected)
+
+
+def test_spelled_dates_are_encoded_like_real_ones():
+    days = pd.Series(pd.date_range("2020-01-03", periods=500, freq="2D"))
+    _, real = learn_column("day", read_column("day", days))
+    expected = encode_block(real, read_column("day", days), statistics=False)
+    assert expected.shape == (500, 6)
+    for spelling in ("%Y-%m-%d", "%d/%m/%Y", "%b %d %Y"):
+        cells = days.dt.strftime(spelling)
+        _, step = learn_column("day", read_column("day", cells))
+        np.testing.assert_array_equal(encode_block(step, read_column("day", cells), statistics=False), expected)
+        np.testing.assert_array_equal(encode_block(step, read_column("day", days), statistics=False), expected)
+
+
+def test_few_missing_values_are_no_information():
+    values = np.arange(1000.0)
+    values[:5] = np.nan
+    assert not learn_column("x", read_column("x", values))[1]["flagged"]
+    values[5] = np.nan
+    assert learn_column("x", read_column("x", values))[1]["flagged"]
 
 
 def test_missing_numbers_are_at_the_median_and_new_gaps_too():
@@ -124,8 +188,20 @@ def test_ties_take_the_middle_of_their_ranks():
 def test_missing_is_a_category_of_its_own():
     column, step = learn_column("colour", read_column("colour", ["red", None, "blue", "red"]))
     assert step["categories"] == ["red", MISSING, "blue"]
-    assert read_categories(step, read_column("colour", ["red", None, "green"])).tolist() == ["red", MISSING, "green"]
+    assert read_categories(read_column("colour", ["red", None, "green"])).tolist() == ["red", MISSING, "green"]
     assert "1 missing" in column.treatment
+
+
+@pytest.mark.parametrize("hold", [list, pd.Series, lambda v: pd.Series(v, dtype=object), pl.Series, np.array])
+def test_strings_are_the_same_whatever_holds_them(hold):
+    strings = ["b", " ", "a", "?", "b", "c", "NA"]
+    found = read_column("x", hold(strings))
+    assert (found.kind, found.levels, found.data.tolist()) == ("strings", ["b", "a", "c"], [0, -1, 1, -1, 0, 2, -1])
+
+
+def test_truth_values_and_numbers_are_not_the_same():
+    found = read_column("x", np.array([True, 1, "a", 1.0, np.nan], dtype=object))
+    assert (found.levels, found.data.tolist()) == (["True", "1", "a"], [0, 1, 2, 1, -1])
 
 
 def test_a_category_is_the_same_whether_it_is_a_number_or_a_text():
@@ -133,7 +209,7 @@ def test_a_category_is_the_same_whether_it_is_a_number_or_a_text():
 
 
 def test_texts_have_blanks_around_so_that_short_ones_have_words_too():
-    found = read_texts({"name": "said"}, read_column("said", ["Hello  World", None]))
+    found = read_texts(read_column("said", ["Hello  World", None]))
     assert found.tolist() == ["  hello world  ", "    "]
 
 

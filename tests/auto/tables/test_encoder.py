@@ -14,6 +14,7 @@ from mercer.auto import TableEncoder
 from mercer.kernels import Gaussian, Overlap, Spectrum
 
 REORDERED = {"check_dataframe_column_names_consistency": "columns are found by name, whatever their order"}
+REFUSED = {"check_dtype_object": "targets that are no numbers are refused in other words"}
 
 
 @pytest.fixture
@@ -32,7 +33,10 @@ def table():
     )
 
 
-@parametrize_with_checks([TableEncoder(), TableEncoder("indicators")], expected_failed_checks=lambda e: REORDERED)
+@parametrize_with_checks(
+    [TableEncoder(), TableEncoder("statistics"), TableEncoder("overlap", texts="strings")],
+    expected_failed_checks=lambda e: REORDERED | (REFUSED if e.categories == "statistics" else {}),
+)
 def test_scikit_learn_accepts_the_transformer(estimator, check):
     check(estimator)
 
@@ -48,7 +52,7 @@ def test_numbers_alone_become_an_array(table):
 
 
 def test_mixed_tables_become_frames_that_kernels_take(table):
-    encoder = TableEncoder().fit(table)
+    encoder = TableEncoder("overlap", texts="strings").fit(table)
     found = encoder.transform(table)
     assert list(found.columns) == ["size", "weight", "size missing", "colour", "said"]
     k = Gaussian().on(encoder.place("numeric")) + Overlap().on(encoder.place("categorical"))
@@ -83,7 +87,7 @@ def test_an_unseen_category_is_unlike_all_others(table, categories):
 
 
 def test_columns_are_found_by_name_and_others_are_ignored(table):
-    encoder = TableEncoder().fit(table)
+    encoder = TableEncoder("overlap").fit(table)
     expected = encoder.transform(table)
     shuffled = table[table.columns[::-1]].assign(extra=1)
     pd.testing.assert_frame_equal(encoder.transform(shuffled), expected)
@@ -95,8 +99,8 @@ def test_a_missing_column_is_named(table):
 
 
 def test_polars_and_pandas_give_the_same_values(table):
-    frame = TableEncoder().fit(table)
-    other = TableEncoder().fit(pl.from_pandas(table))
+    frame = TableEncoder("overlap").fit(table)
+    other = TableEncoder("overlap").fit(pl.from_pandas(table))
     assert other.columns_ == frame.columns_
     expected, found = frame.transform(table), other.transform(pl.from_pandas(table))
     assert isinstance(found, pl.DataFrame)
@@ -106,7 +110,7 @@ def test_polars_and_pandas_give_the_same_values(table):
 
 def test_object_arrays_work_without_names(table):
     array = table[["colour", "weight"]].to_numpy()
-    encoder = TableEncoder().fit(array)
+    encoder = TableEncoder("overlap").fit(array)
     found = encoder.transform(array)
     assert (encoder.place("numeric"), encoder.place("categorical")) == ([0], [1])
     k = Gaussian().on(encoder.place("numeric")) + Overlap().on(encoder.place("categorical"))
@@ -114,7 +118,7 @@ def test_object_arrays_work_without_names(table):
 
 
 def test_what_is_learned_is_plain(table):
-    json.dumps(TableEncoder().fit(table).steps_)
+    json.dumps(TableEncoder().fit(table).steps_, default=np.ndarray.tolist)
 
 
 def test_trees_get_numbers_as_they_are_and_gaps_as_gaps(table):
@@ -140,3 +144,147 @@ def test_repeated_names_and_empty_tables_are_refused():
 def test_parameters_are_checked(table):
     with pytest.raises(ValueError, match="categories must be one of"):
         TableEncoder("onehot").fit(table)
+
+
+# -- the matrix ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wild():
+    """A table of everything that people's tables hold."""
+    rng = np.random.default_rng(1)
+    n = 300
+    prices = [f"${value:,.2f}" for value in rng.exponential(5000, n)]
+    prices[5], prices[6] = "ask", "-"
+    towns = np.array([f"{a}{b}ville" for a in ("north", "south", "green") for b in ("field", "wood", "lake", "moor")])
+    days = pd.Series(pd.to_datetime("2001-05-03") + pd.to_timedelta(rng.integers(0, 900, n), unit="D"))
+    return pd.DataFrame(
+        {
+            "price": prices,
+            "town": rng.choice(towns, n),
+            "day": days.dt.strftime("%d/%m/%Y"),
+            "street": [f"{town} street {i}" for town in towns for i in range(25)],
+            "shop": rng.choice([f"{town} {i}" for town in towns for i in range(10)], n),
+            "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "new": rng.random(n) < 0.5,
+        }
+    )
+
+
+def test_everything_becomes_one_matrix_of_floats(wild):
+    encoder = TableEncoder()
+    found = encoder.fit_transform(wild)
+    assert found.dtype == np.float64
+    assert np.isfinite(found).all()
+    assert found.shape == (300, len(encoder.get_feature_names_out()))
+    assert len(set(encoder.get_feature_names_out())) == found.shape[1]
+    assert [column.kind for column in encoder.columns_] == [
+        "numeric", "categorical", "numeric", "text", "categorical", "numeric", "categorical",
+    ]  # fmt: skip
+    assert encoder.columns_[0].stray == ((5, "ask"),)
+
+
+@pytest.mark.parametrize("categories", ["indicators", "overlap"])
+def test_rows_of_the_fit_are_encoded_the_same_again_alone_and_together(wild, categories):
+    encoder = TableEncoder(categories, output="frame")
+    found = encoder.fit_transform(wild)
+    pd.testing.assert_frame_equal(encoder.transform(wild), found)
+    for row in (0, 5, 6, 299):
+        alone = encoder.transform(wild.iloc[[row]])
+        pd.testing.assert_frame_equal(alone, found.iloc[[row]].reset_index(drop=True))
+
+
+def test_blocks_share_out_the_output_by_the_columns_of_the_table(wild):
+    encoder = TableEncoder("statistics").fit(wild, np.arange(300.0))
+    blocks, names = encoder.blocks(), encoder.get_feature_names_out()
+    assert sorted(place for block in blocks for place in block) == list(range(len(names)))
+    for column, block in zip(wild.columns, blocks, strict=True):
+        assert all(name.startswith(column) for name in names[block])
+
+
+def test_frames_of_either_library_and_arrays_give_the_same_matrix(wild):
+    expected = TableEncoder().fit_transform(wild)
+    np.testing.assert_array_equal(TableEncoder().fit_transform(pl.from_pandas(wild)), expected)
+    np.testing.assert_array_equal(TableEncoder().fit_transform(wild.to_numpy(dtype=object)), expected)
+    np.testing.assert_array_equal(TableEncoder().fit(wild).transform(pl.from_pandas(wild)), expected)
+
+
+def test_columns_of_new_rows_may_be_missing_altogether(wild):
+    encoder = TableEncoder().fit(wild)
+    found = encoder.transform(wild.head(3).assign(**dict.fromkeys(wild.columns)))
+    assert np.isfinite(found).all()
+    empty = encoder.transform(wild.head(3).astype(object).assign(**dict.fromkeys(wild.columns, "")))
+    np.testing.assert_array_equal(empty, found)
+
+
+def test_the_rarest_of_many_categories_have_a_count_and_letters(wild):
+    encoder = TableEncoder().fit(wild[["shop"]])
+    names = encoder.get_feature_names_out().tolist()
+    assert names[40:] == ["shop: count", *(f"shop: words {i}" for i in range(1, 9))]
+    rows = encoder.transform(wild[["shop"]])
+    counts = wild["shop"].map(wild["shop"].value_counts())
+    order = np.argsort(rows[:, 40])
+    assert (np.diff(counts.to_numpy()[order]) >= 0).all()
+    assert rows[:, 40].mean() == pytest.approx(0.0, abs=1e-12)
+    unseen = encoder.transform(pd.DataFrame({"shop": ["northfieldville 99"]}))[0]
+    assert unseen[:40].sum() == 0.0
+    assert unseen[40] < rows[:, 40].min()
+
+
+def test_codes_have_no_letters_to_compare():
+    codes = pd.DataFrame({"code": [f"x{i % 60}" for i in range(200)]})
+    assert TableEncoder().fit(codes).get_feature_names_out().tolist()[40:] == ["code: count"]
+
+
+def test_trees_get_the_most_frequent_of_many_categories_and_dates_as_days(wild):
+    rows, choices = TableEncoder().fit(wild).plain(wild)
+    assert choices.tolist() == [False, True, False, True, False, True]
+    day = pd.to_datetime(wild["day"], format="%d/%m/%Y")
+    np.testing.assert_array_equal(rows[:, 2], (day - pd.Timestamp(0)) / pd.Timedelta(days=1))
+    many = pd.DataFrame({"code": [f"x{i}" for i in range(300)] * 2})
+    codes = TableEncoder().fit(many).plain(many)[0][:, 0]
+    assert (len(np.unique(codes[~np.isnan(codes)])), np.nanmax(codes)) == (254, 253.0)
+
+
+# -- statistics of targets ----------------------------------------------------------------------------------------
+
+
+def test_statistics_are_for_columns_of_many_categories(wild):
+    y = np.random.default_rng(0).normal(size=(300, 2))
+    names = TableEncoder("statistics").fit(wild, y).get_feature_names_out()
+    assert [name for name in names if ": mean" in name] == [
+        "town: mean 1", "town: mean 2", "shop: mean 1", "shop: mean 2",
+    ]  # fmt: skip
+
+
+def test_only_training_rows_have_statistics_of_other_rows(wild):
+    y = np.random.default_rng(0).normal(size=300)
+    encoder = TableEncoder("statistics")
+    trained, again = encoder.fit_transform(wild, y), encoder.transform(wild)
+    means = np.array([": mean" in name for name in encoder.get_feature_names_out()])
+    np.testing.assert_array_equal(trained[:, ~means], again[:, ~means])
+    assert (trained[:, means] != again[:, means]).any(axis=1).mean() > 0.9
+    changed = y.copy()
+    changed[17] = 1e6
+    np.testing.assert_array_equal(TableEncoder("statistics").fit_transform(wild, changed)[17], trained[17])
+
+
+def test_relearning_keeps_columns_and_learns_statistics(wild):
+    y = np.random.default_rng(0).normal(size=300)
+    first = TableEncoder().fit(wild)
+    other, rows = first.variant(categories="statistics").relearn(wild, y)
+    np.testing.assert_array_equal(rows, TableEncoder("statistics").fit_transform(wild, y))
+    assert not any("statistics" in step for step in first.steps_)
+    half, rows = other.relearn(wild[:100], y[:100])
+    assert rows.shape == (100, len(other.get_feature_names_out()))
+    assert half.columns_ == first.columns_
+    assert half.transform(wild).shape == (300, rows.shape[1])
+
+
+def test_statistics_without_targets_are_refused(wild):
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        TableEncoder("statistics").fit(wild)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        TableEncoder().fit(wild).variant(categories="statistics").transform(wild)
+    with pytest.raises(ValueError, match="this encoder has 'indicators'"):
+        TableEncoder().fit(wild).relearn(wild, np.zeros(300))

@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer.kernels import Matern
 from mercer.learning.metrics import search
+from mercer.learning.metrics.metric import Structure
 from mercer.learning.metrics.search import learn_metric
 from mercer.solvers.base import Problem
 
@@ -42,3 +43,14 @@ def test_seeds_decide_alone_what_is_found():
     y = np.sin(X[:, 0] + X[:, 1])
     one, two = (learn(X, y).metric.root for _ in range(2))
     np.testing.assert_array_equal(one, two)
+
+
+def test_metrics_are_learned_from_rows_that_do_not_judge_them():
+    X, y = np.random.default_rng(0).normal(size=(90, 3)), np.arange(90.0)[:, None]
+    judged = np.arange(0, 90, 3)
+    found = search.Search(
+        Problem(Matern(), X, y, None, True), [Matern()], [Structure("diagonal")], refine=True, rounds=1,
+        rng=np.random.RandomState(0), judged=judged,
+    )  # fmt: skip
+    assert set(found.judge.problem.y[: found.judge.count, 0]) == set(judged)
+    assert set(found.rest.y[:, 0]) == set(range(90)) - set(judged)

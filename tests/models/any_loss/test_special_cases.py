@@ -113,7 +113,7 @@ def _minimise(loss, y, w, matrix, alpha, intercept):
 @pytest.mark.parametrize("loss", SMOOTH + CORNERS)
 def test_the_objective_is_the_minimum_of_an_independent_search(points, loss, fit_intercept):
     X, y, w = points
-    X, y, w = X[:25], _targets(loss, y[:25]), w[:25]
+    X, y, w = X[:12], _targets(loss, y[:12]), w[:12]  # of more, the search finds corners less accurately
     model = KernelRegressor(loss, 0.1, kernel=K, fit_intercept=fit_intercept, tol=1e-7).fit(X, y, w)
     known = _minimise(loss, y, w, K(X), 0.1, fit_intercept)
     assert model.converged_
@@ -129,11 +129,10 @@ def test_the_objective_is_the_minimum_of_an_independent_search(points, loss, fit
 
 @pytest.mark.parametrize("loss", SMOOTH + CORNERS)
 def test_solvers_agree(points, loss):
-    X, y, w = points
-    y = _targets(loss, y)
+    X, y, w = points[0][:45], _targets(loss, points[1][:45]), points[2][:45]
     solvers = ("newton", "newton-cg", "nystroem") if loss in SMOOTH else ("smo", "proximal", "nystroem")
     models = [
-        KernelRegressor(loss, 0.1, kernel=K, solver=solver, n_centers=90, tol=1e-7, random_state=0).fit(X, y, w)
+        KernelRegressor(loss, 0.1, kernel=K, solver=solver, n_centers=45, tol=1e-7, random_state=0).fit(X, y, w)
         for solver in solvers
     ]
     for model in models[1:]:
@@ -193,14 +192,9 @@ def test_predictions_are_in_the_unit_of_targets(points):
 def test_a_share_of_targets_is_below_each_quantile(points):
     X, y, _ = points
     for level in (0.1, 0.5, 0.9):
-        below = np.mean(
-            y < KernelRegressor(losses.Quantile(level), 1.0, kernel=K, tol=1e-6).fit(X, y).predict(X) - 1e-6
-        )
-        above = np.mean(
-            y > KernelRegressor(losses.Quantile(level), 1.0, kernel=K, tol=1e-6).fit(X, y).predict(X) + 1e-6
-        )
-        assert below <= level + 1e-9
-        assert above <= 1 - level + 1e-9
+        found = KernelRegressor(losses.Quantile(level), 1.0, kernel=K, tol=1e-6).fit(X, y).predict(X)
+        assert np.mean(y < found - 1e-6) <= level + 1e-9
+        assert np.mean(y > found + 1e-6) <= 1 - level + 1e-9
 
 
 def test_quantiles_never_cross_and_sorting_costs_nothing(points):

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.formula.data import Rows
 
-from ..tables.encoder import name_columns
+from ..tables.frames import name_columns
 from .cells import as_cells, is_missing
 
 FEWEST = 2

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.formula.data import Rows, is_frame, pick
 
 from ..report import Importance
-from ..tables.encoder import name_columns
+from ..tables.frames import name_columns
 
 MOST_ROWS = 1000
 LEAST_ROWS = 50  # on which an importance still says something

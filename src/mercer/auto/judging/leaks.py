@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from mercer.formula.data import Rows, pick
 
 from ..report import Importance, Task
-from ..tables.encoder import name_columns
+from ..tables.frames import name_columns
 from .cells import rank_values
 
 MOST_ROWS = 3000

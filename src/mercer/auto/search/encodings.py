@@ -41,7 +41,8 @@ class Encodings:
         """Return the rows in an encoding."""
         key = (categories, output)
         if key not in self._made:
-            encoder = self.encoder.variant(categories=categories, output=output)
+            texts = "strings" if categories == "overlap" else "words"  # for kernels on columns
+            encoder = self.encoder.variant(categories=categories, output=output, texts=texts)
             self._made[key] = EncodedRows(encoder, encoder.transform(self._X))
         return self._made[key]
 

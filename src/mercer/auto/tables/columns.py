@@ -1,7 +1,7 @@
 """What a column holds, and how it becomes something kernels take.
 
 A column is read as numbers, categories, texts or dates.  What is learned about it is a *step*: a dictionary of plain
-values that says how to treat new rows.
+values and arrays that says how to treat new rows, which :mod:`~mercer.auto.tables.steps` does.
 """
 
 from __future__ import annotations
@@ -11,18 +11,24 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..report import Column, Kind
-from .reading import ColumnValues, write_label
+from .cells import find_numbers
+from .dates import find_dates, find_parts
+from .reading import ColumnValues
+from .steps import MISSING, MOST_INDICATORS, check_finite, read_cells, reshape_numbers
+from .words import learn_words
 
-MISSING = "(missing)"  # the category of rows without a value
 ID_NAME = re.compile(r"(^|[_\s.-])(id|uuid|guid|index)$|^unnamed: ?\d+$|(?-i:[a-z]I[Dd]$)", re.IGNORECASE)
 LONG = 15  # letters on average from which distinct strings are texts
 WORDS = 3  # or words on average
 DISTINCT = 0.5  # share of different values from which strings are no categories
 ID_SHARE = 0.9  # share of different values from which short strings only name rows
 FEW = 20  # rows below which nothing is taken for an id because its values differ
+FLAGGED = 0.005  # share of missing values above which that they are missing is a column of its own
+SHOWN = 5  # cells that are no numbers or dates, by row and text
+TEXT_COLUMNS, CATEGORY_COLUMNS = 24, 8  # that the words of a text and of a category become, at most
+WORD_LETTERS, WORD_SHARE = 5, 0.6  # letters of a category on average, and their share, from which it is made of words
 SKEW = 2.0  # skewness from which a logarithm is considered
 EXTREME = 30.0  # deviations from which only ranks are used
 KNOTS = 65  # of a map by ranks
@@ -33,6 +39,8 @@ Describe = Callable[..., Learned]
 def learn_column(name: str, values: ColumnValues) -> Learned:
     """Decide what a column is, and return a description of that and the step that treats new rows.
 
+    Strings of which 90 % are numbers, or dates, are such; the others are stray and count as missing.
+
     Examples
     --------
     >>> import numpy as np
@@ -40,62 +48,114 @@ def learn_column(name: str, values: ColumnValues) -> Learned:
     >>> column, step = learn_column("size", read_column("size", np.array([1.0, 2.0, np.nan, 4.0])))
     >>> column.kind, column.treatment
     ('numeric', 'standardised; 1 missing filled with the median, and flagged')
+    >>> column, step = learn_column("price", read_column("price", [f"${i},000" for i in range(1, 20)] + ["ask us"]))
+    >>> column.kind, column.stray
+    ('numeric', ((19, 'ask us'),))
     """
-    missing = values.missing
+    reading = _find_reading(name, values)
+    stray = np.empty(0, dtype=np.int64)
+    missing, distinct = values.missing, len(values.levels)
+    if reading:
+        data, stray = read_cells(reading, values)
+        check_finite(name, data)
+        reading["lenient"] = len(stray) > 0
+        missing, present = np.isnan(data), data[~np.isnan(data)]
+        distinct = len(np.unique(present))
     gaps = int(missing.sum())
-    present = values.data[~missing]
-    distinct = len(set(present.tolist()))
+    shown = tuple((row, values.levels[values.data[row]]) for row in stray[:SHOWN].tolist())
+
+    flagged = gaps > FLAGGED * len(missing)
 
     def describe(kind: Kind, treatment: str, **step: Any) -> Learned:
-        return Column(name, kind, treatment, gaps, distinct), {"name": name, "kind": kind, **step}
+        if kind == "numeric" and gaps:
+            treatment += f"; {gaps} missing filled with the median{', and flagged' * flagged}"
+        column = Column(name, kind, treatment + _write_stray(shown, len(stray)), gaps, distinct, shown, len(stray))
+        return column, reading | {"name": name, "kind": kind, "flagged": flagged} | step
 
-    if values.kind in ("numbers", "dates"):
-        check_finite(name, values.data)
     if distinct == 0:
         return describe("ignored", "ignored: no values")
-    if distinct == 1 and not gaps:
-        return describe("ignored", "ignored: always the same value")
-    if values.kind in ("numbers", "dates"):
-        whole = values.kind == "numbers" and bool((values.data == np.round(values.data)).all())
-        if distinct == len(present) and gaps == 0 and whole and ID_NAME.search(name):
+    if distinct == 1 and not flagged:
+        return describe("ignored", f"ignored: always the same value{' where there is one' if gaps else ''}")
+    if reading:
+        whole = reading["data"] == "numbers" and bool((present == np.round(present)).all())
+        if distinct == len(missing) and whole and ID_NAME.search(name):
             return describe("ignored", "ignored: a number for each row, by its name an id")
-        return _learn_numbers(describe, values, present, gaps, distinct)
+        return _learn_numbers(describe, reading["data"], present, distinct)
+    counts = values.count_levels()
+    rows = int(counts.sum())
     if values.kind == "strings":
-        size, words = (float(np.mean([count(v) for v in present])) for count in (len, lambda v: len(v.split())))
-        varied = distinct > DISTINCT * len(present)
-        if distinct == len(present) and ID_NAME.search(name):
+        size, words = (
+            float(np.average([count(level) for level in values.levels], weights=counts))
+            for count in (len, lambda level: len(level.split()))
+        )
+        if distinct == rows and ID_NAME.search(name):
             return describe("ignored", "ignored: different in every row, by its name an id")
-        if varied and (size >= LONG or words >= WORDS):
-            return describe("text", "compared by common runs of three letters (Spectrum)", data="strings")
-        if distinct >= ID_SHARE * len(present) and len(present) >= FEW:
+        if distinct > DISTINCT * rows and (size >= LONG or words >= WORDS):
+            return _learn_texts(describe, values, gaps)
+        if distinct >= ID_SHARE * rows and rows >= FEW:
             return describe("ignored", "ignored: different in almost every row, so it only names rows")
-    return _learn_categories(describe, present, gaps)
+    return _learn_categories(describe, values.levels, counts, gaps)
 
 
-def _learn_numbers(describe: Describe, values: ColumnValues, present: np.ndarray, gaps: int, distinct: int) -> Learned:
-    shape, how = _choose_shape(present, distinct)
-    step = {"shape": shape, "knots": [], "offset": 0.0}
+def _find_reading(name: str, values: ColumnValues) -> dict[str, Any]:
+    """Return how the cells of a column are read as numbers or dates, or nothing if they are neither."""
+    plain = {"name": name, "decimal": ".", "unit": "", "day_first": False}
+    if values.kind in ("numbers", "dates"):
+        return plain | {"data": values.kind}
+    if values.kind == "strings":
+        counts = values.count_levels()
+        if (found := find_numbers(values.levels, counts)) is not None:
+            return plain | {"data": "numbers", "decimal": found[0], "unit": found[1]}
+        if (day_first := find_dates(values.levels, counts)) is not None:
+            return plain | {"data": "dates", "day_first": day_first}
+    return {}
+
+
+def _write_stray(shown: tuple[tuple[int, str], ...], n: int) -> str:
+    """Return what is said of stray cells."""
+    if not n:
+        return ""
+    named = ", ".join(f"{text[:40]!r} in row {row}" for row, text in shown)
+    return f"; {n} stray cell{'s' * (n > 1)} counted as missing: {named}{' …' * (n > len(shown))}"
+
+
+def _learn_numbers(describe: Describe, data: str, present: np.ndarray, distinct: int) -> Learned:
+    dates = data == "dates"
+    shape, how = ("linear", "") if dates else _choose_shape(present, distinct)
+    step: dict[str, Any] = {"shape": shape, "knots": [], "offset": 0.0, "parts": find_parts(present) if dates else []}
     if shape == "log":
         step["offset"] = float(np.median(present[present > 0])) * (present.min() == 0)
     if shape == "ranks":
         step["knots"] = np.quantile(present, np.linspace(0.0, 1.0, KNOTS)).tolist()
-    shaped = reshape_numbers(present, step)
-    center, scale = _find_scale(shaped)
-    words = "a date, as days; standardised" if values.kind == "dates" else how
-    if gaps:
-        words += f"; {gaps} missing filled with the median, and flagged"
-    return describe("numeric", words, data=values.kind, center=center, scale=scale, flagged=gaps > 0, **step)
+    center, scale = _find_scale(reshape_numbers(present, step))
+    if dates:
+        how = "a date, as days; standardised" + (f", with {' and '.join(step['parts'])}" if step["parts"] else "")
+    return describe("numeric", how, center=center, scale=scale, **step)
 
 
-def _learn_categories(describe: Describe, present: np.ndarray, gaps: int) -> Learned:
-    counts: dict[str, int] = {}
-    for value in present:
-        counts[value] = counts.get(value, 0) + 1
+def _learn_texts(describe: Describe, values: ColumnValues, gaps: int) -> Learned:
+    rows = values.data[values.data >= 0]
+    found = learn_words([values.levels[code] for code in rows.tolist()], TEXT_COLUMNS)
+    words = f"{len(found['center'])} main directions of its hashed words and runs of letters"
+    return describe("text", words + (f"; {gaps} missing" if gaps else ""), data="strings", words=found)
+
+
+def _learn_categories(describe: Describe, levels: list[str], counts: np.ndarray, gaps: int) -> Learned:
+    rows = dict(zip(levels, counts.tolist(), strict=True))
     if gaps:
-        counts[MISSING] = gaps
-    categories = sorted(counts, key=lambda value: (-counts[value], value))
+        rows[MISSING] = gaps
+    categories = sorted((level for level in rows if rows[level]), key=lambda level: (-rows[level], level))
     words = f"{len(categories)} categories" + (f", one of them for {gaps} missing" if gaps else "")
-    return describe("categorical", words, data="strings", categories=categories)
+    step: dict[str, Any] = {"rows": np.array([rows[level] for level in categories], dtype=np.float64), "words": {}}
+    if len(categories) > MOST_INDICATORS and _are_words(levels):
+        step["words"] = learn_words(categories, CATEGORY_COLUMNS)
+    return describe("categorical", words, data="strings", categories=categories, **step)
+
+
+def _are_words(levels: list[str]) -> bool:
+    """Return whether categories are words, whose letters tell which are alike, and not codes."""
+    letters = sum(sum(map(str.isalpha, level)) for level in levels)
+    return letters >= WORD_LETTERS * len(levels) and letters >= WORD_SHARE * sum(map(len, levels))
 
 
 def _choose_shape(present: np.ndarray, distinct: int) -> tuple[str, str]:
@@ -113,19 +173,6 @@ def _choose_shape(present: np.ndarray, distinct: int) -> tuple[str, str]:
     return "linear", "standardised"
 
 
-def reshape_numbers(values: np.ndarray, step: dict[str, Any]) -> np.ndarray:
-    """Bend numbers as a step says; NaN stays."""
-    if step["shape"] == "log":
-        smallest = 1e-3 * step["offset"] if step["offset"] else np.finfo(float).tiny
-        return np.asarray(np.log(np.maximum(values + step["offset"], smallest)))
-    if step["shape"] == "ranks":
-        knots, levels = np.array(step["knots"]), np.linspace(0.0, 1.0, len(step["knots"]))
-        left = np.interp(values, knots, levels)
-        right = 1.0 - np.interp(-values, -knots[::-1], levels)  # ties take the middle of their ranks
-        return np.asarray(np.where(np.isnan(values), np.nan, ndtri(np.clip((left + right) / 2, 1e-3, 1 - 1e-3))))
-    return values
-
-
 def _find_scale(values: np.ndarray) -> tuple[float, float]:
     """Return the median and a deviation: of the quartiles, or where these agree too well, of everything."""
     quartiles = np.quantile(values, [0.25, 0.75])
@@ -138,57 +185,3 @@ def _find_scale(values: np.ndarray) -> tuple[float, float]:
 def _measure_skewness(values: np.ndarray) -> float:
     deviation = values.std()
     return float(np.mean(((values - values.mean()) / deviation) ** 3)) if deviation > 0 else 0.0
-
-
-# -- new rows -----------------------------------------------------------------------------------------------------
-
-
-def read_numbers(step: dict[str, Any], values: ColumnValues) -> np.ndarray:
-    """Return a column as the numbers a step was learned from, NaN for missing ones."""
-    name = step["name"]
-    if values.kind not in ("numbers", "dates") and not values.missing.all():
-        row = int(np.flatnonzero(~values.missing)[0])
-        bad = next((i for i, value in enumerate(values.data) if value is not None and not _is_number(value)), row)
-        raise ValueError(
-            f"column {name!r} held {step['data']} when the model was fitted, but row {bad} is {values.data[bad]!r}; "
-            f"give {step['data']}, or fit again"
-        )
-    data = np.full(len(values.data), np.nan) if values.data.dtype == object else values.data
-    check_finite(name, data)
-    return data
-
-
-def check_finite(name: str, data: np.ndarray) -> None:
-    """Raise if a number is infinite."""
-    if np.isinf(data).any():
-        row = int(np.flatnonzero(np.isinf(data))[0])
-        raise ValueError(f"column {name!r}: row {row} is infinite (inf); replace it by a number, or by NaN")
-
-
-def standardize_numbers(step: dict[str, Any], values: ColumnValues) -> np.ndarray:
-    """Return a numeric column standardised, missing values at the median."""
-    bent = reshape_numbers(read_numbers(step, values), step)
-    return np.nan_to_num((bent - step["center"]) / step["scale"], nan=0.0)
-
-
-def read_categories(step: dict[str, Any], values: ColumnValues, missing: str = MISSING) -> np.ndarray:
-    """Return a column as the texts that stand for its categories."""
-    out = np.empty(len(values.data), dtype=object)
-    pairs = zip(values.data.tolist(), values.missing, strict=True)
-    out[:] = [missing if gap else write_label(step["name"], value) for value, gap in pairs]
-    return out
-
-
-def read_texts(step: dict[str, Any], values: ColumnValues) -> np.ndarray:
-    """Return a column as texts: lower case, with blanks around, so that beginnings and ends of words count."""
-    out = read_categories(step, values, missing="")
-    out[:] = [f"  {' '.join(text.lower().split())}  " for text in out]
-    return out
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True

@@ -2,47 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mercer.formula.data import Rows, is_frame, refuse_masked
+from mercer.formula.data import Rows, is_frame
 
 from ..report import Column
-from .columns import check_finite, learn_column, read_categories, read_numbers, read_texts, standardize_numbers
+from .columns import learn_column
+from .frames import check_table, iterate_columns, join_columns, name_columns
 from .reading import ColumnValues, read_column
+from .statistics import check_goals, cross_fit, learn_statistics
+from .steps import (
+    MANY_LEVELS,
+    Step,
+    encode_block,
+    locate_categories,
+    name_block,
+    read_categories,
+    read_numbers,
+    read_texts,
+)
 
-MOST_INDICATORS = 40  # of a column; rarer categories share the origin
+MOST_CODES = 254  # categories that trees tell apart
+PARAMS = {
+    "categories": ("indicators", "statistics", "overlap"),
+    "output": ("auto", "frame"),
+    "texts": ("words", "strings"),
+}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Decide what each column of a table is, and turn it into what kernels take.
+    """Decide what each column of a table is, and turn it into what kernels take: one matrix of floats, or a frame.
 
-    Numbers are standardised by median and quartiles, long tails bent by a logarithm or by ranks first; missing ones
-    are filled with the median and flagged in a column of their own.  Dates become days.  Texts that few rows share are
-    kept for :class:`~mercer.kernels.Spectrum`, others are categories, and a missing category is one more.  Constants
-    and ids are left out.  ``columns_`` tells all of this.
+    **Numbers** are standardised by median and quartiles, long tails bent by a logarithm or by ranks first.  Cells of
+    text are numbers if 90 % of a column are, with currencies, units, percent signs, thousands and either decimal mark;
+    others are stray: they are named in ``columns_`` and count as missing, at the fit and for new rows.  Missing ones
+    are filled with the median, and flagged in a column of their own if they are more than 1 in 200.
+    **Dates**, in the usual spellings, become days, and season, weekday and hour where these vary, as points on circles.
+    **Texts** that few rows share become at most 24 directions of their hashed words and runs of letters.
+    **Categories** are all other strings, and truth values; a missing one is one more.  Constants and ids are left out.
 
     Parameters
     ----------
-    categories : {"overlap", "indicators"}, default="overlap"
-        Whether categories stay, for :class:`~mercer.kernels.Overlap`, or become columns of 0 and 1, for kernels on
-        numbers.  Either way a category that the fit has not seen is unlike all others.
+    categories : {"indicators", "statistics", "overlap"}, default="indicators"
+        "indicators" makes columns of 0 and 1 of the 40 most frequent categories of a column; where there are more, also
+        of how often each occurs and, if they are words, of at most 8 directions of their letters.  "statistics" adds
+        the average target of each category to columns of more than 8, which needs ``y``; those of training rows come
+        from other rows.  "overlap" keeps categories, for :class:`~mercer.kernels.Overlap`, in a frame.  A category that
+        the fit has not seen is unlike all others.
     output : {"auto", "frame"}, default="auto"
         "auto" gives an array of floats if there are only numbers; "frame" keeps names also then.
+    texts : {"words", "strings"}, default="words"
+        Whether texts become numbers, or stay for :class:`~mercer.kernels.Spectrum`, in a frame.
 
     Attributes
     ----------
     columns_ : list of Column
         What each column was taken for, and what is done with it.
     steps_ : list of dict
-        What was learned about each column, as plain values.
+        What was learned about each column, as plain values and arrays.
     container_ : {"pandas", "polars", "array"}
         What tables are made of, as in the fit.
     n_features_in_, feature_names_in_
@@ -52,10 +75,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import pandas as pd
     >>> from mercer.auto import TableEncoder
-    >>> table = pd.DataFrame({"size": [1.0, 2.0, 5.0, None], "colour": ["red", "blue", "red", None], "one": [1] * 4})
+    >>> table = pd.DataFrame({"size": ["$1", "$2", "$5", "-"], "colour": ["red", "blue", "red", None], "one": [1] * 4})
     >>> encoder = TableEncoder().fit(table)
     >>> encoder.get_feature_names_out().tolist()
-    ['size', 'size missing', 'colour']
+    ['size', 'size missing', 'colour=red', 'colour=(missing)', 'colour=blue']
+    >>> encoder.transform(table)[:, 1].tolist()
+    [0.0, 0.0, 0.0, 1.0]
     >>> [column.treatment for column in encoder.columns_][1:]
     ['3 categories, one of them for 1 missing', 'ignored: always the same value']
     """
@@ -65,10 +90,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     container_: str
 
     def __init__(
-        self, categories: Literal["overlap", "indicators"] = "overlap", output: Literal["auto", "frame"] = "auto"
+        self,
+        categories: Literal["indicators", "statistics", "overlap"] = "indicators",
+        output: Literal["auto", "frame"] = "auto",
+        texts: Literal["words", "strings"] = "words",
     ) -> None:
         self.categories = categories
         self.output = output
+        self.texts = texts
 
     def fit(self, X: Rows, y: ArrayLike | None = None) -> Self:
         """Look at all columns.
@@ -77,20 +106,45 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : frame (pandas, polars) or array of shape (n, columns)
             The table.
-        y : ignored
+        y : array of shape (n,) or (n, q), optional
+            Targets as numbers, classes as columns of 0 and 1.  Only the statistics of categories need them.
         """
-        for name, value, allowed in (
-            ("categories", self.categories, ("overlap", "indicators")),
-            ("output", self.output, ("auto", "frame")),
-        ):
-            if value not in allowed:
-                raise ValueError(f"TableEncoder: {name} must be one of {allowed}, got {value!r}")
-        X = check_table(self, X, reset=True)
-        self.container_ = type(X).__module__.partition(".")[0] if is_frame(X) else "array"
-        found = [learn_column(name, read_column(name, column)) for name, column in name_columns(X)]
-        self.columns_: list[Column] = [column for column, _ in found]
-        self.steps_: list[dict[str, Any]] = [step for _, step in found]
+        self._learn_columns(X, y)
         return self
+
+    def fit_transform(self, X: Rows, y: ArrayLike | None = None, **fit_params: Any) -> Any:
+        """Look at all columns, and return the table; statistics of a row do not know its own target.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`.
+        """
+        values, goals = self._learn_columns(X, y)
+        return self._join(values, self._cross_fit(values, goals))
+
+    def relearn(self, X: Rows, y: ArrayLike) -> tuple[TableEncoder, Any]:
+        """Return an encoder with the same columns and the statistics of other rows, and these rows encoded.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`; ``categories`` must be "statistics", see :meth:`variant`.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from mercer.auto import TableEncoder
+        >>> table = pd.DataFrame({"town": [f"t{i % 9}" for i in range(90)]})
+        >>> encoder = TableEncoder("indicators").fit(table).variant(categories="statistics")
+        >>> encoder, rows = encoder.relearn(table[:60], np.arange(60) % 9 > 4)
+        >>> rows.shape, encoder.get_feature_names_out()[-1]
+        ((60, 10), 'town: mean')
+        """
+        other = self.variant()
+        values = other._read_columns(X)
+        goals = other._learn_goals(values, y)
+        return other, other._join(values, other._cross_fit(values, goals))
 
     def transform(self, X: Rows) -> Any:
         """Return the table as kernels take it: an array of floats, or a frame if there are categories or texts.
@@ -101,9 +155,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             New rows; columns of a frame are found by name, in any order, and others are ignored.
         """
         check_is_fitted(self)
-        values = self._read_columns(X)
-        names = self.get_feature_names_out()
-        return self._join_columns(dict(self._encode_columns(values)), names, len(values[0].data))
+        return self._join(self._read_columns(X), {})
+
+    # -- what comes out -----------------------------------------------------------------------------------------------
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of the output."""
@@ -115,20 +169,30 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def names(self, kind: str) -> list[str]:
         """Return the names of the output columns that are numeric, categorical or text."""
         check_is_fitted(self)
-        steps = [step for step in self.steps_ if step["kind"] == kind]
-        if kind != "numeric":
-            return [] if kind == "categorical" and self.categories == "indicators" else [s["name"] for s in steps]
-        flags = [f"{step['name']} missing" for step in steps if step["flagged"]]
-        indicators: list[str] = []
-        if self.categories == "indicators":
-            choices = [step for step in self.steps_ if step["kind"] == "categorical"]
-            indicators = [f"{step['name']}={category}" for step in choices for category in _list_indicators(step)]
-        return [step["name"] for step in steps] + flags + indicators
+        if kind == "numeric":
+            blocks = [(places, self._name_block(j)) for j, places in self._place_blocks().items()]
+            named = {place: name for places, names in blocks for place, name in zip(places, names, strict=True)}
+            return [named[place] for place in range(len(named))]
+        return [step["name"] for step in self.steps_ if step["kind"] == kind and self._stays(step)]
 
     def place(self, kind: str) -> list[Any]:
         """Return the output columns of a kind as ``k.on`` takes them: names, or positions if there are no names."""
         names, every = self.names(kind), self.get_feature_names_out().tolist()
         return names if self.container_ != "array" else [every.index(name) for name in names]
+
+    def blocks(self) -> list[list[int]]:
+        """Return the positions of the numeric outputs that come from one column of the table, for each that has some.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from mercer.auto import TableEncoder
+        >>> table = pd.DataFrame({"size": [1.0, 2.0, None], "colour": ["red", "blue", "green"], "age": [3, 5, 9]})
+        >>> TableEncoder().fit(table).blocks()
+        [[0, 2], [3, 4, 5], [1]]
+        """
+        check_is_fitted(self)
+        return list(self._place_blocks().values())
 
     @property
     def is_numeric(self) -> bool:
@@ -140,6 +204,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return an encoder with other parameters that has learned the same."""
         check_is_fitted(self)
         other = TableEncoder(**(self.get_params() | params))
+        other._check_params()
         for name in vars(self).keys() - self.get_params().keys():
             setattr(other, name, getattr(self, name))
         return other
@@ -147,119 +212,128 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def plain(self, X: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers as they are and categories as codes, NaN for missing ones, and which columns are categories.
 
-        That is what tree-based models take; texts are left out.
+        That is what tree-based models take; dates are days, texts are left out, and of many categories the 254 most
+        frequent have codes.
         """
         check_is_fitted(self)
+        values = self._read_columns(X)
         data, choices = [], []
-        for step, values in zip(self.steps_, self._read_columns(X), strict=True):
+        for step, column in zip(self.steps_, values, strict=True):
             if step["kind"] == "numeric":
-                data.append(read_numbers(step, values))
+                data.append(read_numbers(step, column))
             elif step["kind"] == "categorical":
-                codes = {category: float(code) for code, category in enumerate(step["categories"][:254])}
-                data.append(np.array([codes.get(value, np.nan) for value in read_categories(step, values)]))
+                codes = locate_categories(step, column)
+                data.append(np.where((codes < 0) | (codes >= MOST_CODES), np.nan, codes))
             else:
                 continue
             choices.append(step["kind"] == "categorical")
-        n = len(data[0]) if data else len(self._read_columns(X)[0].data)
+        n = len(values[0].data)
         return np.column_stack(data) if data else np.zeros((n, 1)), np.array(choices or [False], dtype=bool)
 
-    # -- the steps ----------------------------------------------------------------------------------------------------
+    # -- learning -----------------------------------------------------------------------------------------------------
 
-    def _encode_columns(self, values: list[ColumnValues]) -> Iterator[tuple[str, np.ndarray]]:
-        for step, column in zip(self.steps_, values, strict=True):
-            name = step["name"]
-            if step["kind"] == "numeric":
-                yield name, standardize_numbers(step, column)
-                if step["flagged"]:
-                    yield f"{name} missing", column.missing.astype(np.float64)
-            elif step["kind"] == "categorical":
-                texts = read_categories(step, column)
-                if self.categories == "overlap":
-                    yield name, texts
-                    continue
-                for category in _list_indicators(step):
-                    yield f"{name}={category}", (texts == category).astype(np.float64)
-            elif step["kind"] == "text":
-                yield name, read_texts(step, column)
+    def _learn_columns(self, X: Rows, y: ArrayLike | None) -> tuple[list[ColumnValues], np.ndarray | None]:
+        """Look at all columns, and return their values and the targets if they are needed."""
+        self._check_params()
+        X = check_table(self, X, reset=True)
+        self.container_ = type(X).__module__.partition(".")[0] if is_frame(X) else "array"
+        values = [read_column(name, column) for name, column in name_columns(X)]
+        found = [learn_column(name, column) for (name, _), column in zip(name_columns(X), values, strict=True)]
+        self.columns_ = [column for column, _ in found]
+        self.steps_ = [step for _, step in found]
+        return values, self._learn_goals(values, y) if self.categories == "statistics" else None
 
-    def _join_columns(self, columns: dict[str, np.ndarray], names: np.ndarray, n: int) -> Any:
-        """Put columns together."""
-        if len(names) == 0:
+    def _learn_goals(self, values: list[ColumnValues], y: ArrayLike | None) -> np.ndarray:
+        """Learn the statistics of targets, in steps of this encoder alone, and return the targets."""
+        if self.categories != "statistics":
+            raise ValueError(
+                f'only categories="statistics" learns from targets, and this encoder has {self.categories!r}; take '
+                'encoder.variant(categories="statistics")'
+            )
+        goals, steps = check_goals(y, len(values[0].data)), list(self.steps_)
+        for j, (codes, levels) in self._locate(values).items():
+            steps[j] = steps[j] | {"statistics": learn_statistics(codes, levels, goals)}
+        self.steps_ = steps
+        return goals
+
+    def _cross_fit(self, values: list[ColumnValues], goals: np.ndarray | None) -> dict[int, np.ndarray]:
+        """Return the statistics of training rows, by the position of their column."""
+        if goals is None:
+            return {}
+        return {j: cross_fit(codes, levels, goals) for j, (codes, levels) in self._locate(values).items()}
+
+    def _locate(self, values: list[ColumnValues]) -> dict[int, tuple[np.ndarray, int]]:
+        """Return the categories of rows and how many there are, by the position of each column with statistics."""
+        return {
+            j: (locate_categories(step, values[j]), len(step["categories"]))
+            for j, step in enumerate(self.steps_)
+            if _has_statistics(step)
+        }
+
+    def _check_params(self) -> None:
+        for name, allowed in PARAMS.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"TableEncoder: {name} must be one of {allowed}, got {getattr(self, name)!r}")
+
+    # -- columns of the output ----------------------------------------------------------------------------------------
+
+    def _stays(self, step: Step) -> bool:
+        """Return whether a column is no number in the output either."""
+        return (step["kind"] == "categorical" and self.categories == "overlap") or (
+            step["kind"] == "text" and self.texts == "strings"
+        )
+
+    def _name_block(self, j: int) -> list[str]:
+        return name_block(self.steps_[j], self.categories == "statistics")
+
+    def _place_blocks(self) -> dict[int, list[int]]:
+        """Return the positions of the numeric outputs of each column: numbers first, then their flags, then others."""
+        owners: list[int] = []
+        ranks: list[int] = []
+        for j, step in enumerate(self.steps_):
+            if step["kind"] != "ignored" and not self._stays(step):
+                names = self._name_block(j)
+                owners += [j] * len(names)
+                first = [0, 1][: 1 + step["flagged"]] if step["kind"] == "numeric" else []
+                ranks += first + [2] * (len(names) - len(first))
+        places = np.empty(len(owners), dtype=np.int64)
+        places[np.argsort(ranks, kind="stable")] = np.arange(len(owners))
+        return {j: places[np.array(owners) == j].tolist() for j in dict.fromkeys(owners)}
+
+    def _join(self, values: list[ColumnValues], known: dict[int, np.ndarray]) -> Any:
+        """Return the output: a matrix of all numbers, and beside it in a frame what stays."""
+        statistics, blocks, n = self.categories == "statistics", self._place_blocks(), len(values[0].data)
+        if statistics and any(_has_statistics(step) and "statistics" not in step for step in self.steps_):
+            check_goals(None, n)
+        matrix = np.empty((n, sum(map(len, blocks.values()))))
+        for j, places in blocks.items():
+            together = places[-1] - places[0] == len(places) - 1  # then a slice, which is copied much faster
+            where = slice(places[0], places[-1] + 1) if together else places
+            matrix[:, where] = encode_block(self.steps_[j], values[j], statistics, known.get(j))
+        names = self.get_feature_names_out().tolist()
+        if not names:
             return np.zeros((n, 1))  # nothing is known about any row, which a constant says
         if self.is_numeric:
-            return np.column_stack([columns[name] for name in names])
-        if self.container_ == "array":
-            return np.column_stack([columns[name].astype(object) for name in names])
-        if self.container_ == "polars":
-            import polars as pl
-
-            return pl.DataFrame({name: columns[name].tolist() for name in names})
-        import pandas as pd
-
-        return pd.DataFrame({name: pd.Series(columns[name], dtype=columns[name].dtype) for name in names})
+            return matrix
+        pairs = list(zip(self.steps_, values, strict=True))
+        kept = [
+            read_categories(column) for step, column in pairs if step["kind"] == "categorical" and self._stays(step)
+        ]
+        kept += [read_texts(column) for step, column in pairs if step["kind"] == "text" and self._stays(step)]
+        return join_columns(self.container_, names, [*matrix.T, *kept])
 
     def _read_columns(self, X: Rows) -> list[ColumnValues]:
         """Return the columns of new rows, as they stood at the fit."""
         X = check_table(self, X, reset=False)
         names = [step["name"] for step in self.steps_]
-        return [read_column(name, column) for name, column in zip(names, _iterate_columns(X), strict=True)]
+        return [read_column(name, column) for name, column in zip(names, iterate_columns(X), strict=True)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.target_tags.required = self.categories == "statistics"
         return tags
 
 
-def check_table(estimator: BaseEstimator, X: Rows, *, reset: bool) -> Any:
-    """Return a table whose columns are those of the fit of an estimator, or with ``reset`` remember them."""
-    if is_frame(X) and not sparse.issparse(X):
-        if not reset and hasattr(estimator, "feature_names_in_"):
-            X = _order_columns(estimator, X)
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        if X.shape[0] == 0 or X.shape[1] == 0:
-            raise ValueError(
-                f"{type(estimator).__name__}: the table needs at least one row and one column, got shape "
-                f"{tuple(X.shape)}"
-            )
-        return X
-    refuse_masked(X, type(estimator).__name__)
-    return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
-
-
-def _order_columns(estimator: Any, X: Rows) -> Any:
-    """Return the columns of a frame that an estimator was fitted to, in the order they had then."""
-    wanted, there = list(estimator.feature_names_in_), list(X.columns)
-    missing = [name for name in wanted if name not in there]
-    if missing:
-        raise ValueError(
-            f"{type(estimator).__name__}: {len(missing)} of the {len(wanted)} columns of the fit are missing: "
-            f"{', '.join(map(repr, missing[:5]))}{' …' * (len(missing) > 5)}; the table has "
-            f"{', '.join(map(repr, there[:8]))}{' …' * (len(there) > 8)}"
-        )
-    return X if there == wanted else X[wanted]
-
-
-def name_columns(X: Rows) -> Iterator[tuple[str, Any]]:
-    """Return the columns of a table with their names."""
-    names = [str(name) for name in X.columns] if is_frame(X) else [f"x{j}" for j in range(X.shape[1])]
-    return zip(names, _iterate_columns(X), strict=True)
-
-
-def check_columns(X: Rows) -> None:
-    """Raise if a column cannot be read, with the row in the order of the table and not of a part of it."""
-    for name, column in name_columns(X):
-        values = read_column(name, column)
-        if values.kind in ("numbers", "dates"):
-            check_finite(name, values.data)
-
-
-def _iterate_columns(X: Rows) -> Iterator[Any]:
-    if not is_frame(X):
-        return iter(X.T)
-    return (X.iloc[:, j] for j in range(X.shape[1])) if hasattr(X, "iloc") else (X[:, j] for j in range(X.shape[1]))
-
-
-def _list_indicators(step: dict[str, Any]) -> list[str]:
-    """Return the categories that get an indicator: all, or for two only the rarer, whose complement is the other."""
-    categories = list(step["categories"])
-    return categories[1:] if len(categories) == 2 else categories[:MOST_INDICATORS]
+def _has_statistics(step: Step) -> bool:
+    return step["kind"] == "categorical" and len(step["categories"]) > MANY_LEVELS

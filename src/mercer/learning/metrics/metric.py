@@ -61,16 +61,9 @@ class Metric:
         moved = np.eye(len(exponent)) + exponent
         return Metric(0.5 * (root + root @ moved @ moved))
 
-    def widen(self, columns: np.ndarray, spread: np.ndarray) -> Metric:
-        """Return the metric of data with more columns, of which these, divided by their spread, were seen so far."""
-        d = len(spread)
-        if self.root.ndim == 1:
-            root = np.zeros(d)
-            root[columns] = self.root / spread[columns]
-            return Metric(root)
-        root = np.zeros((d, self.root.shape[1]))
-        root[columns] = self.root / spread[columns, None]
-        return Metric(root)
+    def weigh(self, factors: np.ndarray) -> Metric:
+        """Return the metric of data whose columns have to be multiplied before."""
+        return Metric((factors if self.root.ndim == 1 else factors[:, None]) * self.root)
 
     def put_before(self, kernel: Kernel) -> Kernel:
         """Return the kernel in this metric: with a length scale for each feature, or after the map."""
@@ -97,11 +90,9 @@ class Structure:
     groups: tuple[Any, ...] = ()
 
     @classmethod
-    def of_blocks(cls, blocks: Sequence[Sequence[int]], columns: np.ndarray) -> Structure:
-        """Return the structure of blocks of columns, seen in some of the columns only."""
-        where = {int(column): i for i, column in enumerate(columns)}
-        inside = [np.array([where[c] for c in block if c in where], dtype=int) for block in blocks]
-        return cls("blocks", tuple(group for group in inside if len(group) > 1))
+    def of_blocks(cls, blocks: Sequence[Sequence[int]]) -> Structure:
+        """Return the structure of blocks of columns."""
+        return cls("blocks", tuple(np.array(group, dtype=int) for group in blocks if len(group) > 1))
 
     @property
     def is_diagonal(self) -> bool:
@@ -132,7 +123,7 @@ class Structure:
         >>> import numpy as np
         >>> Structure("diagonal").restrict(np.ones((2, 2)))
         array([1., 1.])
-        >>> Structure.of_blocks([[0, 1]], np.arange(3)).restrict(np.ones((3, 3)))
+        >>> Structure.of_blocks([[0, 1]]).restrict(np.ones((3, 3)))
         array([[1., 1., 0.],
                [1., 1., 0.],
                [0., 0., 1.]])

@@ -55,6 +55,7 @@ class LearnedMetric:
     kernel: Kernel  # in the metric
     metric: Metric
     tried: tuple[MetricTrial, ...]
+    fair: Kernel  # as it was before the rows that it was judged by were learned from
 
 
 def learn_metric(
@@ -67,6 +68,7 @@ def learn_metric(
     rounds: int = ROUNDS,
     rng: np.random.RandomState,
     on_step: OnStep = lambda step, error: False,
+    judged: np.ndarray | None = None,
 ) -> LearnedMetric:
     """Return a kernel in a metric that is learned from data.
 
@@ -88,6 +90,8 @@ def learn_metric(
         The seed of parts and subsets.
     on_step : callable
         Told the number and the error of each step; the search ends with what it has if it returns True.
+    judged : array of int, optional
+        The rows to judge metrics by, whose targets ``fair`` does not know; some at random if not given.
 
     Examples
     --------
@@ -103,28 +107,29 @@ def learn_metric(
     """
     X = problem.place.put(problem.X)
     spread, varies = measure_columns(host_array(X))
-    columns = np.flatnonzero(varies)
-    if not len(columns):  # nothing to tell points apart by
+    if not varies.any():  # nothing to tell points apart by
         flat = Metric(np.zeros(len(spread)))
-        return LearnedMetric(flat.put_before(kernels[0]), flat, ())
-    scaled = X[:, columns] / put_beside(X, spread[columns])
+        return LearnedMetric(flat.put_before(kernels[0]), flat, (), flat.put_before(kernels[0]))
     search = Search(
-        replace(problem, X=scaled), kernels, _list_structures(metric, blocks, columns), refine=refine, rounds=rounds,
-        rng=rng, on_step=on_step,
+        replace(problem, X=X / put_beside(X, spread)), kernels, _list_structures(metric, blocks, len(spread)),
+        refine=refine, rounds=rounds, rng=rng, on_step=on_step, judged=judged,
     )  # fmt: skip
-    best = search.run()
-    whole = best.metric.widen(columns, spread)
-    return LearnedMetric(whole.put_before(best.kernel), whole, tuple(search.tried))
+    best, fair = search.run(), search.find_best()
+    units = np.where(varies, 1.0 / spread, 0.0)
+    whole = best.metric.weigh(units)
+    return LearnedMetric(
+        whole.put_before(best.kernel), whole, tuple(search.tried), fair.metric.weigh(units).put_before(fair.kernel)
+    )
 
 
-def _list_structures(metric: str, blocks: Sequence[Sequence[int]] | None, columns: np.ndarray) -> list[Structure]:
+def _list_structures(metric: str, blocks: Sequence[Sequence[int]] | None, d: int) -> list[Structure]:
     """Return which metrics to learn, simplest first."""
     found = {"diagonal": Structure("diagonal"), "full": Structure("full")}
     if blocks is not None:
-        found["blocks"] = Structure.of_blocks(blocks, columns)
+        found["blocks"] = Structure.of_blocks(blocks)
     if metric != "auto":
         return [found[metric]]
-    order = ["diagonal", *(["blocks"] if blocks is not None else []), *(["full"] if len(columns) <= FULL else [])]
+    order = ["diagonal", *(["blocks"] if blocks is not None else []), *(["full"] if d <= FULL else [])]
     return [found[name] for name in order]
 
 
@@ -147,6 +152,8 @@ class Search:
         The seed of parts and subsets.
     on_step : callable
         Told the number and error of each step; the search ends with what it has if it returns True.
+    judged : array of int, optional
+        The rows to judge by, and not to learn from; some at random if not given.
     """
 
     def __init__(
@@ -159,8 +166,12 @@ class Search:
         rounds: int,
         rng: np.random.RandomState,
         on_step: OnStep = lambda step, error: False,
+        judged: np.ndarray | None = None,
     ) -> None:
-        problem = pick_points(problem, rng.permutation(problem.n))  # so that the first rows are a sample of all
+        order = rng.permutation(problem.n)  # so that the first rows are a sample of all
+        if judged is not None:
+            order = order[np.argsort(~np.isin(order, judged), kind="stable")]
+        problem = pick_points(problem, order)
         self.problem, self.kernels, self.structures = problem, kernels, structures
         self.refine, self.rounds, self.rng, self._on_step = refine, rounds, rng, on_step
         self.size = min(STEP_ROWS[0] + problem.n // STEP_ROWS[1], STEP_ROWS[2])
@@ -171,9 +182,11 @@ class Search:
         # Where there are many rows for each number that is learned, no row knows its own target from the metric.
         alike = problem.n < FEWEST or problem.n >= TRUSTED * max(one.count_entries(d) for one in structures)
         beside = min(round(BESIDE[0] + BESIDE[1] * problem.n), BESIDE[2])
-        judged = min(beside, problem.n) if alike else min(JUDGED, problem.n // 3)
-        self.rest = problem if alike else pick_points(problem, every[judged:])
-        self.judge = Judgement(pick_points(problem, every[: max(judged, beside)]), judged)
+        first = min(beside, problem.n) if alike else min(JUDGED, problem.n // 3)
+        left = every if alike and judged is None else every[first if judged is None else len(judged) :]
+        self.rest = pick_points(problem, left) if len(left) < problem.n else problem
+        count = first if judged is None else min(JUDGED, len(judged))
+        self.judge = Judgement(pick_points(problem, np.union1d(every[:count], left)[: max(count, beside)]), count)
         sample = pick_points(self.rest, np.arange(min(SCALE_ROWS[1], SCALE_ROWS[0] + problem.n // 20, self.rest.n)))
         self.scaler = Judgement(sample, sample.n)
         self.tried: list[MetricTrial] = []
@@ -191,15 +204,15 @@ class Search:
         others = [one for one in self.structures if not one.is_diagonal]
         rounds = [partial(self._follow_rounds, start, one) for one in (*simple, *others)] if self.rounds else []
         found = self._do([*self._plan_descents([(start, one) for one in simple]), *rounds])
-        best, again = self._find_best(), list[tuple[MetricTrial, Structure]]()
+        best, again = self.find_best(), list[tuple[MetricTrial, Structure]]()
         for structure in simple:  # learned twice: from the start, and from what is near after some rounds
             near = [one for some in found for one in some if one.structure is structure and one.rounds]
             again += [(min(near, key=lambda one: one.error), structure)] if near else []
         self._do(self._plan_descents([*((best, structure) for structure in others), *again]))
-        best = self._find_best()
+        best = self.find_best()
         rivals = [replace(best, kernel=kernel) for kernel in self.kernels[1:]]  # may do better in the metric found
         self._do([partial(self._try_again, rival) for rival in rivals])
-        best = self._find_best()
+        best = self.find_best()
         return best if self._stopped or best.structure is None else self._learn_from_all(start, best)
 
     def _plan_descents(self, starts: Sequence[tuple[MetricTrial, Structure]]) -> list[Task]:
@@ -231,7 +244,8 @@ class Search:
     def _seed(self) -> np.random.RandomState:
         return np.random.RandomState(self.rng.randint(2**31))
 
-    def _find_best(self) -> MetricTrial:
+    def find_best(self) -> MetricTrial:
+        """Return the best of those that were judged."""
         return min(self.tried, key=lambda one: one.error)
 
     def _rescale(self, one: MetricTrial) -> MetricTrial:

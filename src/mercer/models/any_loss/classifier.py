@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-
-from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.gathered import fit_gathered
-from mercer.estimators.loss_classifier import LossClassifier
-from mercer.estimators.progress import report_progress
-from mercer.estimators.transaction import all_or_nothing
-from mercer.formula.data import Rows
+from mercer.estimators.loss_model import LossClassifier
+from mercer.estimators.single_penalty import SinglePenalty
 from mercer.solvers.plan import Plan
 
 
-class KernelClassifier(CallbackSupportMixin, LossClassifier):  # type: ignore[misc]
+class KernelClassifier(SinglePenalty, LossClassifier):
     """The representer theorem as a classifier: any convex loss of margins, and any penalty that grows with the norm.
 
     For two classes, yᵢ = ±1, f and b minimise Σᵢ wᵢ ℓ(yᵢ, f(xᵢ) + b) + α‖f‖².  For more, each class has such a function
@@ -99,38 +93,7 @@ class KernelClassifier(CallbackSupportMixin, LossClassifier):  # type: ignore[mi
         self.assume_psd = assume_psd
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to labelled points; a fit that fails or is interrupted changes nothing.
-
-        Parameters
-        ----------
-        X : collection of n objects
-            The training points, of whatever kind the kernel takes.
-        y : array of shape (n,)
-            Their labels, numbers or texts, of at least two classes.
-        sample_weight : float or array of shape (n,), optional
-            Weights that are not negative; a weight of 0 is as good as leaving the point out.
-        """
-        with report_progress(self, X, y), all_or_nothing(self):
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
-        loss = self._read_loss("classification")
-        data = self._check_labelled(X, y, sample_weight)
-        fit = self._solve(self._resolve_kernel(self.kernel, data), data, self._weigh(data, loss))
-        self._keep(fit, loss, data.classes, data.X, data.kept)
-
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
-        """Fit to rows in partitions; all of them come here if the model keeps them all."""
         from mercer.distributed.any_loss import fit_labels
-        from mercer.distributed.gathered import gather_rows
 
-        loss = self._read_loss("classification")
-        found = fit_labels(self, cluster, (X, y, sample_weight), lambda _: loss, self._scale_penalty, **self._options())
-        if found is None:
-            fit_gathered(self, gather_rows(cluster, self._kernel_argument(), X, y, sample_weight))
-        else:
-            self._keep(found.fit, loss, found.classes, found.fit.centers)
+        fit_labels(self, cluster, X, y, sample_weight)

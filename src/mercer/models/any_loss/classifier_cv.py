@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-
-from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.loss_classifier import LossClassifier
-from mercer.estimators.penalty_search import PenaltySearch
-from mercer.estimators.progress import fit_task
-from mercer.estimators.transaction import all_or_nothing
+from mercer.estimators.loss_model import LossClassifier
+from mercer.estimators.penalty_search import OnStep, PenaltySearch
 from mercer.formula.data import Rows
 from mercer.solvers.plan import Plan
 
 from .classifier import KernelClassifier
 
-GRID = np.logspace(-6, 1, 15)  # times a penalty that is neither small nor large
 
-
-class KernelClassifierCV(PenaltySearch, CallbackSupportMixin, LossClassifier):  # type: ignore[misc]
+class KernelClassifierCV(PenaltySearch, LossClassifier):
     """Classification with any loss, with the penalty and the length scale of least loss on points left out.
 
     Points are left out one at a time without refitting: one Newton step from the fit of all points gives the outputs of
@@ -92,10 +84,6 @@ class KernelClassifierCV(PenaltySearch, CallbackSupportMixin, LossClassifier):  
     ((4, 15), True)
     """
 
-    scaling = "sum"  # of the penalties tried
-    penalty = "squared"
-    _grid = GRID
-
     classifier_: KernelClassifier
     plan_: Plan
 
@@ -133,35 +121,5 @@ class KernelClassifierCV(PenaltySearch, CallbackSupportMixin, LossClassifier):  
         self.assume_psd = assume_psd
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
-        """Choose penalty and kernel, and fit; a fit that fails or is interrupted changes nothing.
-
-        Parameters
-        ----------
-        X : collection of n objects
-            The training points, of whatever kind the kernels take.
-        y : array of shape (n,)
-            Their labels, numbers or texts, of at least two classes.
-        sample_weight : float or array of shape (n,), optional
-            Weights that are not negative; a weight of 0 is as good as leaving the point out.
-        """
-        with fit_task(self, X, y) as context, all_or_nothing(self):
-            self._fit(X, y, sample_weight, context)
-        return self
-
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
-        loss = self._read_loss("classification")
-        data = self._check_labelled(X, y, sample_weight)
-        kernel = self._choose(data, data.codes, context)
-        self.classifier_ = KernelClassifier(
-            self.loss, self.alpha_, kernel=self._kernel_argument().pass_on(kernel), fit_intercept=self.fit_intercept,
-            class_weight=self.class_weight, solver=self.solver, n_centers=self.n_centers, tol=self.tol,
-            max_iter=self.max_iter, memory=self.memory, random_state=self.random_state, assume_psd=True,
-            device=self.device,
-        )  # fmt: skip
-        self.classifier_._check_labelled(X, y, sample_weight)  # which reads the columns
-        fit = self.classifier_._solve(kernel, data, self._weigh(data, loss))
-        for model in (self.classifier_, self):
-            model._keep(fit, loss, data.classes, data.X, data.kept)
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
+        self.classifier_ = self._fit_best(KernelClassifier, X, y, sample_weight, on_step)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 
 from mercer.arrays.namespace import namespace
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.loss_model import LossRegressor
-from mercer.estimators.progress import report_progress
-from mercer.estimators.transaction import all_or_nothing
+from mercer.estimators.single_penalty import SinglePenalty
 from mercer.formula.data import Rows
 from mercer.losses import Quantile
 from mercer.losses.each import Each
 from mercer.solvers.evidence import warn_caller
-from mercer.solvers.newton.sums import weigh_loss
+from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.plan import Plan
 
 
-class KernelQuantileRegressor(CallbackSupportMixin, LossRegressor):  # type: ignore[misc]
+class KernelQuantileRegressor(SinglePenalty, LossRegressor):
     """Quantile regression: one function for each level τ, below which a share τ of all targets is.
 
     Each function minimises Σᵢ wᵢ max(τrᵢ, (τ − 1)rᵢ) + α‖f‖² with rᵢ = yᵢ − f(xᵢ) − b.  All levels share the kernel,
@@ -70,7 +67,6 @@ class KernelQuantileRegressor(CallbackSupportMixin, LossRegressor):  # type: ign
     """
 
     plan_: Plan
-    penalty = "squared"
     loss = None
 
     def __init__(
@@ -104,24 +100,6 @@ class KernelQuantileRegressor(CallbackSupportMixin, LossRegressor):  # type: ign
         self.assume_psd = assume_psd
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to points and targets; a fit that fails or is interrupted changes nothing.
-
-        Parameters
-        ----------
-        X : collection of n objects
-            The training points, of whatever kind the kernel takes.
-        y : array of shape (n,)
-            The targets.
-        sample_weight : float or array of shape (n,), optional
-            Weights that are not negative; a weight of 0 is as good as leaving the point out.
-        """
-        with report_progress(self, X, y), all_or_nothing(self):
-            self._fit(X, y, sample_weight)
-        return self
-
     @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return the quantiles of all levels, sorted at each point.
@@ -154,27 +132,24 @@ class KernelQuantileRegressor(CallbackSupportMixin, LossRegressor):  # type: ign
         losses = self.loss_.value(np.broadcast_to(np.asarray(y, dtype=float)[:, None], predicted.shape), predicted)
         return -float(np.average(np.asarray(losses).mean(axis=1), weights=sample_weight))
 
-    def _read_levels(self) -> tuple[Each, bool]:
-        """Return the losses of all levels, and whether there is one that was given as a number."""
-        alone = np.ndim(self.levels) == 0
-        levels = [self.levels] if alone else list(self.levels)
+    def _read_loss(self) -> Each:
+        """Return the losses of all levels."""
+        levels = [self.levels] if np.ndim(self.levels) == 0 else list(self.levels)
         losses = Each(tuple(Quantile(level) for level in levels))
         if not levels or any(low >= high for low, high in pairwise(levels)):
             raise ValueError(
                 f"{type(self).__name__}: levels must grow from one to the next, as in [0.05, 0.5, 0.95]; got "
                 f"{self.levels!r}"
             )
-        return losses, alone
+        return losses
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
-        losses, alone = self._read_levels()
-        data = self._check_measured(X, y, sample_weight)
-        self._check_single(data.targets.shape[1], data.flat)
-        summed = weigh_loss(losses, data.targets, data.weights, len(losses.losses))
-        fit = self._solve(self._resolve_kernel(self.kernel, data), data, summed)
-        self._keep(fit, losses, data.X, data.kept, alone)
+    def _count_outputs(self, targets: int) -> int:
+        return int(np.size(self.levels))
 
-    def _check_single(self, targets: int, flat: bool) -> None:
+    def _is_flat(self, fit: LossFit, data: Any) -> bool:
+        return np.ndim(self.levels) == 0
+
+    def _check_shape(self, targets: int, flat: bool) -> None:
         """Raise if there are several targets, and warn of one in a table of its own, as scikit-learn does."""
         if targets != 1:
             raise ValueError(
@@ -188,19 +163,9 @@ class KernelQuantileRegressor(CallbackSupportMixin, LossRegressor):  # type: ign
             )
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
-        """Fit to rows in partitions; all of them come here if the model keeps them all."""
         from mercer.distributed.any_loss import fit_targets
-        from mercer.distributed.gathered import gather_rows
 
-        losses, alone = self._read_levels()
-        found = fit_targets(
-            self, cluster, (X, y, sample_weight), losses, self._scale_penalty, check=self._check_single,
-            outputs=len(losses.losses), **self._options(),
-        )  # fmt: skip
-        if found is None:
-            fit_gathered(self, gather_rows(cluster, self._kernel_argument(), X, y, sample_weight))
-        else:
-            self._keep(found.fit, losses, found.fit.centers, None, alone)
+        fit_targets(self, cluster, X, y, sample_weight)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags
 
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.loss_model import LossRegressor
-from mercer.estimators.progress import report_progress
-from mercer.estimators.transaction import all_or_nothing
+from mercer.estimators.single_penalty import SinglePenalty
 from mercer.formula.data import Rows
 from mercer.solvers.plan import Plan
 
 
-class KernelRegressor(CallbackSupportMixin, LossRegressor):  # type: ignore[misc]
+class KernelRegressor(SinglePenalty, LossRegressor):
     """The representer theorem as a model: any convex loss, and any penalty that grows with the norm.
 
     f and b minimise Σᵢ wᵢ ℓ(yᵢ, f(xᵢ) + b) + α‖f‖², and f = Σ cᵢ k(xᵢ, ·).  With the squared loss this is
@@ -142,24 +139,6 @@ class KernelRegressor(CallbackSupportMixin, LossRegressor):  # type: ignore[misc
         self.assume_psd = assume_psd
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to points and targets; a fit that fails or is interrupted changes nothing.
-
-        Parameters
-        ----------
-        X : collection of n objects
-            The training points, of whatever kind the kernel takes.
-        y : array of shape (n,) or (n, targets)
-            The targets; several are fitted with the same kernel and penalty, one function each.
-        sample_weight : float or array of shape (n,), optional
-            Weights that are not negative; a weight of 0 is as good as leaving the point out.
-        """
-        with report_progress(self, X, y), all_or_nothing(self):
-            self._fit(X, y, sample_weight)
-        return self
-
     @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:
         """Return what f(x) + b says about y, in the unit of y: for counts the rate, and not its logarithm.
@@ -176,23 +155,10 @@ class KernelRegressor(CallbackSupportMixin, LossRegressor):  # type: ignore[misc
         outputs = self._evaluate(X)
         return self.loss_.predict(outputs)
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
-        loss = self._read_loss("regression")
-        data = self._check_measured(X, y, sample_weight)
-        fit = self._solve(self._resolve_kernel(self.kernel, data), data, self._weigh(data, loss))
-        self._keep(fit, loss, data.X, data.kept, data.flat)
-
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
-        """Fit to rows in partitions; all of them come here if the model keeps them all."""
         from mercer.distributed.any_loss import fit_targets
-        from mercer.distributed.gathered import gather_rows
 
-        loss = self._read_loss("regression")
-        found = fit_targets(self, cluster, (X, y, sample_weight), loss, self._scale_penalty, **self._options())
-        if found is None:
-            fit_gathered(self, gather_rows(cluster, self._kernel_argument(), X, y, sample_weight))
-        else:
-            self._keep(found.fit, loss, found.fit.centers, None, found.flat)
+        fit_targets(self, cluster, X, y, sample_weight)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

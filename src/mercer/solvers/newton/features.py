@@ -22,7 +22,7 @@ from .sums import LossSums
 BLOCK, DEVICE_BLOCK = 2**24, 2**26  # entries of features in work at a time
 SHARE = 3  # one part in so many of the budget is for features that are kept
 DOUBLE = 2**28  # bytes of features up to which the host keeps them in float64
-JOINT = 3000  # unknowns up to which the classes' equations are solved together
+JOINT = 600  # unknowns up to which the classes' equations are solved together
 
 
 class NystroemFeatures:
@@ -115,7 +115,7 @@ class FeatureSpace:
         # What intercepts take away of the curvature is BG⁻¹Bᵀ.
         taken = xp.linalg.solve(xp.linalg.cholesky(G[:free, :free]), B[:, :free].T).T if free else B[:, :0]
         if joint:
-            factor = _factorize(H - taken @ taken.T, alpha, float(H.trace()))
+            factor = factorize_curvature(H - taken @ taken.T, alpha, float(H.trace()))
             step = solve_factorized(factor, residual.reshape(m * q)).reshape(m, q)
         else:
             step = self._iterate(residual, outputs, alpha, accuracy, H, taken)
@@ -131,13 +131,13 @@ class FeatureSpace:
         matrix, sums = H[i], B.reshape(m, q, q)[:, i, i]
         if self.fit_intercept and float(G[i, i]) > 0:
             matrix = matrix - sums[:, None] * (sums / G[i, i])[None, :]
-        return solve_factorized(_factorize(matrix, alpha, float(H[i].trace())), residual[:, i])
+        return solve_factorized(factorize_curvature(matrix, alpha, float(H[i].trace())), residual[:, i])
 
     def _iterate(self, residual: Array, outputs: Array, alpha: float, accuracy: float, H: Array, taken: Array) -> Array:
-        factors, xp = [_factorize(part, alpha) for part in H], namespace(H)
+        factor = factorize_curvature(H[0], alpha)
 
         def invert(V: Array) -> Array:
-            return xp.stack([solve_factorized(f, v) for f, v in zip(factors, V.T, strict=True)], axis=1)
+            return solve_factorized(factor, V)
 
         def apply(V: Array) -> Array:
             away = (taken @ (taken.T @ V.reshape(len(taken)))).reshape(V.shape)
@@ -146,7 +146,7 @@ class FeatureSpace:
         return solve_iteratively(apply, invert, residual, accuracy)[0]
 
 
-def _factorize(H: Array, alpha: float, size: float | None = None) -> Factor:
+def factorize_curvature(H: Array, alpha: float, size: float | None = None) -> Factor:
     """Factorise H + 2αI; sums of float32 products may need a shift of their rounding to stay positive definite.
 
     ``size`` is the trace of what H is a difference of, whose rounding it has; its own if not given.

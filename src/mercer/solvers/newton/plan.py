@@ -55,7 +55,7 @@ def plan_newton(problem: Problem, solver: str = "auto", n_centers: int | None = 
     flops = {
         "newton": STEPS * q * (n**3 / 3 + 4.0 * n * n),
         "newton-cg": PRODUCTS * count_product(problem),
-        "nystroem": n * centers * (centers + entry) + STEPS * q * q * n * float(centers) ** 2,
+        "nystroem": n * centers * (centers + entry) + STEPS * n * float(centers) ** 2,
     }
     rates = {"newton": HOST.double, "newton-cg": HOST.single, "nystroem": HOST.double}
     speed, where, cheap = float(default_threads()), "", n * q <= DIRECT_LIMIT

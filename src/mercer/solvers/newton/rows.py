@@ -52,9 +52,11 @@ class WeightedRows(Protocol):
         """Return ΦᵀR for the residuals R."""
 
     def hessian(self, outputs: Array, joint: bool, above: bool = False) -> Equations:
-        """Return ΦᵀWΦ (of all pairs of functions, or of each alone), ΦᵀW1 and 1ᵀW1 for the curvatures W.
+        """Return ΦᵀWΦ (of all pairs of functions, or not joint), ΦᵀW1 and 1ᵀW1 for the curvatures W.
 
-        ``above`` asks for the curvatures of parabolas that touch the losses and are nowhere below them.
+        Not joint it is of each function alone, or of functions that are judged together one for all of them, as a
+        preconditioner of the whole.  ``above`` asks for the curvatures of parabolas that touch the losses and are
+        nowhere below them.
         """
 
     def curve(self, outputs: Array, V: Array) -> Array:
@@ -95,22 +97,20 @@ class FeatureRows:
         return total
 
     def hessian(self, outputs: Array, joint: bool, above: bool = False) -> Equations:
-        """Return ΦᵀWΦ (of all pairs of functions, or of each alone), ΦᵀW1 and 1ᵀW1 for the curvatures W.
-
-        Functions alone have the squares of the root of W as curvatures, as preconditioners of the whole.
-        """
-        (m, q), curvature = self.shape, self.loss.curvature(outputs, above=above)
-        W = curvature.blocks()
-        H = self.loss.zeros(m * q, m * q) if joint else self.loss.zeros(q, m, m)
+        """Return ΦᵀWΦ (of all pairs of functions, or not joint), ΦᵀW1 and 1ᵀW1 for the curvatures W."""
+        (m, q), W = self.shape, self.loss.curvature(outputs, above=above).blocks()
+        alone = share_curvature(W) if self.loss.joint else einsum("nii->ni", W)
+        H = self.loss.zeros(m * q, m * q) if joint else self.loss.zeros(alone.shape[1], m, m)
         B = self.loss.zeros(m * q, q)
         for rows, phi in self.features.blocks():
             B += (cast(phi, W).T @ W[rows].reshape(-1, q * q)).reshape(m * q, q)
+            if not joint:
+                for i in range(alone.shape[1]):
+                    H[i] += weigh_features(phi, alone[rows, i])
+                continue
             for i in range(q):
-                if not joint:
-                    H[i] += _weigh(phi, curvature.root[rows, i] ** 2)
-                    continue
                 for j in range(i + 1):
-                    part = _weigh(phi, W[rows, i, j])
+                    part = weigh_features(phi, W[rows, i, j])
                     H[i::q, j::q] += part
                     if j < i:
                         H[j::q, i::q] += part.T
@@ -125,6 +125,14 @@ class FeatureRows:
         return total
 
 
-def _weigh(phi: Array, weights: Array) -> Array:
+def share_curvature(W: Array) -> Array:
+    """Return one curvature of each point for all its functions together, of shape (n, 1): half the trace.
+
+    That is the curvature of a point between two classes, which is where most points that curve at all are.
+    """
+    return 0.5 * einsum("nii->n", W)[:, None]
+
+
+def weigh_features(phi: Array, weights: Array) -> Array:
     """Return Φᵀ diag(w) Φ in the precision of Φ."""
     return phi.T @ (phi * cast(weights[:, None], phi))

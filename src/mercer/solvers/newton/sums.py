@@ -296,7 +296,12 @@ def label_loss(codes: np.ndarray, classes: int, weights: np.ndarray) -> Weighted
     >>> round(loss.value(np.zeros((3, 1))), 6)  # 3 ln 2
     2.079442
     """
-    return weigh_loss(*((Logistic(), codes, weights, 1) if classes == 2 else (Softmax(), codes, weights, classes)))
+    return weigh_loss(choose_logistic(classes), codes, weights, 1 if classes == 2 else classes)
+
+
+def choose_logistic(classes: int) -> Logistic | Softmax:
+    """Return the logistic loss of two classes, or of more."""
+    return Logistic() if classes == 2 else Softmax()
 
 
 def shift(values: Array, b: np.ndarray) -> Array:

@@ -1,0 +1,60 @@
+"""Points left out: exact for squares, and near the fits without each point for classes."""
+
+import numpy as np
+import pytest
+
+from mercer.kernels import Gaussian
+from mercer.losses import Squared
+from mercer.solvers.base import Problem
+from mercer.solvers.newton.left_out import leave_one_out
+from mercer.solvers.newton.prepared import PreparedNewton
+from mercer.solvers.newton.sums import label_loss, weigh_loss
+from mercer.solvers.ridge.banded import loo_path
+
+N = 40
+
+
+@pytest.fixture
+def points():
+    return np.random.default_rng(0).normal(size=(N, 2))
+
+
+def _leave_out(X, loss, alpha, intercept):
+    problem = Problem(Gaussian(), X, np.zeros((len(X), loss.outputs)), fit_intercept=intercept)
+    prepared = PreparedNewton(problem, loss, "nystroem", len(X), 0)
+    return leave_one_out(prepared.space, prepared.solve(alpha, 1e-12).state, alpha)
+
+
+def _predict(X, loss, alpha, new):
+    problem = Problem(Gaussian(), X, np.zeros((len(X), loss.outputs)), fit_intercept=True)
+    prepared = PreparedNewton(problem, loss, "nystroem", len(X), 0)
+    found = prepared.solve(alpha, 1e-12).state
+    centers, _, coef = prepared.expand(found)
+    return Gaussian()(new, centers) @ coef + found.intercept
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_squares_are_left_out_exactly(points, intercept):
+    y = np.sin(points[:, 0])
+    found = _leave_out(points, weigh_loss(Squared(), y, np.ones(N), 1), 0.3, intercept)
+    problem = Problem(Gaussian(), points, y[:, None], fit_intercept=intercept)
+    scale = Squared().curvature(y[:1, None], y[:1, None]).item() / 2.0  # of the loss beside (y − f)²
+    residuals = loo_path(problem)(np.array([0.3 / scale]))[0]
+    np.testing.assert_allclose(found, y[:, None] - residuals, atol=1e-4)
+
+
+@pytest.mark.parametrize(("classes", "share"), [(2, 0.12), (3, 0.25)])  # several are moved one by one
+def test_classes_are_left_out_nearly_as_by_fitting_again(points, classes, share):
+    codes = np.digitize(points[:, 0] + 0.5 * np.random.default_rng(1).normal(size=N), [-0.4, 0.5][: classes - 1])
+    alpha, weights = 0.2, np.ones(N)
+    near = _leave_out(points, label_loss(codes, classes, weights), alpha, True)
+    here = _predict(points, label_loss(codes, classes, weights), alpha, points)
+    brute = np.zeros_like(near)
+    for i in range(N):
+        rest = np.arange(N) != i
+        loss = label_loss(codes[rest], classes, weights[rest])
+        brute[i] = _predict(points[rest], loss, alpha, points[i : i + 1])
+    judge = label_loss(codes, classes, weights).value
+    assert abs(judge(near) - judge(brute)) < 2.0 * share * (judge(brute) - judge(here))  # of what leaving out costs
+    near, here, brute = (values - values.mean(axis=1, keepdims=True) * (classes > 2) for values in (near, here, brute))
+    assert np.linalg.norm(near - brute) < share * np.linalg.norm(brute - here)  # of what leaving out changes
