@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mercer.words import show_number, show_seconds
+from mercer.words import round_number, show_number, show_seconds
 
 from . import _show
 
@@ -82,12 +82,12 @@ def show_importances(report: Report) -> None:
     """Print which columns matter."""
     if not report.importances:
         return
-    _show.heading(f"Columns that matter, by the {report.metric} that permuting them costs on the rows held out")
+    _show.heading(f"What permuting a column costs on the rows held out, in {report.metric}")
     shown = report.importances[:MOST_IMPORTANT]
     largest = max(max(each.value for each in shown), 1e-300)
     rows = [
-        [each.name, "█" * round(BAR * max(each.value, 0.0) / largest), show_number(each.value),
-         f"± {show_number(each.error)}"]
+        [each.name, "█" * round(BAR * max(each.value, 0.0) / largest), round_number(each.value),
+         f"± {round_number(each.error)}"]
         for each in shown
     ]  # fmt: skip
     _show.table(["column", "", report.metric, "error"], rows, right=[report.metric, "error"])

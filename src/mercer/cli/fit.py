@@ -169,14 +169,14 @@ def guess_task(y: pd.Series) -> tuple[str, str]:
     """
     import numpy as np
 
-    from mercer.auto.judging.cells import parse_numbers
+    from mercer.auto.judging.cells import parse_cells
     from mercer.auto.judging.targets import are_numbers
 
-    cells = y.dropna().to_numpy()
-    plain = cells.dtype.kind in "iuf"
-    if cells.dtype == bool or not (plain or are_numbers(cells)):
-        return "classification", f"the target holds {int(y.nunique())} different values that are not numbers"
-    numbers = cells if plain else parse_numbers(cells)
+    cells = y.to_numpy()
+    numbers, missing, _ = parse_cells(cells)
+    if cells.dtype.kind not in "iuf" and not are_numbers(cells):
+        distinct = len(set(cells[~missing].tolist()))
+        return "classification", f"the target holds {distinct} different values that are not numbers"
     numbers = numbers[~np.isnan(numbers)]
     distinct = len(np.unique(numbers))
     if np.all(numbers == numbers.round()) and distinct <= FEW_CLASSES and len(numbers) >= LEAST_REPEATS * distinct:
@@ -199,17 +199,29 @@ def _split(table: pd.DataFrame, target: str, name: str) -> tuple[pd.DataFrame, p
 
 def _read_target(cells: pd.Series, task: str, target: str) -> ReadTargets:
     """Return the targets of the rows that have one."""
-    from mercer.auto.judging.targets import are_numbers, read_targets
+    from mercer.auto.judging.targets import read_targets
 
-    if task == "regression" and not are_numbers(cells):
-        present = cells.dropna().tolist()
-        if all(map(_is_number, present)):
-            raise CommandError(f"column {target!r} holds an infinite value; replace it by a number, or leave it empty")
-        wrong = next(value for value in present if not _is_number(value))
+    wrong = _find_odd(cells) if task == "regression" else None
+    if isinstance(wrong, float):
+        raise CommandError(f"column {target!r} holds an infinite value; replace it by a number, or leave it empty")
+    if wrong is not None:
         raise CommandError(
             f"column {target!r} holds {wrong!r}, which is not a number; correct it, or use --task classification"
         )
     return read_targets(cells, "regression" if task == "regression" else "classification", f"column {target!r}")
+
+
+def _find_odd(y: pd.Series) -> Any:
+    """Return the first cell that is no number if there are too many of them, None if the target is one of numbers."""
+    import numpy as np
+
+    from mercer.auto.judging.cells import parse_cells
+    from mercer.auto.judging.targets import SHARE
+
+    cells = y.to_numpy()
+    numbers, missing, _ = parse_cells(cells)
+    odd = np.flatnonzero(~missing & (np.isnan(numbers) | (cells.dtype.kind == "b")))
+    return y.tolist()[odd[0]] if len(odd) > (1 - SHARE) * (~missing).sum() else None
 
 
 def _check_target(X: pd.DataFrame, y: pd.Series, task: str, target: str) -> None:
@@ -234,30 +246,20 @@ def _add_warnings(model: Any, read: ReadTargets, name: str) -> None:
 
     own = describe_targets(read, model.report_.target, lambda row: locate_row(name, row))
     others = (re.sub(r"\brow (\d+)\b", show_line, sentence) for sentence in model.report_.warnings)
-    model.report_ = replace(model.report_, warnings=(*own, *others))
+    model.report_ = replace(model.report_, warnings=(*others, *own))
 
 
 def _check_loss(loss: Loss, y: pd.Series, target: str) -> None:
     """Raise if a loss is one of numbers and the target holds none, or one of classes and it holds nothing else."""
-    from mercer.auto.judging.targets import are_numbers
-
     numeric, distinct = guess_task(y)[0] == "regression", int(y.nunique())
     if loss.task == "classification" and numeric and distinct > max(2, len(y) // 2):
         raise CommandError(
             f"{loss!r} is a loss of classes, and column {target!r} holds {distinct} different numbers; use one of "
             'numbers such as --loss "Huber(1.0)"'
         )
-    if loss.task == "regression" and not are_numbers(y):
-        wrong = next((value for value in y.dropna().tolist() if not _is_number(value)), "an infinite value")
+    wrong = _find_odd(y) if loss.task == "regression" else None
+    if wrong is not None:
         raise CommandError(
             f"{loss!r} is a loss of numbers, and column {target!r} holds {wrong!r}; use one of classes such as "
             "--loss Logistic"
         )
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True

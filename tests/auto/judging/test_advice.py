@@ -49,6 +49,7 @@ def test_there_is_always_something_to_say(report, found):
         ({"columns": [Column("x0", "numeric", "", 200, 9)]}, "half of the values are missing in: x0"),
         ({"shares": np.array([0.02, 0.98])}, "rarest class has 2.0% of the rows"),
         ({"notes": ["Nyström centres"]}, "Nyström"),
+        ({"warnings": ("A leak.",)}, "Look at the warnings before anything else"),
         ({"n_test": 19}, "Only 19 rows were held out, too few to judge"),
         ({"comparison": RivalComparison("HistGradientBoosting", -0.12, -0.24, -0.02, 60)}, "by 10 % in RMSE (90 % int"),
         ({"importances": (Importance("x1", 0.0, 0.0001),), "n_test": 200}, "hardly matter and could be left out: x1"),

@@ -95,6 +95,7 @@ def test_other_metrics_are_refused():
         (-0.06, -0.1, -0.02, "RMSE", "worse than it by 3 % in RMSE (90 % interval: 1 to 5 %)"),
         (0.0, -0.02, 0.02, "RMSE", "rows could show: 0.0 % in RMSE (90 % interval: -1.0 to 1.0 %)"),
         (-0.008, -0.02, 0.02, "log-loss", "no difference from it that these 146 rows could show: -0.4 % in log-loss"),
+        (1.9, 1.5, 2.5, "RMSE", "better than it by 1.9 in RMSE (90 % interval: 1.5 to 2.5)"),
         (0.02, 0.01, 0.03, "accuracy", "better than it by 2 points in accuracy (90 % interval: 1 to 3 points)"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.auto.judging.cells import parse_numbers, rank_values
+from mercer.auto.judging.cells import rank_values
 from mercer.auto.judging.targets import are_numbers, describe_targets, read_targets
 
 PRICES = [float(i) for i in range(40)]
@@ -21,21 +21,6 @@ def test_numbers_are_read_as_they_are(values):
     assert found.values.tolist() == values
     assert found.kept.tolist() == list(range(len(values)))
     assert (found.odd, list(found.missing)) == ((), [])
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("12", 12.0), (" 12.5 ", 12.5), ("-3", -3.0), ("−3", -3.0), ("+3", 3.0), ("1e5", 1e5), (".5", 0.5), ("5.", 5.0),
-        ("$1,234", 1234.0), ("-$5", -5.0), ("€ 12", 12.0), ("12 €", 12.0), ("5.06%", 5.06), ("5 %", 5.0),
-        ("1,234,567.8", 1234567.8), ("(1,234)", -1234.0),
-        ("1,23", np.nan), ("12 000", np.nan), ("(5", np.nan), ("5)", np.nan), ("abc", np.nan), ("", np.nan),
-        ("$", np.nan),
-        (".", np.nan), ("-", np.nan), ("1.2.3", np.nan), ("inf", np.nan), ("12a", np.nan), ("1_000", np.nan),
-    ],
-)  # fmt: skip
-def test_a_cell_is_the_number_that_people_read(text, number):
-    np.testing.assert_equal(parse_numbers(np.array([text], dtype=object)), [number])
 
 
 @given(st.integers(0, 40), st.sampled_from(["sold", "on request", "12a"]))
@@ -126,3 +111,9 @@ def test_places_of_cells_have_the_order_of_numbers_where_they_are():
     assert rank_values(["b", "a", None, "10"])[0].tolist() == [2, 1, 3, 0]
     assert rank_values(np.array([np.nan, np.nan]))[0].tolist() == [0, 0]
     assert rank_values(pd.Series(pd.to_datetime(["2024-05-02", None, "2024-05-01"])))[0].tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_no_rows_are_no_targets(task):
+    found = read_targets([], task)
+    assert (len(found.values), len(found.kept), found.odd, len(found.missing)) == (0, 0, (), 0)

@@ -39,6 +39,8 @@ class Findings:
 def write_advice(report: Report, found: Findings) -> tuple[str, ...]:
     """Return what to try next, most important first."""
     sentences = [*_judge(report, found), *found.notes]
+    if report.warnings:
+        sentences.insert(0, "Look at the warnings before anything else.")
     return tuple(
         sentences
         or ["Nothing stands out. More rows, or columns that say more about the target, are what would help most."]

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import re
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-ABSENT = frozenset({"", "?", "n/a", "na", "#n/a", "nan", "null", "<na>"})
-MOSTLY = 0.9  # share of numbers among texts from which they have the order of numbers
-NUMBER = re.compile(
-    r"\(?[-+−]?\s*[$€£¥]?\s*(?=[\d.])(\d{1,3}(,\d{3})+|\d*)(\.\d*)?(e[-+]?\d+)?\s*[€%]?\)?", re.IGNORECASE
-)
+from ..tables.cells import find_numbers, is_mark, parse_numbers
+from ..tables.reading import read_column
 
 
 def as_cells(column: Any) -> np.ndarray:
@@ -32,41 +27,28 @@ def as_cells(column: Any) -> np.ndarray:
     return np.asarray(column_or_1d(array, warn=True))
 
 
-def is_missing(value: Any) -> bool:
-    """Return whether a cell says that there is no value."""
-    if isinstance(value, str):
-        return value.strip().lower() in ABSENT
-    try:
-        return value is None or bool(value != value)  # NaN and NaT differ from themselves
-    except (TypeError, ValueError):  # pandas.NA does not say
-        return True
+def parse_cells(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Return cells as finite numbers, NaN for others, which are missing, and whether they are numbers as a whole.
 
-
-def find_missing(cells: np.ndarray) -> np.ndarray:
-    """Return which cells are missing."""
-    if cells.dtype.kind in "biu":
-        return np.zeros(len(cells), dtype=bool)
-    if cells.dtype.kind in "fmM":
-        return np.isnat(cells) if cells.dtype.kind in "mM" else np.isnan(cells)
-    return np.fromiter(map(is_missing, cells.tolist()), dtype=bool, count=len(cells))
-
-
-def parse_numbers(cells: np.ndarray) -> np.ndarray:
-    """Return cells as finite numbers, NaN for those that are none; each different text is read once.
+    Texts are read as those of a column are, each different one once.
 
     Examples
     --------
-    >>> parse_numbers(np.array(["$1,234", "5 %", "(3)", "many", "1,2"])).tolist()
-    [1234.0, 5.0, -3.0, nan, nan]
+    >>> numbers, missing, mostly = parse_cells(np.array(["$1,234", "$5", "$3", "-"]))
+    >>> numbers.tolist(), missing.tolist(), mostly
+    ([1234.0, 5.0, 3.0, nan], [False, False, False, True], True)
     """
-    if cells.dtype.kind in "biuf":
-        numbers = cells.astype(np.float64)
-    else:
-        known: dict[Any, float] = {}
-        for value in set(cells.tolist()) if cells.dtype.kind not in "mM" else ():
-            known[value] = _parse_number(value)
-        numbers = np.array([known.get(value, math.nan) for value in cells.tolist()], dtype=np.float64)
-    return np.where(np.isfinite(numbers), numbers, np.nan)
+    if cells.dtype.kind == "b":
+        return cells.astype(np.float64), np.zeros(len(cells), dtype=bool), False
+    values = read_column("y", cells)
+    if values.kind == "numbers":
+        return np.where(np.isfinite(values.data), values.data, np.nan), values.missing, True
+    if values.kind == "dates":
+        return np.full(len(cells), np.nan), values.missing, False
+    found = find_numbers(values.levels, values.count_levels())
+    numbers = parse_numbers(values.levels, *(found or (".", "")))
+    absent = [found is not None and is_mark(level) for level in values.levels]
+    return np.append(numbers, np.nan)[values.data], np.array([*absent, True])[values.data], found is not None
 
 
 def rank_values(column: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -78,33 +60,17 @@ def rank_values(column: Any) -> tuple[np.ndarray, np.ndarray]:
     >>> places.tolist(), missing.tolist()
     ([1, 2, 0, 1], [False, True, False, False])
     """
-    cells = as_cells(column)
-    missing = find_missing(cells)
-    keys = cells
-    if cells.dtype.kind not in "biufmM":
-        numbers = parse_numbers(cells)
-        if np.isfinite(numbers).sum() >= MOSTLY * (~missing).sum():
-            keys, missing = numbers, np.isnan(numbers)
+    values = read_column("", column)
+    keys, missing = values.data, values.missing
+    if values.kind in ("strings", "labels"):
+        found = find_numbers(values.levels, values.count_levels())
+        if found is not None:
+            keys = np.append(parse_numbers(values.levels, *found), np.nan)[values.data]
+            missing = np.isnan(keys)
         else:
-            keys = cells.astype(str)
-    places = np.full(len(cells), -1)
+            keys = np.append(np.argsort(np.argsort(values.levels)), -1)[values.data]
+    places = np.full(len(keys), -1)
     if not missing.all():
         places[~missing] = np.unique(keys[~missing], return_inverse=True)[1]
     places[missing] = places.max() + 1
     return places, missing
-
-
-def _parse_number(value: Any) -> float:
-    if not isinstance(value, str):
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            return math.nan
-    text = value.strip()
-    if not NUMBER.fullmatch(text) or text.startswith("(") != text.endswith(")"):
-        return math.nan
-    try:
-        number = float(re.sub(r"[^0-9.eE+-]", "", text.replace("−", "-").strip("()€%")))
-    except ValueError:  # a point alone
-        return math.nan
-    return -number if text.startswith("(") else number

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.formula.data import Rows
 
 from ..tables.frames import name_columns
-from .cells import as_cells, is_missing
+from ..tables.reading import read_column
 
 FEWEST = 2
 
@@ -57,7 +57,7 @@ columns that differ between rows
             f"{owner}: {target!r} is always {shown!r}; there is nothing to learn from one class or value: add rows "
             "where it differs, or choose another target"
         )
-    if not any(_varies(column) for _, column in name_columns(X)):
+    if not any(_varies(name, column) for name, column in name_columns(X)):
         which = f"all {X.shape[1]} columns are" if X.shape[1] > 1 else "the only column is"
         raise ValueError(
             f"{owner}: {which} the same in every row, so that {'they say' if X.shape[1] > 1 else 'it says'} nothing "
@@ -65,8 +65,8 @@ columns that differ between rows
         )
 
 
-def _varies(column: Any) -> bool:
+def _varies(name: str, column: Any) -> bool:
     """Return whether two rows differ; a row without a value differs from one that has one."""
-    cells = (None if is_missing(value) else value for value in as_cells(column).tolist())
-    first = next(cells)
-    return any(value != first for value in cells)
+    values = read_column(name, column)
+    present = values.data[~values.missing]
+    return bool(len(present)) and (len(present) < len(values.data) or bool(np.any(present != present[0])))

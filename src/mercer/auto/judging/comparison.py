@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer.words import round_number
+
 from ..report import Report, RivalComparison
 
 RESAMPLES = 1000
@@ -81,19 +83,25 @@ def describe_comparison(found: RivalComparison, rival: float, metric: str) -> st
     >>> describe_comparison(RivalComparison("boosting", 0.03, -0.01, 0.05, 146), 1.0, "RMSE")
     'no difference from boosting that these 146 rows could show: 3 % in RMSE (90 % interval: -1 to 5 %)'
     """
-    scale, unit = (100.0, " points") if metric == "accuracy" else (100.0 / rival, " %") if rival > 0 else (1.0, "")
     sign = -1.0 if found.is_clear and found.gain < 0 else 1.0
-    low, high = sorted((sign * scale * found.low, sign * scale * found.high))
-    digits = 0 if high - low >= 1 and abs(scale * found.gain) >= 1 else 1
-    span = f"90 % interval: {_round(low, digits)} to {_round(high, digits)}{unit}"
-    size = f"{_round(sign * scale * found.gain, digits)}{unit} in {metric} ({span})"
+    ends = sorted((sign * found.low, sign * found.high))
+    if metric == "accuracy":
+        shown, unit = _round([sign * found.gain, *ends], 100.0), " points"
+    elif max(map(abs, ends)) < rival:
+        shown, unit = _round([sign * found.gain, *ends], 100.0 / rival), " %"
+    else:  # more than all of it makes no sense to anybody
+        shown, unit = [round_number(value) for value in (sign * found.gain, *ends)], ""
+    size = f"{shown[0]}{unit} in {metric} (90 % interval: {shown[1]} to {shown[2]}{unit})"
     if found.is_clear:
         return f"{'better' if found.gain > 0 else 'worse'} than {found.rival} by {size}"
     return f"no difference from {found.rival} that these {found.rows:,} rows could show: {size}"
 
 
-def _round(value: float, digits: int) -> str:
-    return f"{round(value, digits) + 0.0:.{digits}f}"  # 0 has no sign
+def _round(values: list[float], scale: float) -> list[str]:
+    """Return gains in percent, whole ones unless they are small."""
+    gain, low, high = (scale * value for value in values)
+    digits = 0 if high - low >= 1 and abs(gain) >= 1 else 1
+    return [f"{round(value, digits) + 0.0:.{digits}f}" for value in (gain, low, high)]  # 0 has no sign
 
 
 def measure_losses(metric: str, y: np.ndarray, outputs: np.ndarray) -> np.ndarray:

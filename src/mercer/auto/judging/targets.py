@@ -12,8 +12,8 @@ import numpy as np
 from mercer.words import count_things, shorten
 
 from ..report import Task
-from ..tables.reading import write_label
-from .cells import as_cells, find_missing, parse_numbers
+from ..tables.reading import read_column, write_label
+from .cells import as_cells, parse_cells
 
 SHARE = 0.95  # of the cells that must be numbers
 SHOWN = 5  # rows that are named
@@ -76,9 +76,9 @@ def read_targets(y: Any, task: Task, owner: str = "an automatic model") -> ReadT
 
 def are_numbers(y: Any) -> bool:
     """Return whether a target is one of numbers, a few odd cells aside."""
-    cells = as_cells(y)
-    present = len(cells) - int(find_missing(cells).sum())
-    return present > 0 and int(np.isfinite(parse_numbers(cells)).sum()) >= SHARE * present
+    numbers, missing, mostly = parse_cells(as_cells(y))
+    present = len(numbers) - int(missing.sum())
+    return mostly and present > 0 and int(np.isfinite(numbers).sum()) >= SHARE * present
 
 
 def describe_targets(
@@ -108,9 +108,9 @@ def _say_left_out(n: int, why: str) -> str:
 def _read_numbers(cells: np.ndarray, owner: str) -> ReadTargets:
     if cells.dtype.kind == "c":
         raise ValueError(f"{owner}: Complex data not supported: the target holds complex numbers; give real ones")
-    numbers, missing = parse_numbers(cells), find_missing(cells)
+    numbers, missing, _ = parse_cells(cells)
     kept, odd = np.flatnonzero(~np.isnan(numbers)), np.flatnonzero(np.isnan(numbers) & ~missing)
-    if not len(kept) and not len(odd):
+    if len(cells) and not len(kept) and not len(odd):
         raise ValueError(f"{owner}: Input y contains NaN only: the target is missing in all {len(cells)} rows")
     if len(kept) < SHARE * (len(kept) + len(odd)):
         row, infinite = int(odd[0]), cells.dtype.kind == "f"
@@ -120,7 +120,7 @@ def _read_numbers(cells: np.ndarray, owner: str) -> ReadTargets:
                 "or leave it empty"
             )
         raise ValueError(
-            f"{owner}: could not convert string to float: {len(odd)} of {len(cells)} targets are no numbers, such as "
+            f"{owner}: {len(odd)} of {len(cells)} targets are no numbers, such as "
             f"{cells[row : row + 1].tolist()[0]!r} in row {row}; correct them, or predict classes"
         )
     return ReadTargets(numbers[kept], kept, tuple((int(row), str(cells[row])) for row in odd), np.flatnonzero(missing))
@@ -130,9 +130,9 @@ def _read_labels(cells: np.ndarray, owner: str) -> ReadTargets:
     if cells.dtype.kind == "f" and np.isinf(cells).any():
         row = int(np.flatnonzero(np.isinf(cells))[0])
         raise ValueError(f"{owner}: Input y contains infinity: the label of row {row} is {cells[row]}")
-    missing = find_missing(cells)
+    missing = read_column("y", cells).missing
     kept = np.flatnonzero(~missing)
-    if not len(kept):
+    if len(cells) and not len(kept):
         raise ValueError(f"{owner}: Input y contains NaN only: the target is missing in all {len(cells)} rows")
     values, mixed = cells[kept], False
     if values.dtype.kind in "mM":
