@@ -24,7 +24,7 @@ from mercer.losses import Loss, as_loss
 from mercer.losses.text import find_losses
 from mercer.words import parse_seconds
 
-from .fitting import count_search_rows, default_budget, fit_members
+from .fitting import count_members, count_search_rows, default_budget, fit_members
 from .judging.advice import Findings, write_advice
 from .judging.checks import check_table_has_something
 from .judging.judge import TableJudge
@@ -122,7 +122,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
                 judge.run_baselines(seed)
         begin = clock.elapsed
         trials, skipped = search.run(recipes)
-        weights, spent = search.combine(trials), clock.elapsed - begin
+        weights, spent = search.combine(trials, count_members(n)), clock.elapsed - begin
         self._calibrate(search, trials, weights)
         notes: list[str] = []
         if len(held):

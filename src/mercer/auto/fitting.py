@@ -13,8 +13,9 @@ from .search.trials import Trial
 from .splitting import sample_rows
 from .tables.encoder import TableEncoder
 
-PER_ROW, LEAST_SECONDS, MOST_SECONDS = 0.01, 15.0, 150.0  # seconds that a fit may take if none are given
-TUNING_ROWS, LEAST_ROWS = 3000, 150  # that candidates are compared on, at most and at least
+PER_ROW, LEAST_SECONDS, MOST_SECONDS = 0.0035, 9.0, 75.0  # seconds that a fit may take if none are given
+MANY, MOST_MEMBERS = 6000, (3, 2)  # rows from which fewer candidates are combined
+TUNING_ROWS, LEAST_ROWS = 2500, 150  # that candidates are compared on, at most and at least
 ROWS_PER_SECOND = 150  # of the budget, that candidates are compared on
 SHARE = 0.8  # of the time left that the last fits may take
 
@@ -25,9 +26,14 @@ def default_budget(n: int) -> float:
     Examples
     --------
     >>> default_budget(500), default_budget(5000), default_budget(10**6)
-    (15.0, 50.0, 150.0)
+    (10.75, 26.5, 75.0)
     """
-    return min(MOST_SECONDS, max(LEAST_SECONDS, PER_ROW * n))
+    return min(MOST_SECONDS, LEAST_SECONDS + PER_ROW * n)
+
+
+def count_members(n: int) -> int:
+    """Return how many candidates are combined at most for n rows."""
+    return MOST_MEMBERS[int(n >= MANY)]
 
 
 def count_search_rows(seconds: float) -> int:

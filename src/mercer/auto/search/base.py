@@ -255,22 +255,22 @@ class TableSearch(ABC):
                 skipped.append(recipe.name)
                 continue
             begin = self.clock.elapsed
-            # Matrices this small are done before several threads have met, above all on a busy machine.
-            with self.tasks.begin(recipe.name), threadpool_limits(1, user_api="blas"):
+            # Small matrices are done before several threads have met, above all on a busy machine.
+            with self.tasks.begin(recipe.name), threadpool_limits(1 if len(self.y) <= FEW else None, user_api="blas"):
                 trial = recipe.make()
             seconds = self.clock.elapsed - begin
             unit = max(unit, seconds / recipe.cost)
             trials.append(replace(trial, seconds=seconds))
         return trials, skipped
 
-    def combine(self, trials: Sequence[Trial]) -> np.ndarray:
-        """Return the weight of each trial: all of it for the best one, unless a combination is clearly better."""
+    def combine(self, trials: Sequence[Trial], most: int) -> np.ndarray:
+        """Return the weight of each trial: all of it for the best one, unless a combination of some is better."""
         scores, y = np.array([trial.score for trial in trials]), self.y[self.judged]
         best = np.zeros(len(trials))
         best[int(scores.argmin())] = 1.0
         if len(trials) == 1:
             return best
-        weights = prune(self.weigh, [trial.outputs for trial in trials], y)
+        weights = prune(self.weigh, [trial.outputs for trial in trials], y, most)
         return weights if self.score_combination(trials, weights) < (1 - GAIN) * scores.min() else best
 
     def mix(self, trials: Sequence[Trial], weights: np.ndarray) -> np.ndarray:

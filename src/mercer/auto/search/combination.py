@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.optimize import minimize_scalar, nnls
 
-MOST = 3  # candidates that are combined
 LIGHT = 0.07  # weights below this are not worth a fit
 GAIN = 0.002  # of the score that a combination must gain over the best candidate
 ROUNDS = 500  # of the search for weights of probabilities
@@ -47,13 +46,14 @@ def weigh_chances(outputs: Sequence[np.ndarray], codes: np.ndarray) -> np.ndarra
 
 
 def prune(
-    weigh: Callable[[Sequence[np.ndarray], np.ndarray], np.ndarray], outputs: Sequence[np.ndarray], y: np.ndarray
-) -> np.ndarray:
-    """Return weights of at most three candidates, none of them light; others are 0."""
+    weigh: Callable[[Sequence[np.ndarray], np.ndarray], np.ndarray], outputs: Sequence[np.ndarray], y: np.ndarray,
+    most: int,
+) -> np.ndarray:  # fmt: skip
+    """Return weights of at most so many candidates, none of them light; others are 0."""
     kept = list(range(len(outputs)))
     while True:
         weights = weigh([outputs[i] for i in kept], y)
-        if len(kept) == 1 or (len(kept) <= MOST and weights.min() >= LIGHT):
+        if len(kept) == 1 or (len(kept) <= most and weights.min() >= LIGHT):
             break
         kept.pop(int(np.argmin(weights)))
     out = np.zeros(len(outputs))

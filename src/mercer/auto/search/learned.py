@@ -45,7 +45,7 @@ def list_families(rows: np.ndarray) -> dict[str, Family]:
     --------
     >>> import numpy as np
     >>> [family.name for family in list_families(np.eye(3)).values()]
-    ['thresholds', 'smooth', 'mixed columns', 'one scale']
+    ['thresholds', 'one scale', 'smooth', 'mixed columns']
     """
     pairs = ((rows == rows.min(axis=0)) | (rows == rows.max(axis=0))).all(axis=0)
     numbers, pairs = np.flatnonzero(~pairs).tolist(), np.flatnonzero(pairs).tolist()
@@ -60,10 +60,10 @@ def list_families(rows: np.ndarray) -> dict[str, Family]:
     mixing = "full" if rows.shape[1] <= MIXED else "blocks"
     found = [
         Family("thresholds", (thresholds,), "diagonal"),
-        Family("smooth", smooth, "diagonal"),
-        Family("mixed columns", smooth[:2], mixing),
-        *found,
         Family("one scale", (smooth[0], thresholds)),
+        Family("smooth", smooth, "diagonal"),
+        *found,
+        Family("mixed columns", smooth[:2], mixing),
     ]
     return {family.name: family for family in found}
 

@@ -18,10 +18,10 @@ from mercer.solvers.newton.sums import label_loss
 from mercer.solvers.ridge.banded import loo_path
 from mercer.solvers.rounding import outweighs_rounding
 
-JUDGED = 2000  # rows that are fitted where some of them are left out
+JUDGED = 1600  # rows that are fitted where some of them are left out
 PENALTIES = np.logspace(-6.0, 2.0, 25)  # of ridge, times the mean of k(x, x)
 DECADES = (0, -2, -4, -6)  # half powers of ten: penalties of logistic regression that are tried in turn
-CENTERS, CLASSES = 800, 5  # of features for rows left out, for so many classes; fewer for more
+CENTERS, CLASSES = 600, 5  # of features for rows left out, for so many classes; fewer for more
 LEAST = 1e-6  # chance that counts
 TOLERANCE = 1e-4  # relative gap of a fit that is only compared
 

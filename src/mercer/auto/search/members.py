@@ -19,7 +19,7 @@ from ..tables.encoder import TableEncoder
 from .encodings import EncodedRows
 from .trials import Trial
 
-PATIENCE = 12.0  # seconds of a last fit from which centres stand for all rows
+PATIENCE = 8.0  # seconds of a last fit from which centres stand for all rows
 EXACT_ROWS = 2000  # rows up to which a fit takes no time worth saving
 MOST_CENTERS, LEAST_CENTERS = 2500, 200
 PRODUCTS = {"ridge": 3.0, "logistic regression": 14.0}  # of the features with themselves, that a fit takes

@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import cast, einsum, namespace
-from mercer.linalg.cholesky import solve_factorized
+from mercer.linalg.cholesky import solve_half
 
 from .features import FeatureSpace, factorize_curvature
 from .method import State
@@ -61,5 +61,6 @@ def _measure(rows: FeatureRows, weights: Array, alpha: float, fit_intercept: boo
         where = slice(part.start, min(part.stop, count))
         if where.start < where.stop:
             away = cast(phi[: where.stop - where.start], mean) - mean[None, :]
-            out[where] = einsum("nm,mn->n", away, solve_factorized(factor, away.T))
+            half = solve_half(factor, away.T)
+            out[where] = einsum("mn,mn->n", half, half)
     return out + (1.0 / total if centered else 0.0)
