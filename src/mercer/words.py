@@ -6,6 +6,8 @@ import math
 import numbers
 import re
 
+MOST_VALUES = 3  # of a list in a formula that is shortened
+GAP = r"[\s│]+"  # between words, also where a proof goes on below
 UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -153,3 +155,35 @@ def shorten(text: str, width: int = 44) -> str:
     'Gaussian(le…'
     """
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def shorten_formula(formula: str) -> str:
+    """Return a formula, or a proof about it, for people: long lists of numbers and matrices are only counted.
+
+    Length scales lose their name, and those that are 1 are not shown.
+
+    Examples
+    --------
+    >>> shorten_formula("2.0 * Gaussian(length_scale=[1.0, 2.0, 3.0, 4.0]).on([0, 1, 2, 3])")
+    '2.0 * Gaussian([4 values]).on(4 columns)'
+    >>> shorten_formula("Matern(nu=1.5, length_scale=1.0).after(LinearMap([[1.0, 0.0], [0.0, 2.0]]))")
+    'Matern(nu=1.5).after(LinearMap(2 × 2))'
+    """
+
+    def count_cells(found: re.Match[str]) -> str:
+        rows = re.findall(r"\[([^\[\]]+)\]", found[0])
+        return f"{len(rows)} × {rows[0].count(',') + 1}"
+
+    def count_values(found: re.Match[str]) -> str:
+        values = found[1].count(",") + 1
+        return f"[{values} values]" if values > MOST_VALUES else found[0]
+
+    text = re.sub(rf"(?:,{GAP})?\blength_scale=1\.0(?=\))", "", formula).replace("length_scale=", "")
+    text = re.sub(rf"<array{GAP}of{GAP}shape{GAP}\((\d+),{GAP}(\d+)\)>", r"\1 × \2", text)
+    text = re.sub(r"\[(?:\[[^\[\]]+\][,\s│]*)+\]", count_cells, text)
+    text = re.sub(r"\[([^\[\]]*)\]", count_values, text)
+    return re.sub(rf"\.on\(\[(\d+) values\]\)|\bcolumns{GAP}\[(\d+) values\]", _name_columns, text)
+
+
+def _name_columns(found: re.Match[str]) -> str:
+    return f".on({found[1]} columns)" if found[1] else f"{found[2]} columns"

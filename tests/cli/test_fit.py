@@ -146,6 +146,7 @@ def test_the_target_tells_the_task(values, task):
         (["same.csv", "--target", "price"], "is always 3; there is nothing to learn"),
         (["gone.csv", "--target", "price"], "column 'price' is empty"),
         (["typo.csv", "--target", "price", "--task", "regression"], "holds 'about 12', which is not a number"),
+        (["mixed.csv", "--target", "price"], "column 'price' holds numbers, but 2 of 8 cells are none, such as 'sold'"),
         (["far.csv", "--target", "price"], "column 'price' holds an infinite value"),
         (["photo.csv", "--target", "price"], "is not a text file"),
         (["one.csv", "--target", "price"], "needs at least 2 rows with a target, got n_samples = 1; add rows"),
@@ -156,6 +157,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(mercer, houses, tmp_pa
     texts = {"empty": "", "names": "area,price\n", "alone": "price\n1\n2\n", "same": "a,price\n1,3\n2,3\n"}
     texts |= {"gone": "a,price\n1,\n2,\n", "typo": "a,price\n1,about 12\n2,3\n", "photo": "PNG\0\0"}
     texts |= {"far": "a,price\n1,inf\n2,3.5\n", "one": "a,price\n1,3\n2,\n", "flat": "a,price\n1,3.5\n1,4.5\n"}
+    texts["mixed"] = "a,price\n1,sold\n2,rented\n" + "".join(f"{i},{i}.5\n" for i in range(6))
     for name, text in texts.items():
         (tmp_path / f"{name}.csv").write_text(text)
     before = sorted(os.listdir(tmp_path))

@@ -61,3 +61,26 @@ def test_what_there_is_not_is_not_shown(report, capsys):
     for show in (_fitted.show_warnings, _fitted.show_importances):
         show(bare)
     assert capsys.readouterr().out == ""
+
+
+def test_formulas_with_hundreds_of_numbers_are_counted_and_not_shown(report, capsys, monkeypatch):
+    places = list(range(100, 300))
+    scales = "[" + ", ".join("[" + ", ".join("0.25" for _ in range(40)) + "]" for _ in range(40)) + "]"
+    formula = f"(Gaussian(length_scale=1.0).on({places}) * Linear()).after(LinearMap({scales}))"
+    long = replace(report, kernel=formula, candidates=(replace(report.candidates[0], kernel=formula),))
+    for width in ("80", "120"):
+        monkeypatch.setenv("COLUMNS", width)
+        _fitted.show_report(long)
+        out = capsys.readouterr().out
+        assert max(map(len, out.splitlines())) <= int(width)
+        assert "299" not in out
+        assert "0.25" not in out
+        words = " ".join(out.split())
+        assert "(Gaussian().on(200 columns) * Linear()).after(LinearMap(40 × 40))" in words
+
+
+def test_what_is_of_the_heaviest_part_says_so(report, capsys):
+    _fitted.show_choice(report)
+    assert "Its heaviest part: ridge in a learned metric" in capsys.readouterr().out
+    _fitted.show_choice(replace(report, candidates=report.candidates[2:]))
+    assert "heaviest" not in capsys.readouterr().out

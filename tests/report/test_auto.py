@@ -39,4 +39,4 @@ def test_a_classification_is_reported(frame):
     model = AutoClassifier("ridge", kernel="Gaussian(2.0)", random_state=0).fit(frame, labels)
     page = render_report(model)
     assert "Confusions of classes" in page
-    assert "Accuracy " in page
+    assert "Log-loss " in page

@@ -249,3 +249,15 @@ def test_versions_and_time_are_in_the_foot(regression):
 def test_other_models_are_refused():
     with pytest.raises(TypeError, match="fitted AutoRegressor or AutoClassifier, which has report_; got SVC"):
         render_report(SVC())
+
+
+def test_a_kernel_of_many_numbers_is_counted_before_it_is_unfolded(combined):
+    page = render_report(combined)
+    summaries = re.findall(r"<summary>(.*?)</summary>", page)
+    assert "Matern(nu=2.5, [60 values])" in summaries
+    assert combined.report_.kernel in page
+    assert "Of the heaviest part, ridge; so is how it was solved, below." in page
+
+
+def test_degrees_of_freedom_are_only_those_of_least_squares(classification):
+    assert "degrees of freedom" not in render_report(classification)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from mercer.auto.report import Report, Score
+from mercer.auto.judging.comparison import write_comparison
+from mercer.auto.report import Report, RivalComparison, Score
 from mercer.report._words import find_best_baseline, find_own_score, write_headline
 
 
@@ -45,3 +46,11 @@ def test_without_held_out_rows_there_is_no_score():
     assert find_own_score(report) is None
     assert find_best_baseline(report) is None
     assert write_headline(report) == "Fitted to 200 rows; none were held out, so there is no score."
+
+
+def test_few_rows_show_no_difference_however_large_it_is():
+    report = replace(report_of("RMSE", 1.0, Trees=3.0), n_test=12)
+    few, many = (replace(report, comparison=RivalComparison("Trees", 2.0, 1.5, 2.5, n)) for n in (12, 154))
+    assert "no difference from Trees that these rows could show" in write_headline(few)
+    assert write_comparison(few).startswith("12 rows held out cannot tell whether Trees is better")
+    assert "67 % below Trees" in write_headline(many)

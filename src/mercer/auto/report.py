@@ -10,6 +10,7 @@ import numpy as np
 Kind = Literal["numeric", "categorical", "text", "ignored"]
 Task = Literal["regression", "classification"]
 LOWER_IS_BETTER = ("RMSE", "MAE", "log-loss")
+ENOUGH = 20  # rows held out that may show a difference between models
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,8 @@ class RivalComparison:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the rows show a difference at all."""
-        return self.low > 0 or self.high < 0
+        """Whether the rows show a difference at all, and are not too few for that."""
+        return self.rows >= ENOUGH and (self.low > 0 or self.high < 0)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mercer.words import round_number, show_number, show_seconds
+from mercer.words import round_number, shorten_formula, show_number, show_seconds
 
 from . import _show
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 30  # of a table that are listed
 MOST_IMPORTANT = 10  # columns whose importance is listed
 BAR = 20  # characters of the largest
-MOST_VALUES = 3  # of a list in a formula of a table
-LONG = 300  # characters of a formula that is shown in full
+WIDE = 110  # characters of a line from which a table has room for formulas
+LONG = 200  # characters of a formula that is shown in full
 
 
 def show_warnings(report: Report) -> None:
@@ -45,14 +45,15 @@ def show_candidates(report: Report) -> None:
         return
     better = "lower" if report.lower_is_better else "higher"
     _show.heading(f"Models tried, by {report.metric} on training rows left out ({better} is better)")
-    several = sum(c.chosen for c in report.candidates) > 1
+    several, wide = sum(c.chosen for c in report.candidates) > 1, _show.console().width >= WIDE
     rows = []
     for c in report.candidates:
         name = f"{c.name} ({c.note})" if c.note else c.name
         mark = "" if not c.chosen else f"→ {c.weight:.0%}" if several else "→"
-        rows.append([mark, name, shorten_formula(c.kernel), show_number(c.score), show_seconds(c.seconds)])
-    first = "weight" if several else ""
-    _show.table([first, "model", "kernel", report.metric, "time"], rows, right=["weight", report.metric, "time"])
+        formula = [shorten_formula(c.kernel)] if wide else []
+        rows.append([mark, name, show_number(c.score), show_seconds(c.seconds), *formula])
+    names = ["weight" if several else "", "model", report.metric, "time", *(["kernel"] if wide else [])]
+    _show.table(names, rows, right=["weight", report.metric, "time"])
     if several:
         _show.paragraph("The model is the mean of those with a weight (→), weighted so.")
 
@@ -63,7 +64,7 @@ def show_scores(report: Report) -> None:
     from mercer.auto.report import LOWER_IS_BETTER
 
     if not report.scores:
-        _show.heading("No rows were held out, so there is no estimate of how well new rows are predicted")
+        _show.heading("No rows were held out: how well new rows are predicted is not known")
         return
     _show.heading(f"On {report.n_test:,} rows held out, fitted to the other {report.n_train:,}")
     metrics = list(report.scores[0].values)
@@ -99,15 +100,25 @@ def show_importances(report: Report) -> None:
 def show_choice(report: Report) -> None:
     """Print the model, its kernel, why that is a kernel, and how it was solved."""
     _show.heading("The model")
-    _show.facts(
-        [
-            ("model", report.model),
-            ("kernel", report.kernel if len(report.kernel) <= LONG else shorten_formula(report.kernel)),
-            ("certificate", report.certificate.splitlines()[0] if report.certificate else ""),
-            ("plan", report.plan),
-            ("time", show_seconds(report.seconds)),
-        ]
-    )
+    about = [("model", report.model), ("time", show_seconds(report.seconds))]
+    inner = [
+        ("kernel", fold_formula(report.kernel)),
+        ("certificate", report.certificate.splitlines()[0] if report.certificate else ""),
+        ("plan", report.plan),
+    ]
+    parts = [c for c in report.candidates if c.chosen]
+    if len(parts) > 1:
+        _show.facts(about)
+        _show.heading(f"Its heaviest part: {max(parts, key=lambda part: part.weight).name}")
+        _show.facts(inner)
+    else:
+        _show.facts([about[0], *inner, about[1]])
+
+
+def fold_formula(formula: str) -> str:
+    """Return a formula with numbers of four digits, or shortened if it is long."""
+    rounded = re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", formula)
+    return rounded if len(rounded) <= LONG else shorten_formula(rounded)
 
 
 def show_advice(report: Report) -> None:
@@ -131,19 +142,3 @@ def show_report(report: Report) -> None:
 def export_report(report: Report) -> dict[str, Any]:
     """Return a report for JSON, without predictions of single rows."""
     return {name: value for name, value in report.to_dict().items() if name != "held_out"}
-
-
-def shorten_formula(formula: str) -> str:
-    """Return a formula for a table: length scales without their name, and long lists of numbers only counted.
-
-    Examples
-    --------
-    >>> shorten_formula("2.0 * Gaussian(length_scale=[1.0, 2.0, 3.0, 4.0, 5.0]).on([0, 1])")
-    '2.0 * Gaussian([5 values]).on([0, 1])'
-    """
-
-    def count_values(found: re.Match[str]) -> str:
-        values = found[1].count(",") + 1
-        return f"[{values} values]" if values > MOST_VALUES else found[0]
-
-    return re.sub(r"\[([^\[\]]*)\]", count_values, formula.replace("length_scale=", ""))

@@ -35,12 +35,24 @@ def describe_model(model: Any) -> dict[str, Any]:
     facts: dict[str, Any] = {"model": type(model).__name__, "estimator": type(getattr(model, "model_", model)).__name__}
     facts["kernel"] = None if kernel is None else repr(kernel)
     facts["loss"] = repr(inner.loss_) if hasattr(inner, "loss_") else None
-    facts["plan"] = str(inner.plan_) if hasattr(inner, "plan_") else None
+    report = getattr(model, "report_", None)
+    facts["plan"] = report.plan if report is not None else str(inner.plan_) if hasattr(inner, "plan_") else None
+    facts["members"] = [_describe_member(member) for member in getattr(model, "members_", ())]
+    facts["temperature"] = getattr(model, "temperature_", None)
     if kernel is not None:
         verdict = kernel.certificate()
         facts |= {"verdict": type(verdict).__name__.lower(), "certificate": verdict.explain()}
     facts |= _count_vectors(inner)
     return facts | _describe_spectrum(inner, kernel)
+
+
+def _describe_member(member: Any) -> dict[str, Any]:
+    """Return what a part of a combination is."""
+    model = member.estimator
+    facts = {"name": member.name, "weight": member.weight, "estimator": type(model).__name__}
+    facts["kernel"] = repr(model.kernel_)
+    facts["plan"] = str(model.plan_) if hasattr(model, "plan_") else None
+    return facts | _count_vectors(model)
 
 
 def _count_vectors(model: Any) -> dict[str, Any]:

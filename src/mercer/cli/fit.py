@@ -226,12 +226,21 @@ def _find_odd(y: pd.Series) -> Any:
 
 def _check_target(X: pd.DataFrame, y: pd.Series, task: str, target: str) -> None:
     """Raise if there is nothing to learn, or no class that is there twice."""
+    import numpy as np
     import pandas as pd
 
+    from mercer.auto.judging.cells import parse_cells
     from mercer.auto.judging.checks import check_table_has_something
 
     check_table_has_something(X, y.to_numpy(), target, "mercer fit")
     if task == "classification" and y.nunique() > max(2, len(y) // 2):
+        numbers = parse_cells(y.to_numpy())[0]
+        odd = np.flatnonzero(np.isnan(numbers))
+        if 0 < len(odd) < len(y) // 2:
+            raise CommandError(
+                f"column {target!r} holds numbers, but {len(odd)} of {len(y)} cells are none, such as "
+                f"{y.tolist()[odd[0]]!r}; correct them, or leave them empty"
+            )
         numeric = pd.api.types.is_numeric_dtype(y)
         remedy = "use --task regression" if numeric else "choose a column with fewer different values"
         raise CommandError(f"column {target!r} has {y.nunique()} different values in {len(y)} rows; {remedy}")

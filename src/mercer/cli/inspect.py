@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mercer.words import show_number
+from mercer.words import shorten_formula, show_number
 
 from . import _fitted, _show
 from ._model import describe_model, load_model
@@ -37,11 +37,18 @@ def inspect(model: str, as_json: bool) -> None:
         told = None if report is None else _fitted.export_report(report)
         _show.as_json({"file": {"name": model, **about}, **facts, "report": told})
         return
-    _show.facts(_list_facts(model, header, facts))
+    whole, first = _list_whole(model, header, facts), _list_facts(facts)
+    if len(facts["members"]) > 1:
+        _show.facts(whole)
+        _show_members(facts["members"])
+        _show.heading(f"Its heaviest part: {facts['members'][0]['name']}")
+        _show.facts(first)
+    else:
+        _show.facts(whole + first)
     if facts.get("certificate"):
         _show.heading("Why this is a kernel" if facts["verdict"] == "proved" else "Is this a kernel?")
         text = facts["certificate"]
-        _show.paragraph(text if len(facts["kernel"]) <= _fitted.LONG else _fitted.shorten_formula(text))
+        _show.paragraph(text if len(facts["kernel"]) <= _fitted.LONG else shorten_formula(text))
     if report is not None:
         _fitted.show_warnings(report)
         _fitted.show_columns(report)
@@ -50,15 +57,38 @@ def inspect(model: str, as_json: bool) -> None:
         _fitted.show_advice(report)
 
 
-def _list_facts(name: str, header: dict[str, Any], facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _list_whole(name: str, header: dict[str, Any], facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what there is to say of the file and of the model as a whole."""
     from mercer.arrays.budget import show_bytes
 
-    model = facts["model"] if facts["model"] == facts["estimator"] else f"{facts['model']}, a {facts['estimator']}"
+    model, parts, temperature = facts["model"], len(facts["members"]), facts["temperature"]
+    if parts > 1:
+        model += f", the weighted mean of {parts} models"
+    elif model != facts["estimator"]:
+        model += f", a {facts['estimator']}"
     lines = [
         ("file", f"{name} ({show_bytes(header['bytes'])}, written by mercer {header['mercer']})"),
         ("model", model),
-        ("kernel", facts["kernel"] or "none"),
     ]
+    if temperature not in (None, 1.0):
+        lines.append(("temperature", f"{temperature:.3g}: probabilities p become ∝ p^(1/{temperature:.3g})"))
+    return lines
+
+
+def _show_members(members: list[dict[str, Any]]) -> None:
+    wide, rows = _show.console().width >= _fitted.WIDE, []
+    for part in members:
+        of = f" of {part['n_train']:,}" if part["n_train"] else ""
+        points = "" if part["n_vectors"] is None else f"{part['n_vectors']:,}{of} {part['vectors']}"
+        formula = [shorten_formula(part["kernel"])] if wide else []
+        rows.append([f"{part['weight']:.0%}", part["name"], points, *formula])
+    _show.heading("Its parts")
+    _show.table(["weight", "model", "points", *(["kernel"] if wide else [])], rows, right=["weight"])
+
+
+def _list_facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what there is to say of a model alone, or of the heaviest of several."""
+    lines = [("kernel", _fitted.fold_formula(facts["kernel"]) if facts["kernel"] else "none")]
     if facts["loss"]:
         lines.append(("loss", facts["loss"]))
     if facts["plan"]:

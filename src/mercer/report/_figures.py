@@ -159,6 +159,8 @@ def draw_spectrum(model: BaseEstimator) -> tuple[Markup, Markup]:
         here = float(np.interp(math.log(alpha), np.log(alphas), freedom))
         right.mark(alpha, here, round_number(here))
         caption = f"The penalty leaves {round_number(here)} effective degrees of freedom, Σ λⱼ/(λⱼ + α)."
+    if hasattr(model, "predict_proba"):  # chances have curvatures of their own: the sum is one of least squares
+        return figure(left.render(), f"Eigenvalues λⱼ of the kernel matrix{sample}."), Markup("")
     return (
         figure(left.render(), f"Eigenvalues λⱼ of the kernel matrix{sample}. Those above the penalty are fitted."),
         figure(right.render(), caption),

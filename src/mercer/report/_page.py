@@ -18,14 +18,14 @@ import mercer
 from mercer.auto.judging.comparison import write_comparison
 from mercer.auto.report import Report
 from mercer.files import check_free, replacing
-from mercer.words import count_things, round_number, shorten, show_duration
+from mercer.words import count_things, round_number, shorten, shorten_formula, show_duration
 
 from . import _figures as pictures
 from ._html import Markup, code, facts, section, side_by_side, table, tag, text
 from ._style import CSS
 from ._words import find_own_score, write_headline
 
-SHORT = 80  # letters of a formula in a table
+SHORT, MIDDLE = 80, 200  # letters of a formula that is shown as it is, and of one that was shortened
 
 # Nothing may be loaded and nothing may run: what the page shows is all there is.
 PAGE = Template(
@@ -245,16 +245,26 @@ def _find_empty(report: Report, alone: bool) -> set[str]:
 
 def _fold(formula: str) -> Markup:
     """Return a formula, all of it behind its beginning if it is long."""
-    if len(formula) <= SHORT:
+    short = shorten(shorten_formula(formula), MIDDLE)
+    if len(formula) <= SHORT or short == formula:
         return tag("span", formula, class_="formula")
-    return tag("details", tag("summary", shorten(formula, SHORT)), formula, class_="formula")
+    return tag("details", tag("summary", short), formula, class_="formula")
 
 
 def _write_kernel(report: Report) -> Markup:
-    parts = [tag("p", report.kernel, class_="formula")] if report.kernel else []
+    parts = [_fold(report.kernel)] if report.kernel else []
+    if parts and (name := _find_heaviest(report)):
+        parts.insert(0, tag("p", f"Of the heaviest part, {name}; so is how it was solved, below.", class_="soft"))
     if report.certificate:
-        parts += [tag("h3", "Why it is a kernel"), code(report.certificate)]
+        proof = report.certificate if len(report.kernel) <= MIDDLE else shorten_formula(report.certificate)
+        parts += [tag("h3", "Why it is a kernel"), code(proof)]
     return section("Kernel", *parts)
+
+
+def _find_heaviest(report: Report) -> str:
+    """Return the name of the heaviest part of a combination; nothing if the model is one alone."""
+    parts = [candidate for candidate in report.candidates if candidate.chosen]
+    return max(parts, key=lambda part: part.weight).name if len(parts) > 1 else ""
 
 
 def _write_solution(report: Report, model: BaseEstimator) -> Markup:

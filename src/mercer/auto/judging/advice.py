@@ -11,13 +11,12 @@ from mercer.kernels import Kernel
 from mercer.learning.length_scales import is_length_scale
 from mercer.words import count_things, show_budget
 
-from ..report import Report
+from ..report import ENOUGH, Report
 from ..tables.encoder import TableEncoder
 from .baselines import BOOSTING
 from .comparison import describe_comparison
 
 FEW_ROWS = 100
-FEW_HELD = 20  # rows held out from which their scores are advice
 MOST_NAMES = 8  # columns that a sentence lists
 NOTHING = 0.002  # share of the score that a column which matters costs at least
 IRRELEVANT = 30.0  # times the spread of a column: with such a length scale it hardly matters
@@ -50,11 +49,8 @@ def write_advice(report: Report, found: Findings) -> tuple[str, ...]:
 def _judge(report: Report, found: Findings) -> Iterator[str]:
     yield from _judge_scores(report, found)
     if found.skipped:
-        names = ", ".join(found.skipped)
-        yield (
-            f"Not tried for want of time: {names}. A budget of about {show_budget(3 * found.spent + 1)} would "
-            "allow them."
-        )
+        names, enough = _list_candidates(found.skipped), show_budget(3 * found.spent + 1)
+        yield f"Not tried for want of time: {names}. A budget of about {enough} would allow them."
     if report.n_train < FEW_ROWS:
         yield f"Only {report.n_train} rows to learn from: scores are rough, and more rows would help most."
     weak = find_unimportant(report) if report.importances else find_irrelevant(found.encoder, found.kernel)
@@ -75,7 +71,7 @@ def _judge_scores(report: Report, found: Findings) -> Iterator[str]:
     if not report.scores:
         yield "No rows were held out, so the validation score, which models were chosen by, is slightly optimistic."
         return
-    if report.n_test < FEW_HELD:
+    if report.n_test < ENOUGH:
         yield f"Only {report.n_test} rows were held out, too few to judge the model by: more rows would help most."
         return
 
@@ -92,8 +88,8 @@ def _judge_scores(report: Report, found: Findings) -> Iterator[str]:
         if compared is not None:
             how = f" (the model is {describe_comparison(compared, boosting, report.metric)})"
         yield (
-            f"{BOOSTING} is better here{how}: the target may jump at thresholds, which smooth kernels follow slowly. "
-            "Try other columns (differences, ratios, logarithms), more rows, or use it instead."
+            f"{BOOSTING} is better here{how}. Try a larger budget, more rows, other columns (differences, ratios), or "
+            "use it instead."
         )
     left_out = lack(found.validation)
     if ours > 1.5 * left_out + 0.02 * (report.task == "classification") and report.n_train >= FEW_ROWS:
@@ -109,6 +105,21 @@ def find_unimportant(report: Report) -> list[str]:
         return []
     little = NOTHING * abs(report.scores[0].values[report.metric])
     return [each.name for each in report.importances if each.value + 2 * each.error < little]
+
+
+def _list_candidates(names: list[str]) -> str:
+    """Return names of candidates, what they share once.
+
+    Examples
+    --------
+    >>> _list_candidates(["ridge, smooth", "ridge, linear", "ridge on logarithms"])
+    'ridge (smooth, linear), ridge on logarithms'
+    """
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        noun, *family = name.split(", ", 1)
+        groups.setdefault(noun, []).extend(family)
+    return ", ".join(f"{noun} ({', '.join(families)})" if families else noun for noun, families in groups.items())
 
 
 def _list_names(names: list[str]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.words import round_number
+from mercer.words import count_things, round_number
 
-from ..report import Report, RivalComparison
+from ..report import ENOUGH, Report, RivalComparison
 
 RESAMPLES = 1000
 MOST_GROUPS = 2000  # of rows that are drawn together where there are more rows
@@ -92,6 +92,8 @@ def describe_comparison(found: RivalComparison, rival: float, metric: str) -> st
     else:  # more than all of it makes no sense to anybody
         shown, unit = [round_number(value) for value in (sign * found.gain, *ends)], ""
     size = f"{shown[0]}{unit} in {metric} (90 % interval: {shown[1]} to {shown[2]}{unit})"
+    if found.rows < ENOUGH:
+        return f"{count_things(found.rows, 'row')} held out cannot tell whether {found.rival} is better: {size}"
     if found.is_clear:
         return f"{'better' if found.gain > 0 else 'worse'} than {found.rival} by {size}"
     return f"no difference from {found.rival} that these {found.rows:,} rows could show: {size}"

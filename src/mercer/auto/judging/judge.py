@@ -25,11 +25,8 @@ from .targets import ReadTargets
 SHOWN = 2000  # rows held out that the report keeps
 LEAK_SECONDS, IMPORTANCE_SECONDS = 2.0, 3.0  # at most
 SHARE = 0.05  # of the budget that each of these may take
-WAYS = {
-    "overlap": "compared as equal or not (Overlap)",
-    "indicators": "as indicators of 0 and 1",
-    "statistics": "as indicators, and by average targets where there are many",
-}
+AVERAGES = "as indicators, and by average targets"
+WAYS = {"overlap": "compared as equal or not", "indicators": "as indicators", "statistics": "as indicators"}
 
 
 class TableJudge:
@@ -64,10 +61,12 @@ class TableJudge:
         self.held_out = search.hold_out(y[:SHOWN], outputs[:SHOWN])
         if self._rival is not None:
             self.comparison = compare(search.metric, y, outputs, self._rival, self._rng, BOOSTING)
-        self.importances = measure_importance(
+        found = measure_importance(
             predict, X, y, lambda truth, made: search.score(truth, made)[search.metric], self._rng,
             min(IMPORTANCE_SECONDS, SHARE * search.clock.budget),
         )  # fmt: skip
+        ignored = {column.name for column in self._encoder.columns_ if column.kind == "ignored"}
+        self.importances = tuple(each for each in found if each.name not in ignored)
 
     def list_errors(self, trials: Sequence[Trial], weights: np.ndarray) -> np.ndarray:
         """Return the errors of a regression at rows held out, or at rows left out if none were; none for classes."""
@@ -94,9 +93,9 @@ class TableJudge:
         proof = kernel.certificate().explain() if kernel.theorem() is not None else "No proof is known for this kernel."
         report = Report(
             task=search.task, target=target, n_rows=len(self._targets), n_train=len(self._train),
-            n_test=len(self._held), columns=_describe_columns(members[0].encoder), candidates=tuple(candidates),
+            n_test=len(self._held), columns=_describe_columns(members), candidates=tuple(candidates),
             metric=search.metric, scores=tuple(self.scores), model=_name_model(members), kernel=repr(kernel),
-            plan=str(getattr(model, "plan_", "nothing is solved: the training rows are the model")), certificate=proof,
+            plan=_explain_plan(model), certificate=proof,
             advice=(), seconds=0.0, held_out=self.held_out, importances=self.importances, comparison=self.comparison,
         )  # fmt: skip
         seconds = min(LEAK_SECONDS, SHARE * search.clock.budget)
@@ -107,8 +106,9 @@ class TableJudge:
 def _name_model(members: Sequence[TableMember]) -> str:
     """Return the class of a model, or of the parts of a combination; loss, penalty and gap if the loss was a choice."""
     if len(members) > 1:
-        parts = (f"{member.weight:.2f} × {type(member.estimator).__name__} ({member.name})" for member in members)
-        return " + ".join(parts)
+        classes = dict.fromkeys(type(member.estimator).__name__ for member in members)
+        parts = (f"{member.weight:.0%} {member.name.split(', ', 1)[-1]}" for member in members)
+        return f"{' and '.join(classes)}, combined: {' + '.join(parts)}"
     model = members[0].estimator
     name = type(model).__name__
     if not hasattr(model, "loss_"):
@@ -117,11 +117,26 @@ def _name_model(members: Sequence[TableMember]) -> str:
     return f"{name}: {model.loss_!r}, penalty alpha={model.alpha:.3g}, relative duality gap {gap:.1e}"
 
 
-def _describe_columns(encoder: TableEncoder) -> tuple[Column, ...]:
+def _explain_plan(model: Any) -> str:
+    """Return how a model was solved, and why so; who chose centres was not the user."""
+    plan = getattr(model, "plan_", None)
+    if plan is None:
+        return "nothing is solved: the training rows are the model"
+    if model.get_params().get("solver") == "nystroem":
+        plan = replace(plan, reason=f"features of {model.n_centers:,} centres make its steps cheap")
+    return str(plan)
+
+
+def _describe_columns(members: Sequence[TableMember]) -> tuple[Column, ...]:
     """Return what is done with each column."""
+    first, averaged = members[0].encoder, set[str]()
+    way = WAYS[first.categories]
+    for member in members:
+        if member.encoder.categories == "statistics":
+            averaged |= {step["name"] for step in member.encoder.steps_ if "statistics" in step}
     return tuple(
-        replace(column, treatment=f"{column.treatment}, {WAYS[encoder.categories]}")
+        replace(column, treatment=f"{column.treatment}, {AVERAGES if column.name in averaged else way}")
         if column.kind == "categorical"
         else column
-        for column in encoder.columns_
+        for column in first.columns_
     )
