@@ -29,6 +29,7 @@ from .judging.advice import Findings, write_advice
 from .judging.checks import check_table_has_something
 from .judging.judge import TableJudge
 from .judging.targets import ReadTargets, read_targets
+from .refining import refine_trials
 from .report import Report
 from .search.base import TableSearch
 from .search.members import TableMember
@@ -37,6 +38,9 @@ from .search.trials import Trial
 from .splitting import hold_out, sample_rows
 from .tables.encoder import TableEncoder
 from .tables.frames import check_columns, check_table
+
+REFINING = 0.45  # of the time left after the search
+REFIT = 1.6  # times as long as the fit of the training rows, the fit of all rows takes at most
 
 
 class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
@@ -113,7 +117,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
             tasks=tasks, rng=rng, options={"memory": self.memory, "random_state": seed}, loss=loss,
         )  # fmt: skip
         recipes = search.list_recipes(self.model)
-        context.max_subtasks = len(recipes) + (1 if len(held) == 0 else 2 + bool(self.refit))
+        context.max_subtasks = len(recipes) + (2 if len(held) == 0 else 3 + bool(self.refit))
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         ends.callback(context.call_on_fit_task_end, estimator=self, X=X, y=y)  # also if the fit fails
         judge = TableJudge(search, encoder, X, targets, train, held, rng)
@@ -124,22 +128,33 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         trials, skipped = search.run(recipes)
         weights, spent = search.combine(trials, count_members(n)), clock.elapsed - begin
         self._calibrate(search, trials, weights)
+        with tasks.begin("more rows"):
+            chosen = refine_trials(
+                search, trials, weights, encoder, pick(X, train), targets[train], REFINING * clock.left
+            )
         notes: list[str] = []
         if len(held):
             with tasks.begin("fit of the training rows"):
-                left = clock.left / (2 if self.refit else 1)
+                left, start = clock.left / (2 if self.refit else 1), clock.elapsed
                 self.members_, notes = fit_members(
-                    search, trials, weights, encoder, pick(X, train), targets[train], left
+                    search, chosen, weights, encoder, pick(X, train), targets[train], left
                 )
+            need = REFIT * (clock.elapsed - start)
             judge.hold(self._predict_rows, clock.elapsed - begin)
-        if self.refit or not len(held):
+        if not len(held):
             with tasks.begin("fit of all rows"):
-                self.members_, notes = fit_members(search, trials, weights, encoder, X, targets, clock.left)
+                self.members_, notes = fit_members(search, chosen, weights, encoder, X, targets, clock.left)
+        elif self.refit and (not math.isfinite(seconds) or clock.left >= need):
+            with tasks.begin("fit of all rows"):
+                left = max(clock.left, need)
+                self.members_, notes = fit_members(search, chosen, weights, encoder, X, targets, left)
+        elif self.refit:
+            notes.append("The model is that of the training rows: a larger budget would fit it to all rows.")
         first = self.members_[0]
         self.model_, self.encoder_, self.extra_ = first.estimator, first.encoder, first.extra
         self.kernel_ = self.model_.kernel_
         self._errors = judge.list_errors(trials, weights)
-        report = judge.write_report(self.members_, trials, weights, target, read)
+        report = judge.write_report(self.members_, chosen, weights, target, read)
         shares = np.bincount(targets) / n if search.task == "classification" else np.empty(0)
         score = search.score_combination(trials, weights)
         findings = Findings(score, self.encoder_, self.kernel_, skipped, spent, shares, notes)

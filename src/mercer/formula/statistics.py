@@ -340,7 +340,8 @@ class AbsoluteDistance(CoordinateSum, ScaledDistance):
 
     def slope(self, a: Array, b: Array) -> Array:
         """The sign of a − b, 0 at the kink."""
-        return namespace(a).sign(a - b)
+        difference = a - b
+        return namespace(a).sign(difference) if is_tensor(a) else np.sign(difference)  # the other looks for NaN first
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,9 @@ class ClassificationSearch(TableSearch):
     parzen_model = ParzenClassifier
     loss_model, loss_search = KernelClassifier, KernelClassifierCV
 
-    def scale_targets(self) -> np.ndarray:
+    def scale_targets(self, y: np.ndarray) -> np.ndarray:
         columns = np.arange(1, 2) if len(self.classes) == 2 else np.arange(len(self.classes))
-        signs = 2.0 * (self.y[:, None] == columns) - 1.0
+        signs = 2.0 * (y[:, None] == columns) - 1.0
         return np.asarray(signs - signs.mean(axis=0))
 
     def make_goals(self, y: np.ndarray) -> np.ndarray:

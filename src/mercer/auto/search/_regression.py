@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,8 @@ class RegressionSearch(TableSearch):
     parzen_model = ParzenRegressor
     loss_model, loss_search = KernelRegressor, KernelRegressorCV
 
-    def scale_targets(self) -> np.ndarray:
-        return standardize(self.y)[:, None]
+    def scale_targets(self, y: np.ndarray) -> np.ndarray:
+        return standardize(y)[:, None]
 
     def make_goals(self, y: np.ndarray) -> np.ndarray:
         return y[:, None]
@@ -75,7 +76,8 @@ class RegressionSearch(TableSearch):
         factor = float(self.y[self.judged].sum() / values.sum())
         extra = {"transform": "log", "factor": factor, "smallest": float(self.y.min()), "largest": largest}
         model = self._make_ridge(learned.kernel, found.alpha)
-        return self.make_trial("ridge on logarithms", model, view, learned.kernel, factor * values, extra)
+        trial = self.make_trial("ridge on logarithms", model, view, learned.kernel, factor * values, extra)
+        return replace(trial, family="thresholds")
 
     def try_support_vectors(self) -> Trial:
         """Try support vectors, which large errors pull less; their zone is half of the typical error of ridge."""

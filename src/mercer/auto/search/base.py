@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -74,7 +74,7 @@ class TableSearch(ABC):
     # -- what a task decides ------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def scale_targets(self) -> np.ndarray:
+    def scale_targets(self, y: np.ndarray) -> np.ndarray:
         """Return what kernels are learned from, of shape (n, q), centred and about unit size."""
 
     @abstractmethod
@@ -145,12 +145,16 @@ class TableSearch(ABC):
             return LearnedKernel(self.given, (self.given,) * len(self.parts))
         key = family, way, "" if goals is None else "other targets"
         if key not in self._learned:
-            view = self.encode(way)
-            self._learned[key] = learn_kernel(
-                self.families(way)[family], view.rows, self.scale_targets() if goals is None else goals,
-                view.encoder.blocks(), self.parts, self.rng, self.memory, self.step,
-            )  # fmt: skip
+            goals = self.scale_targets(self.y) if goals is None else goals
+            self._learned[key] = self.learn_from(self.encode(way), family, goals, self.parts, self.step)
         return self._learned[key]
+
+    def learn_from(
+        self, view: EncodedRows, family: str, goals: np.ndarray, parts: list[np.ndarray], on_step: Callable[[], bool]
+    ) -> LearnedKernel:
+        """Learn the kernel of a family from encoded rows."""
+        found, blocks = list_families(view.rows)[family], view.encoder.blocks()
+        return learn_kernel(found, view.rows, goals, blocks, parts, self.rng, self.memory, on_step)
 
     def step(self) -> bool:
         """Tell of a step; True if it is time to end."""
@@ -182,7 +186,7 @@ class TableSearch(ABC):
         name = f"{self.noun}, {family}" if family else self.noun
         trial = self.judge_learned(name, self.learn(family, self.way), self.way)
         self._scores[family] = trial.score
-        return trial
+        return replace(trial, family=family)
 
     def try_statistics(self) -> Trial:
         """Try the average targets of categories; other families have them as well if that is better."""
@@ -190,7 +194,7 @@ class TableSearch(ABC):
         trial = self.judge_learned(f"{self.noun}, {STATISTICS}", learned, "statistics")
         if trial.score < self._scores["thresholds"]:
             self.way = "statistics"
-        return trial
+        return replace(trial, family="thresholds")
 
     def try_linear(self) -> Trial:
         """Try a linear kernel."""
@@ -233,7 +237,7 @@ class TableSearch(ABC):
     ) -> Trial:  # fmt: skip
         """Return what a candidate scored on the rows that are judged."""
         score = self.score(self.y[self.judged], outputs)[self.metric]
-        return Trial(name, model, view.encoder, kernel, outputs, score, view.way, dict(extra))
+        return Trial(name, model, view.encoder, kernel, outputs, score, view.way, extra=dict(extra))
 
     # -- the search ---------------------------------------------------------------------------------------------------
 

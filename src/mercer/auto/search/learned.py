@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels import Gaussian, Kernel, Linear, Matern, PowerExponential
+from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Matern
 from mercer.learning.metrics.search import learn_metric
 from mercer.solvers.base import Problem
 
@@ -49,7 +49,7 @@ def list_families(rows: np.ndarray) -> dict[str, Family]:
     """
     pairs = ((rows == rows.min(axis=0)) | (rows == rows.max(axis=0))).all(axis=0)
     numbers, pairs = np.flatnonzero(~pairs).tolist(), np.flatnonzero(pairs).tolist()
-    steps: Kernel = PowerExponential(p=1.0, q=1.0)
+    steps: Kernel = Laplacian()
     found = []
     if numbers and pairs:
         thresholds: Kernel = steps.on(numbers) * Gaussian().on(pairs)

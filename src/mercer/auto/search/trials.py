@@ -26,6 +26,7 @@ class Trial:
     outputs: np.ndarray  # values or probabilities of the rows that are judged
     score: float = math.nan
     way: str = "indicators"  # the encoding of its rows
+    family: str = ""  # of its kernel, if that was learned
     extra: dict[str, Any] = field(default_factory=dict)  # what predictions need beside the estimator, as plain values
     seconds: float = 0.0
 

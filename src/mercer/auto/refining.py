@@ -1,0 +1,79 @@
+"""Many rows say more than those that candidates were compared on: learn chosen kernels again, and their penalties."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer.formula.data import Rows, pick
+
+from .search.base import TableSearch
+from .search.encodings import EncodedRows, encode_rows
+from .search.members import TableMember
+from .search.trials import Trial
+from .splitting import sample_rows
+from .tables.encoder import TableEncoder
+
+MORE = 2.0  # times the rows that were compared on, from which kernels are learned again
+LEARNED_ROWS = 12_000  # that they are learned from, at most
+LEAST_ROWS, FITTED, JUDGED = 2000, 6000, 2000  # from which penalties are chosen again; then fitted and judged at most
+FACTORS = (0.1, 0.3, 1.0, 3.0)  # of the penalty
+PLAIN = ("one scale", "")  # families of which nothing is learned
+
+
+def refine_trials(
+    search: TableSearch, trials: list[Trial], weights: np.ndarray, encoder: TableEncoder, X: Rows, targets: np.ndarray,
+    seconds: float,
+) -> list[Trial]:  # fmt: skip
+    """Return the trials, those with a weight refined by more rows while time lasts, heaviest first."""
+    found, n, deadline = list(trials), len(targets), search.clock.elapsed + seconds
+    if n < LEAST_ROWS or search.given is not None or search.loss is not None:
+        return found
+    some = sample_rows(np.arange(n), targets, LEARNED_ROWS, search.task, 0)
+    rows, goals = pick(X, some), search.make_goals(targets[some])
+    views: dict[str, EncodedRows] = {}
+
+    def is_over() -> bool:
+        return search.tasks.step() or search.clock.elapsed > deadline
+
+    for i in np.argsort(-weights, kind="stable"):
+        if weights[i] == 0 or is_over():
+            break
+        trial = found[i]
+        view = views.setdefault(trial.way, encode_rows(encoder, trial.way, rows, goals))
+        shown = search.show_targets(targets[some], trial.extra)
+        if trial.family not in PLAIN and n >= MORE * len(search.y):
+            seen = search.scale_targets(shown if search.task == "regression" else targets[some])
+            kernel = search.learn_from(view, trial.family, seen, [np.arange(len(some) // 4)], is_over).kernel
+            trial = replace(trial, kernel=kernel, estimator=clone(trial.estimator).set_params(kernel=kernel))
+        if not is_over():
+            trial = replace(trial, estimator=_choose_penalty(search, trial, view, shown, targets[some], is_over))
+        found[i] = trial
+    return found
+
+
+def _choose_penalty(
+    search: TableSearch, trial: Trial, view: EncodedRows, shown: np.ndarray, targets: np.ndarray, is_over: Any
+) -> Any:
+    """Return the estimator with the penalty of least error on rows that it is not fitted to."""
+    n = len(targets)
+    order = np.random.RandomState(0).permutation(n)
+    judged, fitted = order[: min(JUDGED, n // 4)], order[min(JUDGED, n // 4) :][:FITTED]
+    lost = np.setdiff1d(targets, targets[fitted]) if search.task == "classification" else np.empty(0)
+    fitted = np.concatenate([fitted, *(np.flatnonzero(targets == code)[:1] for code in lost)]).astype(int)
+    estimator: Any = trial.estimator
+    scores: dict[float, float] = {}
+    for factor in sorted(FACTORS, reverse=True):
+        alpha = float(f"{estimator.alpha * factor:.4g}")
+        model = clone(estimator).set_params(alpha=alpha)
+        if "solver" in model.get_params() and search.task == "classification":
+            model.set_params(solver="newton-cg")
+        member = TableMember(trial.name, 1.0, model.fit(view.rows[fitted], shown[fitted]), view.encoder, trial.extra)
+        outputs = search.predict_member(member, view.rows[judged])
+        scores[alpha] = search.score(targets[judged], outputs)[search.metric]
+        if scores[alpha] > min(scores.values()) or is_over():
+            break
+    return clone(estimator).set_params(alpha=min(scores, key=lambda alpha: scores[alpha]))
