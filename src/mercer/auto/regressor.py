@@ -39,7 +39,8 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         The kernel to use as it is, on the encoded columns by their names or on all of them, or a text of one.
     budget : float or str, optional
         Seconds, or a text such as "5m", that the fit may take: candidates are tried while it lasts, and the last fits
-        take fewer centres or rows if they must.  If not given, 10 seconds for each 1,000 rows, and at most 150.
+        take fewer centres or rows if they must.  If not given, about 10 seconds for 200 rows, half a minute for 5,000,
+        and at most two minutes.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     test : float, optional, default=0.2
@@ -70,7 +71,8 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
 
     Notes
     -----
-    More than 3,000 rows are compared on 3,000 of them.  Columns of new tables are found by name, in any order.
+    Candidates are compared on at most 2,500 rows; those chosen learn from more.  Columns of new tables are found by
+    name, in any order.
     The fit is a tree of tasks for ``sklearn.callback``: baselines, each candidate with its steps, and the last fits.
 
     Examples

@@ -118,12 +118,15 @@ def _name_model(members: Sequence[TableMember]) -> str:
 
 
 def _explain_plan(model: Any) -> str:
-    """Return how a model was solved, and why so; who chose centres was not the user."""
+    """Return how a model was solved, and why so; it was not the user who asked for a solver."""
     plan = getattr(model, "plan_", None)
     if plan is None:
         return "nothing is solved: the training rows are the model"
-    if model.get_params().get("solver") == "nystroem":
-        plan = replace(plan, reason=f"features of {model.n_centers:,} centres make its steps cheap")
+    if plan.reason == "it was asked for":
+        why = "all pairs of rows can be had in the time there is"
+        if plan.solver == "nystroem":
+            why = f"features of {model.n_centers:,} centres make its steps cheap"
+        plan = replace(plan, reason=why)
     return str(plan)
 
 
