@@ -29,3 +29,11 @@ def test_wrapping_loses_no_word():
     pieces = _show.wrap_line(line, 50)
     assert max(map(len, pieces)) <= 50
     assert " ".join(piece.lstrip(" │├─") for piece in pieces) == line.lstrip(" ├─")
+
+
+def test_a_percent_sign_stays_with_its_number():
+    line = "better by 47 % in log-loss (90 % interval: 24 to 68 %)."
+    for width in range(12, 60):
+        pieces = _show.wrap_line(line, width)
+        assert not any(piece.startswith("%") for piece in pieces)
+        assert " ".join(pieces) == line

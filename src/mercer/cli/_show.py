@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+TOGETHER = "\N{NO-BREAK SPACE}%"
+
 
 def console(*, error: bool = False) -> Console:
     """Return where to print: colours only on a terminal, and none where NO_COLOR is set."""
@@ -78,10 +80,16 @@ def wrap_line(line: str, width: int) -> list[str]:
         return [line]
     branches = line[: len(line) - len(line.lstrip(" │├└─"))]
     below = branches.replace("├", "│").replace("└", " ").replace("─", " ")
-    return textwrap.wrap(
+    return _wrap(
         line[len(branches) :], max(width, len(branches) + 10), initial_indent=branches, subsequent_indent=below,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
+
+
+def _wrap(text: str, width: int, **options: Any) -> list[str]:
+    """Return the lines of a text; a percent sign stays with its number."""
+    pieces = textwrap.wrap(re.sub(r"(?<=\d) %", TOGETHER, text), width, **options)
+    return [piece.replace(TOGETHER, " %") for piece in pieces]
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
@@ -142,7 +150,7 @@ def plain(data: Any) -> Any:
 def bullet(text: str) -> None:
     """Print an item of a list, wrapped at the width of the terminal."""
     out = console()
-    for piece in textwrap.wrap(text, out.width, initial_indent="- ", subsequent_indent="  "):
+    for piece in _wrap(text, out.width, initial_indent="- ", subsequent_indent="  "):
         out.print(piece, soft_wrap=True)
 
 

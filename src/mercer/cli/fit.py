@@ -112,8 +112,9 @@ def fit(
     _add_warnings(fitted, read, data)
     save_model(fitted, files[0], files[1] if report else None, force)
     if as_json:
+        beside = {"temperature": getattr(fitted, "temperature_", None), "dropped_rows": len(cells) - len(y)}
         written = {"model": str(files[0]), "report": report}
-        _show.as_json({**_fitted.export_report(fitted.report_), "dropped_rows": len(cells) - len(y), "files": written})
+        _show.as_json({**_fitted.export_report(fitted.report_), **beside, "files": written})
         return
     _fitted.show_report(fitted.report_)
     show_files(files[0], files[1] if report else None)
