@@ -96,16 +96,6 @@ def solve_factorized(factor: Factor, V: Array) -> Array:
     return cho_solve(factor, V, check_finite=False)
 
 
-def solve_half(factor: Factor, V: Array) -> Array:
-    """Return L⁻¹V for the factor L of A = LLᵀ, whose squared columns are those of A⁻¹ between columns of V."""
-    if is_tensor(factor):
-        return solve_triangle(factor, V)
-    from scipy.linalg import solve_triangular
-
-    matrix, lower = factor
-    return solve_triangular(matrix, V, lower=lower, trans=0 if lower else 1, check_finite=False)
-
-
 def make_inverse(A: Array) -> Callable[[Array], Array]:
     """Return the map V ↦ A⁻¹V for many V of few columns; A is overwritten.
 

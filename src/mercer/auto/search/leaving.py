@@ -11,17 +11,16 @@ from scipy.special import expit, softmax
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
-from mercer.solvers.newton.features import FeatureSpace
 from mercer.solvers.newton.left_out import leave_one_out
 from mercer.solvers.newton.prepared import PreparedNewton
-from mercer.solvers.newton.sums import label_loss
+from mercer.solvers.newton.sums import WeightedLoss, label_loss
 from mercer.solvers.ridge.banded import loo_path
 from mercer.solvers.rounding import outweighs_rounding
 
 JUDGED = 1600  # rows that are fitted where some of them are left out
 PENALTIES = np.logspace(-6.0, 2.0, 25)  # of ridge, times the mean of k(x, x)
 DECADES = (0, -2, -4, -6)  # half powers of ten: penalties of logistic regression that are tried in turn
-CENTERS, CLASSES = 600, 5  # of features for rows left out, for so many classes; fewer for more
+CLASSES = 5  # up to which so many rows are fitted; fewer for more
 LEAST = 1e-6  # chance that counts
 TOLERANCE = 1e-4  # relative gap of a fit that is only compared
 
@@ -55,7 +54,7 @@ def leave_out_ridge(
     level = float(np.mean(kernels[0].diag(rows))) or 1.0
     alphas, left = PENALTIES * level, []
     for kernel, fold in zip(kernels, folds, strict=True):
-        beside = _take_beside(length(rows), fold)
+        beside = _take_beside(length(rows), fold, JUDGED)
         problem = Problem(kernel, pick(rows, beside), goals[beside], None, True, memory)
         path = loo_path(problem)(alphas)
         sure = outweighs_rounding(problem, alphas, path)
@@ -77,21 +76,18 @@ def leave_out_logistic(
     which occurs; ``on_step`` is asked after each penalty whether to end.
     """
     level = float(np.mean(kernels[0].diag(rows))) or 1.0
-    centers = round(CENTERS * min(1.0, CLASSES / classes) ** 0.5)
-    places = [_take_beside(length(rows), fold, codes) for fold in folds]
-    fits = [
-        PreparedNewton(
-            Problem(kernel, pick(rows, beside), np.zeros((len(beside), 1)), None, True, memory),
-            label_loss(codes[beside], classes, np.ones(len(beside))), "nystroem", min(centers, len(beside)), 0,
-        )
-        for kernel, beside in zip(kernels, places, strict=True)
-    ]  # fmt: skip
+    most = round(JUDGED * min(1.0, CLASSES / classes) ** 0.5)
+    fits = []
+    for kernel, fold in zip(kernels, folds, strict=True):
+        beside = _take_beside(length(rows), fold, most, codes)
+        problem = Problem(kernel, pick(rows, beside), np.zeros((len(beside), 1)), None, True, memory)
+        fits.append(_LogisticFit(problem, label_loss(codes[beside], classes, np.ones(len(beside)))))
     truth, tried = codes[folds[0]], dict[int, tuple[float, np.ndarray]]()
 
     def try_penalty(power: int) -> float:
         """Return the log-loss of the first fold with the penalty 10^(power/2)."""
         if power not in tried:
-            chances = _leave_out(fits[0], level * 10.0 ** (power / 2), len(folds[0]))
+            chances = fits[0].leave_out(level * 10.0 ** (power / 2), len(folds[0]))
             tried[power] = measure_log_loss(truth, chances), chances
         return tried[power][0]
 
@@ -103,7 +99,7 @@ def leave_out_logistic(
             try_penalty(power)
     best = min(tried, key=try_penalty)
     alpha = float(f"{level * 10.0 ** (best / 2):.4g}")
-    others = [_leave_out(fit, alpha, len(fold)) for fit, fold in zip(fits[1:], folds[1:], strict=True)]
+    others = [fit.leave_out(alpha, len(fold)) for fit, fold in zip(fits[1:], folds[1:], strict=True)]
     return LeftOut(alpha, np.vstack([tried[best][1], *others]))
 
 
@@ -128,16 +124,23 @@ def as_chances(outputs: np.ndarray) -> np.ndarray:
     return np.asarray(softmax(outputs, axis=1))
 
 
-def _leave_out(fit: PreparedNewton, alpha: float, count: int) -> np.ndarray:
-    assert isinstance(fit.space, FeatureSpace)
-    found = fit.solve(alpha, TOLERANCE)
-    return as_chances(np.asarray(leave_one_out(fit.space, found.state, alpha, count)))
+class _LogisticFit:
+    """Logistic regression of some rows, for one penalty after another."""
+
+    def __init__(self, problem: Problem, loss: WeightedLoss) -> None:
+        self._prepared, self._loss = PreparedNewton(problem, loss, "newton-cg", random_state=0), loss
+        self._K = problem.gram(dtype=np.float64).dense()
+
+    def leave_out(self, alpha: float, count: int) -> np.ndarray:
+        """Return the chances of the first rows, each from a fit without it."""
+        found = self._prepared.solve(alpha, TOLERANCE)
+        return as_chances(leave_one_out(self._K, self._loss, found.state, alpha, fit_intercept=True, count=count))
 
 
-def _take_beside(n: int, fold: np.ndarray, codes: np.ndarray | None = None) -> np.ndarray:
+def _take_beside(n: int, fold: np.ndarray, most: int, codes: np.ndarray | None = None) -> np.ndarray:
     """Return the rows of a fold, and after them others, as many as pay; of every class one at least."""
     others = np.setdiff1d(np.arange(n), fold)
-    room = max(0, JUDGED - len(fold))
+    room = max(0, most - len(fold))
     if len(others) > room:
         some = others[np.unique(np.linspace(0, len(others) - 1, max(1, room)).astype(int))]
         if codes is not None:

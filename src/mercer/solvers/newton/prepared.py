@@ -66,19 +66,19 @@ class PreparedNewton:
         rng, placed = check_random_state(random_state), loss.put(problem.place)
         self._last: State | None = None
         self._centers: np.ndarray | None = None
-        self.space: Space
+        self._space: Space
         if solver == "nystroem":
             self._centers, triangle = choose_centers(problem, count_centers(problem, n_centers), rng)
             self._features = NystroemFeatures(problem, pick(problem.X, self._centers), triangle)
-            self.space = FeatureSpace(FeatureRows(placed, self._features), problem.fit_intercept)
+            self._space = FeatureSpace(FeatureRows(placed, self._features), problem.fit_intercept)
         else:
             few = solver == "proximal" and problem.n * loss.outputs <= DIRECT_LIMIT
-            self.space = GramSpace(problem, placed, few or solver == "newton", rng)
+            self._space = GramSpace(problem, placed, few or solver == "newton", rng)
 
     def solve(self, alpha: float, tol: float = 1e-8, max_iter: int | None = None) -> NewtonMinimum:
         """Minimise for one penalty."""
         method = minimise if self.loss.loss.smooth else minimise_corners
-        found = method(self.space, alpha, tol=tol, max_iter=limit_steps(max_iter), start=self._last)
+        found = method(self._space, alpha, tol=tol, max_iter=limit_steps(max_iter), start=self._last)
         self._last = found.state
         return found.on_host()
 
