@@ -33,7 +33,7 @@ FAIR_FOLDS, FEW = 3, 1200  # folds of which each has a kernel of its own, up to 
 JUDGED = 1000  # rows that are judged where there are more
 STATISTICS = "statistics of categories"
 COSTS = {"smooth": 0.8, "mixed columns": 0.8, "sum over categories": 0.8, "one scale": 0.3, "linear": 0.3}
-RESERVE = 0.4  # of the time, for the last fits
+RESERVE, MANY = (0.1, 0.45), 2000  # of the time, for the last fits: of few rows, and of so many or more
 
 
 class TableSearch(ABC):
@@ -162,8 +162,9 @@ class TableSearch(ABC):
 
     @property
     def reserve(self) -> float:
-        """Seconds that are kept for the last fits."""
-        return RESERVE * self.clock.budget
+        """Seconds that are kept for the last fits: the more of the time the more rows there are."""
+        least, most = RESERVE
+        return (least + (most - least) * min(1.0, len(self.y) / MANY)) * self.clock.budget
 
     # -- candidates ---------------------------------------------------------------------------------------------------
 

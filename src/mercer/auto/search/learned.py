@@ -98,7 +98,9 @@ def learn_kernel(
     if not family.metric or len(rows) < FEW:
         options |= {"refine": False, "rounds": 0}
     found = [
-        learn_metric(problem, family.kernels, judged=fold, on_step=lambda step, error: on_step(), **options)
-        for fold in folds
+        learn_metric(
+            problem, family.kernels, judged=fold, on_step=lambda step, error: on_step(), finish=i == 0, **options
+        )
+        for i, fold in enumerate(folds)
     ]
     return LearnedKernel(found[0].kernel, tuple(one.fair for one in found))

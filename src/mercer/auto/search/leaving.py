@@ -19,7 +19,7 @@ from mercer.solvers.rounding import outweighs_rounding
 
 JUDGED = 1600  # rows that are fitted where some of them are left out
 PENALTIES = np.logspace(-6.0, 2.0, 25)  # of ridge, times the mean of k(x, x)
-DECADES = (0, -2, -4, -6)  # half powers of ten: penalties of logistic regression that are tried in turn
+START = -2  # half powers of ten: the penalty of logistic regression that is tried first
 CLASSES = 5  # up to which so many rows are fitted; fewer for more
 LEAST = 1e-6  # chance that counts
 TOLERANCE = 1e-4  # relative gap of a fit that is only compared
@@ -91,10 +91,12 @@ def leave_out_logistic(
             tried[power] = measure_log_loss(truth, chances), chances
         return tried[power][0]
 
-    for power in DECADES:  # as far as it gets better, and then between
-        if try_penalty(power) > min(loss for loss, _ in tried.values()) or on_step():
-            break
-    for power in (min(tried, key=try_penalty) + 1, min(tried, key=try_penalty) - 1):
+    # Powers of ten down and up from the first as far as they get better, and then halfway to the next.
+    for power, before in ((START, START), (START - 2, START), (START - 4, START - 2), (START + 2, START)):
+        if not tried or (min(tried, key=try_penalty) == before and not on_step()):
+            try_penalty(power)
+    middle = min(tried, key=try_penalty)
+    for power in (middle - 1, middle + 1):
         if not on_step():
             try_penalty(power)
     best = min(tried, key=try_penalty)

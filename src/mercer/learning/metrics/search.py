@@ -69,6 +69,7 @@ def learn_metric(
     rng: np.random.RandomState,
     on_step: OnStep = lambda step, error: False,
     judged: np.ndarray | None = None,
+    finish: bool = True,
 ) -> LearnedMetric:
     """Return a kernel in a metric that is learned from data.
 
@@ -92,6 +93,8 @@ def learn_metric(
         Told the number and the error of each step; the search ends with what it has if it returns True.
     judged : array of int, optional
         The rows to judge metrics by, whose targets ``fair`` does not know; some at random if not given.
+    finish : bool
+        Whether the chosen metric is learned from all rows in the end; otherwise it is ``fair``.
 
     Examples
     --------
@@ -114,7 +117,8 @@ def learn_metric(
         replace(problem, X=X / put_beside(X, spread)), kernels, _list_structures(metric, blocks, len(spread)),
         refine=refine, rounds=rounds, rng=rng, on_step=on_step, judged=judged,
     )  # fmt: skip
-    best, fair = search.run(), search.find_best()
+    best = search.run(finish)
+    fair = search.find_best()
     units = np.where(varies, 1.0 / spread, 0.0)
     whole = best.metric.weigh(units)
     return LearnedMetric(
@@ -191,11 +195,14 @@ class Search:
         self.scaler = Judgement(sample, sample.n)
         self.tried: list[MetricTrial] = []
 
-    def run(self) -> MetricTrial:
-        """Return the best, learned from all rows."""
+    def run(self, finish: bool = True) -> MetricTrial:
+        """Return the best, learned from all rows if it is to be finished."""
         # Small matrices gain less from threads of their own than from each other.
         with threadpool_limits(1, user_api="blas") if self.problem.place.on_host else nullcontext():
-            return self._run()
+            best = self._run()
+            start = self.tried[0]
+            done = self._stopped or not finish or best.structure is None
+            return best if done else self._learn_from_all(start, best)
 
     def _run(self) -> MetricTrial:
         plain = Metric(np.ones(self.problem.X.shape[1]))
@@ -212,8 +219,7 @@ class Search:
         best = self.find_best()
         rivals = [replace(best, kernel=kernel) for kernel in self.kernels[1:]]  # may do better in the metric found
         self._do([partial(self._try_again, rival) for rival in rivals])
-        best = self.find_best()
-        return best if self._stopped or best.structure is None else self._learn_from_all(start, best)
+        return self.find_best()
 
     def _plan_descents(self, starts: Sequence[tuple[MetricTrial, Structure]]) -> list[Task]:
         """Return a descent from each trial to a metric of each structure, if they are wanted."""
