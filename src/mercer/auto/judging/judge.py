@@ -106,9 +106,8 @@ class TableJudge:
 def _name_model(members: Sequence[TableMember]) -> str:
     """Return the class of a model, or of the parts of a combination; loss, penalty and gap if the loss was a choice."""
     if len(members) > 1:
-        classes = dict.fromkeys(type(member.estimator).__name__ for member in members)
-        parts = (f"{member.weight:.0%} {member.name.split(', ', 1)[-1]}" for member in members)
-        return f"{' and '.join(classes)}, combined: {' + '.join(parts)}"
+        families = ((member, member.name.split(", ", 1)[-1]) for member in members)
+        return " + ".join(f"{part.weight:.0%} {type(part.estimator).__name__} ({name})" for part, name in families)
     model = members[0].estimator
     name = type(model).__name__
     if not hasattr(model, "loss_"):
