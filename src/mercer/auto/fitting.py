@@ -15,9 +15,9 @@ from .tables.encoder import TableEncoder
 
 PER_ROW, LEAST_SECONDS, MOST_SECONDS = 0.005, 13.0, 120.0  # seconds that a fit may take if none are given
 MANY, MOST_MEMBERS = 6000, (3, 2)  # rows from which fewer candidates are combined
-TUNING_ROWS, LEAST_ROWS = 2500, 150  # that candidates are compared on, at most and at least
-ROWS_PER_SECOND = 150  # of the budget, that candidates are compared on
-SHARE = 0.8  # of the time left that the last fits may take
+TUNING_ROWS, LEAST_ROWS = 1500, 150  # that candidates are compared on, at most and at least
+ROWS_PER_SECOND = 100  # of the budget, that candidates are compared on
+SHARE = 0.7  # of the time left that the last fits may take
 
 
 def default_budget(n: int) -> float:
@@ -64,7 +64,7 @@ def fit_members(
             notes.append(f"{len(some):,} of {n:,} rows were fitted in the time there was; a larger budget takes more.")
         elif how.centers is not None and how.centers < n and members[-1].is_approximate:
             notes.append(
-                f"{how.centers:,} Nyström centres stand for all {n:,} rows in {trial.name}, because {how.why}: a "
+                f"{how.centers:,} Nyström centres stand for all {n:,} rows, because {how.why}: a "
                 "larger budget takes more."
             )
     return members, list(dict.fromkeys(notes))

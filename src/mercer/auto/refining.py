@@ -17,9 +17,9 @@ from .search.trials import Trial
 from .splitting import sample_rows
 from .tables.encoder import TableEncoder
 
-MORE = 2.0  # times the rows that were compared on, from which kernels are learned again
-LEARNED_ROWS = 12_000  # that they are learned from, at most
-LEAST_ROWS, FITTED, JUDGED = 2000, 6000, 2000  # from which penalties are chosen again; then fitted and judged at most
+MORE = 1.2  # times the rows that were compared on, from which kernels are learned again
+LEARNED_ROWS = 9000  # that they are learned from, at most
+LEAST_ROWS, FITTED, JUDGED = 1400, 6000, 2000  # from which penalties are chosen again; then fitted and judged at most
 FACTORS = (0.1, 0.3, 1.0, 3.0)  # of the penalty
 PLAIN = ("one scale", "")  # families of which nothing is learned
 

@@ -11,7 +11,8 @@ LIGHT = 0.07  # weights below this are not worth a fit
 GAIN = 0.002  # of the score that a combination must gain over the best candidate
 ROUNDS = 500  # of the search for weights of probabilities
 LEAST = 1e-6  # chance that counts
-RANGE = (-1.5, 1.5)  # of the logarithm of a temperature
+RANGE = (-0.5, 1.5)  # of the logarithm of a temperature: no model becomes much surer than it is
+PULL = 200  # rows that say that the temperature is 1
 
 
 def weigh_values(outputs: Sequence[np.ndarray], y: np.ndarray) -> np.ndarray:
@@ -64,6 +65,8 @@ def prune(
 def find_temperature(chances: np.ndarray, codes: np.ndarray) -> float:
     """Return T such that probabilities ∝ p^(1/T) have the least log-loss: above 1 if the model is too sure of itself.
 
+    Its logarithm is pulled to 0 as if 200 more rows said that nothing is to be changed.
+
     Examples
     --------
     >>> import numpy as np
@@ -77,7 +80,9 @@ def find_temperature(chances: np.ndarray, codes: np.ndarray) -> float:
         return -float(np.mean(np.log(np.maximum(warm[np.arange(len(codes)), codes], LEAST))))
 
     found = minimize_scalar(loss, bounds=RANGE, method="bounded", options={"xatol": 1e-3})
-    return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
+    if found.fun >= loss(0.0):
+        return 1.0
+    return float(np.exp(found.x * len(codes) / (len(codes) + PULL)))
 
 
 def warm_chances(chances: np.ndarray, temperature: float) -> np.ndarray:
