@@ -133,20 +133,17 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
                 search, trials, weights, encoder, pick(X, train), targets[train], REFINING * clock.left
             )
         notes: list[str] = []
+        need, free = 0.0, not math.isfinite(seconds)  # without a budget the last fits take the time they need
         if len(held):
             with tasks.begin("fit of the training rows"):
-                left, start = clock.left / (2 if self.refit else 1), clock.elapsed
-                self.members_, notes = fit_members(
-                    search, chosen, weights, encoder, pick(X, train), targets[train], left
-                )
+                left, start = math.inf if free else clock.left / (2 if self.refit else 1), clock.elapsed
+                rows, known = pick(X, train), targets[train]
+                self.members_, notes = fit_members(search, chosen, weights, encoder, rows, known, left)
             need = REFIT * (clock.elapsed - start)
             judge.hold(self._predict_rows, clock.elapsed - begin)
-        if not len(held):
+        if not len(held) or (self.refit and (free or clock.left >= need)):
             with tasks.begin("fit of all rows"):
-                self.members_, notes = fit_members(search, chosen, weights, encoder, X, targets, clock.left)
-        elif self.refit and (not math.isfinite(seconds) or clock.left >= need):
-            with tasks.begin("fit of all rows"):
-                left = max(clock.left, need)
+                left = math.inf if free else clock.left
                 self.members_, notes = fit_members(search, chosen, weights, encoder, X, targets, left)
         elif self.refit:
             notes.append("The model is that of the training rows: a larger budget would fit it to all rows.")
