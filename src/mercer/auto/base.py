@@ -126,7 +126,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
                 judge.run_baselines(seed)
         begin = clock.elapsed
         trials, skipped = search.run(recipes)
-        weights, spent = search.combine(trials, count_members(n)), clock.elapsed - begin
+        weights, spent = search.combine(trials, count_members(n * search.functions)), clock.elapsed - begin
         self._calibrate(search, trials, weights)
         with tasks.begin("more rows"):
             chosen = refine_trials(

@@ -32,7 +32,7 @@ def default_budget(n: int) -> float:
 
 
 def count_members(n: int) -> int:
-    """Return how many candidates are combined at most for n rows."""
+    """Return how many candidates are combined at most for n rows, those of each function counted."""
     return MOST_MEMBERS[int(n >= MANY)]
 
 

@@ -19,7 +19,7 @@ from .tables.encoder import TableEncoder
 
 MORE = 1.2  # times the rows that were compared on, from which kernels are learned again
 LEARNED_ROWS = 9000  # that they are learned from, at most
-LEAST_ROWS, FITTED, JUDGED = 1400, 6000, 2000  # from which penalties are chosen again; then fitted and judged at most
+LEAST_ROWS, FITTED, JUDGED = 1400, 5000, 2000  # from which penalties are chosen again; then fitted and judged at most
 FACTORS = (0.1, 0.3, 1.0, 3.0)  # of the penalty
 PLAIN = ("one scale", "")  # families of which nothing is learned
 
@@ -35,6 +35,7 @@ def refine_trials(
     some = sample_rows(np.arange(n), targets, LEARNED_ROWS, search.task, 0)
     rows, goals = pick(X, some), search.make_goals(targets[some])
     views: dict[str, EncodedRows] = {}
+    factor = 0.0  # of the penalty of the heaviest, which those of the others are multiplied by as well
 
     def is_over() -> bool:
         return search.tasks.step() or search.clock.elapsed > deadline
@@ -49,31 +50,33 @@ def refine_trials(
             seen = search.scale_targets(shown if search.task == "regression" else targets[some])
             kernel = search.learn_from(view, trial.family, seen, [np.arange(len(some) // 4)], is_over).kernel
             trial = replace(trial, kernel=kernel, estimator=clone(trial.estimator).set_params(kernel=kernel))
-        if not is_over():
-            trial = replace(trial, estimator=_choose_penalty(search, trial, view, shown, targets[some], is_over))
+        if not factor and not is_over():
+            factor = _choose_factor(search, trial, view, shown, targets[some], is_over)
+        if factor:
+            alpha = float(f"{trial.estimator.get_params()['alpha'] * factor:.4g}")
+            trial = replace(trial, estimator=clone(trial.estimator).set_params(alpha=alpha))
         found[i] = trial
     return found
 
 
-def _choose_penalty(
+def _choose_factor(
     search: TableSearch, trial: Trial, view: EncodedRows, shown: np.ndarray, targets: np.ndarray, is_over: Any
-) -> Any:
-    """Return the estimator with the penalty of least error on rows that it is not fitted to."""
-    n = len(targets)
+) -> float:
+    """Return the factor of a penalty that makes the error on rows that are not fitted least."""
+    n, most = len(targets), round(FITTED / search.functions**0.5)
     order = np.random.RandomState(0).permutation(n)
-    judged, fitted = order[: min(JUDGED, n // 4)], order[min(JUDGED, n // 4) :][:FITTED]
+    judged, fitted = order[: min(JUDGED, n // 4)], order[min(JUDGED, n // 4) :][:most]
     lost = np.setdiff1d(targets, targets[fitted]) if search.task == "classification" else np.empty(0)
     fitted = np.concatenate([fitted, *(np.flatnonzero(targets == code)[:1] for code in lost)]).astype(int)
-    estimator: Any = trial.estimator
     scores: dict[float, float] = {}
     for factor in sorted(FACTORS, reverse=True):
-        alpha = float(f"{estimator.alpha * factor:.4g}")
-        model = clone(estimator).set_params(alpha=alpha)
-        if "solver" in model.get_params() and search.task == "classification":
+        model: Any = clone(trial.estimator)
+        model.set_params(alpha=factor * model.alpha)
+        if search.task == "classification":
             model.set_params(solver="newton-cg")
         member = TableMember(trial.name, 1.0, model.fit(view.rows[fitted], shown[fitted]), view.encoder, trial.extra)
         outputs = search.predict_member(member, view.rows[judged])
-        scores[alpha] = search.score(targets[judged], outputs)[search.metric]
-        if scores[alpha] > min(scores.values()) or is_over():
+        scores[factor] = search.score(targets[judged], outputs)[search.metric]
+        if scores[factor] > min(scores.values()) or is_over():
             break
-    return clone(estimator).set_params(alpha=min(scores, key=lambda alpha: scores[alpha]))
+    return min(scores, key=lambda factor: scores[factor])
