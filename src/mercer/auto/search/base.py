@@ -206,8 +206,8 @@ class TableSearch(ABC):
     def try_neighbors(self) -> Trial:
         """Try the nearest rows, as many as are best."""
         view, kernel, memory = self.encode(), self.learn("thresholds").kernel, self.options["memory"]
-        trials = []
-        for k in [k for k in self.neighbor_counts if k < len(self.y) * (1 - 1 / FOLDS)] or [1]:
+        trials, fewest = [], min((len(fit) for fit, _ in self.split_folds()), default=1)
+        for k in [k for k in self.neighbor_counts if k < fewest] or [1]:
             model = self.neighbor_model(k, kernel=kernel, weights="distance", memory=memory)
             trials.append(self.judge(f"{k} nearest neighbours", model, view, kernel))
         return min(trials, key=lambda trial: trial.score)
