@@ -384,14 +384,3 @@ def test_a_callback_can_end_the_tuning(smooth):
     for recorder in (patient, hasty):
         AutoRegressor("ridge", random_state=0).set_callbacks(recorder).fit(*smooth)
     assert len(hasty.tasks) < len(patient.tasks) / 2
-
-
-def test_fewer_rows_are_fitted_when_even_centres_take_too_long(monkeypatch):
-    monkeypatch.setattr(fitting, "SHARE", 0.0)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 2))
-    model = AutoRegressor("ridge", kernel=Gaussian(), random_state=0).fit(X, X[:, 0] + rng.normal(size=3000))
-    (note,) = [sentence for sentence in model.report_.advice if "rows were fitted in the time there was" in sentence]
-    rows = int(note.split(" of 3,000")[0].replace(",", ""))
-    assert members.LEAST_CENTERS <= rows < 3000
-    assert model.model_.X_fit_ is None or len(model.model_.X_fit_) <= rows
