@@ -1,8 +1,9 @@
-"""Few rows, rare classes and many of them are no obstacle."""
+"""Few rows, rare classes, many classes and many rows are no obstacle."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mercer import AutoClassifier, AutoRegressor
@@ -93,3 +94,22 @@ def test_fifty_classes_with_little_more_than_two_rows_each(thresholds_only):
     model = AutoClassifier(budget=4, random_state=0).fit(X, codes)
     check(model, X, codes.tolist())
     assert model.score(X, codes) > 0.5
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_rows_go_the_whole_way_in_a_small_budget():
+    rng = np.random.default_rng(0)
+    n = 100_000
+    X = pd.DataFrame({"size": rng.normal(size=n).round(3), "colour": rng.choice(["red", "green", "blue"], size=n)})
+    X.loc[::50, "size"] = np.nan
+    value = np.sin(2 * X["size"].fillna(1.0)) + (X["colour"] == "red")
+    model = AutoRegressor(budget=2, random_state=0).fit(X, value + 0.1 * rng.normal(size=n))
+    assert (model.report_.n_rows, model.report_.n_test) == (n, n // 5)
+    assert model.report_.scores[0].values["R²"] > 0.8
+    assert len(model.report_.held_out.truth) == 2000
+    assert model.predict(X).shape == (n,)
+    labels = np.where(value > 0.5, "above", "below").astype(object)
+    labels[[3, 40_000, 77_777]] = ["one", "two", "two"]
+    chosen = AutoClassifier(budget=2, random_state=0).fit(X, labels)
+    check(chosen, X.iloc[::100], labels)
+    assert chosen.report_.scores[0].values["accuracy"] > 0.8
