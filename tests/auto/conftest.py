@@ -1,10 +1,19 @@
-"""Searches that are quick, where what is tested does not depend on the families of kernels."""
+"""Searches that have time, and are quick where what is tested does not depend on the families of kernels."""
 
 import numpy as np
 import pytest
 
+from mercer.auto import base
 from mercer.auto.search import base as search_base
 from mercer.auto.search.learned import list_families
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_haste():
+    """Let nothing depend on how busy the machine is, unless a test gives a budget."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "default_budget", lambda n: 3600.0)
+        yield
 
 
 @pytest.fixture

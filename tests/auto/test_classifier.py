@@ -81,7 +81,7 @@ def test_every_model_gives_probabilities_for_three_classes(model):
 
 def test_mixed_tables_are_classified():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"size": rng.normal(size=150), "colour": rng.choice(["red", "green", "blue"], size=150)})
+    X = pd.DataFrame({"size": rng.normal(size=90), "colour": rng.choice(["red", "green", "blue"], size=90)})
     y = (X["size"] > 0) ^ (X["colour"] == "red")
     model = AutoClassifier("logistic", random_state=0).fit(X, y)
     assert model.report_.scores[0].values["accuracy"] > 0.75

@@ -26,8 +26,8 @@ REORDERED = {"check_dataframe_column_names_consistency": "columns are found by n
 @pytest.fixture(scope="module")
 def smooth():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.uniform(-2, 2, size=(160, 3)), columns=["a", "b", "noise"])
-    y = pd.Series(np.sin(2 * X["a"]) + X["b"] ** 2 + 0.05 * rng.normal(size=160), name="height")
+    X = pd.DataFrame(rng.uniform(-2, 2, size=(120, 3)), columns=["a", "b", "noise"])
+    y = pd.Series(np.sin(2 * X["a"]) + X["b"] ** 2 + 0.05 * rng.normal(size=120), name="height")
     return X, y
 
 
@@ -39,7 +39,7 @@ def fitted(smooth):
 @pytest.fixture(scope="module")
 def mixed():
     rng = np.random.default_rng(1)
-    n = 100
+    n = 80
     X = pd.DataFrame(
         {
             "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
@@ -67,7 +67,7 @@ def test_a_smooth_target_is_predicted_better_than_by_boosting(fitted):
 def test_the_report_tells_what_was_done(fitted, smooth):
     report = fitted.report_
     assert (report.task, report.target, report.metric) == ("regression", "height", "RMSE")
-    assert (report.n_rows, report.n_train, report.n_test) == (160, 128, 32)
+    assert (report.n_rows, report.n_train, report.n_test) == (120, 96, 24)
     assert [column.name for column in report.columns] == ["a", "b", "noise"]
     assert sum(candidate.chosen for candidate in report.candidates) == len(fitted.members_)
     assert all(type(member.estimator).__name__ in report.model for member in fitted.members_)
@@ -75,7 +75,7 @@ def test_the_report_tells_what_was_done(fitted, smooth):
     assert "Proved" in report.certificate
     assert " because " in report.plan
     assert report.advice
-    assert len(report.held_out.truth) == 32
+    assert len(report.held_out.truth) == 24
 
 
 def test_candidates_are_ordered_by_the_score_that_is_reported(fitted):
@@ -87,7 +87,7 @@ def test_candidates_are_ordered_by_the_score_that_is_reported(fitted):
     assert sum(candidate.weight for candidate in report.candidates) == pytest.approx(1.0)
 
 
-def test_the_best_validation_score_wins_where_nothing_is_combined(smooth, monkeypatch):
+def test_the_best_validation_score_wins_where_nothing_is_combined(smooth, thresholds_only, monkeypatch):
     monkeypatch.setattr(fitting, "MOST_MEMBERS", (1, 1))
     X, y = smooth
     report = AutoRegressor("ridge", random_state=0).fit(X.iloc[:60], y.iloc[:60]).report_
@@ -128,8 +128,8 @@ def test_the_held_out_rows_take_no_part_in_anything_before(smooth):
 def test_refitting_uses_all_rows(smooth):
     X, y = smooth
     model = AutoRegressor("ridge", kernel=Gaussian(), random_state=0).fit(X, y)
-    assert len(model.model_.X_fit_) == 160
-    assert len(AutoRegressor("ridge", kernel=Gaussian(), refit=False).fit(X, y).model_.X_fit_) == 128
+    assert len(model.model_.X_fit_) == 120
+    assert len(AutoRegressor("ridge", kernel=Gaussian(), refit=False).fit(X, y).model_.X_fit_) == 96
 
 
 def test_without_rows_held_out_there_are_no_scores(smooth):
@@ -238,10 +238,10 @@ def test_intervals_of_a_model_of_logarithms_alone_are_positive(thresholds_only, 
 
 def test_intervals_cover_what_they_should(smooth):
     X, y = smooth
-    model = AutoRegressor("ridge", kernel=Gaussian(0.7), random_state=0).fit(X.iloc[:100], y.iloc[:100])
-    low, high = model.predict_interval(X.iloc[100:], 0.9).T
-    assert 0.75 <= np.mean((low <= y.iloc[100:]) & (y.iloc[100:] <= high)) <= 1.0
-    expected = model.model_.predict_interval(model.encoder_.transform(X.iloc[100:]), 0.9)
+    model = AutoRegressor("ridge", kernel=Gaussian(0.7), random_state=0).fit(X.iloc[:80], y.iloc[:80])
+    low, high = model.predict_interval(X.iloc[80:], 0.9).T
+    assert 0.75 <= np.mean((low <= y.iloc[80:]) & (y.iloc[80:] <= high)) <= 1.0
+    expected = model.model_.predict_interval(model.encoder_.transform(X.iloc[80:]), 0.9)
     np.testing.assert_array_equal(np.column_stack([low, high]), expected)
 
 
@@ -250,7 +250,7 @@ def test_models_without_a_jackknife_take_the_errors_held_out(smooth):
     model = AutoRegressor("neighbors", kernel=Gaussian(), random_state=0).fit(X, y)
     errors = np.sort(np.abs(model.report_.held_out.truth - model.report_.held_out.prediction))
     low, high = model.predict_interval(X.iloc[:4], 0.5).T
-    np.testing.assert_allclose((high - low) / 2, errors[int(np.ceil(0.5 * 33)) - 1])
+    np.testing.assert_allclose((high - low) / 2, errors[int(np.ceil(0.5 * 25)) - 1])
     with pytest.raises(ValueError, match="coverage must lie between 0 and 1"):
         model.predict_interval(X, 2.0)
 
@@ -299,7 +299,7 @@ def test_columns_are_found_by_name(fitted, smooth):
 
 
 def test_seeds_decide_everything(smooth):
-    X, y = smooth[0].iloc[:60], smooth[1].iloc[:60]
+    X, y = smooth[0].iloc[:40], smooth[1].iloc[:40]
     one, two = (AutoRegressor(random_state=3, budget="1h").fit(X, y) for _ in range(2))
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     assert [c.score for c in one.report_.candidates] == [c.score for c in two.report_.candidates]
@@ -367,7 +367,7 @@ class Recorder:
 
 def test_progress_is_a_tree_of_known_size(smooth):
     recorder = Recorder()
-    model = AutoRegressor(random_state=0).set_callbacks(recorder).fit(*smooth)
+    model = AutoRegressor(random_state=0).set_callbacks(recorder).fit(smooth[0].iloc[:40], smooth[1].iloc[:40])
     names = [name for name, _ in recorder.tasks if name != "step"]
     tried = [candidate.name for candidate in model.report_.candidates]
     assert names[1] == "baselines"
@@ -379,7 +379,7 @@ def test_progress_is_a_tree_of_known_size(smooth):
     assert 0 < steps <= sum(count for name, count in recorder.tasks if name in tried)
 
 
-def test_a_callback_can_end_the_tuning(smooth):
+def test_a_callback_can_end_the_tuning(smooth, thresholds_only):
     patient, hasty = Recorder(), Recorder(stop=True)
     for recorder in (patient, hasty):
         AutoRegressor("ridge", random_state=0).set_callbacks(recorder).fit(*smooth)
