@@ -371,8 +371,8 @@ def test_progress_is_a_tree_of_known_size(smooth):
     names = [name for name, _ in recorder.tasks if name != "step"]
     tried = [candidate.name for candidate in model.report_.candidates]
     assert names[1] == "baselines"
-    assert sorted(names[2:-2]) == sorted(tried)
-    assert names[-2:] == ["fit of the training rows", "fit of all rows"]
+    assert sorted(names[2:-3]) == sorted(tried)
+    assert names[-3:] == ["more rows", "fit of the training rows", "fit of all rows"]
     assert recorder.tasks[0][1] == len(names) - 1
     assert recorder.ended == len(recorder.tasks)
     steps = sum(name == "step" for name, _ in recorder.tasks)

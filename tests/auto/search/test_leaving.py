@@ -142,24 +142,32 @@ def test_a_search_that_has_to_end_tries_one_penalty_alone():
     X, codes = make_classes(3)
     calls = []
     found = leave_out_logistic([Gaussian()], X, codes, 3, [np.arange(30)], MEMORY, lambda: calls.append(1) or True)
-    assert found.alpha == pytest.approx(1.0)
-    assert 0 < len(calls) <= 3
+    assert found.alpha == pytest.approx(10.0 ** (leaving.START / 2))
+    assert 0 < len(calls) <= 6
 
 
 @pytest.mark.parametrize("room", [10, 25, 60])
 def test_rows_beside_those_judged_keep_every_class(monkeypatch, room):
+    seen = []
+    make = leaving.label_loss
+
+    def look(codes, classes, weights):
+        seen.append(codes)
+        return make(codes, classes, weights)
+
     monkeypatch.setattr(leaving, "JUDGED", room)
+    monkeypatch.setattr(leaving, "label_loss", look)
     X, codes = make_classes(2)
     codes = codes.copy()
     codes[[7, 61]], codes[33] = 2, 3
-    fold = np.arange(40, 60)
-    beside = leaving._take_beside(90, fold, codes)
-    assert beside[:20].tolist() == fold.tolist()
-    assert len(np.unique(beside)) == len(beside)
-    assert set(codes[beside]) == {0, 1, 2, 3}
-    assert len(beside) <= max(room, 21) + 2
-    found = leave_out_logistic([Gaussian()], X, codes, 4, [fold], MEMORY, lambda: False)
-    assert found.outputs.shape == (20, 4)
+    folds = [np.arange(40, 60), np.arange(20)]
+    found = leave_out_logistic([Gaussian()] * 2, X, codes, 4, folds, MEMORY, lambda: False)
+    assert found.outputs.shape == (40, 4)
+    assert len(seen) == 2
+    for fold, known in zip(folds, seen, strict=True):
+        np.testing.assert_array_equal(known[:20], codes[fold])  # which are judged come first
+        assert set(known) == {0, 1, 2, 3}
+        assert len(known) <= max(room, 21) + 3
 
 
 def test_the_log_loss_is_that_of_scikit_learn():
