@@ -42,7 +42,7 @@ def steps(monkeypatch):
 
 @pytest.fixture(scope="module")
 def rows():
-    return np.random.default_rng(0).normal(size=(60, 2))
+    return np.random.default_rng(0).normal(size=(45, 2))
 
 
 MODELS = {
@@ -88,7 +88,7 @@ def test_a_search_ends_where_its_time_does(rows, clock, steps, task):
 @pytest.mark.parametrize("task", MODELS)
 def test_a_candidate_never_takes_more_steps_than_were_announced(rows, clock, steps, task, monkeypatch):
     make, target = MODELS[task]
-    X = np.column_stack([rows, np.arange(60) % 2])
+    X = np.column_stack([rows, np.arange(45) % 2])
     counts = []
     begin = TableSearch.run
 

@@ -36,7 +36,7 @@ def check(model, X, labels):
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_a_few_rows_are_enough(n):
+def test_a_few_rows_are_enough(thresholds_only, n):
     model = AutoRegressor(random_state=0).fit(FEW[:n], FEW[:n, 0])
     assert np.isfinite(model.predict(FEW)).all()
     assert model.predict_interval(FEW).shape == (3, 2)
@@ -91,7 +91,7 @@ def test_fifty_classes_with_little_more_than_two_rows_each(thresholds_only):
     codes = np.concatenate([np.arange(50), rng.integers(0, 50, size=70)])
     centers = rng.normal(size=(50, 3))
     X = centers[codes] + 0.1 * rng.normal(size=(120, 3))
-    model = AutoClassifier(budget=4, random_state=0).fit(X, codes)
+    model = AutoClassifier(budget=2, random_state=0).fit(X, codes)
     check(model, X, codes.tolist())
     assert model.score(X, codes) > 0.5
 

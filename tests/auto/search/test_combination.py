@@ -9,7 +9,15 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.metrics import log_loss
 
-from mercer.auto.search.combination import LIGHT, find_temperature, prune, warm_chances, weigh_chances, weigh_values
+from mercer.auto.search.combination import (
+    LIGHT,
+    PULL,
+    find_temperature,
+    prune,
+    warm_chances,
+    weigh_chances,
+    weigh_values,
+)
 
 
 def simulate_values(seed, m=3, n=60):
@@ -111,14 +119,17 @@ def draw_classes(temperature, n):
     return sure / sure.sum(axis=1, keepdims=True), codes
 
 
-@pytest.mark.parametrize("temperature", [0.5, 1.6, 2.5])
+@pytest.mark.parametrize("temperature", [0.7, 1.6, 2.5])
 def test_a_known_temperature_is_found_again(temperature):
     assert find_temperature(*draw_classes(temperature, 20000)) == pytest.approx(temperature, rel=0.05)
 
 
-def test_the_temperature_makes_the_log_loss_least():
-    chances, codes = draw_classes(2.0, 300)
-    best = find_temperature(chances, codes)
+def test_the_temperature_makes_the_log_loss_least_but_for_a_pull():
+    n = 300
+    chances, codes = draw_classes(2.0, n)
+    pulled = find_temperature(chances, codes)
+    best = pulled ** ((n + PULL) / n)
+    assert 1.0 < pulled < best
     logs, warm = np.log(chances), warm_chances(chances, best)
     # The derivative of the log-loss by 1/T is the mean of Σⱼ pⱼ ln qⱼ − ln q of the truth, where q are the chances.
     slope = np.mean((warm * logs).sum(axis=1) - logs[np.arange(len(codes)), codes])
