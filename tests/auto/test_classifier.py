@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 from sklearn.datasets import load_iris, make_moons
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import AutoClassifier
-from mercer.auto.search._classification import calibrate, choose_trial, fit_calibration
-from mercer.auto.search.base import Trial
+from mercer.auto.search._classification import calibrate, fit_calibration
 from mercer.kernels import Gaussian
 
 REORDERED = {"check_dataframe_column_names_consistency": "columns are found by name, whatever their order"}
@@ -45,7 +45,7 @@ def test_moons_are_told_apart_better_than_by_the_majority(fitted):
     assert [score.name for score in report.scores[1:]] == ["majority", "HistGradientBoosting"]
     assert ours.values["accuracy"] > 0.9 > majority.values["accuracy"]
     assert ours.values["log-loss"] < boosting.values["log-loss"]
-    assert (report.target, report.metric) == ("thing", "accuracy")
+    assert (report.target, report.metric) == ("thing", "log-loss")
 
 
 def test_predictions_are_the_classes_of_largest_probability(fitted, moons):
@@ -81,13 +81,25 @@ def test_every_model_gives_probabilities_for_three_classes(model):
 
 def test_mixed_tables_are_classified():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"size": rng.normal(size=150), "colour": rng.choice(["red", "green", "blue"], size=150)})
+    X = pd.DataFrame({"size": rng.normal(size=90), "colour": rng.choice(["red", "green", "blue"], size=90)})
     y = (X["size"] > 0) ^ (X["colour"] == "red")
     model = AutoClassifier("logistic", random_state=0).fit(X, y)
     assert model.report_.scores[0].values["accuracy"] > 0.75
     names = [candidate.name for candidate in model.report_.candidates]
-    assert "logistic regression, a sum of kernels for numbers and categories" in names
+    assert "logistic regression, sum over categories" in names
+    scores = [candidate.score for candidate in model.report_.candidates]
+    assert scores == sorted(scores)
     assert model.predict(pd.DataFrame({"size": [1.0], "colour": ["violet"]})).dtype == bool
+
+
+def test_probabilities_are_the_warmed_sum_of_the_members(combined):
+    iris = load_iris(as_frame=True)
+    X, y = iris.data.iloc[::2], iris.target.iloc[::2]
+    model = AutoClassifier("logistic", random_state=0).fit(X, y)
+    assert [member.weight for member in model.members_] == [0.75, 0.25]
+    parts = [each.weight * each.estimator.predict_proba(each.encoder.transform(X)) for each in model.members_]
+    powers = np.maximum(sum(parts), 1e-6) ** (1.0 / model.temperature_)
+    np.testing.assert_allclose(model.predict_proba(X), powers / powers.sum(axis=1, keepdims=True), rtol=1e-10)
 
 
 def test_a_class_with_one_row_is_no_obstacle(moons):
@@ -105,27 +117,29 @@ def test_a_rare_class_is_pointed_out(moons):
     assert any("rarest class" in sentence for sentence in advice)
 
 
-def test_missing_labels_and_a_single_class_are_refused(moons):
-    X, _ = moons
-    with pytest.raises(ValueError, match="label of row 2 is missing"):
-        AutoClassifier().fit(X, np.array(["a", "b", None] * 53 + ["a"], dtype=object))
+def test_rows_without_a_label_are_left_out_and_named(moons):
+    X, y = moons
+    model = AutoClassifier("logistic", kernel=Gaussian(), random_state=0).fit(X, y.where(np.arange(160) != 2, None))
+    assert model.classes_.tolist() == ["moon", "star"]
+    assert model.report_.n_rows == 159
+    assert model.report_.warnings == ("1 row left out because 'thing' is missing there: row 2.",)
+
+
+def test_a_single_class_is_refused(moons):
     with pytest.raises(ValueError, match="one class"):
-        AutoClassifier().fit(X, np.ones(160))
+        AutoClassifier().fit(moons[0], np.ones(160))
 
 
 def test_calibration_recovers_the_odds():
     rng = np.random.default_rng(0)
     values = rng.normal(size=4000)
     chances = 1 / (1 + np.exp(-(2.0 * values - 1.0)))
-    found = fit_calibration(values, (rng.random(4000) < chances).astype(int))
+    found = fit_calibration(values, (rng.random(4000) < chances).astype(int), 2)
     assert found["slopes"][0][0] == pytest.approx(2.0, rel=0.1)
     np.testing.assert_allclose(calibrate(values, found)[:, 1], chances, atol=0.05)
 
 
-def test_among_equally_accurate_candidates_the_surer_one_wins():
-    def trial(name, score, tie):
-        return Trial(name, None, None, Gaussian(), np.empty(0), score=score, tie=tie)
-
-    trials = [trial("a", 0.900, 0.4), trial("b", 0.899, 0.3), trial("c", 0.7, 0.1)]
-    assert choose_trial(trials, 100).name == "b"
-    assert choose_trial(trials, 10**7).name == "a"
+def test_classes_that_no_row_judged_belongs_to_keep_their_own_values():
+    values = np.random.default_rng(0).normal(size=(30, 3))
+    found = calibrate(values, fit_calibration(values, np.arange(30) % 2, 3))
+    np.testing.assert_allclose(found, softmax(values, axis=1), rtol=1e-12)

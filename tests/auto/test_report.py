@@ -9,6 +9,7 @@ import pytest
 
 import mercer
 from mercer.auto import AutoClassifier, Candidate, Column, HeldOut, Importance, Report, RivalComparison, Score
+from mercer.auto.report import ENOUGH
 
 
 @pytest.fixture
@@ -64,7 +65,8 @@ def test_which_way_is_better_depends_on_the_metric(report):
 
 @pytest.mark.parametrize(("low", "high", "clear"), [(0.1, 0.2, True), (-0.2, -0.1, True), (-0.1, 0.1, False)])
 def test_a_difference_is_clear_where_its_interval_has_no_zero(low, high, clear):
-    assert RivalComparison("boosting", 0.0, low, high, 9).is_clear is clear
+    assert RivalComparison("boosting", 0.0, low, high, ENOUGH).is_clear is clear
+    assert not RivalComparison("boosting", 0.0, low, high, ENOUGH - 1).is_clear  # too few rows for that
 
 
 def test_files_keep_a_report(report, tmp_path):

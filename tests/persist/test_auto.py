@@ -7,6 +7,8 @@ import pytest
 
 import mercer
 from mercer.auto import TableEncoder
+from mercer.auto.search import base as search_base
+from mercer.auto.search.learned import list_families
 from mercer.kernels import Gaussian, Overlap, Spectrum
 from mercer.persist import read_header
 
@@ -75,3 +77,29 @@ def test_an_encoder_comes_back_with_texts_and_statistics(roundtrip):
     again = roundtrip(encoder)
     np.testing.assert_array_equal(again.transform(table), encoder.transform(table))
     assert again.columns_ == encoder.columns_
+
+
+@pytest.mark.parametrize(
+    ("make", "goal"),
+    [(mercer.AutoRegressor, np.exp(3 * TARGET)), (mercer.AutoClassifier, np.digitize(TARGET, [0.0, 0.6]))],
+    ids=["values", "classes"],
+)
+def test_combinations_come_back_with_every_member(make, goal, roundtrip, same, monkeypatch):
+    names = ["thresholds", "mixed columns"]
+    some = {name: list_families(np.arange(9.0).reshape(3, 3))[name] for name in names}
+    monkeypatch.setattr(search_base, "list_families", lambda rows: some)
+    monkeypatch.setattr(
+        search_base.TableSearch, "combine", lambda self, trials, most: np.full(len(trials), 1 / len(trials))
+    )
+    table = TABLE[["size", "colour"]].assign(town=[f"town {i % 17}" for i in range(N)])
+    model = make(random_state=0).fit(table, goal)
+    assert len(model.members_) > 2
+    assert {"statistics"} < {member.encoder.categories for member in model.members_}
+    again = roundtrip(model)
+    for method in ("predict", "predict_proba", "predict_interval"):
+        if hasattr(model, method):
+            assert same(getattr(again, method)(table), getattr(model, method)(table))
+    for one, other in zip(again.members_, model.members_, strict=True):
+        assert (one.name, one.weight, one.extra) == (other.name, other.weight, other.extra)
+    assert same(again.report_, model.report_)
+    assert getattr(again, "temperature_", None) == getattr(model, "temperature_", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from abc import abstractmethod
 from contextlib import ExitStack
 from dataclasses import replace
@@ -105,6 +106,8 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         X, read = self._read_table(X, y)
         check_table_has_something(X, read.values, target, name)
         targets = self._code_targets(read.values)
+        ends.enter_context(warnings.catch_warnings())  # some of the rows may have many classes for their number
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         n, rng = len(targets), check_random_state(self.random_state)
         clock = TimeBudget(seconds if math.isfinite(seconds) else default_budget(n))
         loss, seed = self._read_loss(targets), int(rng.randint(2**31 - 1))

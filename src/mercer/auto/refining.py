@@ -38,12 +38,14 @@ def refine_trials(
     factor = 0.0  # of the penalty of the heaviest, which those of the others are multiplied by as well
 
     def is_over() -> bool:
-        return search.tasks.step() or search.clock.elapsed > deadline
+        return search.tasks.step() or search.clock.elapsed >= deadline
 
     for i in np.argsort(-weights, kind="stable"):
         if weights[i] == 0 or is_over():
             break
         trial = found[i]
+        if not trial.name.startswith(search.noun):
+            continue  # another model that was asked for, with parameters of its own
         view = views.setdefault(trial.way, encode_rows(encoder, trial.way, rows, goals))
         shown = search.show_targets(targets[some], trial.extra)
         if trial.family not in PLAIN and n >= MORE * len(search.y):

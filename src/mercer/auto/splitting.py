@@ -11,13 +11,15 @@ FEWEST = 10  # rows from which some are held out
 
 
 def hold_out(targets: np.ndarray, share: float, task: Task, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows to learn from, and those held out; the only row of a class is learned from."""
+    """Return the rows to learn from, of every class one at least, and those held out."""
     every, n = np.arange(len(targets)), len(targets)
-    if share == 0 or n < FEWEST:
-        return every, every[:0]
     common = find_common(targets, task)
-    train, held = _split(every[common], targets[common], task, seed, max(1, round(share * n)))
-    return np.sort(np.concatenate([train, every[~common]])), np.sort(held)
+    if share == 0 or n < FEWEST or not common.any():
+        return every, every[:0]
+    held = _split(every[common], targets[common], task, seed, max(1, round(share * n)))[1]
+    if task == "classification":
+        held = np.setdiff1d(held, _take_first(held, targets, np.delete(targets, held)))
+    return np.setdiff1d(every, held), np.sort(held)
 
 
 def sample_rows(rows: np.ndarray, targets: np.ndarray, count: int, task: Task, seed: int) -> np.ndarray:
@@ -30,9 +32,7 @@ def sample_rows(rows: np.ndarray, targets: np.ndarray, count: int, task: Task, s
     kept = rows[common]
     if count < len(kept):
         kept = _split(kept, targets[kept], task, seed, count)[1]
-    lost = np.setdiff1d(targets[rows], targets[kept])
-    first = [rows[np.flatnonzero(targets[rows] == code)[0]] for code in lost]
-    return np.sort(np.concatenate([kept, np.array(first, dtype=int)]))
+    return np.sort(np.concatenate([kept, _take_first(rows, targets, targets[kept])]))
 
 
 def find_common(targets: np.ndarray, task: Task) -> np.ndarray:
@@ -40,6 +40,12 @@ def find_common(targets: np.ndarray, task: Task) -> np.ndarray:
     if task == "regression":
         return np.ones(len(targets), dtype=bool)
     return np.asarray(np.bincount(targets)[targets] > 1)
+
+
+def _take_first(rows: np.ndarray, targets: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return the first of some rows for each of their classes that is not among the known ones."""
+    codes, first = np.unique(targets[rows], return_index=True)
+    return np.asarray(rows[first[~np.isin(codes, known)]])
 
 
 def _split(rows: np.ndarray, targets: np.ndarray, task: Task, seed: int, second: int) -> tuple[np.ndarray, np.ndarray]:

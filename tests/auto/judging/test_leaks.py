@@ -121,3 +121,10 @@ def test_scores_that_are_too_good_are_asked_about(metric, ours, constant, rows, 
     sentence = judge_perfection(metric, ours, constant, rows, matter, "price")
     assert (sentence is not None) == named
     assert sentence is None or ("'paid'" in sentence and "'town'" not in sentence)
+
+
+def test_a_row_taken_for_one_of_a_rare_class_is_no_reason_to_warn_whoever_asks():
+    codes = np.concatenate([np.arange(60) // 30, [2, 2, 2, 2]])
+    column = np.concatenate([[9], codes[1:60], [9, 9, 9, 9]])  # the first row looks like those of the rare class
+    X = np.column_stack([column, np.random.default_rng(0).normal(size=64)])
+    assert find_leaks(X, codes, "classification", np.random.default_rng(0)) == ()

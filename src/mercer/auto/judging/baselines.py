@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mercer.formula.data import Rows, pick
+from mercer.formula.data import Rows
 
 from ..report import Score
 from ..search.base import TableSearch
@@ -35,10 +35,10 @@ def run_baselines(
 
     Boosting gets numbers as they are, categories as categories and missing values as missing; it takes no texts.
     """
-    common = find_common(y, search.task)  # boosting may hold rows out itself, of each class some
-    rows, choices = encoder.plain(pick(X, np.flatnonzero(common)) if not common.all() else X)
-    new, y = encoder.plain(held)[0], y[common]
+    (rows, choices), (new, _) = encoder.plain(X), encoder.plain(held)
     options = {"categorical_features": choices if choices.any() else None, "random_state": seed}
+    if not find_common(y, search.task).all():
+        options["early_stopping"] = False  # which holds out rows of each class
     if search.task == "regression":
         models = {"mean": DummyRegressor(), BOOSTING: HistGradientBoostingRegressor(**options)}
     else:

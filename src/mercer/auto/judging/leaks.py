@@ -145,10 +145,10 @@ def _determines_classes(places: np.ndarray, y: np.ndarray) -> bool:
     tree = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
     labels = np.cumsum(known)[y] - 1
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a fold lacks a class, whose chance is then 0
+        warnings.simplefilter("ignore")  # that a fold lacks a class, whose chance is then 0, or that one is too rare
         folds = KFold(5, shuffle=True, random_state=0)
         found = cross_val_predict(tree, places[:, None], labels, cv=folds, method="predict_proba")
-    right = balanced_accuracy_score(labels[common], found.argmax(axis=1)[common])
+        right = balanced_accuracy_score(labels[common], found.argmax(axis=1)[common])
     chances = np.clip(found, 1 / n, 1.0)
     loss = log_loss(labels, chances / chances.sum(axis=1, keepdims=True), labels=np.arange(known.sum()))
     shares = counts[known] / n

@@ -77,8 +77,10 @@ class ClassificationSearch(TableSearch):
     def try_support_vectors(self) -> Trial:
         """Try a support vector machine."""
         view, kernel, memory = self.encode(), self.learn("thresholds").kernel, self.options["memory"]
-        found = SVCCV(kernel=kernel, cv=self.split_folds(), refit=False, memory=memory).fit(view.rows, self.y)
-        machine = SVC(C=float(f"{found.C_:.4g}"), kernel=kernel, memory=memory)
+        folds, C = self.split_folds(), 1.0
+        if folds:  # otherwise every row is the only one of its class
+            C = SVCCV(kernel=kernel, cv=folds, refit=False, memory=memory).fit(view.rows, self.y).C_
+        machine = SVC(C=float(f"{C:.4g}"), kernel=kernel, memory=memory)
         return self._judge_decisions("support vectors", machine, view, kernel)
 
     def try_ridge(self) -> Trial:

@@ -33,6 +33,7 @@ FAIR_FOLDS, FEW = 3, 1200  # folds of which each has a kernel of its own, up to 
 JUDGED = 1000  # rows that are judged where there are more
 STATISTICS = "statistics of categories"
 COSTS = {"smooth": 0.8, "mixed columns": 0.8, "sum over categories": 0.8, "one scale": 0.3, "linear": 0.3}
+STEPS = 8 * (FAIR_FOLDS + 1)  # of a candidate at most: those of a kernel for each fold, and of its penalty
 RESERVE, MANY = (0.1, 0.45), 2000  # of the time, for the last fits: of few rows, and of so many or more
 
 
@@ -205,8 +206,8 @@ class TableSearch(ABC):
     def try_neighbors(self) -> Trial:
         """Try the nearest rows, as many as are best."""
         view, kernel, memory = self.encode(), self.learn("thresholds").kernel, self.options["memory"]
-        trials = []
-        for k in [k for k in self.neighbor_counts if k < len(self.y) * (1 - 1 / FOLDS)] or [1]:
+        trials, fewest = [], min((len(fit) for fit, _ in self.split_folds()), default=1)
+        for k in [k for k in self.neighbor_counts if k < fewest] or [1]:
             model = self.neighbor_model(k, kernel=kernel, weights="distance", memory=memory)
             trials.append(self.judge(f"{k} nearest neighbours", model, view, kernel))
         return min(trials, key=lambda trial: trial.score)
@@ -261,7 +262,8 @@ class TableSearch(ABC):
                 continue
             begin = self.clock.elapsed
             # Small matrices are done before several threads have met, above all on a busy machine.
-            with self.tasks.begin(recipe.name), threadpool_limits(1 if len(self.y) <= FEW else None, user_api="blas"):
+            threads = 1 if len(self.y) <= FEW else None
+            with self.tasks.begin(recipe.name, STEPS), threadpool_limits(threads, user_api="blas"):
                 trial = recipe.make()
             seconds = self.clock.elapsed - begin
             unit = max(unit, seconds / recipe.cost)

@@ -111,8 +111,8 @@ def measure_log_loss(codes: np.ndarray, chances: np.ndarray) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> measure_log_loss(np.array([0, 1]), np.array([[1.0, 0.0], [0.5, 0.5]])) == np.log(2) / 2
-    True
+    >>> round(measure_log_loss(np.array([0, 1]), np.array([[1.0, 0.0], [0.5, 0.5]])), 4)  # half of ln 2
+    0.3466
     """
     raised = np.clip(chances, LEAST, 1.0)
     return float(-np.mean(np.log(raised[np.arange(len(codes)), codes] / raised.sum(axis=1))))
