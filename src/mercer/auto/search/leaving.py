@@ -26,7 +26,7 @@ TOLERANCE = 1e-4  # relative gap of a fit that is only compared
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class JudgedRows:
     """The penalty of least error, and what it says of the rows that were judged, in their order."""
 
     alpha: float
@@ -35,7 +35,7 @@ class LeftOut:
 
 def leave_out_ridge(
     kernels: Sequence[Kernel], rows: Rows, goals: np.ndarray, folds: Sequence[np.ndarray], memory: int
-) -> LeftOut:
+) -> JudgedRows:
     """Return the exact leave-one-out predictions of ridge, each fold with a kernel of its own, of least squared error.
 
     Parameters
@@ -63,13 +63,13 @@ def leave_out_ridge(
     errors = np.mean(residuals**2, axis=(1, 2))
     best = int(np.nanargmin(errors)) if np.isfinite(errors).any() else len(alphas) - 1
     truth = goals[np.concatenate(folds)]
-    return LeftOut(float(f"{alphas[best]:.4g}"), truth - np.nan_to_num(residuals[best]))
+    return JudgedRows(float(f"{alphas[best]:.4g}"), truth - np.nan_to_num(residuals[best]))
 
 
 def leave_out_logistic(
     kernels: Sequence[Kernel], rows: Rows, codes: np.ndarray, classes: int, folds: Sequence[np.ndarray],
     memory: int, on_step: Callable[[], bool],
-) -> LeftOut:  # fmt: skip
+) -> JudgedRows:  # fmt: skip
     """Return the chances that logistic regression gives to rows left out; its penalty is the best of the first fold.
 
     Parameters are those of :func:`leave_out_ridge`, but that targets are codes of classes, counted from 0, every one of
@@ -102,7 +102,7 @@ def leave_out_logistic(
     best = min(tried, key=try_penalty)
     alpha = float(f"{level * 10.0 ** (best / 2):.4g}")
     others = [fit.leave_out(alpha, len(fold)) for fit, fold in zip(fits[1:], folds[1:], strict=True)]
-    return LeftOut(alpha, np.vstack([tried[best][1], *others]))
+    return JudgedRows(alpha, np.vstack([tried[best][1], *others]))
 
 
 def measure_log_loss(codes: np.ndarray, chances: np.ndarray) -> float:
