@@ -91,7 +91,7 @@ def test_fifty_classes_with_little_more_than_two_rows_each(thresholds_only):
     codes = np.concatenate([np.arange(50), rng.integers(0, 50, size=70)])
     centers = rng.normal(size=(50, 3))
     X = centers[codes] + 0.1 * rng.normal(size=(120, 3))
-    model = AutoClassifier(budget=2, random_state=0).fit(X, codes)
+    model = AutoClassifier(budget=0.1, random_state=0).fit(X, codes)
     check(model, X, codes.tolist())
     assert model.score(X, codes) > 0.5
 
