@@ -40,7 +40,7 @@ from .splitting import hold_out, sample_rows
 from .tables.encoder import TableEncoder
 from .tables.frames import check_columns, check_table
 
-REFINING = 0.45  # of the time left after the search
+REFINING = 0.6  # of the time left after the search
 REFIT = 1.6  # times as long as the fit of the training rows, the fit of all rows takes at most
 
 
@@ -117,7 +117,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         tasks = FitTasks(self, context)
         search = self._search(
             encoder, pick(X, some), targets[some], getattr(self, "classes_", np.empty(0)), given, clock=clock,
-            tasks=tasks, rng=rng, options={"memory": self.memory, "random_state": seed}, loss=loss,
+            tasks=tasks, rng=rng, options={"memory": self.memory, "random_state": seed}, loss=loss, total=n,
         )  # fmt: skip
         recipes = search.list_recipes(self.model)
         context.max_subtasks = len(recipes) + (2 if len(held) == 0 else 3 + bool(self.refit))

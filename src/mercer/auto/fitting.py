@@ -13,9 +13,9 @@ from .search.trials import Trial
 from .splitting import sample_rows
 from .tables.encoder import TableEncoder
 
-PER_ROW, LEAST_SECONDS, MOST_SECONDS = 0.005, 13.0, 120.0  # seconds that a fit may take if none are given
+PER_ROW, LEAST_SECONDS, MOST_SECONDS = 0.008, 12.0, 150.0  # seconds that a fit may take if none are given
 MANY, MOST_MEMBERS = 6000, (3, 2)  # rows from which fewer candidates are combined
-TUNING_ROWS, LEAST_ROWS = 1500, 150  # that candidates are compared on, at most and at least
+TUNING_ROWS, LEAST_ROWS = 2500, 150  # that candidates are compared on, at most and at least
 ROWS_PER_SECOND = 100  # of the budget, that candidates are compared on
 SHARE = 0.7  # of the time left that the last fits may take
 
@@ -26,7 +26,7 @@ def default_budget(n: int) -> float:
     Examples
     --------
     >>> default_budget(500), default_budget(5000), default_budget(10**6)
-    (15.5, 38.0, 120.0)
+    (16.0, 52.0, 150.0)
     """
     return min(MOST_SECONDS, LEAST_SECONDS + PER_ROW * n)
 

@@ -17,8 +17,8 @@ from .search.trials import Trial
 from .splitting import sample_rows
 from .tables.encoder import TableEncoder
 
-MORE = 1.2  # times the rows that were compared on, from which kernels are learned again
-LEARNED_ROWS = 9000  # that they are learned from, at most
+MORE = 1.5  # times the rows that were compared on, from which kernels are learned again
+LEARNED_ROWS = 12_000  # that they are learned from, at most
 LEAST_ROWS, FITTED, JUDGED = 1400, 5000, 2000  # from which penalties are chosen again; then fitted and judged at most
 FACTORS = (0.1, 0.3, 1.0, 3.0)  # of the penalty
 PLAIN = ("one scale", "")  # families of which nothing is learned
@@ -51,7 +51,8 @@ def refine_trials(
         if trial.family not in PLAIN and n >= MORE * len(search.y):
             seen = search.scale_targets(shown if search.task == "regression" else targets[some])
             kernel = search.learn_from(view, trial.family, seen, [np.arange(len(some) // 4)], is_over).kernel
-            trial = replace(trial, kernel=kernel, estimator=clone(trial.estimator).set_params(kernel=kernel))
+            if not is_over():  # then what was learned before is better than what is half learned
+                trial = replace(trial, kernel=kernel, estimator=clone(trial.estimator).set_params(kernel=kernel))
         if not factor and not is_over():
             factor = _choose_factor(search, trial, view, shown, targets[some], is_over)
         if factor:

@@ -34,14 +34,14 @@ JUDGED = 1000  # rows that are judged where there are more
 STATISTICS = "statistics of categories"
 COSTS = {"smooth": 0.8, "mixed columns": 0.8, "sum over categories": 0.8, "one scale": 0.3, "linear": 0.3}
 STEPS = 8 * (FAIR_FOLDS + 1)  # of a candidate at most: those of a kernel for each fold, and of its penalty
-RESERVE, MANY = (0.1, 0.45), 2000  # of the time, for the last fits: of few rows, and of so many or more
+RESERVE, MANY = (0.1, 0.45), 8000  # of the time, for the last fits: of few rows, and of so many or more
 
 
 class TableSearch(ABC):
     """The search for a model of a table; subclasses say what is tried for a task, and how outputs are scored.
 
     ``y`` are values, or positions among the ``classes``; a ``kernel`` that is given is the only one, as it is; and
-    ``options`` are ``memory`` and ``random_state`` of the estimators.
+    ``options`` are ``memory`` and ``random_state`` of the estimators; ``total`` rows are fitted in the end.
     """
 
     task: ClassVar[Task]
@@ -57,12 +57,12 @@ class TableSearch(ABC):
     def __init__(
         self, encoder: TableEncoder, X: Rows, y: np.ndarray, classes: np.ndarray, kernel: Kernel | None, *,
         clock: TimeBudget, tasks: FitTasks, rng: np.random.RandomState, options: dict[str, Any],
-        loss: Loss | None = None,
+        loss: Loss | None = None, total: int = 0,
     ) -> None:  # fmt: skip
         self.y, self.classes, self.given = y, classes, kernel
         self.encodings = Encodings(encoder, X, self.make_goals(y))
         self.clock, self.tasks, self.rng, self.options = clock, tasks, rng, options
-        self.loss = loss
+        self.loss, self.total = loss, max(total, len(y))
         self.memory = parse_memory(options["memory"])
         order, n = rng.permutation(len(y)), len(y)
         self.parts = [order[i::FAIR_FOLDS] for i in range(FAIR_FOLDS)] if n <= FEW else [order[: min(JUDGED, n // 3)]]
@@ -165,7 +165,7 @@ class TableSearch(ABC):
     def reserve(self) -> float:
         """Seconds that are kept for the last fits: the more of the time the more rows there are."""
         least, most = RESERVE
-        return (least + (most - least) * min(1.0, len(self.y) / MANY)) * self.clock.budget
+        return (least + (most - least) * min(1.0, self.total / MANY)) * self.clock.budget
 
     # -- candidates ---------------------------------------------------------------------------------------------------
 

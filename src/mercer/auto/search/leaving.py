@@ -17,7 +17,7 @@ from mercer.solvers.newton.sums import WeightedLoss, label_loss
 from mercer.solvers.ridge.banded import loo_path
 from mercer.solvers.rounding import outweighs_rounding
 
-JUDGED = 1200  # rows that are fitted where some of them are left out
+JUDGED = 1600  # rows that are fitted where some of them are left out
 PENALTIES = np.logspace(-6.0, 2.0, 25)  # of ridge, times the mean of k(x, x)
 START = -2  # half powers of ten: the penalty of logistic regression that is tried first
 CLASSES = 5  # up to which so many rows are fitted; fewer for more

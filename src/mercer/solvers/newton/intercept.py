@@ -12,6 +12,9 @@ from .sums import LossSums, shift
 
 STEPS = 200  # of the search for one intercept, which takes about five
 SWEEPS = 25  # of the search for those of all classes
+LENGTHS = 0.5 ** np.arange(8.0)  # of a Newton step that are tried before one class at a time
+ENOUGH = 0.1  # of the decrease that the slope promises
+COARSE = 1e-6  # of all residuals: sums below this are too small to be seen in the loss, and so are light classes
 SHRUNK = 0.2  # of a sum, by a Newton step: those of e^f come back from far out by 1 each, and leave 1/e
 COOLING = 1.5  # of the temperature, from one solution to the next
 EPS = float(np.finfo(float).eps)
@@ -73,15 +76,29 @@ def _balance_outputs(loss: LossSums, values: Array, start: np.ndarray) -> np.nda
 
 
 def _search_near(loss: LossSums, values: Array, b: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Take Newton steps where they halve the sums of residuals, else one class at a time; say if they vanish."""
+    """Take Newton steps where they halve the sums of residuals or lower the loss, else one class at a time.
+
+    Say also if the sums vanish.
+    """
     sums, sizes = loss.residual_sums(shift(values, b))
+    weights = loss.weigh_classes()
+    seen = COARSE if weights.max() <= weights.min() / COARSE else math.inf  # sums above this are seen in the loss
     for _ in range(SWEEPS):
         size, total = float(np.abs(sums).max()), float(sizes.sum())
         if size <= 4 * EPS * total:
             return b, True
-        trial = b + np.linalg.lstsq(loss.curvature_sums(shift(values, b)), sums, rcond=1e-12)[0]
-        after, sizes = loss.residual_sums(shift(values, trial))
-        if not np.abs(after).max() <= 0.5 * size:
+        step = np.linalg.lstsq(loss.curvature_sums(shift(values, b)), sums, rcond=1e-12)[0]
+        now = math.nan
+        for length in LENGTHS if size > seen * total else LENGTHS[:1]:
+            trial = b + length * step
+            after, sizes = loss.residual_sums(shift(values, trial))
+            if np.abs(after).max() <= 0.5 * size:
+                break
+            if size > seen * total:
+                now = loss.value(shift(values, b)) if math.isnan(now) else now
+                if loss.value(shift(values, trial)) < now - ENOUGH * length * float(sums @ step):
+                    break
+        else:
             least, most = loss.range(values)
             if size <= 1e-12 * max(1.0, most - least) * total:  # nothing but rounding is left
                 return b, True
