@@ -92,7 +92,8 @@ def test_a_full_device_behind_standard_output_is_one_line(trained):
 
 
 @pytest.mark.slow
-def test_the_demo_runs_as_its_help_says_and_replaces_its_own_files(mercer, tmp_path):
+def test_the_demo_runs_as_its_help_says_and_replaces_its_own_files(mercer, tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.cli.demo.BUDGET", "2s")
     (tmp_path / "mercer-demo").mkdir()
     (tmp_path / "mercer-demo" / "energy.mercer").write_text("of an earlier run")
     assert len(_examples("demo")) == 2

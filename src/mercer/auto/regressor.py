@@ -39,8 +39,8 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         The kernel to use as it is, on the encoded columns by their names or on all of them, or a text of one.
     budget : float or str, optional
         Seconds, or a text such as "5m", that the fit may take: candidates are tried while it lasts, and the last fits
-        take fewer centres or rows if they must.  If not given, about 15 seconds for 500 rows, 40 for 5,000, and at
-        most two minutes.
+        take fewer centres or rows if they must.  If not given, 12 seconds and 8 more for each 1,000 rows, at most 150,
+        and whatever the last fits take.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     test : float, optional, default=0.2

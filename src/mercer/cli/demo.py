@@ -12,7 +12,7 @@ from ._write import replacing
 from .fit import fit_model, save_model, show_files
 
 FOLDER = "mercer-demo"
-BUDGET = "30s"
+BUDGET = "20s"
 
 
 @command("demo", "Show the whole way on data that comes along.", ["mercer demo", "mercer demo --folder elsewhere"])

@@ -52,9 +52,8 @@ def leave_one_out(
     >>> from mercer.solvers.newton.sums import weigh_loss
     >>> loss, y = weigh_loss(Squared(), np.array([1.0, 2.0]), np.ones(2), 1), np.array([[1.0], [2.0]])
     >>> fitted = State(y / 2, y / 2, np.zeros(1), 0.0)
-    >>> leave_one_out(np.eye(2), loss, fitted, 1.0, fit_intercept=False)
-    array([[0.],
-           [0.]])
+    >>> bool(np.allclose(leave_one_out(np.eye(2), loss, fitted, 1.0, fit_intercept=False), 0.0))
+    True
     """
     n = len(K) if count is None else count
     curves = np.einsum("nii->ni", loss.curvature(state.outputs).blocks())
