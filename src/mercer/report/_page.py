@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 from collections import Counter
@@ -16,10 +17,11 @@ from sklearn.base import BaseEstimator
 
 import mercer
 from mercer.auto.judging.comparison import write_comparison
-from mercer.auto.report import Report
+from mercer.auto.report import Report, Score
 from mercer.files import check_free, replacing
 from mercer.words import count_things, round_number, shorten, shorten_formula, show_duration
 
+from . import _columns as columns
 from . import _figures as pictures
 from ._html import Markup, code, facts, section, side_by_side, table, tag, text
 from ._style import CSS
@@ -50,7 +52,9 @@ $body
 )
 
 
-def render_report(model: BaseEstimator, *, model_path: str | os.PathLike[str] | None = None) -> str:
+def render_report(
+    model: BaseEstimator, *, model_path: str | os.PathLike[str] | None = None, data: str | None = None
+) -> str:
     """Return the report of a fitted automatic model as one HTML page that loads nothing and runs nothing.
 
     Parameters
@@ -59,6 +63,8 @@ def render_report(model: BaseEstimator, *, model_path: str | os.PathLike[str] | 
         The fitted model.
     model_path : str or path, optional
         The file it was saved to, for the lines that load it.
+    data : str, optional
+        The name of the data, such as that of the file; that of the report if not given.
 
     Returns
     -------
@@ -80,15 +86,18 @@ def render_report(model: BaseEstimator, *, model_path: str | os.PathLike[str] | 
             f"a report is drawn from a fitted AutoRegressor or AutoClassifier, which has report_; got "
             f"{type(model).__name__}. Fit one first."
         )
-    title = f"{report.target}: {report.task}"
+    data = report.data if data is None else data
+    heading = f"{report.target}: {report.task}"
+    title = f"{data}, {heading}" if data else heading
     body = "\n".join(
         part
         for part in (
-            _write_top(report, title),
+            _write_top(report, heading, data),
             _write_warnings(report),
             _write_scores(report),
             _write_held_out(report),
             _write_importances(report),
+            _write_dependences(report),
             _write_data(report),
             _write_candidates(report),
             _write_kernel(report),
@@ -107,6 +116,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     model_path: str | os.PathLike[str] | None = None,
+    data: str | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write the report of a fitted automatic model to one HTML file, complete or not at all.
@@ -119,6 +129,8 @@ def write_report(
         The file, for example "report.html".
     model_path : str or path, optional
         The file the model was saved to, for the lines that load it.
+    data : str, optional
+        The name of the data, such as that of the file; that of the report if not given.
     overwrite : bool, default=False
         Whether a file that is already there is replaced.
 
@@ -129,14 +141,22 @@ def write_report(
     """
     target = Path(os.path.realpath(path))  # so that a link stays a link
     check_free(target, overwrite)
-    page = render_report(model, model_path=model_path).encode()
+    page = render_report(model, model_path=model_path, data=data).encode()
     with replacing(target, lambda: check_free(target, overwrite)) as temporary:
         temporary.write_bytes(page)
 
 
-def _write_top(report: Report, title: str) -> Markup:
-    what = f"{report.model}, chosen and fitted in {show_duration(report.seconds)}"
-    return Markup(tag("h1", title) + tag("p", write_headline(report), class_="lead") + tag("p", what, class_="soft"))
+def _write_top(report: Report, heading: str, data: str) -> Markup:
+    size = f"{count_things(report.n_rows, 'row')}, {count_things(len(report.columns), 'column')}"
+    about = f"Data: {data or 'a table'}, {size}."
+    when = f", {report.when}" if report.when else ""
+    what = f"{report.model}, chosen and fitted in {show_duration(report.seconds)}{when}."
+    return Markup(
+        tag("h1", heading)
+        + tag("p", write_headline(report), class_="lead")
+        + tag("p", about)
+        + tag("p", what, class_="soft")
+    )
 
 
 def _write_warnings(report: Report) -> Markup:
@@ -153,7 +173,7 @@ def _write_scores(report: Report) -> Markup:
     rows = [
         [
             score.name,
-            *(round_number(score.values[m]) if m in score.values else "–" for m in metrics),
+            *(_show_score(score, m, report.metric) for m in metrics),
             show_duration(score.seconds),
         ]
         for score in report.scores
@@ -166,6 +186,14 @@ def _write_scores(report: Report) -> Markup:
     return section("Scores", words, side_by_side(pictures.draw_scores(report), listed))
 
 
+def _show_score(score: Score, metric: str, main: str) -> str:
+    """Return a score, with its standard error if it is the one that decides."""
+    if metric not in score.values:
+        return "–"
+    error = f" ± {round_number(score.error)}" if metric == main and math.isfinite(score.error) else ""
+    return round_number(score.values[metric]) + error
+
+
 def _write_held_out(report: Report) -> Markup:
     found = report.held_out
     if found is None or not len(found.truth):
@@ -173,7 +201,7 @@ def _write_held_out(report: Report) -> Markup:
     if report.task == "regression":
         parts = pictures.draw_predictions(found, report.target), pictures.draw_errors(found)
     else:
-        parts = pictures.draw_confusion(found), pictures.draw_reliability(found)
+        parts = pictures.draw_confusion(found), pictures.draw_reliability(report.calibration)
     return section("On rows it has not seen", side_by_side(*parts))
 
 
@@ -184,7 +212,18 @@ def _write_importances(report: Report) -> Markup:
         f"By how much {report.metric} gets worse when the values of a column are dealt out anew among the rows held "
         "out, with its standard error. Columns that say the same share what they are worth."
     )
-    return section("Which columns matter", tag("p", note, class_="soft"), pictures.draw_importances(report))
+    return section("Which columns matter", tag("p", note, class_="soft"), columns.draw_importances(report))
+
+
+def _write_dependences(report: Report) -> Markup:
+    if not report.dependences:
+        return Markup("")
+    rows = count_things(report.dependences[0].rows, "held-out row")
+    note = (
+        f"The mean prediction for {rows} if all had the same value in a column and kept their others. All pictures "
+        "have the same scale; grey shows where rows are. This is what the model says, and not what causes what."
+    )
+    return section("How predictions depend on them", tag("p", note, class_="soft"), columns.draw_dependences(report))
 
 
 def _write_data(report: Report) -> Markup:
@@ -200,12 +239,28 @@ def _write_data(report: Report) -> Markup:
     ]
     if stray := sum(column.n_stray for column in report.columns):
         pairs.append(("stray cells", f"{stray:,}, counted as missing"))
+    listed = _list_columns(report) if report.columns else Markup("")
+    return section("Data", facts(pairs), columns.draw_target(report.target_distribution), listed)
+
+
+def _list_columns(report: Report) -> Markup:
+    """Return the table of columns, with small pictures of the first."""
+    spreads = {found.name: found for found in report.distributions}
+    headings = ["column", *(["values"] if spreads else []), "taken as", "what was done", "missing", "distinct"]
     rows = [
-        [column.name, column.kind, column.treatment, f"{column.missing:,}", f"{column.distinct:,}"]
+        [column.name, *([columns.draw_spread(spreads.get(column.name))] if spreads else []), column.kind,
+         column.treatment, _show_missing(column.missing, report.n_rows), f"{column.distinct:,}"]
         for column in report.columns
-    ]
-    headings = ["column", "taken as", "what was done", "missing", "distinct"]
-    return section("Data", facts(pairs), table("Columns", headings, rows, numbers=(3, 4)) if rows else Markup(""))
+    ]  # fmt: skip
+    found = table("Columns", headings, rows, numbers=(len(headings) - 2, len(headings) - 1))
+    last = max((i for i, column in enumerate(report.columns) if column.name in spreads), default=0)
+    rest = sum(column.kind in ("numeric", "categorical") for column in report.columns[last + 1 :])
+    note = tag("p", f"{count_things(rest, 'other column')} have no picture.", class_="soft") if spreads and rest else ""
+    return Markup(found + note)
+
+
+def _show_missing(missing: int, rows: int) -> str:
+    return f"{missing:,} ({missing / rows:.0%})" if missing and rows else f"{missing:,}"
 
 
 def _write_candidates(report: Report) -> Markup:
