@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.auto.figures import Dependence, Distribution
 from mercer.auto.judging.importance import find_clear
-from mercer.auto.report import ENOUGH, Report
+from mercer.auto.report import Report
 from mercer.words import count_things, round_number, shorten
 
 from ._html import Cell, Markup, figure, side_by_side, tag
@@ -19,9 +19,6 @@ LONG = 24  # letters of a name within a picture
 
 def draw_importances(report: Report) -> Markup:
     """Return how much the columns matter, the most important ones, with their standard errors."""
-    if report.n_test < ENOUGH:
-        few = f"Only {count_things(report.n_test, 'row')} were held out, too few to tell which columns matter."
-        return tag("p", few)
     shown = report.importances[:MOST_COLUMNS]
     names = [each.name for each in shown]
     words = [f"{round_number(each.value)} ± {round_number(each.error)}" for each in shown]
@@ -79,8 +76,9 @@ def _draw_dependence(
 def _draw_curve(
     label: str, grid: np.ndarray, found: Dependence, spread: Distribution | None, span: tuple[float, float], axis: str
 ) -> Markup:
-    few = spread is not None and len(spread.shares) == len(grid)  # then each value has its own bin
-    ends = (spread.edges[0], spread.edges[-1]) if spread is not None and few else (grid[0], grid[-1])
+    ends = (grid[0], grid[-1])
+    if spread is not None and spread.edges and (np.histogram(grid, spread.edges)[0] == 1).all():
+        ends = (spread.edges[0], spread.edges[-1])  # each value has its own bin, which is shown whole
     chart = Chart(label, ends, span, shorten(found.name, 46), axis, dates=found.dates)
     if spread is not None and spread.edges and max(spread.shares):
         chart.shade(spread.edges, spread.shares)
@@ -114,7 +112,10 @@ def draw_spread(found: Distribution | None) -> Markup:
     if found is None or not found.shares:
         return Markup("")
     if found.levels:
-        parts = [f"{shorten(level, LONG)} {share:.0%}" for level, share in zip(found.levels, found.shares, strict=True)]
+        parts = [
+            f"{shorten(level, LONG)} {_show_percent(share)}"
+            for level, share in zip(found.levels, found.shares, strict=True)
+        ]
         others = f", {count_things(found.others, 'other')}" if found.others else ""
         words, shares = f"{parts[0]}, {len(parts) + found.others - 1} more" if parts[1:] else parts[0], found.shares
         label = f"Shares of the levels of {found.name}: {', '.join(parts)}{others}."
@@ -141,4 +142,8 @@ def _describe_numbers(found: Distribution) -> str:
 
 
 def _show_share(share: float | None) -> str:
-    return "" if share is None else f" ({share:.0%} of rows)"
+    return "" if share is None else f" ({_show_percent(share)} of rows)"
+
+
+def _show_percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.005 else "under 1%"
