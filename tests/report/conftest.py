@@ -48,7 +48,7 @@ def rows_of(page, label):
     """Return the cells of the table with a label."""
     inner = re.search(rf'aria-label="{label}".*?<tbody>(.*?)</tbody>', page, re.DOTALL)[1]
     cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in re.findall(r"<tr.*?</tr>", inner)]
-    return [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
+    return [[html.unescape(re.sub("<title>.*?</title>|<[^>]*>", "", cell)) for cell in row] for row in cells]
 
 
 EVIL = "<script>alert('x')</script>\x00\"&"

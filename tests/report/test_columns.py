@@ -52,6 +52,7 @@ def test_classes_have_keys_and_shares(classification):
     keys = re.findall(r'<span class="key (.)">(.*?)</span>', page)
     assert [(style, html.unescape(words)) for style, words in keys][:2] == [("a", "good"), ("b", "bad")]
     assert "Of 5 classes the most frequent are shown." in page
+    assert "Of 5 classes the 3 most frequent are shown." in page
     assert page.count('class="line b"') == 1
 
 

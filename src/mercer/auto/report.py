@@ -217,7 +217,7 @@ class Report:
     data : str
         The name of the data, such as that of the file; empty if it has none.
     when : str
-        When the fit began, as a time of day in Greenwich.
+        When the fit began, such as "2026-01-31 12:00 UTC".
 
     Examples
     --------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from mercer.auto.figures import Dependence, Distribution
@@ -76,12 +78,16 @@ def _draw_dependence(
 def _draw_curve(
     label: str, grid: np.ndarray, found: Dependence, spread: Distribution | None, span: tuple[float, float], axis: str
 ) -> Markup:
-    ends = (grid[0], grid[-1])
-    if spread is not None and spread.edges and (np.histogram(grid, spread.edges)[0] == 1).all():
-        ends = (spread.edges[0], spread.edges[-1])  # each value has its own bin, which is shown whole
+    ends, spans = (grid[0], grid[-1]), []
+    if spread is not None and spread.edges:
+        spans = list(pairwise(spread.edges))
+        if (np.histogram(grid, spread.edges)[0] == 1).all():  # few values, each with a bin of its own
+            ends = (spread.edges[0], spread.edges[-1])
+            half = 0.02 * (ends[1] - ends[0])
+            spans = [(at - half, at + half) for at in grid.tolist()]
     chart = Chart(label, ends, span, shorten(found.name, 46), axis, dates=found.dates)
-    if spread is not None and spread.edges and max(spread.shares):
-        chart.shade(spread.edges, spread.shares)
+    if spread is not None and spans:
+        chart.shade(spans, spread.shares)
     for style, line in zip(STYLES, found.values, strict=False):
         chart.draw_line(grid, line, style)
         chart.draw_points(grid, line, style)

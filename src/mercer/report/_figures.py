@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.auto.figures import Calibration
-from mercer.auto.judging.calibration import describe_calibration
+from mercer.auto.judging.calibration import judge_calibration
 from mercer.auto.report import ENOUGH, HeldOut, Report
 from mercer.inspection.eigen import decompose_estimator
 from mercer.inspection.path import read_path
@@ -116,7 +116,7 @@ def draw_reliability(found: Calibration | None) -> Markup:
     many = f"{len(found.counts)} groups of {sizes}" if len(found.counts) > 1 else f"one group of {sizes}"
     caption = (
         f"Reliability on held-out rows, in {many}, with 90 % intervals. On the dashed line probabilities are true; the "
-        f"mean gap is {round_number(found.error)}. {describe_calibration(found)}"
+        f"mean gap is {round_number(found.error)}. {judge_calibration(found)}"
     )
     return figure(chart.render(), caption)
 

@@ -92,6 +92,9 @@ def write_dependences(report: Report) -> Markup:
         f"The mean prediction for {rows} if all had the same value in a column and kept their others. All pictures "
         "have the same scale; grey shows where rows are. This is what the model says, and not what causes what."
     )
+    spread, shown = report.target_distribution, len(report.dependences[0].outputs)
+    if spread is not None and shown > 1 and (classes := len(spread.levels) + spread.others) > shown:
+        note += f" Of {classes} classes the {shown} most frequent are shown."
     return section("How predictions depend on them", tag("p", note, class_="soft"), columns.draw_dependences(report))
 
 

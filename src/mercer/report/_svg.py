@@ -53,10 +53,10 @@ class Chart:
             box = f'x="{a + 0.5:.1f}" y="{top:.1f}" width="{max(b - a - 1, 0.5):.1f}" height="{floor - top:.1f}"'
             self._parts.append(f'<rect class="fill a" {box}/>')
 
-    def shade(self, edges: Sequence[float], shares: Sequence[float]) -> None:
-        """Draw a flat histogram along the axis, of what lies within it, that shows where rows are."""
+    def shade(self, spans: Iterable[Interval], shares: Sequence[float]) -> None:
+        """Draw flat bars along the axis that show where rows are, of what lies within it."""
         floor, most = HEIGHT - BOTTOM, max(shares)
-        for left, right, share in zip(edges[:-1], edges[1:], shares, strict=True):
+        for (left, right), share in zip(spans, shares, strict=True):
             a, b, height = self._x(left), self._x(right), SHADED * share / most
             if b > a:
                 box = f'x="{a:.1f}" y="{floor - height:.1f}" width="{b - a:.1f}" height="{height:.1f}"'
@@ -149,10 +149,10 @@ class Scale:
 
 
 def wrap_svg(label: str, height: float, parts: Iterable[str], width: float = WIDTH) -> Markup:
-    """Return an SVG image with a text for those who do not see it."""
+    """Return an SVG image with a text for those who do not see it, and its beginning for those who point at it."""
     return Markup(
         f'<svg role="img" aria-label="{text(label)}" viewBox="0 0 {width:g} {height:g}" '
-        f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+        f'xmlns="http://www.w3.org/2000/svg"><title>{text(label.split(". ")[0])}</title>{"".join(parts)}</svg>'
     )
 
 

@@ -85,8 +85,8 @@ def test_a_class_that_is_never_predicted_has_a_name_if_a_row_has_it():
 
 def test_what_is_said_depends_on_what_chance_makes():
     good, bad = measure_calibration(*draw(400)), measure_calibration(*draw(400, bend=3.0))
-    assert "which may be chance" in describe_calibration(good)
-    assert "more than chance makes: with 400 rows" in describe_calibration(bad)
+    assert "That may be chance" in describe_calibration(good)
+    assert "more than chance makes with 400 rows, up to" in describe_calibration(bad)
 
 
 def test_no_rows_say_nothing():

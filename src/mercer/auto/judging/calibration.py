@@ -94,16 +94,21 @@ def _place_intervals(shares: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def describe_calibration(found: Calibration) -> str:
-    """Return in a sentence how far chances are from what is seen, and whether that is more than chance.
+    """Return how far chances are from what is seen, and whether that is more than chance.
 
     Examples
     --------
     >>> describe_calibration(Calibration("yes", 200, (0.5,), (0.52,), (0.4,), (0.6,), (200,), 0.02, 0.03))
-    'Probabilities are off by 0.02 on average, which may be chance: with 200 rows it makes up to 0.03.'
+    'Probabilities are off by 0.02 on average. That may be chance, which makes up to 0.03 with 200 rows.'
     """
-    words, rows = f"Probabilities are off by {found.error:.2g} on average", count_things(found.rows, "row")
+    return f"Probabilities are off by {found.error:.2g} on average. {judge_calibration(found)}"
+
+
+def judge_calibration(found: Calibration) -> str:
+    """Return a sentence about whether the gaps are more than chance."""
+    rows = count_things(found.rows, "row")
     if found.rows < 2 * PER_GROUP:
-        return f"{words}, but {rows} held out cannot tell how far to trust them."
+        return f"But {rows} held out cannot tell how far to trust them."
     if found.error > found.by_chance:
-        return f"{words}, more than chance makes: with {rows} it makes up to {found.by_chance:.2g}."
-    return f"{words}, which may be chance: with {rows} it makes up to {found.by_chance:.2g}."
+        return f"That is more than chance makes with {rows}, up to {found.by_chance:.2g}."
+    return f"That may be chance, which makes up to {found.by_chance:.2g} with {rows}."
