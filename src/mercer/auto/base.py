@@ -21,6 +21,7 @@ from mercer.estimators.transaction import all_or_nothing
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 from mercer.losses import Loss, as_loss
 from mercer.losses.text import find_losses
 from mercer.words import parse_seconds
@@ -232,7 +233,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
             return parse_kernel(self.kernel)
         raise TypeError(
             f"{type(self).__name__}: kernel must be a mercer kernel or the text of one, for example 'Gaussian(2.0)'; "
-            f"got {self.kernel!r}"
+            f"got {show_given(self.kernel)}"
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -1,5 +1,7 @@
 """Feature maps as transformers: exact where a kernel has finitely many features, approximate for the others."""
 
+from mercer.messages import list_public
+
 from . import graphs as graphs  # these register the maps of kernels on objects
 from . import strings as strings
 from . import trees as trees
@@ -24,3 +26,7 @@ __all__ = [
     "Trigonometric",
     "explicit_map",
 ]
+
+
+def __dir__() -> list[str]:
+    return list_public(globals())

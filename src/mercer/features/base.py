@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from mercer.formula.data import Rows, refuse_masked
 from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.base import show_given
 
 from .params import KernelParams
 from .validate import takes_sparse, validate_rows
@@ -111,8 +112,11 @@ class KernelMap(KernelParams, FeatureMap):
         if isinstance(given, Kernel):
             return given
         name = getattr(given, "__name__", "function")
-        hint = f"mercer.kernels.Custom({name})" if callable(given) else "Gaussian()"
-        raise TypeError(f"{type(self).__name__}: kernel must be a mercer kernel, for example {hint}; got {given!r}")
+        is_function = callable(given) and not isinstance(given, type)
+        hint = f"mercer.kernels.Custom({name})" if is_function else "Gaussian()"
+        raise TypeError(
+            f"{type(self).__name__}: kernel must be a mercer kernel, for example {hint}; got {show_given(given)}"
+        )
 
     def _check(self, X: Rows, *, reset: bool) -> Rows:
         return validate_rows(self, X, self._choose_kernel() if reset else self.kernel_, reset=reset)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -346,11 +347,30 @@ class Kernel(Value):
         return self.expression()
 
 
+def show_given(value: object) -> str:
+    """Return the text of something that is no kernel, for a message: of a class, or a list with one, what was meant.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear, PairSum
+    >>> show_given(Gaussian), show_given("abc")
+    ('the class Gaussian: did you mean Gaussian()?', "'abc'")
+    >>> show_given([PairSum, Linear()])
+    'the class PairSum in a list: did you mean PairSum(base=…)?'
+    """
+    several = isinstance(value, list | tuple)
+    for kind in value if several else [value]:  # type: ignore[attr-defined]
+        if isinstance(kind, type) and issubclass(kind, Kernel):
+            needed = ", ".join(f"{field.name}=…" for field in kind._fields() if field.default is MISSING)
+            return f"the class {kind.__name__}{' in a list' * several}: did you mean {kind.__name__}({needed})?"
+    return repr(value)
+
+
 def check_kernel(kernel: object, name: str) -> None:
     """Raise unless a parameter is a kernel."""
     value = getattr(kernel, name)
     if not isinstance(value, Kernel):
-        raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {value!r}")
+        raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {show_given(value)}")
 
 
 Inner = Annotated[Kernel, check_kernel]  # what parameters that are kernels are annotated with

@@ -3,6 +3,8 @@
 A loss is a value without data, as a kernel is: it prints as what rebuilds it, and compares by its parameters.
 """
 
+from mercer.messages import list_public
+
 from .base import Loss
 from .count.gamma import Gamma
 from .count.poisson import Poisson
@@ -45,3 +47,7 @@ __all__ = [
     "as_loss",
     "parse_loss",
 ]
+
+
+def __dir__() -> list[str]:
+    return list_public(globals())

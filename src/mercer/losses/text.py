@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from typing import Any, cast
 
-from mercer.formula.syntax import ConstructorReader, did_you_mean, is_number, quote, read
+from mercer.formula.syntax import ConstructorReader, is_number, quote, read
+from mercer.messages import did_you_mean
 
 from .base import Loss
 from .custom import CustomLoss

@@ -2,6 +2,7 @@
 
 from mercer.distributed.engine import run_elsewhere
 from mercer.estimators.engine import hand_over
+from mercer.messages import list_public
 
 from .any_loss.classifier import KernelClassifier
 from .any_loss.classifier_cv import KernelClassifierCV
@@ -61,3 +62,7 @@ __all__ = [
     "RecursiveFeatureClassifier",
     "RecursiveFeatureRegressor",
 ]
+
+
+def __dir__() -> list[str]:
+    return list_public(globals())

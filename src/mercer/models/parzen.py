@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from mercer.expansion import Expansion
 from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
+from mercer.messages import warn_caller
 from mercer.solvers.plan import Plan
 from mercer.solvers.windows.fits import ClassWindows, MeanWindows, Windows
 from mercer.solvers.windows.shapes import resolve_window
@@ -97,7 +97,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
         X = argument.new_points(X)
         values, message = self._windows.evaluate(X, argument.place(X, self.X_fit_))
         if message is not None:
-            warnings.warn(f"{type(self).__name__}: {message}", stacklevel=4)
+            warn_caller(f"{type(self).__name__}: {message}")
         return values
 
     def __sklearn_tags__(self) -> Tags:

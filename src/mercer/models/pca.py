@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -25,6 +24,7 @@ from mercer.features.params import SOMETIMES, KernelParams
 from mercer.features.validate import takes_vectors
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
+from mercer.messages import warn_caller
 from mercer.solvers.eigen import Components, EigenSolver, PrincipalComponents
 
 from .ridge import KernelRidge
@@ -215,11 +215,10 @@ class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, Trans
             if self.fit_inverse_transform:
                 self._learn_inverse(X, place.device)
         if found.missing:
-            warnings.warn(
+            warn_caller(
                 f"KernelPCA: {length(found.expansion.centers)} centres have only {len(found.eigenvalues)} features, so "
                 f"that there are as many components and not {self.n_components}; use more centres, n_centers, or ask "
-                "for fewer components",
-                stacklevel=3,
+                "for fewer components"
             )
         return self
 

@@ -20,12 +20,13 @@ from mercer.estimators.targets import check_alphas, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows, length
 from mercer.kernels import Gaussian, Kernel, Matern
+from mercer.kernels.base import show_given
 from mercer.learning.choice import MakeCurves
 from mercer.learning.length_scales import with_length_scale
 from mercer.learning.search import RidgeChoice, search_ridge
 from mercer.learning.tuning import OnStep
+from mercer.messages import warn_caller
 from mercer.solvers.base import Problem
-from mercer.solvers.evidence import warn_caller
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 
 from .ridge import KernelRidge
@@ -233,5 +234,7 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
             return TableArgument(self, None)
         several = isinstance(self.kernel, list | tuple)
         if several and not all(isinstance(kernel, Kernel) for kernel in self.kernel):
-            raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {self.kernel!r}")
+            raise TypeError(
+                f"{type(self).__name__}: several kernels must be mercer kernels, got {show_given(self.kernel)}"
+            )
         return kernel_argument(self, sum(self.kernel[1:], self.kernel[0]) if several else self.kernel)

@@ -14,7 +14,7 @@ from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 from mercer.learning.several.mixture import KernelMixture
 from mercer.losses import Hinge
-from mercer.solvers.evidence import warn_caller
+from mercer.messages import warn_caller
 from mercer.solvers.machines.problems import MachineProblems, Priced, SharedMargin
 
 

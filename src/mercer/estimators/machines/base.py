@@ -21,7 +21,8 @@ from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel, Linear
-from mercer.solvers.evidence import DualityGap, Objective, warn_caller
+from mercer.messages import warn_caller
+from mercer.solvers.evidence import DualityGap, Objective
 from mercer.solvers.machines.fit import MachineFit, fit_machines
 from mercer.solvers.machines.problems import MachineProblems
 from mercer.solvers.machines.rounds import Progress

@@ -26,7 +26,8 @@ from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.learning.folds import split_kept
 from mercer.learning.length_scales import length_scale_of, with_length_scale
-from mercer.solvers.evidence import DualityGap, Objective, warn_caller
+from mercer.messages import warn_caller
+from mercer.solvers.evidence import DualityGap, Objective
 from mercer.solvers.machines.path import Lane, solve_paths
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan

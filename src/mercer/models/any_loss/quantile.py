@@ -16,7 +16,7 @@ from mercer.estimators.single_penalty import SinglePenalty
 from mercer.formula.data import Rows
 from mercer.losses import Quantile
 from mercer.losses.each import Each
-from mercer.solvers.evidence import warn_caller
+from mercer.messages import warn_caller
 from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.plan import Plan
 
