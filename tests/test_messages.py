@@ -3,7 +3,9 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
 import mercer
 from mercer import kernels
@@ -150,3 +152,81 @@ def test_a_model_of_ones_own_may_have_parameters_of_its_own():
 def test_the_answer_to_data_in_the_place_of_a_parameter_is_short():
     with pytest.raises(ValueError, match=r"got an array of shape \(12, 3\); .* as in Gaussian\(\)\(X\)$"):
         Gaussian(X)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (["abc", "abd"], "Strings are compared by Spectrum()"),
+        (np.array([["abc"], ["abd"]]), "Strings are compared by Spectrum()"),
+        (["(S (NP x))", "(S (NP y))"], "Trees are compared by SubsetTree()"),
+        ([kernels.Graph([[1], [0]]), kernels.Graph([[1], [0]])], "Graphs are compared by WeisfeilerLehman()"),
+        ([["1.5"], ["2.0"]], "become numbers by X.astype(float)"),
+        ([[1.0, 2.0], [1.0]], "series of numbers by GlobalAlignment()"),
+        ([{1: 2}, {}], "Objects of any kind are compared by Custom(function)"),
+    ],
+)
+def test_data_that_is_no_table_of_numbers_is_told_its_kernels(data, says):
+    with pytest.raises((TypeError, ValueError), match=re.escape(says)):
+        Gaussian()(data)
+
+
+@pytest.mark.parametrize(
+    "model", [mercer.KernelRidge(), mercer.SVR(), mercer.KernelRidgeCV(), mercer.KernelRegressor()]
+)
+def test_models_tell_it_too(model):
+    with pytest.raises(
+        ValueError, match=r"needs numbers, but row 0, column 0 is 'ab'\. Strings are compared by Spectr"
+    ):
+        model.fit(["ab", "ba"], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("kernel", [kernels.Spectrum(2), kernels.Edit(), kernels.SubsetTree(), kernels.ShortestPath()])
+def test_kernels_on_objects_tell_rows_of_numbers_where_they_belong(kernel):
+    with pytest.raises(TypeError, match=r"Rows of numbers are compared by Gaussian\(\)"):
+        kernel(X)
+
+
+def test_whole_numbers_are_tokens_however_they_are_stored():
+    tokens = np.array([[1, 2, 1, 2], [2, 1, 2, 2]])
+    np.testing.assert_array_equal(kernels.Spectrum(2)(tokens), kernels.Spectrum(2)(tokens.astype(float)))
+
+
+HOLES = X.copy()
+HOLES[[1, 2, 2, 4], [1, 1, 0, 2]] = np.nan, np.inf, np.nan, -np.inf
+COUNTED = "row 1, column 'b' is nan; columns 'a' (1 row), 'b' (2 rows) and 'c' (1 row) have such values"
+
+
+@pytest.mark.parametrize(
+    ("model", "instead"),
+    [
+        (
+            mercer.KernelRidge(),
+            "make_pipeline(SimpleImputer(), KernelRidge()), drop their rows, or use mercer.AutoRegr",
+        ),
+        (mercer.KernelRidgeCV(), "or use mercer.AutoRegressor, which takes missing values as they are."),
+        (mercer.RecursiveFeatureRegressor(), "or use mercer.AutoRegressor, "),
+        (mercer.SVC(), "or use mercer.AutoClassifier, "),
+        (mercer.KernelPCA(), "make_pipeline(SimpleImputer(), KernelPCA()), or drop their rows."),
+        (Nystroem(), "make_pipeline(SimpleImputer(), Nystroem()), or drop their rows."),
+        (Gaussian().on(slice(0, 3)), "or give the table to mercer.AutoRegressor or AutoClassifier"),
+    ],
+)
+def test_missing_and_infinite_numbers_are_told_by_column_and_with_what_to_do(model, instead):
+    frame = pd.DataFrame(HOLES, columns=["a", "b", "c"])
+    fit = model if isinstance(model, kernels.Kernel) else lambda table: model.fit(table, LABELS)
+    with pytest.raises(ValueError, match=re.escape(COUNTED) + r"\. .*" + re.escape(instead)):
+        fit(frame)
+    with pytest.raises(
+        ValueError, match=re.escape(COUNTED.replace("'a'", "0").replace("'b'", "1").replace("'c'", "2"))
+    ):
+        fit(HOLES)
+
+
+def test_of_many_columns_a_few_are_named_and_the_others_counted():
+    with pytest.raises(
+        ValueError, match=r"columns 0 \(1 row\), 1 \(1 row\), 2 \(1 row\), 3 \(1 row\) and 16 others have"
+    ):
+        Gaussian()(np.full((1, 20), np.nan))
+    with pytest.raises(ValueError, match=r"row 0, column 1 is inf; column 1 \(2 rows\) has such values"):
+        mercer.KernelRidge(kernel=Linear()).fit(sparse.csr_array([[1.0, np.inf], [0.0, np.nan]]), [0.0, 1.0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import numbers
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -123,6 +124,36 @@ PARAMETERS = _by_name(
     ("tau quantile quantiles", {"level": "level?", "levels": "levels?"}),
     ("timeout time_limit seconds", {"budget": "budget, such as '5m'?", "max_time": "max_time?"}),
 )
+
+
+def name_kernels(value: object) -> str:
+    """Return which kernels compare things such as this one, as a sentence without its end.
+
+    Examples
+    --------
+    >>> name_kernels("abc")
+    'Strings are compared by Spectrum(), Subsequence() or Edit(), categories by Overlap()'
+    >>> name_kernels("(S (NP x) (VP y))")
+    'Trees are compared by SubsetTree(), Subtree() or PartialTree()'
+    """
+    if isinstance(value, str | bytes):
+        if value[:1] in ("(", b"("):
+            return "Trees are compared by SubsetTree(), Subtree() or PartialTree()"
+        try:
+            float(value)
+        except ValueError:
+            return "Strings are compared by Spectrum(), Subsequence() or Edit(), categories by Overlap()"
+        return "Numbers in the form of text become numbers by X.astype(float)"
+    if hasattr(value, "neighbours") or hasattr(value, "adjacency"):
+        return "Graphs are compared by WeisfeilerLehman(), ShortestPath() or RandomWalk()"
+    if isinstance(value, numbers.Real) or hasattr(value, "dtype"):
+        return "Rows of numbers are compared by Gaussian(), Matern() or Linear(), series of them by GlobalAlignment()"
+    if isinstance(value, list | tuple):
+        return (
+            "Lists of tokens are compared by Spectrum(), trees by SubsetTree(), series of numbers by "
+            "GlobalAlignment(), sets of points by MeanEmbedding(Gaussian())"
+        )
+    return "Objects of any kind are compared by Custom(function)"
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

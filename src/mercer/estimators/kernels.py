@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils.validation import validate_data
 
 import mercer.kernels
 from mercer.arrays.tensors import is_tensor, on_device
 from mercer.certify.verdict import Refuted, Verdict
-from mercer.features.validate import takes_sparse, takes_vectors, validate_rows
-from mercer.formula.data import Rows, length, pick, refuse_masked
+from mercer.features.validate import takes_sparse, takes_vectors, validate_numbers, validate_rows
+from mercer.formula.data import Rows, length, pick
 from mercer.formula.syntax import ExpressionError
 from mercer.kernels import (
     Chi2,
@@ -38,7 +37,7 @@ from mercer.kernels.text import parse_kernel
 from mercer.messages import KERNELS, did_you_mean
 from mercer.words import find_close
 
-from .transaction import name_place, remember_rows
+from .transaction import remember_rows
 
 NAMES = ("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
 SAMPLE = 50  # objects a kernel on objects is examined at
@@ -218,16 +217,12 @@ def check_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any:
     """Return the data as its kernel can take it; names and functions get rows of numbers, as in scikit-learn."""
     if is_tensor(X):
         return check_tensor(estimator, X, reset=reset)
-    try:
-        if not isinstance(kernel, Kernel):
-            named = isinstance(kernel, str) and kernel in (*NAMES, "precomputed")
-            if isinstance(kernel, type) or not (named or callable(kernel)):
-                raise refuse_kernel(estimator, kernel)
-            refuse_masked(X, type(estimator).__name__)
-            return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-        rows = validate_rows(estimator, X, kernel, reset=reset)
-    except ValueError as error:
-        raise name_place(error, X) from None
+    if not isinstance(kernel, Kernel):
+        named = isinstance(kernel, str) and kernel in (*NAMES, "precomputed")
+        if isinstance(kernel, type) or not (named or callable(kernel)):
+            raise refuse_kernel(estimator, kernel)
+        return validate_numbers(estimator, X, reset=reset)
+    rows = validate_rows(estimator, X, kernel, reset=reset)
     if reset:
         remember_rows(kernel, rows)
     return rows

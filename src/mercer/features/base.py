@@ -10,14 +10,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from mercer.formula.data import Rows, refuse_masked
+from mercer.formula.data import Rows
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.base import show_given
 
 from .params import KernelParams
-from .validate import takes_sparse, validate_rows
+from .validate import takes_sparse, validate_numbers, validate_rows
 
 Matrix: TypeAlias = "np.ndarray | sparse.csr_array"  # one row for each object
 Seed: TypeAlias = int | np.random.RandomState | None
@@ -80,8 +80,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check(self, X: Rows, *, reset: bool) -> Rows:
         accepted = "csr" if self._takes_sparse else False
-        refuse_masked(X, type(self).__name__)
-        return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+        return validate_numbers(self, X, reset=reset, accept_sparse=accepted)
 
     def _learn(self, X: Rows) -> None:
         """Set the fitted attributes."""
