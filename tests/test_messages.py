@@ -1,11 +1,17 @@
 """What people are told who write what they know from elsewhere, or a class where a kernel belongs."""
 
 import re
+import traceback
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer
 from mercer import kernels
@@ -230,3 +236,48 @@ def test_of_many_columns_a_few_are_named_and_the_others_counted():
         Gaussian()(np.full((1, 20), np.nan))
     with pytest.raises(ValueError, match=r"row 0, column 1 is inf; column 1 \(2 rows\) has such values"):
         mercer.KernelRidge(kernel=Linear()).fit(sparse.csr_array([[1.0, np.inf], [0.0, np.nan]]), [0.0, 1.0])
+
+
+# -- warnings --------------------------------------------------------------------------------------------------------
+
+HARD = (np.arange(30) % 2).astype(int)
+POINTS = np.random.default_rng(1).normal(size=(30, 2))
+STUBBORN = mercer.KernelPerceptron(kind="plain", kernel=Linear(), max_iter=1)
+WARNS = {
+    "a fit": lambda: STUBBORN.fit(POINTS, HARD),
+    "a fit in a pipeline": lambda: make_pipeline(StandardScaler(), STUBBORN).fit(POINTS, HARD),
+    "fits of a grid": lambda: GridSearchCV(STUBBORN, {"max_iter": [1, 2]}, cv=2).fit(POINTS, HARD),
+    "fits of cross-validation": lambda: cross_val_score(STUBBORN, POINTS, HARD, cv=2),
+    "a transformer in a pipeline": lambda: make_pipeline(StandardScaler(), Nystroem(n_components=99)).fit(POINTS),
+    "a machine": lambda: mercer.SVC(max_iter=3).fit(POINTS, HARD),
+    "machines of a search": lambda: mercer.SVCCV([1.0], [1.0], max_iter=2, cv=2, refit=False).fit(POINTS, HARD),
+    "a solver, by way of a model": lambda: mercer.KernelLogisticRegression(0.01, max_iter=1).fit(POINTS, HARD),
+    "components": lambda: mercer.KernelPCA(20, eigen_solver="nystroem", n_centers=5).fit(POINTS[:, :1]),
+    "a prediction": lambda: mercer.ParzenRegressor("uniform", length_scale=0.1).fit(POINTS, HARD).predict(POINTS + 9.0),
+}
+
+
+@pytest.mark.parametrize("asked", WARNS)
+def test_a_warning_is_at_the_line_of_whoever_asked(asked):
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        WARNS[asked]()
+    assert heard
+    for warning in heard:
+        assert warning.filename == __file__, warning
+        assert warning.lineno == WARNS[asked].__code__.co_firstlineno
+
+
+def test_every_warning_goes_through_one_function():
+    root = Path(mercer.__file__).parent
+    named = [path.name for path in root.rglob("*.py") if re.search(r"warnings\.warn\(|stacklevel", path.read_text())]
+    assert named == ["messages.py"]
+
+
+def test_an_error_of_a_function_of_ones_own_is_the_cause_of_what_a_model_says():
+    def fail(row):
+        raise KeyError("mine")
+
+    with pytest.raises(ValueError, match="the function raised KeyError") as caught:
+        mercer.KernelRidge(kernel=Linear().after(fail)).fit(POINTS, HARD)
+    assert traceback.extract_tb(caught.value.__cause__.__traceback__)[-1].name == "fail"

@@ -136,6 +136,8 @@ def name_kernels(value: object) -> str:
     >>> name_kernels("(S (NP x) (VP y))")
     'Trees are compared by SubsetTree(), Subtree() or PartialTree()'
     """
+    if value is None:
+        return "A missing value is compared by no kernel; drop its row, or put something in its place"
     if isinstance(value, str | bytes):
         if value[:1] in ("(", b"("):
             return "Trees are compared by SubsetTree(), Subtree() or PartialTree()"

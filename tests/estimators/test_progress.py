@@ -1,6 +1,7 @@
-"""Callbacks hear that a fit ends, also if it fails."""
+"""Callbacks hear that a fit ends, also if it fails, and what they say themselves is heard as it is."""
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -52,3 +53,34 @@ def test_a_fit_that_fails_has_ended_for_callbacks(model, bad):
     with pytest.raises((TypeError, ValueError)):
         model.set_callbacks(heard).fit(X, y)
     assert heard.open == 0
+
+
+class Complainer(Listener):
+    """A callback that warns and fails."""
+
+    def __init__(self, hook):
+        self.hook, self.error = hook, KeyError("mine")
+
+    def on_fit_task_begin(self, *args, **kwargs):
+        self.complain("begin")
+
+    def on_fit_task_end(self, *args, **kwargs):
+        self.complain("end")
+
+    def complain(self, hook):
+        if hook == self.hook:
+            warnings.warn("the callback is not happy", stacklevel=1)
+            raise self.error
+
+
+@pytest.mark.parametrize("model", list(_estimators()))
+@pytest.mark.parametrize("hook", ["begin", "end"])
+def test_what_goes_wrong_in_a_callback_points_to_the_callback(model, hook):
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    complainer = Complainer(hook)
+    with pytest.warns(UserWarning, match="not happy") as heard, pytest.raises(KeyError) as caught:
+        clone(model).set_callbacks(complainer).fit(X, y)
+    assert caught.value is complainer.error
+    assert caught.traceback[-1].name == "complain"
+    said = [warning for warning in heard if "not happy" in str(warning.message)]
+    assert {warning.filename for warning in said} == {__file__}

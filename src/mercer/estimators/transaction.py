@@ -38,7 +38,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
             try:
                 check_objects(*given[0])
             except (TypeError, ValueError) as located:
-                raise located from None
+                raise located from located.__cause__  # an error of a function of the caller's own
         raise
     finally:
         _GIVEN.reset(token)
@@ -60,7 +60,7 @@ def check_objects(kernel: object, X: Rows) -> None:
     >>> check_objects(Spectrum(2), ["ab", None])
     Traceback (most recent call last):
     ...
-    TypeError: Spectrum(length=2, shortest=None) compares sequences ...; object 1 is None, of type NoneType
+    TypeError: Spectrum(length=2, shortest=None) compares sequences ...; object 1 is None, of type NoneType. ...
     """
     if isinstance(kernel, Kernel) and not takes_vectors(kernel) and not is_tensor(X):  # tensors are numbers already
         Evaluation(kernel.traced(), X, None, repr(kernel)).prepared()
