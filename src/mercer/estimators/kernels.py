@@ -5,10 +5,10 @@ from __future__ import annotations
 import numbers
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -40,6 +40,8 @@ from mercer.words import find_close
 from .transaction import remember_rows
 
 NAMES = ("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
+# What models take as kernel: one or several, a name or a text, or a function of two rows or collections.
+KernelLike: TypeAlias = Kernel | Sequence[Kernel] | str | Callable[[Any, Any], float | np.floating | np.ndarray]
 SAMPLE = 50  # objects a kernel on objects is examined at
 
 

@@ -9,7 +9,7 @@ import math
 import numbers
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -88,7 +88,8 @@ NotNegative = Annotated[float, functools.partial(check_positive, allow_zero=True
 Finite = Annotated[float, check_finite]
 Natural = Annotated[int, functools.partial(check_integer, minimum=1)]
 Count = Annotated[int, functools.partial(check_integer, minimum=0)]
-LengthScale = Annotated[Any, check_length_scale]  # a positive number, or one for each feature
+# A positive number, or one for each feature.
+LengthScale = Annotated[float | np.floating | Sequence[float] | np.ndarray, check_length_scale]
 Flag = Annotated[bool, check_flag]
 
 

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from mercer.estimators.classifier import Labelled
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.probability import LogisticClassifier
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
@@ -112,7 +113,7 @@ class ImportVectorMachine(LogisticClassifier):
         self,
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         class_weight: Any = None,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays.tensors import host_array
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.penalty_search import OnStep, PenaltySearch
 from mercer.estimators.probability import LogisticClassifier
 from mercer.estimators.targets import check_positive, check_whole
@@ -101,7 +102,7 @@ class KernelLogisticRegressionCV(PenaltySearch, LogisticClassifier):
     def __init__(
         self,
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         length_scales: Any = None,
         cv: Any = None,
         fit_intercept: bool = True,

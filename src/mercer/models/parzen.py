@@ -13,6 +13,7 @@ from mercer.arrays.budget import parse_memory
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.kernel_argument import kernel_argument
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_labels, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.expansion import Expansion
@@ -50,7 +51,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         *,
         length_scale: Any = None,
         memory: float | str | None = None,
@@ -163,7 +164,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         *,
         length_scale: Any = None,
         priors: Any = None,

@@ -15,7 +15,7 @@ from mercer.arrays import Array
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, MatrixArgument, kernel_argument
-from mercer.estimators.kernels import default_gaussian
+from mercer.estimators.kernels import KernelLike, default_gaussian
 from mercer.estimators.primal import PrimalForm
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
@@ -141,7 +141,7 @@ class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, Trans
         self,
         n_components: int | None = None,
         *,
-        kernel: Any = "linear",
+        kernel: KernelLike = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
@@ -222,7 +222,7 @@ class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, Trans
             )
         return self
 
-    def fit_transform(self, X: Rows, y: object = None, **params: Any) -> Any:
+    def fit_transform(self, X: Rows, y: object = None, **params: Any) -> np.ndarray:
         """Find the components and return those of the training points, of shape (n, components).
 
         Parameters

@@ -15,6 +15,7 @@ from mercer.arrays.budget import parse_memory
 from mercer.estimators.classifier import ValueClassifier
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import kernel_argument
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_whole
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows
@@ -129,7 +130,7 @@ class KernelPerceptron(ValueClassifier):
         self,
         kind: Literal["averaged", "plain", "voted"] = "averaged",
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         max_iter: int = 10,
         shuffle: bool = True,

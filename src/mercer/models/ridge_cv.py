@@ -8,13 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, TableArgument, kernel_argument
-from mercer.estimators.progress import fit_task, reporter
+from mercer.estimators.kernels import KernelLike
+from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.ridge import SearchedRidge
 from mercer.estimators.targets import check_alphas, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing
@@ -119,7 +119,7 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
     def __init__(
         self,
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         length_scales: Any = None,
         cv: Any = None,
         scoring: Any = None,
@@ -140,7 +140,7 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.random_state = random_state
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Choose kernel and penalty, and fit; a fit that fails or is interrupted changes nothing.

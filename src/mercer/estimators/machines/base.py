@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -31,7 +31,7 @@ from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
 from ..primal import PrimalForm
-from ..progress import fit_task
+from ..progress import fit_task, with_callbacks
 from ..transaction import all_or_nothing
 from .argument import MachineArgument, machine_argument
 
@@ -131,7 +131,7 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
         """Check the targets of points, and return the dual problems that they make."""
         raise NotImplementedError
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit to data; a fit that fails or is interrupted changes nothing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossClassifier
 from mercer.estimators.penalty_search import OnStep, PenaltySearch
 from mercer.formula.data import Rows
@@ -91,7 +92,7 @@ class KernelClassifierCV(PenaltySearch, LossClassifier):
         self,
         loss: Any = "Logistic",
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         length_scales: Any = None,
         cv: Any = None,
         fit_intercept: bool = True,

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 
 from mercer.arrays.namespace import namespace
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
 from mercer.estimators.single_penalty import SinglePenalty
 from mercer.formula.data import Rows
@@ -74,7 +75,7 @@ class KernelQuantileRegressor(SinglePenalty, LossRegressor):
         levels: Any = (0.05, 0.5, 0.95),
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         solver: str = "auto",
