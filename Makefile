@@ -26,7 +26,6 @@ test: $(VENV)/.test
 test-torch: $(VENV)/.test $(VENV)/.torch
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m torch
 	TRITON_INTERPRET=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/gram/torch/test_fused.py tests/solvers/machines/device/test_triton.py
-	$(BIN)/python -m pytest tests/test_docs.py -k gpu
 
 test-gpu:  # everything that is needed must be there: the package itself and torch with CUDA
 	$(PYTHON) -m pytest -m torch tests/gram tests/solvers tests/learning tests/models tests/distributed

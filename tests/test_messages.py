@@ -29,6 +29,7 @@ TAKES_A_KERNEL = {
     },
     "AutoRegressor": lambda kernel: mercer.AutoRegressor(kernel=kernel).fit(X, Y),
     "KernelRidgeCV with several": lambda kernel: mercer.KernelRidgeCV(kernel=[Linear(), kernel]).fit(X, Y),
+    "KernelRegressorCV with several": lambda kernel: mercer.KernelRegressorCV(kernel=[kernel]).fit(X, Y),
     "SVC with several": lambda kernel: mercer.SVC(kernel=[kernel, Linear()], weights="average").fit(X, LABELS),
     "MultipleKernelRidge": lambda kernel: mercer.MultipleKernelRidge(kernels=[kernel, Linear()]).fit(X, Y),
     "Nystroem": lambda kernel: Nystroem(kernel).fit(X),

@@ -16,8 +16,12 @@ from mercer import (
     AutoRegressor,
     Expansion,
     Gram,
+    ImportVectorMachine,
+    KernelLogisticRegression,
     KernelNeighborsClassifier,
     KernelPCA,
+    KernelRegressor,
+    KernelRegressorCV,
     KernelRidge,
     KernelRidgeCV,
     MultipleKernelRidge,
@@ -41,6 +45,10 @@ assert_type(KernelRidge().fit(X, y), KernelRidge)
 assert_type(KernelRidgeCV().fit(X, y), KernelRidgeCV)
 assert_type(SVC(C=2.0).fit(X, names), SVC)
 assert_type(SVR().fit(X, y), SVR)
+assert_type(KernelRegressor("Huber(1.5)").fit(X, y), KernelRegressor)
+assert_type(KernelRegressorCV(Huber()).fit(X, y), KernelRegressorCV)
+assert_type(KernelLogisticRegression().fit(X, names), KernelLogisticRegression)
+assert_type(ImportVectorMachine().fit(X, names), ImportVectorMachine)
 assert_type(OneClassSVM().fit(X), OneClassSVM)
 assert_type(AutoRegressor(budget="5m").fit(X, y), AutoRegressor)
 assert_type(AutoClassifier().fit(X, names), AutoClassifier)
@@ -61,6 +69,8 @@ assert_type(SVC().fit(X, names).predict(X), np.ndarray)
 assert_type(SVC().fit(X, names).decision_function(X), np.ndarray)
 assert_type(AutoRegressor().fit(X, y).predict(X), np.ndarray)
 assert_type(AutoClassifier().fit(X, names).predict_proba(X), np.ndarray)
+assert_type(KernelLogisticRegression().fit(X, names).predict_proba(X), np.ndarray)
+assert_type(KernelLogisticRegression().fit(X, names).n_iter_, int)
 assert_type(KernelPCA().fit_transform(X), np.ndarray)
 assert_type(KernelRidge().set_params(alpha=1.0), KernelRidge)
 

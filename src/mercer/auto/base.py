@@ -134,23 +134,27 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         trials, skipped = search.run(recipes)
         weights, spent = search.combine(trials, count_members(n * search.functions)), clock.elapsed - begin
         self._calibrate(search, trials, weights)
-        with tasks.begin("more rows"):
+        with tasks.begin("more rows", None):
             chosen = refine_trials(
                 search, trials, weights, encoder, pick(X, train), targets[train], REFINING * clock.left
             )
+
+        def fit_to(rows: np.ndarray, seconds: float) -> list[str]:
+            known = X if len(rows) == n else pick(X, rows)
+            self.members_, notes = fit_members(search, chosen, weights, encoder, known, targets[rows], seconds)
+            return notes
+
         notes: list[str] = []
         need, free = 0.0, not math.isfinite(seconds)  # without a budget the last fits take the time they need
         if len(held):
+            start = clock.elapsed
             with tasks.begin("fit of the training rows"):
-                left, start = math.inf if free else clock.left / (2 if self.refit else 1), clock.elapsed
-                rows, known = pick(X, train), targets[train]
-                self.members_, notes = fit_members(search, chosen, weights, encoder, rows, known, left)
+                notes = fit_to(train, math.inf if free else clock.left / (2 if self.refit else 1))
             need = REFIT * (clock.elapsed - start)
             judge.hold(self._predict_rows, clock.elapsed - begin)
         if not len(held) or (self.refit and (free or clock.left >= need)):
             with tasks.begin("fit of all rows"):
-                left = math.inf if free else clock.left
-                self.members_, notes = fit_members(search, chosen, weights, encoder, X, targets, left)
+                notes = fit_to(np.arange(n), math.inf if free else clock.left)
         elif self.refit:
             notes.append("The model is that of the training rows: a larger budget would fit it to all rows.")
         first = self.members_[0]

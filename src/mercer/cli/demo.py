@@ -36,4 +36,7 @@ def demo(folder: str) -> None:
     model = fit_model("regression", X, y, {"random_state": 0, "budget": BUDGET})
     save_model(model, path, report, force=True)
     _fitted.show_report(model.report_)
+    _show.line(
+        "A simulation computed these loads from the columns: nothing leaks, and they can be predicted that well."
+    )
     show_files(path, report)

@@ -8,7 +8,8 @@ import numpy as np
 
 from mercer.arrays.tensors import host_array
 from mercer.estimators.kernels import KernelLike
-from mercer.estimators.penalty_search import OnStep, PenaltySearch
+from mercer.estimators.penalized import OnStep
+from mercer.estimators.penalty_search import PenaltySearch
 from mercer.estimators.probability import LogisticClassifier
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.formula.data import Rows

@@ -6,12 +6,12 @@ import numpy as np
 
 from mercer.words import count_things, round_number
 
+from ..chances import measure_log_losses
 from ..report import ENOUGH, Report, RivalComparison
 
 RESAMPLES = 1000
 MOST_GROUPS = 2000  # of rows that are drawn together where there are more rows
 SPAN = (5.0, 95.0)  # percent of the interval
-LEAST = 1e-6  # chance that counts
 
 
 def compare(
@@ -113,8 +113,7 @@ def measure_losses(metric: str, y: np.ndarray, outputs: np.ndarray) -> np.ndarra
     if metric == "MAE":
         return np.abs(outputs - y)
     if metric == "log-loss":
-        chances = np.clip(outputs, LEAST, 1.0)
-        return np.asarray(-np.log(chances[np.arange(len(y)), y] / chances.sum(axis=1)))
+        return measure_log_losses(y, outputs)
     if metric == "accuracy":
         return np.asarray(outputs.argmax(axis=1) != y, dtype=np.float64)
     raise ValueError(f"there are no losses of rows for {metric!r}; expected RMSE, MAE, log-loss or accuracy")

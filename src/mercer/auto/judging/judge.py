@@ -121,11 +121,8 @@ def _explain_plan(model: Any) -> str:
     plan = getattr(model, "plan_", None)
     if plan is None:
         return "nothing is solved: the training rows are the model"
-    if plan.reason == "it was asked for":
-        why = "all pairs of rows can be had in the time there is"
-        if plan.solver == "nystroem":
-            why = f"features of {model.n_centers:,} centres make its steps cheap"
-        plan = replace(plan, reason=why)
+    if plan.solver == "nystroem" and model.n_centers is not None:
+        plan = replace(plan, reason=f"features of {model.n_centers:,} centres make its steps cheap")
     return str(plan)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossClassifier
-from mercer.estimators.penalty_search import OnStep, PenaltySearch
+from mercer.estimators.penalized import OnStep
+from mercer.estimators.penalty_search import PenaltySearch
 from mercer.formula.data import Rows
 from mercer.solvers.plan import Plan
 

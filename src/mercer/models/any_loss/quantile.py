@@ -13,7 +13,6 @@ from mercer.arrays.namespace import namespace
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
-from mercer.estimators.single_penalty import SinglePenalty
 from mercer.formula.data import Rows
 from mercer.losses import Quantile
 from mercer.losses.each import Each
@@ -22,7 +21,7 @@ from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.plan import Plan
 
 
-class KernelQuantileRegressor(SinglePenalty, LossRegressor):
+class KernelQuantileRegressor(LossRegressor):
     """Quantile regression: one function for each level τ, below which a share τ of all targets is.
 
     Each function minimises Σᵢ wᵢ max(τrᵢ, (τ − 1)rᵢ) + α‖f‖² with rᵢ = yᵢ − f(xᵢ) − b.  All levels share the kernel,

@@ -9,7 +9,8 @@ import numpy as np
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
-from mercer.estimators.penalty_search import OnStep, PenaltySearch
+from mercer.estimators.penalized import OnStep
+from mercer.estimators.penalty_search import PenaltySearch
 from mercer.formula.data import Rows
 from mercer.solvers.plan import Plan
 

@@ -18,7 +18,7 @@ from ..plan import Plan
 from .features import FeatureSpace, NystroemFeatures
 from .gram import GramSpace
 from .method import NewtonMinimum, Space, State, measure_whole_gap, minimise
-from .plan import DIRECT_LIMIT, count_centers, count_product
+from .plan import DIRECT_LIMIT, count_centers, count_products
 from .proximal import minimise_corners
 from .rows import FeatureRows
 from .sums import WeightedLoss
@@ -97,7 +97,7 @@ class PreparedNewton:
         """
         if self._centers is None:
             return report_gap(found, found.gap)
-        if count_product(self.problem) > max(cost, CHEAP):
+        if count_products(self.problem, 1) > max(cost, CHEAP):
             return report_gap(found, float("nan"))
         return report_gap(found, measure_whole_gap(self.problem, self.loss, alpha, found))
 
