@@ -89,6 +89,9 @@ def test_a_model_says_which_kernel_a_text_may_have_meant(kernel, says):
         (kernels, "Matern52Kernel", "did you mean Matern(nu=2.5)?"),
         (kernels, "from_gamma", "did you mean Gaussian.from_gamma?"),
         (kernels, "linear_kernel", "did you mean Linear?"),
+        (mercer.losses, "MSE", "did you mean Squared?"),
+        (mercer.models, "KRR", "did you mean KernelRidge?"),
+        (mercer.features, "RBFSampler", "did you mean mercer.features.RandomFourier?"),
         (kernels, "zebra", "dir(mercer.kernels) lists what there is"),
     ],
 )

@@ -235,10 +235,23 @@ def missing_name(module: str, name: str, hint: str) -> Exception:
     Python drops the message of an AttributeError when the name is imported from the module, so that one gets an
     ImportError.
     """
-    frame = sys._getframe(2)
-    if dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM":
+    frame: Any = sys._getframe(1)
+    while frame.f_code.co_name != "__getattr__":
+        frame = frame.f_back
+    asks = frame.f_back
+    if dis.opname[asks.f_code.co_code[asks.f_lasti]] == "IMPORT_FROM":
         return ImportError(f"cannot import name {name!r} from {module!r}{hint}", name=module)
-    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}", name=name, obj=sys.modules[module])
+    # With a name but no object Python adds no question of its own.
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}", name=name)
+
+
+def refuse_name(namespace: Mapping[str, Any], name: str, others: Mapping[str, str]) -> Exception:
+    """Return the error for a name that is none of a module's public ones, from what its ``globals()`` say of it."""
+    module = namespace["__name__"]
+    if name.startswith("_"):  # asked by tools
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    hint = did_you_mean(name, namespace["__all__"], others)
+    return missing_name(module, name, hint or f"; dir({module}) lists what there is")
 
 
 def list_public(namespace: Mapping[str, Any]) -> list[str]:

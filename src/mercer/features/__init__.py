@@ -1,6 +1,8 @@
 """Feature maps as transformers: exact where a kernel has finitely many features, approximate for the others."""
 
-from mercer.messages import list_public
+from typing import TYPE_CHECKING, Any
+
+from mercer.messages import MODELS, list_public, refuse_name
 
 from . import graphs as graphs  # these register the maps of kernels on objects
 from . import strings as strings
@@ -27,6 +29,10 @@ __all__ = [
     "explicit_map",
 ]
 
+if not TYPE_CHECKING:  # for which there is no name that is not above
 
-def __dir__() -> list[str]:
-    return list_public(globals())
+    def __getattr__(name: str) -> Any:
+        raise refuse_name(globals(), name, MODELS)
+
+    def __dir__() -> list[str]:
+        return list_public(globals())

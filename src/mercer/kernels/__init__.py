@@ -4,7 +4,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mercer.messages import KERNELS, did_you_mean, list_public, missing_name
+from mercer.messages import KERNELS, list_public, refuse_name
 
 from . import graphs, sequences, sets, strings, trees
 from . import pullback as pullback  # which enters on and after among the compositions of kernels
@@ -31,10 +31,7 @@ __all__ += strings.__all__ + trees.__all__ + graphs.__all__ + sequences.__all__ 
 if not TYPE_CHECKING:  # for which there is no name that is not above
 
     def __getattr__(name: str) -> Any:
-        if name.startswith("_"):  # asked by tools
-            raise AttributeError(f"module 'mercer.kernels' has no attribute {name!r}")
-        hint = did_you_mean(name, __all__, KERNELS) or "; dir(mercer.kernels) lists what there is"
-        raise missing_name("mercer.kernels", name, hint)
+        raise refuse_name(globals(), name, KERNELS)
 
     def __dir__() -> list[str]:
         return list_public(globals())
