@@ -12,7 +12,7 @@ help:
 	@echo "make test-torch   the tests of devices, with torch on the processor and Triton's interpreter"
 	@echo "make test-gpu     the same on a CUDA device, with the torch that PYTHON has"
 	@echo "make sanitize     the native core with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer"
-	@echo "make lint    style, types and the import contract"
+	@echo "make lint    style, types (also as users see them) and the import contract"
 	@echo "make bench   side by side with other libraries (MERCER_DATA=folder adds real data)"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make clean   remove everything that was built"
@@ -38,6 +38,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.demo

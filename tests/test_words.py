@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from mercer.words import parse_seconds, round_number, show_budget, show_duration, show_number, show_seconds
+from mercer.words import find_close, parse_seconds, round_number, show_budget, show_duration, show_number, show_seconds
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,18 @@ def test_numbers_and_times_are_short():
 @pytest.mark.parametrize("seconds", [0.5, 42, 300, 7200])
 def test_a_budget_that_is_shown_can_be_given(seconds):
     assert parse_seconds(show_budget(seconds)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "close"),
+    [
+        ("prise", ["price", "rooms"], "price"),
+        ("age", ["Age ", "wage"], "Age "),  # case and blanks aside it is the same
+        ("age", ["Age", "AGE"], None),  # and so is the other
+        ("x", ["y", "xy"], None),
+        ("income", ["outcome", "price"], None),
+        ("y", [], None),
+    ],
+)
+def test_a_name_is_suggested_only_if_it_is_close_and_no_other_is(name, known, close):
+    assert find_close(name, known) == close

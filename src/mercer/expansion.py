@@ -21,6 +21,7 @@ from mercer.gram.slopes import sum_slopes
 from mercer.gram.torch.points import is_matrix
 from mercer.gram.torch.stream import send_blocks
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 
 if TYPE_CHECKING:
     from mercer.features.base import FeatureMap
@@ -134,7 +135,7 @@ class Expansion:
         explicit: ExplicitFunction | None = None,
     ) -> None:
         if not isinstance(kernel, Kernel):
-            raise TypeError(f"Expansion: kernel must be a mercer kernel, got {kernel!r}")
+            raise TypeError(f"Expansion: kernel must be a mercer kernel, got {show_given(kernel)}")
         coef = np.asarray(coef, dtype=np.float64)
         if coef.ndim not in (1, 2) or coef.shape[0] != length(centers):
             raise ValueError(

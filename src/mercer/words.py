@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 import re
+from collections.abc import Iterable
 
 MOST_VALUES = 3  # of a list in a formula that is shortened
 GAP = r"[\s│]+"  # between words, also where a proof goes on below
+CLOSE = 0.75  # likeness from which a name may be a misspelling of another
+CLEAR = 0.03  # by how much more alike than the next one it must be
 UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -144,6 +148,43 @@ def count_things(n: int, thing: str) -> str:
     ('1 row', '1,200 rows')
     """
     return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def find_close(name: str, known: Iterable[str], cutoff: float = CLOSE) -> str | None:
+    """Return the known name that somebody may have meant, or None if none is close, or two are equally so.
+
+    Letters of either case and blanks around count as the same, before anything else is compared.
+
+    Parameters
+    ----------
+    name : str
+        What was written.
+    known : iterable of str
+        What could have been.
+    cutoff : float
+        The least likeness, 2 × letters in common / letters of both.
+
+    Examples
+    --------
+    >>> find_close("Gausian", ["Gaussian", "Laplacian"]), find_close(" AGE", ["age", "wage"])
+    ('Gaussian', 'age')
+    >>> find_close("cat", ["dog"]), find_close("colum", ["column1", "column2"])
+    (None, None)
+    """
+    plain, names = name.strip().casefold(), list(dict.fromkeys(known))
+    same = [other for other in names if other.strip().casefold() == plain]
+    if same:
+        return same[0] if len(same) == 1 else None
+    matcher = difflib.SequenceMatcher(autojunk=False)
+    matcher.set_seq2(plain)
+    found: list[tuple[float, str]] = []
+    for other in names:
+        matcher.set_seq1(other.strip().casefold())
+        if matcher.quick_ratio() >= cutoff and (ratio := matcher.ratio()) >= cutoff:
+            found.append((ratio, other))
+    found.sort(key=lambda pair: -pair[0])
+    unique = found and (len(found) == 1 or found[0][0] - found[1][0] >= CLEAR)
+    return found[0][1] if unique else None
 
 
 def shorten(text: str, width: int = 44) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .budget import SHARE, parse_memory
+from .holes import IMPUTE
 
 
 class DeviceError(RuntimeError):
@@ -130,6 +131,5 @@ def check_finite(A: Any, owner: str) -> None:
         return
     row, column = (~torch.isfinite(A)).nonzero()[0].tolist()
     raise ValueError(
-        f"{owner} needs finite numbers, but row {row}, column {column} is {float(A[row, column])}. "
-        "Impute or drop missing values first."
+        f"{owner} needs finite numbers, but row {row}, column {column} is {float(A[row, column])}. {IMPUTE}"
     )

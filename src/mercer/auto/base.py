@@ -13,14 +13,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from mercer.estimators.kernels import KernelLike
+from mercer.estimators.progress import with_callbacks
 from mercer.estimators.transaction import all_or_nothing
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 from mercer.losses import Loss, as_loss
 from mercer.losses.text import find_losses
 from mercer.words import parse_seconds
@@ -61,7 +64,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         self,
         model: str = "auto",
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         budget: float | str | None = None,
         memory: float | str | None = None,
         test: Any = 0.2,
@@ -78,7 +81,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         self.random_state = random_state
         self.loss = loss
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit(self, X: Rows, y: ArrayLike) -> Self:
         """Find a model for a table; a fit that fails or is interrupted changes nothing.
 
@@ -236,7 +239,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
             return parse_kernel(self.kernel)
         raise TypeError(
             f"{type(self).__name__}: kernel must be a mercer kernel or the text of one, for example 'Gaussian(2.0)'; "
-            f"got {self.kernel!r}"
+            f"got {show_given(self.kernel)}"
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Self
 
 import numpy as np
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array
@@ -25,7 +25,7 @@ from mercer.solvers.representer.norm import PenalizedFit, fit_penalized
 
 from .engine import where_the_data_lives
 from .kernel_argument import DefaultGaussian
-from .progress import report_progress
+from .progress import report_progress, with_callbacks
 from .targets import check_positive, check_whole
 from .transaction import all_or_nothing
 
@@ -61,7 +61,7 @@ class PenalizedModel(DefaultGaussian, CallbackSupportMixin):  # type: ignore[mis
     n_iter_: int
     plan_: Annotated[Plan, SOMETIMES]
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit to points and what is known of them; a fit that fails or is interrupted changes nothing.

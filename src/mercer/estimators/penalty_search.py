@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 from mercer.learning.folds import folds_among
 from mercer.learning.length_scales import length_scale_of, with_length_scale
 from mercer.solvers.base import Problem
@@ -87,7 +88,8 @@ class PenaltySearch:
         if not isinstance(self.kernel, list | tuple):
             return super()._argument()  # type: ignore[misc]
         if not self.kernel or not all(isinstance(kernel, Kernel) for kernel in self.kernel):
-            raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {self.kernel!r}")
+            given = show_given(self.kernel)
+            raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {given}")
         return sum(self.kernel[1:], self.kernel[0])  # takes what all of them take
 
     def _kernels(self, data: Any) -> list[Kernel]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from mercer.formula.evaluation import Evaluation
 from mercer.kernels import Kernel
 from mercer.linalg.cholesky import pick_independent
 from mercer.linalg.pivoting import PivotedCholesky
+from mercer.messages import warn_caller
 
 from .base import KernelMap, Seed, check_count
 from .params import SOMETIMES
@@ -88,10 +88,9 @@ class Nystroem(KernelMap):
             raise ValueError(f"Nystroem: selection must be 'rpcholesky' or 'uniform', got {self.selection!r}")
         n = length(X)
         if wanted > n:
-            warnings.warn(
+            warn_caller(
                 f"Nystroem: n_components={wanted}, but there are only {n} points; all of them become centres, which is "
-                f"exact on this data. Pass n_components={n} or less to avoid this warning.",
-                stacklevel=3,
+                f"exact on this data. Pass n_components={n} or less to avoid this warning."
             )
         rng = check_random_state(self.random_state)
         if self.selection == "uniform":

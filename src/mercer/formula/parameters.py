@@ -9,7 +9,7 @@ import math
 import numbers
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -38,7 +38,16 @@ def check_integer(kernel: object, name: str, minimum: int) -> None:
 
 def _require(holds: bool, kernel: object, name: str, what: str) -> None:
     if not holds:
-        raise ValueError(f"{type(kernel).__name__}: {name} must be a {what}, got {getattr(kernel, name)!r}")
+        raise ValueError(f"{type(kernel).__name__}: {name} must be a {what}, got {_show_given(kernel, name)}")
+
+
+def _show_given(kernel: object, name: str) -> str:
+    """Return the text of a parameter for a message; a table can only be data."""
+    value: Any = getattr(kernel, name)
+    if not isinstance(value, np.ndarray) or value.ndim < 2:
+        return repr(value)
+    own = type(kernel).__name__
+    return f"an array of shape {value.shape}; data is given to a kernel that is made, as in {own}()(X)"
 
 
 def _is_finite(value: Any) -> bool:
@@ -57,7 +66,7 @@ def check_length_scale(kernel: object, name: str = "length_scale") -> None:
     if scales.ndim != 1 or scales.size == 0 or not (np.isfinite(scales).all() and (scales > 0).all()):
         raise ValueError(
             f"{type(kernel).__name__}: {name} must be a positive number or one positive number for each feature, "
-            f"got {value!r}"
+            f"got {_show_given(kernel, name)}"
         )
     if scales.min() < SMALLEST_SCALE or scales.max() > 1 / SMALLEST_SCALE:
         raise ValueError(
@@ -79,7 +88,8 @@ NotNegative = Annotated[float, functools.partial(check_positive, allow_zero=True
 Finite = Annotated[float, check_finite]
 Natural = Annotated[int, functools.partial(check_integer, minimum=1)]
 Count = Annotated[int, functools.partial(check_integer, minimum=0)]
-LengthScale = Annotated[Any, check_length_scale]  # a positive number, or one for each feature
+# A positive number, or one for each feature.
+LengthScale = Annotated[float | np.floating | Sequence[float] | np.ndarray, check_length_scale]
 Flag = Annotated[bool, check_flag]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import operator
 import warnings
-from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
+
+from mercer.messages import refuse_parameter
 
 LONGEST = 20_000  # characters
 DEEPEST = 100  # levels, well below what Python's own recursion allows
@@ -142,13 +142,6 @@ def read(text: str, example: str = "2*Gaussian(1) + Linear()") -> Source:
     raise too_deep
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the question that helps with a misspelt name, or nothing if no known name is near."""
-    plain = {item.lower(): item for item in known}
-    near = difflib.get_close_matches(name.lower()[:SHOWN], plain, n=1, cutoff=0.6)
-    return f": did you mean {plain[near[0]]}?" if near else ""
-
-
 class SourceReader:
     """A walk over the nodes of a text; subclasses have a method ``read_…`` for each kind, others are refused."""
 
@@ -260,7 +253,7 @@ class ConstructorReader(SourceReader):
         has = f"it has {', '.join(names)}" if names else "it has none"
         for key in named:
             if key not in names:
-                raise self.error(node, f"{name} has no parameter {key}{did_you_mean(key, names) or '; ' + has}")
+                raise self.error(node, refuse_parameter(name, key, names))
         if len(positional) > len(names):
             raise self.error(node, f"{name} got {len(positional)} parameters; {has}")
         given = dict(zip(names, positional, strict=False))

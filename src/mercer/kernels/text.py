@@ -11,11 +11,11 @@ from mercer.formula.syntax import (
     FUNCTION_NAMES,
     OPERATORS,
     ConstructorReader,
-    did_you_mean,
     is_number,
     quote,
     read,
 )
+from mercer.messages import KERNELS, did_you_mean
 
 from . import Kernel
 from .algebra import Power
@@ -32,11 +32,6 @@ _METHODS = ("normalize", "on")
 NOT_KNOWN = (
     " is no kernel; those for vectors are Gaussian, Laplacian, Matern, Linear, Polynomial and others of mercer.kernels"
 )
-_OTHER_NAMES = {
-    "rbf": "Gaussian? Gaussian.from_gamma(g) takes scikit-learn's gamma",
-    "squaredexponential": "Gaussian?",
-    "poly": "Polynomial?",
-}
 CLASSES: dict[str, type[Kernel]] = {
     name: found
     for name in sorted(mercer.kernels.__all__)
@@ -128,8 +123,7 @@ class _KernelReader(ConstructorReader):
             raise self.error(node, "Graph is data; a kernel on graphs is for example WeisfeilerLehman()")
         if node.id in FUNCTION_NAMES:
             raise self.error(node, f"{node.id} is for functions of x and z, and here neither x nor z is mentioned")
-        hint = f": did you mean {_OTHER_NAMES[plain]}" if plain in _OTHER_NAMES else did_you_mean(node.id, CLASSES)
-        raise self.error(node, f"{quote(node.id)[1:-1]}{hint or NOT_KNOWN}")
+        raise self.error(node, f"{quote(node.id)[1:-1]}{did_you_mean(node.id, CLASSES, KERNELS) or NOT_KNOWN}")
 
     def read_binop(self, node: ast.BinOp) -> Any:
         left, right = self.read(node.left), self.read(node.right)
@@ -205,7 +199,7 @@ class _KernelReader(ConstructorReader):
     def _construct(self, node: ast.Call, owner: ast.Name, name: str) -> Kernel:
         found = self.find_class(owner)
         if not hasattr(found, name):
-            raise self.error(node, f"{found.__name__} has no {name}; Gaussian has")
+            raise self.error(node, f"{found.__name__} has no {name}; Gaussian and Laplacian have")
         positional, keywords = self.arguments(node)
         if not all(is_number(item) for item in (*positional, *keywords.values())):
             raise self.error(node, f"{name} takes a number")

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.estimators.classifier import Labelled
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.penalized import OnStep, go_on
 from mercer.estimators.probability import LogisticClassifier
 from mercer.estimators.targets import check_positive, check_whole
@@ -111,7 +112,7 @@ class ImportVectorMachine(LogisticClassifier):
         self,
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         class_weight: Any = None,

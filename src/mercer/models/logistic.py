@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.probability import LogisticClassifier
 from mercer.solvers.plan import Plan
 
@@ -101,7 +102,7 @@ class KernelLogisticRegression(LogisticClassifier):
         self,
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         class_weight: Any = None,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays.tensors import host_array
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.penalized import OnStep, go_on
 from mercer.estimators.penalty_search import PenaltySearch
 from mercer.estimators.probability import LogisticClassifier
@@ -102,7 +103,7 @@ class KernelLogisticRegressionCV(PenaltySearch, LogisticClassifier):
     def __init__(
         self,
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         length_scales: Any = None,
         cv: Any = None,
         fit_intercept: bool = True,

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_labels, check_targets
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.features.params import SOMETIMES, KernelParams
@@ -35,7 +36,7 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
         self,
         n_neighbors: int = 1,
         *,
-        kernel: Any = "linear",
+        kernel: KernelLike = "linear",
         weights: Weights = "uniform",
         memory: float | str | None = None,
         device: Any = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -14,12 +13,14 @@ from mercer.arrays.budget import parse_memory
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.kernel_argument import kernel_argument
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_labels, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.expansion import Expansion
 from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
+from mercer.messages import warn_caller
 from mercer.solvers.plan import Plan
 from mercer.solvers.windows.fits import ClassWindows, MeanWindows, Windows
 from mercer.solvers.windows.shapes import resolve_window
@@ -50,7 +51,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         *,
         length_scale: Any = None,
         memory: float | str | None = None,
@@ -97,7 +98,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
         X = argument.new_points(X)
         values, message = self._windows.evaluate(X, argument.place(X, self.X_fit_))
         if message is not None:
-            warnings.warn(f"{type(self).__name__}: {message}", stacklevel=4)
+            warn_caller(f"{type(self).__name__}: {message}")
         return values
 
     def __sklearn_tags__(self) -> Tags:
@@ -163,7 +164,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         *,
         length_scale: Any = None,
         priors: Any = None,

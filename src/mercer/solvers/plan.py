@@ -16,6 +16,7 @@ from mercer.arrays.tensors import host_array
 from mercer.formula.data import length, take
 from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 from mercer.words import show_estimate
 
 from .base import Problem
@@ -119,6 +120,8 @@ def plan(
     >>> [plan(Gaussian(), n, 8, memory="4GB").solver for n in (1_000, 20_000, 50_000, 5_000_000)]
     ['cholesky', 'cholesky', 'cg', 'nystroem']
     """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"plan: kernel must be a mercer kernel, got {show_given(kernel)}")
     for name, count in (("n", n), ("d", d), ("outputs", outputs), ("alphas", alphas), ("n_centers", n_centers)):
         if count is not None or name not in ("d", "n_centers"):
             _check_count(name, count)

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +21,8 @@ from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel, Linear
-from mercer.solvers.evidence import DualityGap, Objective, warn_caller
+from mercer.messages import warn_caller
+from mercer.solvers.evidence import DualityGap, Objective
 from mercer.solvers.machines.fit import MachineFit, fit_machines
 from mercer.solvers.machines.problems import MachineProblems
 from mercer.solvers.machines.rounds import Progress
@@ -30,7 +31,7 @@ from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
 from ..primal import PrimalForm
-from ..progress import fit_task
+from ..progress import fit_task, with_callbacks
 from ..transaction import all_or_nothing
 from .argument import MachineArgument, machine_argument
 
@@ -130,7 +131,7 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
         """Check the targets of points, and return the dual problems that they make."""
         raise NotImplementedError
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit to data; a fit that fails or is interrupted changes nothing.

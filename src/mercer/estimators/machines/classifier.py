@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
-from mercer.solvers.evidence import warn_caller
+from mercer.messages import warn_caller
 from mercer.solvers.machines.fit import MachineFit
 from mercer.solvers.machines.pairs import choose_winners
 from mercer.solvers.machines.platt import couple_pairs, pair_probabilities

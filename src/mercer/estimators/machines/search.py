@@ -12,7 +12,7 @@ from numpy.ma import MaskedArray
 from scipy import sparse
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.metrics.pairwise import euclidean_distances
@@ -26,13 +26,14 @@ from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.learning.folds import split_kept
 from mercer.learning.length_scales import length_scale_of, with_length_scale
-from mercer.solvers.evidence import DualityGap, Objective, warn_caller
+from mercer.messages import warn_caller
+from mercer.solvers.evidence import DualityGap, Objective
 from mercer.solvers.machines.path import Lane, solve_paths
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
-from ..progress import fit_task, reporter
+from ..progress import fit_task, reporter, with_callbacks
 from ..transaction import all_or_nothing
 from .argument import MachineArgument, machine_argument, with_weight
 from .base import SupportVectorMachine, check_options, check_positive_weights, name_limits
@@ -98,7 +99,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         """Return the targets of points, and the unit that penalties are in."""
         raise NotImplementedError
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Score the whole grid, and fit the best to all points; a fit that fails or is interrupted changes nothing.

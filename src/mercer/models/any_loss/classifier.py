@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossClassifier
 from mercer.solvers.plan import Plan
 
@@ -62,7 +63,7 @@ class KernelClassifier(LossClassifier):
         loss: Any = "Logistic",
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         penalty: Any = "squared",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossClassifier
 from mercer.estimators.penalized import OnStep, go_on
 from mercer.estimators.penalty_search import PenaltySearch
@@ -92,7 +93,7 @@ class KernelClassifierCV(PenaltySearch, LossClassifier):
         self,
         loss: Any = "Logistic",
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         length_scales: Any = None,
         cv: Any = None,
         fit_intercept: bool = True,

@@ -11,11 +11,12 @@ from sklearn.utils import Tags
 
 from mercer.arrays.namespace import namespace
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
 from mercer.formula.data import Rows
 from mercer.losses import Quantile
 from mercer.losses.each import Each
-from mercer.solvers.evidence import warn_caller
+from mercer.messages import warn_caller
 from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.plan import Plan
 
@@ -73,7 +74,7 @@ class KernelQuantileRegressor(LossRegressor):
         levels: Any = (0.05, 0.5, 0.95),
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         solver: str = "auto",

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import Tags
 
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
 from mercer.formula.data import Rows
 from mercer.solvers.plan import Plan
@@ -110,7 +111,7 @@ class KernelRegressor(LossRegressor):
         loss: Any = "Squared",
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         penalty: Any = "squared",

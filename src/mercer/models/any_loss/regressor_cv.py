@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
 from mercer.estimators.penalized import OnStep, go_on
 from mercer.estimators.penalty_search import PenaltySearch
@@ -97,7 +98,7 @@ class KernelRegressorCV(PenaltySearch, LossRegressor):
         self,
         loss: Any = "Squared",
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         length_scales: Any = None,
         cv: Any = None,
         fit_intercept: bool = True,

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, TransformerMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.progress import fit_task, reporter
+from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.ridge import SearchedRidge
 from mercer.estimators.targets import check_alphas, check_targets, check_weights, check_whole
 from mercer.estimators.transaction import all_or_nothing
@@ -180,7 +179,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
         self.random_state = random_state
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Learn weights and penalty, and fit; a fit that fails or is interrupted changes nothing.

@@ -17,6 +17,7 @@ from mercer.expansion import Expansion
 from mercer.formula.data import length, pick
 from mercer.formula.slopes import moving_leaves
 from mercer.kernels import Kernel, Matern
+from mercer.kernels.base import show_given
 from mercer.learning.metrics.search import OnStep, learn_metric
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import pick_points
@@ -80,7 +81,7 @@ class RecursiveFeatures:
         if not several or not all(isinstance(kernel, Kernel) for kernel in several):
             raise TypeError(
                 f"{type(self).__name__}: kernel must be a mercer kernel of a distance such as Matern(1.5) or "
-                f"Gaussian(), or a list of them; got {self.kernel!r}"
+                f"Gaussian(), or a list of them; got {show_given(self.kernel)}"
             )
         for kernel in several:
             moving_leaves(kernel.traced())  # which says it, if there are no slopes

@@ -16,10 +16,11 @@ from mercer.gram import Gram
 from mercer.linalg.cholesky import find_shift
 from mercer.linalg.device import TensorTriangles
 from mercer.linalg.triangles import SharedTriangles
+from mercer.messages import warn_caller
 
 from ..base import Prepared, PreparedRidge, Problem, Solution
 from ..costs import Cost, PlannedSolver, Sizes
-from ..evidence import RESIDUAL, is_converged, warn_caller
+from ..evidence import RESIDUAL, is_converged
 from ..residuals import penalties
 from .refinement import Refined, System, refine
 

@@ -16,9 +16,10 @@ from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel, Precomputed
+from mercer.messages import warn_caller
 
 from ..base import Problem, Solution
-from ..evidence import Objective, is_converged, warn_caller, warn_not_converged
+from ..evidence import Objective, is_converged, warn_not_converged
 from ..plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
 
 LONG = 600.0  # seconds that a second attempt may take
