@@ -29,7 +29,13 @@ class Substructures:
         """Count the substructures of every graph."""
         # Numbering keeps the order of what the fitted graphs have, so that its columns are in the order of the fit.
         known, found = self._kernel.count(self._graphs, X)
-        return found[:, np.unique(known.indices)]
+        columns = np.unique(known.indices)
+        if len(columns) != self.width:
+            raise ValueError(
+                f"{self._kernel!r}: the graphs of the feature map have {len(columns)} substructures instead of "
+                f"{self.width}; fit it again"
+            )
+        return found[:, columns]
 
     def names(self, inputs: list[str]) -> list[str]:
         """Numbers, because substructures have no names of their own."""

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer.arrays.shapes import Shape
 from mercer.formula.data import Rows, length, pick
 from mercer.formula.evaluation import Evaluation
 from mercer.kernels import Kernel
@@ -64,9 +65,9 @@ class Nystroem(KernelMap):
     True
     """
 
-    centers_: Rows
-    component_indices_: np.ndarray
-    cholesky_: np.ndarray
+    centers_: Annotated[Rows, Shape("m+ …")]
+    component_indices_: Annotated[np.ndarray, Shape("m", of="iu")]
+    cholesky_: Annotated[np.ndarray, Shape("m m")]
     residual_trace_: Annotated[float, SOMETIMES]
 
     def __init__(

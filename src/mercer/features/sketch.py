@@ -56,6 +56,23 @@ class TensorSketch(FeatureMap):
         self.n_components = n_components
         self.random_state = random_state
 
+    def _check_fitted(self) -> None:
+        """Raise if the sketch is none of so many inputs; files call this."""
+        from sklearn.kernel_approximation import PolynomialCountSketch
+
+        sketch = self.sketch_
+        if not isinstance(sketch, PolynomialCountSketch):
+            raise ValueError("TensorSketch: the sketch is none")
+        inputs = getattr(self, "n_features_in_", None)
+        check_positive(sketch, "coef0", allow_zero=True)
+        for name in ("degree", "n_components"):
+            check_integer(sketch, name, 1)
+        shape = (sketch.degree, getattr(sketch, "n_features_in_", 0) + (sketch.coef0 != 0))
+        places, signs = sketch.indexHash_, sketch.bitHash_
+        right = places.shape == signs.shape == shape and places.dtype.kind == signs.dtype.kind == "i"
+        if not right or inputs != sketch.n_features_in_ or not 0 <= places.min() <= places.max() < sketch.n_components:
+            raise ValueError(f"TensorSketch: the hashes of {inputs} inputs do not fit them")
+
     def _learn(self, X: Matrix) -> None:
         from sklearn.kernel_approximation import PolynomialCountSketch
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
 
+from .parameters import find_large
+
 LONGEST = 20_000  # characters
 DEEPEST = 100  # levels, well below what Python's own recursion allows
 SHOWN = 60  # characters of an expression that a message repeats
@@ -18,7 +20,6 @@ SHOWN = 60  # characters of an expression that a message repeats
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
 LARGEST = 1e300  # number
 EXACT = 2**53  # whole numbers up to here stay whole
-LARGEST_WHOLE = 10_000  # degrees, orders and lengths that a kernel can still be evaluated with
 
 FUNCTION_NAMES = (
     "norm", "dot", "sum", "prod", "min", "max", "abs", "exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
@@ -270,10 +271,9 @@ class ConstructorReader(SourceReader):
         missing = [field.name for field in known if field.default is MISSING and field.name not in given | named]
         if missing:
             raise self.error(node, f"{name} needs {missing[0]}, as in {name}({self.examples.get(name, '…')})")
-        for field in known:
-            value: Any = (given | named).get(field.name)
-            if str(field.type).startswith(("int", "Natural", "Count")) and is_number(value) and value > LARGEST_WHOLE:
-                raise self.error(node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {quote(value)}")
+        excess = find_large(kind, given | named)
+        if excess is not None:
+            raise self.error(node, excess)
         return self.guard(node, kind, positional, named)
 
     def guard(self, node: ast.expr, make: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:

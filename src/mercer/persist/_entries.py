@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mercer.arrays.shapes import SizeError, measure, read_notes
+from mercer.kernels.limits import find_excess
 from mercer.kernels.value import Value
 
 from ._hints import Kinds, find_kinds, is_needed, read_fitted, read_hints
@@ -74,19 +76,25 @@ class Record:
     def split(self, value: Any) -> dict[str, Values]:
         """Return the fields."""
         given = vars(value) if isinstance(value, Value) else {name: getattr(value, name) for name in self.kinds}
+        check_limits(value)
         return {"fields": {name: given[name] for name in self.kinds}}
 
     def join(self, sections: dict[str, Values]) -> Any:
         """Return the object, by its constructor unless it is bare."""
+        made: Any
         values = sections["fields"]
         check_kinds(self.name, values, self.kinds)
         if self.check is not None:
             values = self.check(values)
+        check_sizes(self.name, self.cls, values)
         if not self.bare:
-            return self.cls(**values)
+            made = self.cls(**values)
+            check_limits(made)
+            return made
         check_complete(self.name, values, self.kinds)
-        made: Any = object.__new__(self.cls)
+        made = object.__new__(self.cls)
         vars(made).update(values)
+        check_further(made)
         return made
 
 
@@ -129,8 +137,10 @@ class Fitted:
         fitted = sections["fitted"]
         check_kinds(self.name, fitted, self.kinds)
         check_complete(self.name, fitted, self.needed)
+        check_sizes(self.name, self.cls, fitted)
         made = self.cls(**sections["params"])
         vars(made).update(fitted)
+        check_further(made)
         return made
 
 
@@ -160,3 +170,25 @@ def check_complete(owner: str, values: Values, needed: Any) -> None:
     missing = [name for name in needed if name not in values]
     if missing:
         raise ModelFileError(f"{owner} has no {missing[0]}")
+
+
+def check_sizes(owner: str, cls: Any, values: Values) -> None:
+    """Raise if what an object holds is not of the sizes that its class notes."""
+    try:
+        measure(read_notes(cls), values)
+    except SizeError as error:
+        raise ModelFileError(f"{owner}: {error}") from None
+
+
+def check_further(made: Any) -> None:
+    """Let an object check what annotations cannot say, where its class knows how."""
+    check = getattr(made, "_check_fitted", None)
+    if check is not None:
+        check()
+
+
+def check_limits(value: Any) -> None:
+    """Raise if a kernel or loss would take forever, whoever asks it; no file holds one."""
+    excess = find_excess(value) if isinstance(value, Value) else None
+    if excess is not None:
+        raise ModelFileError(excess)
