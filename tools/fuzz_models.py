@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.persist.fuzzing import CASES, Mutation, find_problems
+from tests.persist.fuzzing import NAMES, Mutation, find_problems
 
 from mercer.persist import ModelFileError
 
@@ -33,7 +33,7 @@ def main(count, seed=0):
     """Run so many changes, spread over all models."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, stop)
-    outcomes, kinds, names = collections.Counter(), collections.Counter(), list(CASES)
+    outcomes, kinds, names = collections.Counter(), collections.Counter(), NAMES
     for i in range(count):
         mutation = Mutation(names[i % len(names)], seed + i // len(names))
         signal.alarm(SECONDS)

@@ -8,19 +8,23 @@ from contextlib import redirect_stdout
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from traceback import walk_tb
 
 import numpy as np
 import sklearn
 
 import mercer
+from mercer.auto import TableEncoder
 from mercer.formula.data import take
 from mercer.persist import ModelFileError
 from mercer.persist._container import DTYPES
 from mercer.persist._decode import Decoder
 from mercer.persist._files import describe
 
+from .test_auto import COLUMNS, TABLE, TARGET
 from .test_models import CASES, METHODS, fitted
 
+MEANT = (ValueError, TypeError, AttributeError, OverflowError)
 OURS = tuple(str(Path(package.__file__).parent) for package in (mercer, sklearn))
 NUMBERS = (0, 1, -1, 2, 3, 7, 10**3, 10**9, 10**15, 2**63 - 1, -(2**63), 0.5, -0.5, 1e-300, 1e300, -1e300, True, False)
 VALUES = (
@@ -36,10 +40,21 @@ VALUES = (
 )
 
 
+OF_TABLES = {
+    "automatic ridge": lambda: mercer.AutoRegressor("ridge", kernel=COLUMNS, random_state=0).fit(TABLE, TARGET),
+    "automatic machine": lambda: mercer.AutoClassifier("svm", kernel=COLUMNS, test=None, random_state=0).fit(
+        TABLE, np.digitize(TARGET, [0.0, 0.6])
+    ),
+    "encoder": lambda: TableEncoder("overlap").fit(TABLE),
+    "encoder of statistics": lambda: TableEncoder("statistics").fit(TABLE, TARGET),
+}
+NAMES = (*CASES, *OF_TABLES)
+
+
 @cache
 def described(name):
     """The document and the tensors of the file of a case, as JSON gives them back, and two of the points."""
-    model, X = fitted(name)
+    model, X = fitted(name) if name in CASES else (OF_TABLES[name](), TABLE)
     document, tensors = describe(model)
     return json.dumps(document), tensors, take(X, 0, 2)
 
@@ -122,7 +137,7 @@ class Mutation:
         return old
 
     def _foreign(self, old):
-        tensors = described(self._pick(list(CASES)))[1]
+        tensors = described(self._pick(NAMES))[1]
         return tensors[self._pick(sorted(tensors))] if tensors else old
 
     def _number(self, dtype):
@@ -156,7 +171,7 @@ class Mutation:
                 holder[place[-1]], second[other[-1]] = second[other[-1]], old
                 way += f" with {'.'.join(map(str, other))}"
         elif way == "foreign":
-            text, tensors, _ = described(self._pick(list(CASES)))
+            text, tensors, _ = described(self._pick(NAMES))
             state = json.loads(text)["state"]
             source = self._pick(list(find_places(state, ())))
             holder[place[-1]] = follow(state, source)
@@ -200,9 +215,9 @@ def is_ours(error):
     """Whether an error was raised on purpose, by this library or scikit-learn, and not inside of what they call."""
     if type(error).__module__.startswith("mercer."):
         return True
-    traceback = error.__traceback__
-    while traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    file = traceback.tb_frame.f_code.co_filename
-    meant = linecache.getline(file, traceback.tb_lineno).strip().startswith("raise")
-    return isinstance(error, ValueError | TypeError | AttributeError) and meant and file.startswith(OURS)
+    lines = [
+        linecache.getline(frame.f_code.co_filename, number).strip()
+        for frame, number in walk_tb(error.__traceback__)
+        if frame.f_code.co_filename.startswith(OURS)
+    ]
+    return isinstance(error, MEANT) and any(line.startswith("raise") for line in lines)

@@ -82,6 +82,11 @@ class Nystroem(KernelMap):
         self.selection = selection
         self.random_state = random_state
 
+    def _check_fitted(self) -> None:
+        """Raise if L cannot be divided by; files call this."""
+        if not (np.isfinite(self.cholesky_).all() and self.cholesky_.diagonal().all()):
+            raise ValueError("Nystroem: cholesky_ must be finite, without zeros on its diagonal")
+
     def _learn(self, X: Rows) -> None:
         self.kernel_ = self._choose_kernel()
         wanted = check_count(self, "n_components")

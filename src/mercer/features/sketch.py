@@ -64,6 +64,7 @@ class TensorSketch(FeatureMap):
         if not isinstance(sketch, PolynomialCountSketch):
             raise ValueError("TensorSketch: the sketch is none")
         inputs = getattr(self, "n_features_in_", None)
+        check_positive(sketch, "gamma")
         check_positive(sketch, "coef0", allow_zero=True)
         for name in ("degree", "n_components"):
             check_integer(sketch, name, 1)

@@ -85,7 +85,7 @@ class ParzenDensity(PrimalForm, DensityMixin, ParzenEstimator):  # type: ignore[
     normalized_: bool
     log_integral_: float
     weights_: Annotated[np.ndarray, Shape("n")]
-    _windows: Annotated[DensityWindows, Inside(n="n")]
+    _windows: Annotated[DensityWindows, Inside(n="n", d="d")]
 
     @where_the_data_lives
     def fit(self, X: Rows, y: object = None, sample_weight: Any = None) -> Self:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer.arrays.shapes import SizeError, measure, read_notes
 from mercer.kernels.limits import find_excess
 from mercer.kernels.value import Value
 
-from ._hints import Kinds, find_kinds, is_needed, read_fitted, read_hints
+from ._hints import ANY, SIMPLE, Kinds, find_kinds, is_needed, is_simple, read_fitted, read_hints, read_parameters
 from .errors import ModelFileError
 
 Values = dict[str, Any]
@@ -121,7 +122,8 @@ class Fitted:
     sections: Mapping[str, Mapping[str, Kinds]] = field(init=False)
 
     def __post_init__(self) -> None:
-        params = dict.fromkeys(self.cls._get_param_names(), (object,))
+        hints = read_parameters(self.cls)
+        params = {name: SIMPLE if is_simple(hints.get(name)) else ANY for name in self.cls._get_param_names()}
         object.__setattr__(self, "sections", {"params": params, "fitted": self.kinds})
 
     def split(self, value: Any) -> dict[str, Values]:
@@ -134,11 +136,15 @@ class Fitted:
 
     def join(self, sections: dict[str, Values]) -> Any:
         """Return the estimator; scikit-learn's constructors only keep what they are given."""
-        fitted = sections["fitted"]
+        params, fitted = sections["params"], sections["fitted"]
+        check_kinds(self.name, params, self.sections["params"])
+        seed = params.get("random_state")
+        if isinstance(seed, int) and not 0 <= seed < 2**32:
+            raise ModelFileError(f"random_state of {self.name} is {seed}, and seeds are below 2**32")
         check_kinds(self.name, fitted, self.kinds)
         check_complete(self.name, fitted, self.needed)
         check_sizes(self.name, self.cls, fitted)
-        made = self.cls(**sections["params"])
+        made = self.cls(**params)
         vars(made).update(fitted)
         check_further(made)
         return made
@@ -175,9 +181,11 @@ def check_complete(owner: str, values: Values, needed: Any) -> None:
 def check_sizes(owner: str, cls: Any, values: Values) -> None:
     """Raise if what an object holds is not of the sizes that its class notes."""
     try:
-        measure(read_notes(cls), values)
+        sizes = measure(read_notes(cls), values).exact
     except SizeError as error:
         raise ModelFileError(f"{owner}: {error}") from None
+    if "d" in sizes and issubclass(cls, BaseEstimator) and "n_features_in_" not in values:
+        raise ModelFileError(f"{owner} has columns, but no n_features_in_")
 
 
 def check_further(made: Any) -> None:

@@ -90,6 +90,12 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
     objective_: Annotated[Objective, SOMETIMES]
     plan_: Annotated[Plan, SOMETIMES]
 
+    def _check_fitted(self) -> None:
+        """Raise if the best machine comes without what is shown of it; files call this."""
+        there = {"best_estimator_", *OF_THE_FIT} & set(vars(self))
+        if there and len(there) <= len(OF_THE_FIT):
+            raise ValueError(f"{type(self).__name__}: some attributes of the best machine are missing")
+
     def _machine(self, kernel: Any, C: float) -> SupportVectorMachine:
         """Return the machine of a cell, not fitted."""
         raise NotImplementedError

@@ -154,6 +154,17 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
     plan_: Annotated[Plan, SOMETIMES]
     loo_scores_: Annotated[np.ndarray, SOMETIMES]
 
+    def _check_fitted(self) -> None:
+        """Raise if what comes together does not, one kernel or one for each target; files call this."""
+        one = {"ridge_", "expansion_", "kernel_", "plan_"}
+        there, weights = one & set(vars(self)), self.mixture_.weights
+        if there not in (set(), one) or bool(self.per_target) == bool(there):
+            raise ValueError("MultipleKernelRidge: some attributes of a fit are missing")
+        shape = (length(self.X_fit_), *weights.shape[1:])
+        constants = np.shape(self.intercept_)
+        if not there and (weights.ndim != 2 or self.dual_coef_.shape != shape or constants != shape[1:]):
+            raise ValueError(f"MultipleKernelRidge: coefficients or constants of {shape[1:]} targets do not fit")
+
     def __init__(
         self,
         kernels: Any = None,
@@ -214,6 +225,15 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
             self.mixture_, self.X_fit_, self.dual_coef_, points, memory=self.memory, device=place.device
         )
         return sum(parts, np.zeros((length(points), 1))) + self.intercept_
+
+    def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
+        """Return jackknife+ intervals, as :meth:`mercer.models.ridge.KernelRidge.predict_interval` does."""
+        if self.per_target:
+            raise ValueError(
+                f"{type(self).__name__}.predict_interval: with per_target=True each target has a kernel of its own; "
+                "KernelRidge(alpha_[t], kernel=mixture_.kernel(t), fit_intercept=True) has the intervals of target t"
+            )
+        return super().predict_interval(X, coverage)
 
     @available_if(_has_one_kernel)  # type: ignore[untyped-decorator]
     @where_the_data_lives

@@ -64,7 +64,7 @@ def weigh(weights: Weights, distances: np.ndarray, owner: str) -> np.ndarray:
                 f"{owner}: the function in weights must return finite numbers that are not negative, of the shape "
                 f"{distances.shape} of the distances it is given"
             )
-    elif weights == "uniform":
+    elif isinstance(weights, str) and weights == "uniform":
         values = np.ones_like(distances)
     else:
         nearest_first = distances[:, :1]  # dividing by it keeps the reciprocals of tiny distances finite

@@ -69,10 +69,13 @@ class RidgeFit:
     loo_score: float | None = None
 
     def __post_init__(self) -> None:
-        if self.problem is not None and self.points is not None and self.kept is None:
-            fitted, given = length(self.problem.X), length(self.points)
-            if fitted != given:
-                raise ValueError(f"{fitted} of {given} points were fitted, and nothing says which")
+        if self.problem is None:  # the rows stayed where they were
+            return
+        if self.points is None or self.targets is None:
+            raise ValueError("a fit to points keeps them and their targets")
+        fitted, given = length(self.problem.X), length(self.points)
+        if self.kept is None and fitted != given:
+            raise ValueError(f"{fitted} of {given} points were fitted, and nothing says which")
 
     @property
     def converged(self) -> bool:

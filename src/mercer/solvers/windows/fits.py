@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from mercer.arrays.budget import require
 from mercer.arrays.columns import power_of_two
 from mercer.arrays.place import Place
-from mercer.arrays.shapes import Shape
+from mercer.arrays.shapes import Number, Shape
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, length, pick
@@ -160,7 +160,7 @@ class DensityWindows(Windows):
     """p(x) = Σᵢ wᵢ k(xᵢ, x) / ∫ k with weights that add up to 1; ``dim`` is that of vectors, None for other objects."""
 
     weights: Annotated[np.ndarray, Shape("n")]
-    dim: int | None
+    dim: Annotated[int, Number("d")] | None
 
     def __post_init__(self) -> None:
         if not (self.weights.min(initial=0.0) >= 0.0 and abs(self.weights.sum() - 1.0) < 1e-6):
