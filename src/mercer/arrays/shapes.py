@@ -136,7 +136,15 @@ class Inside:
                 sizes.exceed(outer, inner.least[letter])
 
 
-Note = Shape | Number | Inside
+class MayBeNone:
+    """None may stand here instead, as ``Annotated[np.ndarray, Shape("n")] | None`` says."""
+
+    def measure(self, name: str, value: Any, sizes: Sizes) -> None:
+        """Add nothing."""
+
+
+Note = Shape | Number | Inside | MayBeNone
+MAY_BE_NONE = MayBeNone()
 ANYTHING = "biufcmMOSUV"  # that an array may hold
 OF_ESTIMATORS: dict[str, tuple[Note, ...]] = {  # what scikit-learn leaves on them
     "n_features_in_": (Number("d"),),
@@ -158,6 +166,9 @@ def measure(notes: Mapping[str, tuple[Note, ...]], values: Mapping[str, Any]) ->
     mercer.arrays.shapes.SizeError: an axis of priors, which has the shape (c), is 3, but c is 2 elsewhere
     """
     sizes = Sizes()
+    for name, value in values.items():
+        if value is None and name in notes and MAY_BE_NONE not in notes[name]:
+            raise SizeError(f"{name} is None")
     there = [(name, note) for name in notes if values.get(name) is not None for note in notes[name]]
     # What follows from other sizes comes last.
     for name, note in sorted(there, key=lambda each: isinstance(each[1], Inside)):
@@ -179,7 +190,7 @@ def read_notes(cls: type) -> dict[str, tuple[Note, ...]]:
     Examples
     --------
     >>> class Line:
-    ...     points: Annotated[np.ndarray, Shape("n 2")] | None
+    ...     points: Annotated[np.ndarray, Shape("n 2")]
     ...     name: str
     >>> read_notes(Line)["points"]
     (Shape(axes='n 2', below=None, of='biuf'),)
@@ -192,5 +203,5 @@ def _find_notes(hint: Any) -> Iterator[Note]:
     if get_origin(hint) is Annotated:
         yield from (note for note in hint.__metadata__ if isinstance(note, Note))
     else:
-        for part in get_args(hint):
-            yield from _find_notes(part)
+        found = [note for part in get_args(hint) for note in _find_notes(part)]
+        yield from (*found, *[MAY_BE_NONE] * (bool(found) and type(None) in get_args(hint)))

@@ -203,6 +203,8 @@ def check_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any:
         rows = validate_rows(estimator, X, kernel, reset=reset)
     except ValueError as error:
         raise name_place(error, X) from None
+    except TypeError as error:  # of objects that are no numbers
+        raise TypeError(f"{error}; {type(estimator).__name__} with kernel={kernel!r} takes rows of numbers") from None
     if reset:
         remember_rows(kernel, rows)
     return rows

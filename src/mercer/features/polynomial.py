@@ -80,7 +80,8 @@ class Monomials:
                     pieces.append((grown, np.full(len(exponent), j), exponent))
                 coefficient, first, run = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
             if self.offset > 0 or k == self.degree:
-                found.append(np.sqrt(coefficient * self.offset ** (self.degree - k)))
+                with np.errstate(over="ignore"):  # which is noticed in the monomials
+                    found.append(np.sqrt(coefficient * np.float64(self.offset) ** (self.degree - k)))
         return np.concatenate(found)
 
     def names(self, inputs: list[str]) -> list[str]:

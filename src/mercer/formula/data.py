@@ -254,6 +254,12 @@ class Columns:
     span: tuple[int | None, int | None, int | None] | None = None
     reads_rows: ClassVar[bool] = True
 
+    def _check_fitted(self) -> None:
+        """Raise unless columns are positions and names; files call this."""
+        ends = (*self.columns, *(end for end in self.span or () if end is not None))
+        if not all(isinstance(each, int | str) for each in ends) or (self.span is not None and len(self.span) != 3):
+            raise ValueError(f"{self.owner}: columns are positions or names, got {self.columns!r}")
+
     def width(self, d: int) -> int:
         """Return how many columns are kept, d at most."""
         return len(self.columns) or d

@@ -91,6 +91,7 @@ class Record:
         if not self.bare:
             made = self.cls(**values)
             check_limits(made)
+            check_further(made)
             return made
         check_complete(self.name, values, self.kinds)
         made = object.__new__(self.cls)
@@ -184,6 +185,8 @@ def check_sizes(owner: str, cls: Any, values: Values) -> None:
         sizes = measure(read_notes(cls), values).exact
     except SizeError as error:
         raise ModelFileError(f"{owner}: {error}") from None
+    if not all(isinstance(name, str) for name in values.get("feature_names_in_", ())):
+        raise ModelFileError(f"{owner} has names of columns that are no texts")
     if "d" in sizes and issubclass(cls, BaseEstimator) and "n_features_in_" not in values:
         raise ModelFileError(f"{owner} has columns, but no n_features_in_")
 

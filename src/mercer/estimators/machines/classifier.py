@@ -167,7 +167,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
             raise AttributeError(POINTER.format(name=type(self).__name__))
 
     def _wants_probability(self) -> bool:
-        return not isinstance(self.probability, str) and bool(self.probability)
+        return isinstance(self.probability, bool | np.bool) and bool(self.probability)
 
     def _decisions(self, X: Rows) -> np.ndarray:
         values, count = self._values(X), len(self.classes_)

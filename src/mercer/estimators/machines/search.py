@@ -261,7 +261,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
 
     def _best(self, X: Rows) -> Any:
         """Return the fitted machine, after a check of the points it is to be asked about."""
-        if not self.refit and hasattr(self, "cv_results_"):
+        if hasattr(self, "cv_results_") and not hasattr(self, "best_estimator_"):
             raise AttributeError(
                 f"this {type(self).__name__} has refit=False, so there is no machine fitted to all points; set "
                 "refit=True, or fit one with best_params_ yourself"

@@ -76,7 +76,7 @@ class Kept:
     """
 
     outputs: Annotated[int, Number("q")]  # q, 1 for two classes, otherwise as many as classes
-    vectors: Annotated[Rows, Shape("s …")] = None
+    vectors: Annotated[Rows, Shape("s …")] | None = None
     coef: Annotated[np.ndarray, Shape("s q")] = field(default_factory=lambda: np.zeros((0, 1)))
     # Σ steps that led there · time of each
     moment: Annotated[np.ndarray, Shape("s q")] = field(default_factory=lambda: np.zeros((0, 1)))

@@ -165,6 +165,8 @@ class DensityWindows(Windows):
     def __post_init__(self) -> None:
         if not (self.weights.min(initial=0.0) >= 0.0 and abs(self.weights.sum() - 1.0) < 1e-6):
             raise ValueError("the weights of windows must not be negative and must add up to 1")
+        if self.dim is not None and getattr(self.points, "shape", (0, self.dim))[1:] != (self.dim,):
+            raise ValueError(f"the points of windows must have {self.dim} columns")
 
     @property
     def log_integral(self) -> float | None:
