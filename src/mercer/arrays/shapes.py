@@ -60,7 +60,8 @@ class Shape:
     below : str, optional
         The entries are places among so many: whole numbers from 0 on, below the number of this letter.
     of : str
-        The kinds of entries an array may have, as NumPy's letters; numbers and truth values by default.
+        The kinds of entries an array may have, as NumPy's letters; numbers and truth values by default.  Or the name of
+        the only type, such as "float64", where compiled code reads them.
     """
 
     axes: str
@@ -88,10 +89,11 @@ class Shape:
             self._check_entries(name, value, sizes)
 
     def _check_entries(self, name: str, value: np.ndarray, sizes: Sizes) -> None:
-        if self.below is None and value.dtype.kind not in self.of:
+        one = self.of[-1].isdigit()
+        if self.below is None and (value.dtype.name != self.of if one else value.dtype.kind not in self.of):
             raise SizeError(f"{name} is an array of {value.dtype}")
         if self.below is not None:
-            if value.dtype.kind not in "iu" or value.min(initial=0) < 0:
+            if value.dtype != np.int64 or value.min(initial=0) < 0:
                 raise SizeError(f"{name} holds places, which are whole numbers from 0 on")
             sizes.exceed(self.below, int(value.max(initial=-1)) + 1)
 
@@ -108,6 +110,18 @@ class Number:
     def measure(self, name: str, value: Any, sizes: Sizes) -> None:
         """Add a value to the sizes."""
         sizes.bind(self.letter, int(value), name)
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Columns among so many: whole numbers, from the end if they are negative, and names, which are not looked at."""
+
+    letter: str
+
+    def measure(self, name: str, value: Any, sizes: Sizes) -> None:
+        """Add how many columns there are at least."""
+        places = [each + 1 if each >= 0 else -each for each in value if isinstance(each, int)]
+        sizes.exceed(self.letter, max(places, default=0))
 
 
 class Inside:
@@ -143,7 +157,7 @@ class MayBeNone:
         """Add nothing."""
 
 
-Note = Shape | Number | Inside | MayBeNone
+Note = Shape | Number | Positions | Inside | MayBeNone
 MAY_BE_NONE = MayBeNone()
 ANYTHING = "biufcmMOSUV"  # that an array may hold
 OF_ESTIMATORS: dict[str, tuple[Note, ...]] = {  # what scikit-learn leaves on them

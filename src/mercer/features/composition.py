@@ -106,7 +106,7 @@ class Chain:
 class Chosen:
     """Some columns, by position or name."""
 
-    step: Columns
+    step: Annotated[Columns, Inside(d="d")]
 
     @property
     def width(self) -> int:

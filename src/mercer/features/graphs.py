@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows, as_objects
+from mercer.kernels import Graph
 from mercer.kernels.graphs.kernels import CountKernel
 
 from .base import number_features
@@ -23,19 +24,21 @@ class Substructures:
 
     def __init__(self, kernel: CountKernel, X: Rows) -> None:
         self._kernel, self._graphs = kernel, list(as_objects(X, repr(kernel)))
-        self.width = int(kernel.count(self._graphs)[0].shape[1])
+        self.width = self._count()
+
+    def _check_fitted(self) -> None:
+        """Raise if the graphs do not have so many substructures; files call this."""
+        if not all(isinstance(graph, Graph) for graph in self._graphs) or self._count() != self.width:
+            raise ValueError(f"{self._kernel!r}: the graphs of the feature map do not have {self.width} substructures")
+
+    def _count(self) -> int:
+        return int(self._kernel.count(self._graphs)[0].shape[1])
 
     def __call__(self, X: Rows) -> sparse.csr_array:
         """Count the substructures of every graph."""
         # Numbering keeps the order of what the fitted graphs have, so that its columns are in the order of the fit.
         known, found = self._kernel.count(self._graphs, X)
-        columns = np.unique(known.indices)
-        if len(columns) != self.width:
-            raise ValueError(
-                f"{self._kernel!r}: the graphs of the feature map have {len(columns)} substructures instead of "
-                f"{self.width}; fit it again"
-            )
-        return found[:, columns]
+        return found[:, np.unique(known.indices)]
 
     def names(self, inputs: list[str]) -> list[str]:
         """Numbers, because substructures have no names of their own."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.parameters import check_integer, check_positive
+from mercer.formula.parameters import LARGEST_EXACT, check_integer, check_positive
 
 from .base import FeatureMap, Matrix, Seed, check_count
 
@@ -64,6 +64,8 @@ class TensorSketch(FeatureMap):
         if not isinstance(sketch, PolynomialCountSketch):
             raise ValueError("TensorSketch: the sketch is none")
         inputs = getattr(self, "n_features_in_", None)
+        if any(isinstance(part, int) and part > LARGEST_EXACT for part in (sketch.gamma, sketch.coef0)):
+            raise ValueError("TensorSketch: a number is too large")
         check_positive(sketch, "gamma")
         check_positive(sketch, "coef0", allow_zero=True)
         for name in ("degree", "n_components"):

@@ -10,13 +10,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 from scipy import sparse
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import zeros_beside
+from mercer.arrays.shapes import Positions
 from mercer.arrays.tensors import host_array
 
 from .parameters import show
@@ -249,7 +250,7 @@ def as_objects(X: Rows, owner: str) -> Sequence[Any]:
 class Columns:
     """Keep some columns, by position or by name, or those of a slice with an open end."""
 
-    columns: tuple[int | str, ...]
+    columns: Annotated[tuple[int | str, ...], Positions("d")]
     owner: str
     span: tuple[int | None, int | None, int | None] | None = None
     reads_rows: ClassVar[bool] = True

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 
 SMALLEST_SCALE = 1e-150  # squares of smaller length scales vanish in float64
+LARGEST_EXACT = 2**53  # whole number that is a float as well
 LARGEST_WHOLE = 10_000  # degrees, orders and lengths that a kernel can still be evaluated with
 
 
@@ -81,6 +82,8 @@ def find_large(kind: type, values: Mapping[str, Any]) -> str | None:
         value: Any = values.get(field.name)
         if str(field.type).startswith(("int", "Natural", "Count")) and _is_real(value) and value > LARGEST_WHOLE:
             return f"{kind.__name__}: {field.name} goes up to {LARGEST_WHOLE} here, got {show(value)[:60]}"
+        if isinstance(value, int) and abs(value) > LARGEST_EXACT:
+            return f"{kind.__name__}: {field.name} is a whole number that is no float; write it with a decimal point"
     return None
 
 

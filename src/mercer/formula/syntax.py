@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
 
-from .parameters import find_large
+from .parameters import LARGEST_EXACT, find_large
 
 LONGEST = 20_000  # characters
 DEEPEST = 100  # levels, well below what Python's own recursion allows
@@ -19,7 +19,6 @@ SHOWN = 60  # characters of an expression that a message repeats
 
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
 LARGEST = 1e300  # number
-EXACT = 2**53  # whole numbers up to here stay whole
 
 FUNCTION_NAMES = (
     "norm", "dot", "sum", "prod", "min", "max", "abs", "exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
@@ -193,7 +192,7 @@ class SourceReader:
             raise self.error(node, "this is not a real number")
         if abs(value) > LARGEST and not (isinstance(value, float) and math.isinf(value)):
             raise self.error(node, f"the number is too large; numbers go up to {LARGEST:g}")
-        return value if abs(value) <= EXACT else float(value)
+        return value if abs(value) <= LARGEST_EXACT else float(value)
 
 
 class ConstructorReader(SourceReader):
@@ -294,5 +293,5 @@ def _raise_number(base: int | float, exponent: int | float) -> int | float:
     value = float(base) ** float(exponent)
     if isinstance(value, complex):
         return math.nan
-    whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0 and abs(value) <= EXACT
+    whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0 and abs(value) <= LARGEST_EXACT
     return base**exponent if whole else value

@@ -30,7 +30,7 @@ from mercer.formula.data import Rows, length
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from .evidence import RESIDUAL, Objective, is_converged, warn_not_converged
+from .evidence import RESIDUAL, SCALE, Objective, is_converged, warn_not_converged
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Solution:
     tolerance: float = RESIDUAL
     n_iter: int = 0
     loo: np.ndarray | None = None
-    remedy: str = "raise alpha, or scale the columns of the data"
+    remedy: str = f"raise alpha, or {SCALE}"
     parts: np.ndarray | None = None
 
     @property

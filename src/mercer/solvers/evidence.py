@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+SCALE = "scale the columns of the data, for example with make_pipeline(StandardScaler(), model)"  # a remedy
 OWN = ("mercer", "sklearn")  # packages whose calls of each other are nothing that a caller could change
 RESIDUAL = 1e-5  # of ridge: the root of the relative duality gap, so that objectives are right to ten digits
 

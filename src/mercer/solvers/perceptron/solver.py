@@ -45,8 +45,8 @@ class Mistakes:
     vector: Annotated[np.ndarray, Shape("m", below="s")]  # position of the point among the vectors kept
     label: Annotated[np.ndarray, Shape("m", below="c")]  # its class
     wrong: Annotated[np.ndarray, Shape("m", below="c")]  # the one taken instead
-    step: Annotated[np.ndarray, Shape("m")]  # by how much the functions changed
-    time: Annotated[np.ndarray, Shape("m", of="i")]  # how many points had been seen by then, with this one
+    step: Annotated[np.ndarray, Shape("m", of="float64")]  # by how much the functions changed
+    time: Annotated[np.ndarray, Shape("m", of="int64")]  # how many points had been seen by then, with this one
 
     def and_then(self, *later: np.ndarray) -> Mistakes:
         """Return these mistakes followed by others, given as the fields in order."""
@@ -85,6 +85,10 @@ class Kept:
     seen: int = 0  # how many points have been seen
     # all mistakes, unless vectors have left
     log: Annotated[Mistakes, Inside(s="s", c=lambda q: max(q, 2))] = field(default_factory=make_empty_log)
+
+    def __post_init__(self) -> None:
+        if self.vectors is None and len(self.coef):
+            raise ValueError(f"{len(self.coef)} vectors have coefficients, and none is there")
 
     def average(self) -> np.ndarray:
         """Return the mean of the coefficients after each point seen: a step at time t is in T − t + 1 of T of them."""

@@ -159,7 +159,7 @@ class Windows:
 class DensityWindows(Windows):
     """p(x) = Σᵢ wᵢ k(xᵢ, x) / ∫ k with weights that add up to 1; ``dim`` is that of vectors, None for other objects."""
 
-    weights: Annotated[np.ndarray, Shape("n")]
+    weights: Annotated[np.ndarray, Shape("n", of="float64")]
     dim: Annotated[int, Number("d")] | None
 
     def __post_init__(self) -> None:
@@ -202,8 +202,8 @@ class DensityWindows(Windows):
 class ClassWindows(Windows):
     """p(c | x) ∝ π_c · Σ wᵢ k(xᵢ, x) / Σ wᵢ over the points of class c; members are wᵢ in the column of the class."""
 
-    members: Annotated[np.ndarray, Shape("n c")]
-    priors: Annotated[np.ndarray, Shape("c")]
+    members: Annotated[np.ndarray, Shape("n c", of="float64")]
+    priors: Annotated[np.ndarray, Shape("c", of="float64")]
 
     @classmethod
     def sort(
@@ -257,7 +257,7 @@ class ClassWindows(Windows):
 class MeanWindows(Windows):
     """f(x) = Σᵢ wᵢ k(xᵢ, x) yᵢ / Σᵢ wᵢ k(xᵢ, x), with targets of shape (n,) or (n, targets)."""
 
-    weights: Annotated[np.ndarray, Shape("n")]
+    weights: Annotated[np.ndarray, Shape("n", of="float64")]
     targets: Annotated[np.ndarray, Shape("n t?")]
 
     @property
