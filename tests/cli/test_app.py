@@ -11,13 +11,13 @@ import click
 import pytest
 
 import mercer
+from mercer.cli import _errors, main
 from mercer.cli import certify as certify_module
-from mercer.cli import main
 from mercer.cli._app import app
 
 from .conftest import one_line, run_process
 
-COMMANDS = ["demo", "fit", "predict", "inspect", "certify", "plan", "bench"]
+COMMANDS = ["demo", "fit", "predict", "inspect", "certify", "plan", "bench", "completion"]
 ESCAPE = "\x1b"
 
 
@@ -71,14 +71,34 @@ def test_main_returns_the_exit_code(capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["click", "rich", "pandas"])
-def test_a_missing_extra_is_one_line(tmp_path, name):
-    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    code = f"import sys; sys.modules[{name!r}] = None; from mercer.cli import main; sys.exit(main(sys.argv[1:]))"
-    arguments = ["fit", "t.csv", "--target", "b"] if name == "pandas" else ["plan", "--n", "10"]
+TABLES = '"pandas>=2.2" "pyarrow>=17"'
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments", "install"),
+    [
+        ("pandas", ["fit", "t.csv", "--target", "b"], TABLES),
+        ("pyarrow", ["fit", "t.parquet", "--target", "b"], TABLES),
+        ("openpyxl", ["fit", "t.xlsx", "--target", "b"], '"openpyxl>=3.1"'),
+    ],
+)
+def test_a_missing_package_is_one_line_that_installs_it(tmp_path, package, arguments, install):
+    (tmp_path / arguments[1]).write_text("a,b\n1,2\n")
+    code = f"import sys; sys.modules[{package!r}] = None; from mercer.cli import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == f'mercer: error: {name} is missing; pip install "mercer[command]"\n'
+    assert done.stderr == f"mercer: error: {package} is missing; pip install {install}\n"
+
+
+def test_what_reads_no_tables_needs_only_what_the_library_needs(tmp_path):
+    code = (
+        "import sys\nfor name in ('pandas', 'pyarrow', 'openpyxl', 'matplotlib'): sys.modules[name] = None\n"
+        "from mercer.cli import main\n"
+        "codes = [main(a) for a in (['--help'], ['--version'], ['certify', 'gaussian'], ['plan', '--n', '10'])]\n"
+        "print(codes, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr == "[0, 0, 0, 0]\n"
 
 
 def test_help_is_quick_because_nothing_heavy_is_loaded(tmp_path):
@@ -104,16 +124,21 @@ def _failing(monkeypatch, error):
 @pytest.mark.parametrize(
     ("error", "code", "says"),
     [
-        (KeyError("secret"), 5, "unexpected KeyError: 'secret'; run again with --debug"),
+        (KeyError("secret"), 5, "unexpected KeyError: 'secret'; this is a bug of mercer: run again with --debug"),
         (AssertionError(), 5, "unexpected AssertionError"),
-        (ValueError("two\nlines"), 2, "two lines"),
+        (
+            ValueError("two\nlines"),
+            5,
+            "unexpected ValueError: two lines; this is a bug of mercer: run again with --debug",
+        ),
+        (_errors.CommandError("two\nlines"), 2, "two lines"),
         (MemoryError(), 4, "not enough memory"),
         (mercer.MemoryBudgetError("needs 3 GB"), 4, "needs 3 GB"),
         (OSError(28, "No space left on device", "out.csv"), 4, "the disk is full while writing out.csv"),
         (PermissionError(13, "Permission denied", "in.csv"), 2, "in.csv: Permission denied"),
         (KeyboardInterrupt(), 130, "stopped; nothing was written"),
         (click.Abort(), 130, "stopped"),
-        (ValueError("x" * 5000), 2, "x…"),
+        (_errors.CommandError("x" * 5000), 2, "x…"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
 )

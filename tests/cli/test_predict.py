@@ -64,7 +64,7 @@ def test_what_cannot_be_predicted_is_one_line(mercer, trained, tmp_path):
     (tmp_path / "broken.mercer").write_bytes(model.read_bytes()[:200])
     (tmp_path / "text.mercer").write_text("no model")
     (tmp_path / "out.csv").write_text("precious")
-    assert "no column 'rooms'; did you mean 'room'?" in says(model, "less.csv")
+    assert "none of these 2 columns: 'rooms' (did you mean 'room'?), 'town'; it has 'area', " in says(model, "less.csv")
     assert "column 'area'" in says(model, "words.csv")
     assert "does not exist" in says("none.mercer", data)
     assert "broken.mercer" in says("broken.mercer", data)

@@ -21,7 +21,11 @@ TOGETHER = "\N{NO-BREAK SPACE}%"
 
 def console(*, error: bool = False) -> Console:
     """Return where to print: colours only on a terminal, and none where NO_COLOR is set."""
-    from rich.console import Console
+    from rich.console import Console as Base
+
+    class Console(Base):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # or rich would end the process with a code that means something else
 
     return Console(file=sys.stderr if error else sys.stdout, highlight=False, emoji=False, markup=False)
 
