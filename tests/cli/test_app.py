@@ -129,7 +129,7 @@ def _failing(monkeypatch, error):
         (
             ValueError("two\nlines"),
             5,
-            "unexpected ValueError: two lines; this is a bug of mercer: run again with --debug",
+            "unexpected ValueError: two lines; this is a bug of mercer",
         ),
         (_errors.CommandError("two\nlines"), 2, "two lines"),
         (MemoryError(), 4, "not enough memory"),

@@ -245,7 +245,8 @@ def _choose_shape(present: np.ndarray, distinct: int) -> tuple[str, str]:
 def _find_scale(values: np.ndarray) -> tuple[float, float]:
     """Return the median and a deviation: of the quartiles, or where these agree too well, of everything."""
     quartiles = np.quantile(values, [0.25, 0.75])
-    deviation = float(values.std())
+    with np.errstate(over="ignore"):  # infinite, and then the quartiles are used
+        deviation = float(values.std())
     robust = float(quartiles[1] - quartiles[0]) / 1.349
     scale = robust if robust > 0.25 * deviation else deviation
     return float(np.median(values)), scale if scale > 0 else 1.0

@@ -112,7 +112,7 @@ def _read(source: Source, dialect: Dialect, options: ReadingOptions) -> pd.DataF
 def _explain_parser(source: Source, dialect: Dialect, text: str) -> CommandError:
     """Return an error about the first row that is not like the names of the columns."""
     rows = list_lines(source, dialect)
-    names, line = next(rows)[1], 1
+    names, line = next(rows, (1, 0))[1], 1
     for line, cells in rows:
         if cells > names:
             return CommandError(

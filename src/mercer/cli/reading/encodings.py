@@ -17,6 +17,7 @@ NAMES = {
     "utf-8-sig": "UTF-8 with a mark of byte order", "utf-16": "UTF-16", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16",
     "utf-32": "UTF-32", "cp1252": "Windows-1252", "latin-1": "Latin-1",
 }  # fmt: skip
+FEWEST = 0.01  # of bytes that are zero in text of two bytes a letter: separators and ends of lines
 CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # what no text holds
 
 
@@ -76,7 +77,7 @@ def choose_encodings(head: bytes, name: str, given: str | None) -> tuple[str, ..
 
 def describe_text(name: str, encoding: str) -> CommandError:
     """Return the error about a text that is not in an encoding."""
-    return CommandError(f"{name} is not text in {encoding}; give another --encoding, or none to have it found")
+    return CommandError(f"{name} is not text in {encoding}, or is cut short; give another --encoding")
 
 
 def _describe_bytes(name: str) -> CommandError:
@@ -84,14 +85,20 @@ def _describe_bytes(name: str) -> CommandError:
 
 
 def _is_wide(head: bytes, encoding: str, place: int) -> bool:
-    """Return whether bytes are text of two bytes a letter, with the zeros of common letters on one side."""
+    """Return whether bytes are lines of text of two bytes a letter, with the zeros of common letters on one side."""
     zeros, others = head[place::2].count(0), head[1 - place :: 2].count(0)
-    return zeros > 4 * others and _can_decode(head, encoding, strict=True)
-
-
-def _can_decode(head: bytes, encoding: str, strict: bool = False) -> bool:
+    if zeros <= 4 * others or zeros < FEWEST * len(head):
+        return False
     try:
-        text = codecs.getincrementaldecoder(encoding)().decode(head)  # the last letter may be cut
+        text = codecs.getincrementaldecoder(encoding)().decode(head)
     except UnicodeDecodeError:
         return False
-    return not (strict and CONTROL.search(text))
+    return bool(re.search("[\r\n]", text)) and not CONTROL.search(text)
+
+
+def _can_decode(head: bytes, encoding: str) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(head)  # the last letter may be cut
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -73,23 +73,5 @@ def _join(rows: list[dict[str, Any]], name: str) -> pd.DataFrame:
         if held is not None:
             what = "objects" if isinstance(held, dict) else "lists"
             raise CommandError(f"{name}: column {column!r} holds {what}; take them apart into columns first")
-    return pd.DataFrame(
-        {column: _infer([row.get(column) for row in rows]) for column in columns}, index=range(len(rows))
-    )
-
-
-def _infer(cells: list[Any]) -> Any:
-    """Return cells as a column; whole numbers beyond all of NumPy's are floats."""
-    import pandas as pd
-
-    large = any(type(cell) is int and abs(cell) >= 2**63 for cell in cells)
-    if large:
-        cells = [_to_float(cell) if type(cell) is int else cell for cell in cells]
-    return pd.Series(cells, dtype=object).infer_objects()
-
-
-def _to_float(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else -float("inf")
+    cells = {column: pd.Series([row.get(column) for row in rows], dtype=object) for column in columns}
+    return pd.DataFrame({column: values.infer_objects() for column, values in cells.items()}, index=range(len(rows)))

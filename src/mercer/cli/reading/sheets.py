@@ -42,9 +42,9 @@ def read_sheet(source: Source, options: ReadingOptions) -> tuple[pd.DataFrame, l
             f"{source.name} is not an Excel workbook, or is damaged ({why}); save it again, or as CSV"
         ) from None
     if not rows:
-        raise CommandError(
-            f"{source.name}: sheet {sheet.title!r} is empty; a table needs a row of column names and rows"
-        )
+        others = [each.title for each in book.worksheets if each.title != sheet.title]
+        hint = f"; --sheet chooses another of {', '.join(map(repr, others[:8]))}" if others else ""
+        raise CommandError(f"{source.name}: sheet {sheet.title!r} is empty{hint}")
     (_, names), *body = rows
     width = max(len(cells) for _, cells in rows)
     names += [None] * (width - len(names))

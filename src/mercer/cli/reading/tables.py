@@ -118,7 +118,9 @@ def _finish(frame: pd.DataFrame, source: Source, options: ReadingOptions) -> pd.
     """Return a frame whose columns have names of their own, and whose cells that mean nothing are missing."""
     frame.columns = [str(column) for column in frame.columns]
     _check_names(list(frame.columns), source.name)
-    if len(frame) == 0 or frame.shape[1] == 0:
+    if frame.shape[1] == 0:
+        raise CommandError(f"{source.name} holds no columns; a table needs column names and rows")
+    if len(frame) == 0:
         raise CommandError(f"{source.name} has column names but no rows; add rows below them")
     if source.kind not in TEXT:
         _mark_missing(frame, options.missing)

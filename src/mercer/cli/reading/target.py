@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mercer.losses import Loss
 
 FEW_CLASSES = 10  # different whole numbers up to which they are taken for classes
+LARGEST = 1e150  # number whose square is one too
 LEAST_REPEATS = 5  # rows that each of them has on average, at least
 
 
@@ -95,6 +96,8 @@ class TargetCells:
                 f"{owner} holds {wrong!r}, which is not a number; correct it, or use --task classification"
             )
         read = read_targets(self.numbers, "regression", owner)  # which are numbers already
+        if (largest := float(np.abs(read.values).max())) > LARGEST:
+            raise CommandError(f"{owner} holds numbers as large as {largest:.1e}, too large to compare; use a larger unit")
         odd = np.flatnonzero(np.isnan(self.numbers) & ~self.missing)
         shown = tuple((int(row), str(self.cells[row])) for row in odd)
         return replace(read, odd=shown, missing=np.flatnonzero(self.missing))
