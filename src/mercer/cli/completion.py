@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
@@ -34,8 +36,10 @@ def complete_columns(ctx: click.Context, param: click.Parameter, incomplete: str
     """Return the columns of the table on the line that begin with what was typed; only its first line is read."""
     from .reading.tables import read_names
 
+    given = (ctx.params.get("data"), *ctx.args)  # an option without its value leaves the table among the latter
+    table = next((str(item) for item in given if item and Path(item).is_file()), "")
     try:
-        names = read_names(str(ctx.params.get("data") or ""))
+        names = read_names(table)
     except Exception:  # a shell that asks gets names or none
         return []
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]

@@ -62,10 +62,9 @@ class Table:
         try:
             yield
         except (TypeError, ValueError) as error:
-            text = self.place_rows(str(error), rows, self.name)
-            if text == str(error):
-                raise
-            raise CommandError(text) from error
+            if len(error.args) == 1:
+                error.args = (self.place_rows(str(error), rows, self.name),)
+            raise
 
     def place_rows(self, text: str, rows: np.ndarray | None = None, name: str = "") -> str:
         """Return a text with places in the file instead of numbers of rows."""

@@ -97,7 +97,9 @@ class TargetCells:
             )
         read = read_targets(self.numbers, "regression", owner)  # which are numbers already
         if (largest := float(np.abs(read.values).max())) > LARGEST:
-            raise CommandError(f"{owner} holds numbers as large as {largest:.1e}, too large to compare; use a larger unit")
+            raise CommandError(
+                f"{owner} holds {largest:.1e}, which is too large to be squared; give it in larger units"
+            )
         odd = np.flatnonzero(np.isnan(self.numbers) & ~self.missing)
         shown = tuple((int(row), str(self.cells[row])) for row in odd)
         return replace(read, odd=shown, missing=np.flatnonzero(self.missing))
