@@ -33,7 +33,8 @@ Exit codes:
   4    it does not fit: disk or memory
   5    an error that should not happen, a bug; --debug shows where
   130  stopped by Ctrl-C
-  141  nobody reads what is printed any more, as in mercer predict … | head
+  141  nobody reads what is printed, as in mercer predict … | head
+  143  stopped by another process
 
 \b
 Words are completed in bash, zsh or fish after:

@@ -80,7 +80,8 @@ def _describe_failure(error: BaseException) -> tuple[str, int]:
         )
     if isinstance(error, ImportError) and error.name and not error.name.startswith("mercer"):
         name = error.name.split(".")[0]
-        return f"error: {name} is missing; pip install {INSTALLED.get(name, name)}", WRONG
+        missing = f"{name} is missing; pip install {INSTALLED.get(name, name)}"
+        return f"error: {text if _is_deliberate(error) else missing}", WRONG
     if isinstance(error, ValueError | TypeError | ArithmeticError | OSError) and str(error) and _is_deliberate(error):
         return f"error: {text}", WRONG
     bug = "this is a bug of mercer: run again with --debug, and report what it shows"

@@ -102,12 +102,14 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(reading=ReadingOptions(**{name: given.pop(name) for name in names}), **given)
 
     options = (
-        click.option("--encoding", type=check_encoding, metavar="NAME", help="Of text, such as cp1252  [found]"),
+        click.option("--encoding", type=check_encoding, metavar="NAME",
+                     help="Encoding of a text, such as cp1252; found if not given."),
         click.option("--sep", "separator", type=parse_separator, metavar="MARK",
-                     help="Between columns: a letter, or tab  [found]"),
-        click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark  [found]"),
-        click.option("--missing", multiple=True, metavar="TEXT", help="A cell that means: no value. May be repeated."),
-        click.option("--sheet", metavar="NAME", help="Of a workbook, by name or number  [default: the first]"),
+                     help="Mark between columns, such as ; or tab; found if not given."),
+        click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark; found if not given."),
+        click.option("--missing", multiple=True, metavar="TEXT",
+                     help="What stands in cells without a value, such as -999. May be repeated."),
+        click.option("--sheet", metavar="NAME", help="Sheet of a workbook, by name or number; the first if not given."),
         click.option("--id", "ids", multiple=True, metavar="COLUMN",
                      help="A column that names rows: not learned from, and written with predictions. May be repeated."),
         click.option("-q", "--quiet", is_flag=True, help="Print results and errors only."),
