@@ -159,5 +159,7 @@ def bullet(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print a line about what is going on to stderr, where it does not mix with results."""
-    console(error=True).print(text, style="dim", soft_wrap=True)
+    """Print a line about what is going on to stderr, where it does not mix with results; terminals get whole words."""
+    out = console(error=True)
+    for piece in wrap_line(text, out.width) if out.is_terminal else [text]:
+        out.print(piece, style="dim", soft_wrap=True)

@@ -62,10 +62,11 @@ def predict(
     record: dict[str, Any] = getattr(fitted, "reading_", {})
     options = reading.follow(record)
     table = read_table(data, options)
-    if not quiet:
-        _show_reading(table, {name: value for name, value in record.items() if not getattr(reading, name, True)})
     check_columns(reading.ids, list(table.frame.columns), table.name)
     ids = [name for name in options.ids if name in table.frame.columns]
+    if not quiet:
+        kept = {name: value for name, value in (record | {"ids": ids}).items() if not getattr(reading, name, True)}
+        _show_reading(table, kept)
     inputs = _select_inputs(fitted, table)
     with table.name_rows():
         result = _predict_rows(fitted, inputs, interval, proba)
