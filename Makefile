@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: help demo test test-torch test-gpu sanitize lint bench docs clean
+.PHONY: help demo test test-torch test-gpu sanitize lint bench docs release-check clean
 
 help:
 	@echo "make demo    set everything up and show the library at work"
@@ -15,6 +15,7 @@ help:
 	@echo "make lint    style, types and the import contract"
 	@echo "make bench   side by side with other libraries (MERCER_DATA=folder adds real data)"
 	@echo "make docs    build the documentation into docs/_build/html"
+	@echo "make release-check   what must be so before a release, each item with a verdict"
 	@echo "make clean   remove everything that was built"
 
 demo: $(VENV)/.demo
@@ -48,6 +49,9 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+release-check: $(VENV)/.docs $(VENV)/.release
+	$(BIN)/python tools/release_check.py $(OPTIONS)
+
 clean:
 	rm -rf $(VENV) build docs/_build docs/gallery docs/api/generated
 
@@ -68,6 +72,9 @@ $(VENV)/.demo: $(VENV)/.installed
 	@touch $@
 $(VENV)/.sanitize: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "nanobind>=2.8" "cmake>=3.18"
+	@touch $@
+$(VENV)/.release: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "auditwheel>=6" "cffconvert>=2" "twine>=6"
 	@touch $@
 $(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.torch: $(VENV)/.%: $(VENV)/.installed
 	$(call EXTRA,$*)
