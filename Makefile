@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check  # errors are shown, advice about pip is not
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
 .PHONY: help demo test test-torch test-gpu sanitize lint bench docs release-check clean
@@ -60,21 +61,21 @@ $(VENV)/.installed: $(NATIVE)
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
 	  { echo "mercer needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(INSTALL) -e .
 	@touch $@
 
 # What a task needs beside it; the package is not built again for that.
 EXTRA = $(BIN)/python tools/extra.py $(1) > $(VENV)/$(1).txt && \
-  $(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/$(1).txt
+  $(INSTALL) -r $(VENV)/$(1).txt
 $(VENV)/.demo: $(VENV)/.installed
 	$(call EXTRA,plot)
 	$(call EXTRA,command)
 	@touch $@
 $(VENV)/.sanitize: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "nanobind>=2.8" "cmake>=3.18"
+	$(INSTALL) "nanobind>=2.8" "cmake>=3.18"
 	@touch $@
 $(VENV)/.release: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "auditwheel>=6" "cffconvert>=2" "twine>=6"
+	$(INSTALL) "auditwheel>=6" "cffconvert>=2" "twine>=6"
 	@touch $@
 $(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.torch: $(VENV)/.%: $(VENV)/.installed
 	$(call EXTRA,$*)
