@@ -115,8 +115,11 @@ def test_an_item_that_is_not_so_fails(root, capsys, item, changes, said):
 
 def test_a_version_that_was_released_before_fails(root, capsys):
     subprocess.run(["git", "tag", "v1.2.0"], cwd=root, check=True)
+    assert look(root, "version") == 0
+    write(root, more="\n")
+    commit(root)
     assert look(root, "version") == 1
-    assert "there is a tag v1.2.0 already" in capsys.readouterr().out
+    assert "there is a tag v1.2.0 of an older commit" in capsys.readouterr().out
 
 
 def test_benchmarks_older_than_what_they_time_fail_until_they_are_measured_again(root, capsys):

@@ -105,9 +105,9 @@ def check_version(tree: Tree) -> str:
     cited = re.search(r"^version: *[\"']?([^\"'\n]+)", tree.read("CITATION.cff"), re.MULTILINE)
     said = {"pyproject.toml": project.get("version", version), "CITATION.cff": cited[1].strip() if cited else "nothing"}
     refuse([f"{name} says {other}, the package {version}" for name, other in said.items() if other != version])
-    if f"v{version}" in tree.git("tag", "--list").split():
-        raise CheckError(f"there is a tag v{version} already; raise __version__ in src/mercer/__init__.py")
-    return f"{version} everywhere, not tagged yet"
+    if tree.git("tag", "--list", f"v{version}", "--no-contains", "HEAD"):
+        raise CheckError(f"there is a tag v{version} of an older commit; raise __version__ in src/mercer/__init__.py")
+    return f"{version} everywhere, and no older commit has its tag"
 
 
 def check_changelog(tree: Tree) -> str:
