@@ -64,7 +64,7 @@ def root(tmp_path, monkeypatch):
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     commit(tmp_path)
     build(tmp_path / "dist" / "wheels")
-    monkeypatch.setattr(release_check, "run_tool", lambda *command: "valid")
+    monkeypatch.setattr(release_check, "run_tool", lambda *command: "consistent with manylinux_2_28_x86_64")
     monkeypatch.setitem(release_check.ITEMS, "docs", lambda tree: "built")
     return tmp_path
 
@@ -140,6 +140,7 @@ def test_benchmarks_older_than_what_they_time_fail_until_they_are_measured_again
     [
         ("wheels", {"version": "1.1.0"}, "mercer-1.1.0.tar.gz is not 1.2.0"),
         ("wheels", {"tag": "cp313-cp313-linux_x86_64"}, "runs on this machine alone"),
+        ("wheels", {"tag": "cp313-cp313-manylinux_2_17_x86_64.manylinux2014_x86_64"}, "fewer machines than its name"),
         ("licence files", {"tag": "cp313-cp313-macosx_11_0_arm64", "licences": ["LICENSE"]}, f"has no {LICENCES[1]}"),
     ],
 )

@@ -145,8 +145,9 @@ def check_wheels(tree: Tree) -> str:
     tags = ["-".join(wheel.stem.split("-")[2:]) for wheel in wheels]
     refuse([f"{tag} runs on this machine alone; auditwheel repair it" for tag in tags if "-linux_" in tag])
     for wheel, tag in zip(wheels, tags, strict=True):
-        if "manylinux" in tag:
-            run_tool("auditwheel", "show", str(wheel))
+        platforms = tag.split("-")[-1].split(".")
+        if "manylinux" in tag and not any(name in run_tool("auditwheel", "show", str(wheel)) for name in platforms):
+            raise CheckError(f"{wheel.name} runs on fewer machines than its name says; see `auditwheel show`")
     return f"an sdist and {', '.join(tags)}"
 
 
