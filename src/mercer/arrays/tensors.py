@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.needs import load_package
+
 from .budget import SHARE, parse_memory
 from .holes import IMPUTE
 
@@ -28,11 +30,7 @@ def is_tensor(data: object) -> bool:
 
 def load_torch() -> Any:
     """Return torch, or say in one line what to install."""
-    try:
-        import torch
-    except ImportError:
-        raise ImportError('a device needs torch; install it with: pip install "mercer[gpu]"') from None
-    return torch
+    return load_package("torch", "a device")
 
 
 def find_device(device: Any, *data: Any) -> Any:
