@@ -17,7 +17,7 @@ from scipy import sparse
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import zeros_beside
-from mercer.arrays.tensors import host_array
+from mercer.arrays.tensors import host_array, pack
 
 from .parameters import show
 
@@ -168,7 +168,7 @@ def as_matrix(X: Rows, owner: str, *, allow_sparse: bool = False) -> Any:
             f"{owner} needs finite numbers, but row {row}, column {column} is {array[row, column]}. "
             "Impute or drop missing values first, for example with sklearn.impute.SimpleImputer."
         )
-    return np.ascontiguousarray(array)
+    return pack(array)
 
 
 def _as_csr(X: Any, owner: str, allow_sparse: bool) -> Any:
