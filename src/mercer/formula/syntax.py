@@ -6,10 +6,11 @@ import ast
 import difflib
 import math
 import operator
-import warnings
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
+
+from mercer.arrays.threads import silence_warnings
 
 LONGEST = 20_000  # characters
 DEEPEST = 100  # levels, well below what Python's own recursion allows
@@ -124,8 +125,7 @@ def read(text: str, example: str = "2*Gaussian(1) + Linear()") -> Source:
         raise ExpressionError(f"the expression is empty; write for example {example}")
     too_deep = make_error(line, 1, f"it is nested more than {DEEPEST} levels deep")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes in strings: not what anyone asked here
+        with silence_warnings():  # about escapes in strings: not what anyone asked here
             tree = ast.parse(line, mode="eval").body
     except SyntaxError as error:
         what = "a number has too many digits" if "digits" in error.msg else error.msg
