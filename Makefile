@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check  # errors are shown, advice about pip is not
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: help demo test test-torch test-gpu sanitize lint bench docs release-check clean
+.PHONY: help demo test test-torch test-gpu sanitize wheels lint bench docs release-check clean
 
 help:
 	@echo "make demo    set everything up and show the library at work"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-torch   the tests of devices, with torch on the processor and Triton's interpreter"
 	@echo "make test-gpu     the same on a CUDA device, with the torch that PYTHON has"
 	@echo "make sanitize     the native core with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer"
+	@echo "make wheels       a wheel for every Python on the path or in PYTHONS='…', each tested where it is installed"
 	@echo "make lint    style, types (also as users see them) and the import contract"
 	@echo "make bench   side by side with other libraries (MERCER_DATA=folder adds real data)"
 	@echo "make docs    build the documentation into docs/_build/html"
@@ -35,6 +36,9 @@ test-gpu:  # everything that is needed must be there: the package itself and tor
 
 sanitize: $(VENV)/.test $(VENV)/.sanitize
 	PATH="$(abspath $(BIN)):$$PATH" native/tests/run $(BIN)/python
+
+wheels:  # in environments of their own, outside the tree
+	$(PYTHON) tools/wheels.py $(PYTHONS)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from abc import abstractmethod
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,6 +16,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from mercer.arrays.threads import silence_warnings
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.progress import with_callbacks
 from mercer.estimators.transaction import all_or_nothing
@@ -112,8 +112,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         X, read = self._read_table(X, y)
         check_table_has_something(X, read.values, target, name)
         targets = self._code_targets(read.values)
-        ends.enter_context(warnings.catch_warnings())  # some of the rows may have many classes for their number
-        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        ends.enter_context(silence_warnings("The number of unique classes"))  # some rows have many for their number
         n, rng = len(targets), check_random_state(self.random_state)
         clock = TimeBudget(seconds if math.isfinite(seconds) else default_budget(n))
         loss, seed = self._read_loss(targets), int(rng.randint(2**31 - 1))
