@@ -285,3 +285,19 @@ def test_an_error_of_a_function_of_ones_own_is_the_cause_of_what_a_model_says():
     with pytest.raises(ValueError, match="the function raised KeyError") as caught:
         mercer.KernelRidge(kernel=Linear().after(fail)).fit(POINTS, HARD)
     assert traceback.extract_tb(caught.value.__cause__.__traceback__)[-1].name == "fail"
+
+
+@pytest.mark.parametrize(
+    ("y", "says"),
+    [
+        (
+            [*Y[:-1], np.nan],
+            "Input y contains NaN. KernelRidge learns from finite targets only: leave out row 11",
+        ),
+        ([*Y[:4], *[np.inf] * 8], "leave out rows 4, 5, 6, 7, 8 and 3 others, in X and in y"),
+        (["ham", "spam"] * 6, "Labels of classes are for classifiers such as SVC"),
+    ],
+)
+def test_targets_that_are_no_numbers_are_told_by_row_and_with_what_to_do(y, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        mercer.KernelRidge().fit(X, y)
