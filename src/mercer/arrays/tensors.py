@@ -55,7 +55,7 @@ def find_device(device: Any, *data: Any) -> Any:
         return next(iter(found.values()), torch.device("cpu"))
     try:
         chosen = torch.device(device)
-    except (RuntimeError, TypeError) as reason:
+    except (RuntimeError, TypeError, ValueError) as reason:
         raise DeviceError(
             f"device must be a name such as 'cuda', 'cuda:1' or 'cpu', got {device!r}: {reason}"
         ) from None

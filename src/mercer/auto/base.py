@@ -170,6 +170,14 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
     def _calibrate(self, search: Any, trials: list[Trial], weights: np.ndarray) -> None:
         """Keep how sure outputs should be, by the rows that were judged."""
 
+    def _check_fitted(self) -> None:
+        """Raise if the members cannot be asked, about a row without any value for instance; files call this."""
+        for member in self.members_:
+            outputs = self._search.predict_member(member, member.encoder.encode_nothing())
+            self._finish(np.asarray(member.weight * outputs))
+        if not self.members_:
+            raise ValueError(f"{type(self).__name__}: there is no model")
+
     def _predict_rows(self, X: Rows) -> np.ndarray:
         """Return the combination of all members at rows of a table: values, or probabilities."""
         seen: dict[int, Any] = {}

@@ -248,7 +248,7 @@ def _check_target(X: pd.DataFrame, y: pd.Series, task: str, target: str) -> None
 
 
 def _add_warnings(model: Any, read: ReadTargets, name: str) -> None:
-    """Let the report tell of targets that were left out, and name lines of the file instead of rows."""
+    """Let the report name the data, tell of targets that were left out, and name lines of the file, not rows."""
     from mercer.auto.judging.targets import describe_targets
 
     def show_line(found: re.Match[str]) -> str:
@@ -256,7 +256,8 @@ def _add_warnings(model: Any, read: ReadTargets, name: str) -> None:
 
     own = describe_targets(read, model.report_.target, lambda row: locate_row(name, row))
     others = (re.sub(r"\brow (\d+)\b", show_line, sentence) for sentence in model.report_.warnings)
-    model.report_ = replace(model.report_, warnings=(*others, *own))
+    data = "standard input" if name == "-" else Path(name).name
+    model.report_ = replace(model.report_, warnings=(*others, *own), data=data)
 
 
 def _check_loss(loss: Loss, y: pd.Series, target: str) -> None:

@@ -223,7 +223,11 @@ def check_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any:
         named = isinstance(kernel, str) and kernel in (*NAMES, "precomputed")
         if isinstance(kernel, type) or not (named or callable(kernel)):
             raise refuse_kernel(estimator, kernel)
-        return validate_numbers(estimator, X, reset=reset)
+        try:
+            return validate_numbers(estimator, X, reset=reset)
+        except TypeError as error:  # of objects that are no numbers
+            name = type(estimator).__name__
+            raise TypeError(f"{error}; {name} with kernel={kernel!r} takes rows of numbers") from None
     rows = validate_rows(estimator, X, kernel, reset=reset)
     if reset:
         remember_rows(kernel, rows)

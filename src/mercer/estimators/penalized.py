@@ -32,6 +32,11 @@ from .transaction import all_or_nothing
 OnStep = Callable[[int, float], bool]  # is told of a step and its error, and says whether to stop
 
 
+def go_on(step: int, error: float) -> bool:
+    """Say that a fit is not to stop."""
+    return False
+
+
 class PenalizedModel(DefaultGaussian, CallbackSupportMixin):  # type: ignore[misc]
     """A model whose functions minimise Σ wᵢ ℓ(yᵢ, f(xᵢ) + b) + α‖f‖².
 
@@ -75,7 +80,7 @@ class PenalizedModel(DefaultGaussian, CallbackSupportMixin):  # type: ignore[mis
             self._fit(X, y, sample_weight, on_step)
         return self
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep = go_on) -> None:
         """Fit with the penalty and the kernel that were given."""
         self._options()  # which checks them
         data = self._check_data(X, y, sample_weight)

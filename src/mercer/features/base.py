@@ -89,7 +89,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return getattr(self, self._node)(X)
 
     def _count_features(self) -> int:
-        raise NotImplementedError
+        return int(getattr(self, self._node).width)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer.arrays.shapes import Shape
 from mercer.formula.data import Rows, length, pick
 from mercer.formula.evaluation import Evaluation
 from mercer.kernels import Kernel
@@ -64,9 +65,9 @@ class Nystroem(KernelMap):
     True
     """
 
-    centers_: Rows
-    component_indices_: np.ndarray
-    cholesky_: np.ndarray
+    centers_: Annotated[Rows, Shape("m+ …")]
+    component_indices_: Annotated[np.ndarray, Shape("m", of="iu")]
+    cholesky_: Annotated[np.ndarray, Shape("m m")]
     residual_trace_: Annotated[float, SOMETIMES]
 
     def __init__(
@@ -80,6 +81,11 @@ class Nystroem(KernelMap):
         self.n_components = n_components
         self.selection = selection
         self.random_state = random_state
+
+    def _check_fitted(self) -> None:
+        """Raise if L cannot be divided by; files call this."""
+        if not (np.isfinite(self.cholesky_).all() and self.cholesky_.diagonal().all()):
+            raise ValueError("Nystroem: cholesky_ must be finite, without zeros on its diagonal")
 
     def _learn(self, X: Rows) -> None:
         self.kernel_ = self._choose_kernel()

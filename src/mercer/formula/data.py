@@ -10,7 +10,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,7 @@ from scipy import sparse
 from mercer.arrays import Array
 from mercer.arrays.holes import IMPUTE, name_column, name_holes
 from mercer.arrays.namespace import zeros_beside
+from mercer.arrays.shapes import Positions
 from mercer.arrays.tensors import host_array
 from mercer.messages import name_kernels
 
@@ -257,10 +258,16 @@ def as_objects(X: Rows, owner: str) -> Sequence[Any]:
 class Columns:
     """Keep some columns, by position or by name, or those of a slice with an open end."""
 
-    columns: tuple[int | str, ...]
+    columns: Annotated[tuple[int | str, ...], Positions("d")]
     owner: str
     span: tuple[int | None, int | None, int | None] | None = None
     reads_rows: ClassVar[bool] = True
+
+    def _check_fitted(self) -> None:
+        """Raise unless columns are positions and names; files call this."""
+        ends = (*self.columns, *(end for end in self.span or () if end is not None))
+        if not all(isinstance(each, int | str) for each in ends) or (self.span is not None and len(self.span) != 3):
+            raise ValueError(f"{self.owner}: columns are positions or names, got {self.columns!r}")
 
     def width(self, d: int) -> int:
         """Return how many columns are kept, d at most."""

@@ -9,12 +9,15 @@ import math
 import numbers
 import types
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Annotated, Any
 
 import numpy as np
 
 SMALLEST_SCALE = 1e-150  # squares of smaller length scales vanish in float64
+LARGEST_EXACT = 2**53  # whole number that is a float as well
+LARGEST_WHOLE = 10_000  # degrees, orders and lengths that a kernel can still be evaluated with
 
 
 def check_positive(kernel: object, name: str, *, allow_zero: bool = False) -> None:
@@ -80,6 +83,17 @@ def check_flag(kernel: object, name: str) -> None:
     value = getattr(kernel, name)
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{type(kernel).__name__}: {name} must be True or False, got {value!r}")
+
+
+def find_large(kind: type, values: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a degree, order or length that no evaluation would come to the end of, if one is so."""
+    for field in fields(kind):
+        value: Any = values.get(field.name)
+        if str(field.type).startswith(("int", "Natural", "Count")) and _is_real(value) and value > LARGEST_WHOLE:
+            return f"{kind.__name__}: {field.name} goes up to {LARGEST_WHOLE} here, got {show(value)[:60]}"
+        if isinstance(value, int) and abs(value) > LARGEST_EXACT:
+            return f"{kind.__name__}: {field.name} is a whole number that is no float; write it with a decimal point"
+    return None
 
 
 # What parameters are annotated with: their type, and the check that a kernel makes of them when it is constructed.

@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 
 from mercer.messages import refuse_parameter
 
+from .parameters import LARGEST_EXACT, find_large
+
 LONGEST = 20_000  # characters
 DEEPEST = 100  # levels, well below what Python's own recursion allows
 SHOWN = 60  # characters of an expression that a message repeats
 
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
 LARGEST = 1e300  # number
-EXACT = 2**53  # whole numbers up to here stay whole
-LARGEST_WHOLE = 10_000  # degrees, orders and lengths that a kernel can still be evaluated with
 
 FUNCTION_NAMES = (
     "norm", "dot", "sum", "prod", "min", "max", "abs", "exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
@@ -185,7 +185,7 @@ class SourceReader:
             raise self.error(node, "this is not a real number")
         if abs(value) > LARGEST and not (isinstance(value, float) and math.isinf(value)):
             raise self.error(node, f"the number is too large; numbers go up to {LARGEST:g}")
-        return value if abs(value) <= EXACT else float(value)
+        return value if abs(value) <= LARGEST_EXACT else float(value)
 
 
 class ConstructorReader(SourceReader):
@@ -263,10 +263,9 @@ class ConstructorReader(SourceReader):
         missing = [field.name for field in known if field.default is MISSING and field.name not in given | named]
         if missing:
             raise self.error(node, f"{name} needs {missing[0]}, as in {name}({self.examples.get(name, '…')})")
-        for field in known:
-            value: Any = (given | named).get(field.name)
-            if str(field.type).startswith(("int", "Natural", "Count")) and is_number(value) and value > LARGEST_WHOLE:
-                raise self.error(node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {quote(value)}")
+        excess = find_large(kind, given | named)
+        if excess is not None:
+            raise self.error(node, excess)
         return self.guard(node, kind, positional, named)
 
     def guard(self, node: ast.expr, make: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -287,5 +286,5 @@ def _raise_number(base: int | float, exponent: int | float) -> int | float:
     value = float(base) ** float(exponent)
     if isinstance(value, complex):
         return math.nan
-    whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0 and abs(value) <= EXACT
+    whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0 and abs(value) <= LARGEST_EXACT
     return base**exponent if whole else value

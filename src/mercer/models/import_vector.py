@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from mercer.estimators.classifier import Labelled
 from mercer.estimators.kernels import KernelLike
-from mercer.estimators.penalized import OnStep
+from mercer.estimators.penalized import OnStep, go_on
 from mercer.estimators.probability import LogisticClassifier
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.formula.data import Rows, pick
@@ -145,7 +145,7 @@ class ImportVectorMachine(LogisticClassifier):
         self.random_state = random_state
         self.assume_psd = assume_psd
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep = go_on) -> None:
         search = self._search()
         data = self._check_data(X, y, sample_weight)
         alpha = self._scale_penalty(float(data.weights.sum()))

@@ -10,6 +10,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
+from mercer.arrays.shapes import Inside, Shape
+from mercer.estimators.classifier import Classes
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.kernel_argument import kernel_argument
@@ -42,12 +44,12 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
 
     kernel_: Kernel
     length_scale_: Any
-    X_fit_: Rows
+    X_fit_: Annotated[Rows, Shape("n …")]
     loo_length_scales_: Annotated[np.ndarray, SOMETIMES]
     loo_losses_: Annotated[np.ndarray, SOMETIMES]
     n_loo_points_: Annotated[int, SOMETIMES]
     plan_: Annotated[Plan, SOMETIMES]
-    _windows: Windows
+    _windows: Annotated[Windows, Inside(n="n")]
 
     def __init__(
         self,
@@ -158,9 +160,9 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
     (array([0, 0]), array([[1., 0., 0.]]))
     """
 
-    classes_: np.ndarray
-    class_prior_: np.ndarray
-    _windows: ClassWindows
+    classes_: Classes
+    class_prior_: Annotated[np.ndarray, Shape("c")]
+    _windows: Annotated[ClassWindows, Inside(n="n", c="c")]
 
     def __init__(
         self,
@@ -310,7 +312,7 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
     array([ 1.  , -0.28])
     """
 
-    _windows: MeanWindows
+    _windows: Annotated[MeanWindows, Inside(n="n")]
 
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:

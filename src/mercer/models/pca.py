@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array
+from mercer.arrays.shapes import Inside, Shape
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, MatrixArgument, kernel_argument
@@ -127,13 +128,13 @@ class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, Trans
     """
 
     kernel_: Kernel
-    X_fit_: Rows
-    eigenvalues_: np.ndarray
-    eigenvectors_: np.ndarray
+    X_fit_: Annotated[Rows, Shape("n …")]
+    eigenvalues_: Annotated[np.ndarray, Shape("m")]
+    eigenvectors_: Annotated[np.ndarray, Shape("n m")]
     eigen_solver_: str
-    expansion_: Expansion
+    expansion_: Annotated[Expansion, Inside(q="m")]
     gamma_: Annotated[float, SOMETIMES]
-    inverse_: Annotated[KernelRidge, SOMETIMES]
+    inverse_: Annotated[KernelRidge, SOMETIMES, Inside(d="m")]
     dual_coef_: Annotated[np.ndarray, SOMETIMES]
     X_transformed_fit_: Annotated[np.ndarray, SOMETIMES]
 

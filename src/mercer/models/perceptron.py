@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
-from mercer.estimators.classifier import ValueClassifier
+from mercer.estimators.classifier import Classes, ValueClassifier
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.kernels import KernelLike
@@ -113,7 +113,7 @@ class KernelPerceptron(ValueClassifier):
     (1.0, True, True)
     """
 
-    classes_: np.ndarray
+    classes_: Classes
     kernel_: Kernel
     plan_: Plan
     n_iter_: int

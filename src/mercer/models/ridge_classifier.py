@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from mercer.estimators.classifier import Labelled, ValueClassifier
+from mercer.estimators.classifier import Classes, ClassFunction, Labelled, ValueClassifier
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
@@ -87,7 +87,8 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
     array([0, 0])
     """
 
-    classes_: np.ndarray
+    classes_: Classes
+    expansion_: ClassFunction
     alpha_: float
     regressor_: KernelRidge
     alphas_: Annotated[np.ndarray, SOMETIMES]

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
+from mercer.estimators.classifier import Classes
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.classifier import read_labels
 from mercer.estimators.machines.search import SupportVectorSearch
@@ -97,7 +98,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
     array([0, 1])
     """
 
-    classes_: np.ndarray
+    classes_: Classes
 
     def __init__(
         self,

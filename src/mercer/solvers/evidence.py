@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.messages import warn_caller
 
+SCALE = "scale the columns of the data, for example with make_pipeline(StandardScaler(), model)"  # a remedy
 RESIDUAL = 1e-5  # of ridge: the root of the relative duality gap, so that objectives are right to ten digits
 
 

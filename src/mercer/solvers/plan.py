@@ -168,6 +168,8 @@ def plan_problem(
 
 def make_solver(name: str, random_state: Any = None, n_centers: int | None = None) -> Any:
     """Return the solver of a name, with its defaults and those of the options that it has."""
+    if name not in CLASSES:
+        raise ValueError(f"there is no solver {name!r}; there are {', '.join(CLASSES)}")
     given = {"random_state": random_state, "n_centers": n_centers}
     known = inspect.signature(CLASSES[name]).parameters
     return CLASSES[name](**{option: value for option, value in given.items() if option in known})

@@ -1,5 +1,7 @@
 """Newton's method for the logistic losses: minimum, certificate, and every way to take a step."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -264,6 +266,9 @@ def test_a_matrix_that_is_not_positive_semi_definite_is_refused():
         PreparedNewton(_problem(X, loss, kernel=kernel), loss, "newton").solve(1e-3)
 
 
+SIZES = (1e-12, 1e12)
+
+
 def _certificate(K, coef, intercept, loss, alpha):
     """Objective, duality gap and what residuals miss a sum of 0 by (beside their sizes), in extended precision."""
     wide = np.longdouble
@@ -282,10 +287,14 @@ def _certificate(K, coef, intercept, loss, alpha):
     return objective, np.sum(r * (K @ r)) / (4 * alpha), np.abs(R.sum(axis=0)).max() / np.abs(R).sum()
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("size", [1e-12, 1e12])
-@pytest.mark.parametrize("weights", ["even", "one heavy", "uneven"])
-@pytest.mark.parametrize("alpha", [1e-16, 1.0, 1e6])
+@pytest.mark.parametrize(
+    ("alpha", "weights", "size", "classes"),
+    [
+        (alpha, weights, size, classes)
+        for alpha, weights, size, classes in product((1e-16, 1.0, 1e6), ("even", "one heavy", "uneven"), SIZES, (2, 3))
+        if alpha == 1.0 or weights != "uneven" or classes == 2  # which take long, and say what others say
+    ],
+)
 def test_a_fit_that_says_converged_has_a_small_gap_in_extended_precision_at_any_scale(classes, size, weights, alpha):
     rng = np.random.default_rng(3)
     X, loss = _data(classes, n=30)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.arrays.threads import default_threads
@@ -48,7 +48,7 @@ class TableMember:
 
     name: str
     weight: float
-    estimator: Any
+    estimator: BaseEstimator
     encoder: TableEncoder
     extra: dict[str, Any] = field(default_factory=dict)
 

@@ -91,6 +91,12 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
     objective_: Annotated[Objective, SOMETIMES]
     plan_: Annotated[Plan, SOMETIMES]
 
+    def _check_fitted(self) -> None:
+        """Raise if the best machine comes without what is shown of it; files call this."""
+        there = {"best_estimator_", *OF_THE_FIT} & set(vars(self))
+        if there and len(there) <= len(OF_THE_FIT):
+            raise ValueError(f"{type(self).__name__}: some attributes of the best machine are missing")
+
     def _machine(self, kernel: Any, C: float) -> SupportVectorMachine:
         """Return the machine of a cell, not fitted."""
         raise NotImplementedError
@@ -256,7 +262,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
 
     def _best(self, X: Rows) -> Any:
         """Return the fitted machine, after a check of the points it is to be asked about."""
-        if not self.refit and hasattr(self, "cv_results_"):
+        if hasattr(self, "cv_results_") and not hasattr(self, "best_estimator_"):
             raise AttributeError(
                 f"this {type(self).__name__} has refit=False, so there is no machine fitted to all points; set "
                 "refit=True, or fit one with best_params_ yourself"

@@ -12,7 +12,8 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mercer.estimators.classifier import Labelled, check_labelled, choose_classes
+from mercer.arrays.shapes import Inside
+from mercer.estimators.classifier import Classes, Labelled, check_labelled, choose_classes
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.machines.base import check_options
 from mercer.estimators.progress import fit_task, reporter, with_callbacks
@@ -116,10 +117,10 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
     True
     """
 
-    classes_: np.ndarray
+    classes_: Classes
     mixture_: KernelMixture
     kernel_: Kernel
-    classifier_: KernelRidgeClassifier | SVC
+    classifier_: Annotated[KernelRidgeClassifier | SVC, Inside(c="c")]
     weights_gap_: Annotated[float, SOMETIMES]
 
     def __init__(

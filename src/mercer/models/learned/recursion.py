@@ -5,12 +5,13 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
+from mercer.arrays.shapes import Shape
 from mercer.arrays.tensors import host_array
 from mercer.estimators.kernel_argument import KernelArgument, TableArgument
 from mercer.expansion import Expansion
@@ -38,8 +39,8 @@ class RecursiveFeatures:
     refine: bool
     random_state: Any
 
-    metric_: np.ndarray
-    feature_importances_: np.ndarray
+    metric_: Annotated[np.ndarray, Shape("d d")]
+    feature_importances_: Annotated[np.ndarray, Shape("d")]
     components_: np.ndarray
     component_shares_: np.ndarray
     candidates_: list[dict[str, Any]]

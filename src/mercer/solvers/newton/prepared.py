@@ -13,7 +13,7 @@ from mercer.kernels import Kernel
 
 from ..base import Problem
 from ..centers import choose_centers
-from ..evidence import DualityGap, Objective, warn_not_converged
+from ..evidence import SCALE, DualityGap, Objective, warn_not_converged
 from ..plan import Plan
 from .features import FeatureSpace, NystroemFeatures
 from .gram import GramSpace
@@ -125,8 +125,9 @@ def warn_if_stuck(name: str, fit: LossFit, tol: float, max_iter: int | None) -> 
         return
     limit = limit_steps(max_iter)
     remedy = (
-        f"raise max_iter, which is {limit}"
+        f"raise max_iter, which is {limit}, or {SCALE}"
         if fit.n_iter >= limit
-        else f"after {fit.n_iter} steps this is what rounding allows with so small a penalty: raise alpha or tol"
+        else f"after {fit.n_iter} steps this is what rounding allows with so small a penalty: raise alpha or tol, "
+        f"or {SCALE}"
     )
     warn_not_converged(name, fit.restricted_gap.relative, tol, remedy, kind="relative duality gap")
