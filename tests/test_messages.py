@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -248,8 +249,8 @@ HARD = (np.arange(30) % 2).astype(int)
 POINTS = np.random.default_rng(1).normal(size=(30, 2))
 STUBBORN = mercer.KernelPerceptron(kind="plain", kernel=Linear(), max_iter=1)
 WARNS = {
-    "a fit": lambda: STUBBORN.fit(POINTS, HARD),
-    "a fit in a pipeline": lambda: make_pipeline(StandardScaler(), STUBBORN).fit(POINTS, HARD),
+    "a fit": lambda: clone(STUBBORN).fit(POINTS, HARD),
+    "a fit in a pipeline": lambda: make_pipeline(StandardScaler(), clone(STUBBORN)).fit(POINTS, HARD),
     "fits of a grid": lambda: GridSearchCV(STUBBORN, {"max_iter": [1, 2]}, cv=2).fit(POINTS, HARD),
     "fits of cross-validation": lambda: cross_val_score(STUBBORN, POINTS, HARD, cv=2),
     "a transformer in a pipeline": lambda: make_pipeline(StandardScaler(), Nystroem(n_components=99)).fit(POINTS),
