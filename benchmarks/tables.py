@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import mercer
-from mercer.cli.fit import guess_task
+from mercer.cli.reading.target import guess_task
 
 from .measure import data_folder, table, timed
 from .table_peers import list_peers

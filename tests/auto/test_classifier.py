@@ -143,3 +143,5 @@ def test_classes_that_no_row_judged_belongs_to_keep_their_own_values():
     values = np.random.default_rng(0).normal(size=(30, 3))
     found = calibrate(values, fit_calibration(values, np.arange(30) % 2, 3))
     np.testing.assert_allclose(found, softmax(values, axis=1), rtol=1e-12)
+    found = calibrate(values[:, 0], fit_calibration(values[:, 0], np.zeros(30, dtype=int), 2))  # all of one class
+    np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(-values[:, 0])), rtol=1e-12)

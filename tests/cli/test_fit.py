@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import mercer as library
-from mercer.cli.fit import guess_task
+from mercer.cli.reading.target import guess_task
 
 from .conftest import QUICK, make_houses
 

@@ -64,7 +64,7 @@ def test_what_cannot_be_predicted_is_one_line(mercer, trained, tmp_path):
     (tmp_path / "broken.mercer").write_bytes(model.read_bytes()[:200])
     (tmp_path / "text.mercer").write_text("no model")
     (tmp_path / "out.csv").write_text("precious")
-    assert "no column 'rooms'; did you mean 'room'?" in says(model, "less.csv")
+    assert "none of these 2 columns: 'rooms' (did you mean 'room'?), 'town'; it has 'area', " in says(model, "less.csv")
     assert "column 'area'" in says(model, "words.csv")
     assert "does not exist" in says("none.mercer", data)
     assert "broken.mercer" in says("broken.mercer", data)
@@ -77,3 +77,32 @@ def test_what_cannot_be_predicted_is_one_line(mercer, trained, tmp_path):
     assert "out.csv exists already; --force" in says(model, data, "-o", "out.csv")
     assert (tmp_path / "out.csv").read_text() == "precious"
     assert mercer("predict", model, data, "-o", "out.csv", "--force").exit_code == 0
+
+
+def test_labels_are_no_formulas_unless_they_are_written_verbatim(mercer, tmp_path):
+    frame = make_houses(40)
+    labels = frame["sold"].map({"yes": '=HYPERLINK("x")', "no": "-no"})
+    frame.assign(sold=labels, ref=[f"@{i}" for i in range(40)]).to_csv("t.csv", index=False)
+    arguments = ["--target", "sold", "--id", "ref", "--model", "logistic", "--kernel", "Gaussian(2)"]
+    assert mercer("fit", "t.csv", *arguments).exit_code == 0
+    for verbatim in (False, True):
+        done = mercer("predict", "t.mercer", "t.csv", "--proba", "-o", "out.csv", "--force", *["--verbatim"] * verbatim)
+        assert done.exit_code == 0, done.stderr
+        written = pd.read_csv("out.csv")
+        mark = "" if verbatim else "'"
+        assert set(written["prediction"]) == {f'{mark}=HYPERLINK("x")', f"{mark}-no"}
+        assert written["ref"].tolist()[:2] == [f"{mark}@0", f"{mark}@1"]
+        assert list(written.columns) == ["ref", "prediction", "probability of -no", 'probability of =HYPERLINK("x")']
+    mercer("predict", "t.mercer", "t.csv", "-o", "out.parquet")
+    assert "-no" in set(pd.read_parquet("out.parquet")["prediction"])  # nothing to protect
+
+
+def test_ids_that_are_asked_for_must_be_there_and_have_a_name_of_their_own(mercer, trained):
+    model, data = trained / "houses.mercer", trained / "houses.csv"
+    assert "has no column 'ref'" in one_line(mercer("predict", model, data, "--id", "ref"))
+    make_houses().assign(prediction=1).to_csv("t.csv", index=False)
+    assert "--id prediction: predictions have a column" in one_line(
+        mercer("predict", model, "t.csv", "--id", "prediction")
+    )
+    lines = mercer("predict", model, data, "--id", "town", "--id", "rooms").stdout.splitlines()
+    assert lines[0] == "town,rooms,prediction"

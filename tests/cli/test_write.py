@@ -3,10 +3,13 @@
 import os
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mercer.cli._errors import CommandError
-from mercer.cli._write import check_output, replacing
+from mercer.cli._write import check_output, protect_cells, protect_text, replacing, restore_text
 
 
 def test_a_file_appears_when_the_block_ends_and_not_before(tmp_path):
@@ -74,3 +77,25 @@ def test_a_file_that_appears_during_the_work_is_not_replaced(tmp_path):
         work()
     assert path.read_text() == "theirs"
     assert os.listdir(tmp_path) == ["out.csv"]
+
+
+STARTS = "=+-@\t\r\n"  # what OWASP names as the beginnings of formulas
+
+
+@given(st.text(st.sampled_from(STARTS + "'＝＋－＠a1. ")) | st.text())
+def test_protected_texts_begin_no_formula_and_come_back(text):
+    safe = protect_text(text)
+    assert restore_text(safe) == text
+    if safe.startswith(tuple(STARTS)):
+        float(safe.replace(",", "."))  # only a number may
+
+
+def test_cells_and_names_are_protected_and_numbers_stay():
+    frame = pd.DataFrame({"=name": ["=1+1", "-5", None], "n": [-1.5, 2.0, 3.0], "@": [1, "+x", -2]})
+    safe = protect_cells(frame)
+    assert list(safe.columns) == ["'=name", "n", "'@"]
+    assert safe["'=name"].tolist()[:2] == ["'=1+1", "-5"]
+    assert safe["'=name"].isna().tolist() == [False, False, True]
+    assert safe["n"].tolist() == [-1.5, 2.0, 3.0]
+    assert safe["'@"].tolist() == [1, "'+x", -2]
+    assert frame["=name"].tolist()[0] == "=1+1"  # which is not changed

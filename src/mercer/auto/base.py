@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from abc import abstractmethod
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,10 +16,11 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from mercer.arrays.threads import silence_warnings
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.progress import with_callbacks
 from mercer.estimators.transaction import all_or_nothing
-from mercer.features.params import KernelParams
+from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
 from mercer.kernels.base import show_given
@@ -58,6 +58,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
     extra_: dict[str, Any]
     kernel_: Kernel
     report_: Report
+    reading_: Annotated[dict[str, Any], SOMETIMES]  # how the command read the table
     _errors: np.ndarray
 
     def __init__(
@@ -71,6 +72,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         refit: bool = True,
         random_state: Any = None,
         loss: Any = None,
+        types: dict[str, str] | None = None,
     ) -> None:
         self.model = model
         self.kernel = kernel
@@ -80,6 +82,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         self.refit = refit
         self.random_state = random_state
         self.loss = loss
+        self.types = types
 
     @with_callbacks
     def fit(self, X: Rows, y: ArrayLike) -> Self:
@@ -109,13 +112,12 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         X, read = self._read_table(X, y)
         check_table_has_something(X, read.values, target, name)
         targets = self._code_targets(read.values)
-        ends.enter_context(warnings.catch_warnings())  # some of the rows may have many classes for their number
-        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        ends.enter_context(silence_warnings("The number of unique classes"))  # some rows have many for their number
         n, rng = len(targets), check_random_state(self.random_state)
         clock = TimeBudget(seconds if math.isfinite(seconds) else default_budget(n))
         loss, seed = self._read_loss(targets), int(rng.randint(2**31 - 1))
         train, held = hold_out(targets, share, self._search.task, seed)
-        encoder = TableEncoder().fit(X)  # all rows, but none of their targets
+        encoder = TableEncoder(types=self.types).fit(X)  # all rows, but none of their targets
         some = sample_rows(train, targets, count_search_rows(clock.budget), self._search.task, seed)
         tasks = FitTasks(self, context)
         search = self._search(

@@ -25,7 +25,7 @@ class AutoClassifier(ClassifierMixin, AutoModel):  # type: ignore[misc]
     ----------
     model : {"auto", "ridge", "svm", "logistic", "import_vector", "neighbors", "parzen"}, default="auto"
         What to try; "auto" is logistic regression.
-    kernel, budget, memory, test, refit, random_state, loss
+    kernel, budget, memory, test, refit, random_state, loss, types
         As for :class:`AutoRegressor`, with a loss of classes such as "SquaredHinge"; rows held out have their share of
         each class.
 

@@ -51,6 +51,8 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         The seed of splits and subsets.
     loss : Loss or str, optional
         Fit this loss of :mod:`mercer.losses`, such as "Quantile(0.9)", instead of choosing a model.
+    types : dict, optional
+        What columns hold, by name: "number", "category", "date" or "text".  It is found out for all others.
 
     Attributes
     ----------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arrays.threads import silence_warnings
 from mercer.formula.data import Rows, length, pick, short
 from mercer.kernels.base import Domain, Kernel, show_given
 from mercer.kernels.custom import read_square
@@ -168,8 +168,7 @@ def refute_kernel(
 @contextmanager
 def _overflow_ignored() -> Iterator[None]:
     """Overflow far from the origin is expected; what matters of it is said in words."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", RuntimeWarning)  # and no others, which are of the function itself
+    with silence_warnings(category=RuntimeWarning), np.errstate(all="ignore"):  # others are of the function itself
         yield
 
 

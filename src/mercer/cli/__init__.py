@@ -1,11 +1,9 @@
-"""The ``mercer`` command: fit, predict, inspect, certify, plan, bench and demo from a terminal."""
+"""The ``mercer`` command: fit, predict, inspect, certify, plan, bench, demo and completion from a terminal."""
 
 from __future__ import annotations
 
-import sys
+import traceback
 from collections.abc import Sequence
-
-NEEDED = ("click", "rich")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,11 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     0
     """
+    from . import _errors
+    from ._app import app
+
     try:
-        from ._app import app
-    except ImportError as error:
-        if error.name not in NEEDED:
-            raise
-        print(f'mercer: error: {error.name} is missing; pip install "mercer[command]"', file=sys.stderr)
-        return 2
-    return app.run(arguments)
+        return app.run(arguments)
+    except BaseException as error:  # with --debug
+        traceback.print_exception(error)
+        return _errors.describe(error)[1]

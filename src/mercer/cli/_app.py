@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -9,12 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+from click.shell_completion import shell_complete
 
 from mercer import __version__
 
 from . import _errors
 from .bench import bench
 from .certify import certify
+from .completion import VARIABLE, completion
 from .demo import demo
 from .fit import fit
 from .inspect import inspect
@@ -28,8 +31,14 @@ Exit codes:
   2    something given is wrong: an option, a file, a column, an expression
   3    certify: neither proved nor refuted
   4    it does not fit: disk or memory
-  5    an error that should not happen; --debug shows where
+  5    an error that should not happen, a bug; --debug shows where
   130  stopped by Ctrl-C
+  141  nobody reads what is printed, as in mercer predict … | head
+  143  stopped by another process
+
+\b
+Words are completed in bash, zsh or fish after:
+  eval "$(mercer completion bash)"
 
 \b
 Start with:
@@ -52,9 +61,12 @@ class Application(click.Group):
                 stream.reconfigure(errors="replace")  # a terminal that cannot show σ shows ?
         try:
             with _shorten_warnings(), _errors.allow_termination():
-                code = super().main(args=given, prog_name="mercer", standalone_mode=False)
+                if asked := os.environ.get(VARIABLE):
+                    return shell_complete(self, {}, "mercer", VARIABLE, asked)
+                with self.make_context("mercer", given) as context:
+                    self.invoke(context)
                 sys.stdout.flush()
-            return code if isinstance(code, int) else 0
+            return 0
         except BaseException as error:
             if "--debug" in given and not isinstance(error, click.ClickException | click.exceptions.Exit):
                 raise
@@ -90,5 +102,5 @@ def app(ctx: click.Context) -> None:
         ctx.exit(_errors.WRONG)
 
 
-for command in (demo, fit, predict, inspect, certify, plan, bench):
+for command in (demo, fit, predict, inspect, certify, plan, bench, completion):
     app.add_command(command)

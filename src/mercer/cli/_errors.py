@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 import errno
+import os
 import signal
 import sys
 import threading
@@ -16,6 +18,8 @@ WRONG, TOO_LARGE, UNEXPECTED = 2, 4, 5
 INTERRUPTED, TERMINATED, PIPE = 130, 143, 141  # 128 and the number of the signal, as shells have it
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LONGEST = 600  # characters of a line
+TABLES = '"pandas>=2.2" "pyarrow>=17"'
+INSTALLED = {"pandas": TABLES, "pyarrow": TABLES, "openpyxl": '"openpyxl>=3.1"'}  # what a missing package comes with
 
 
 class CommandError(Exception):
@@ -49,8 +53,8 @@ def describe(error: BaseException) -> tuple[str, int]:
     if isinstance(error, TerminatedError):
         return "terminated; nothing was written", TERMINATED
     if isinstance(error, BrokenPipeError):
-        with suppress(OSError):  # or Python complains, at its end, that what is left cannot be written
-            sys.stdout.close()
+        with suppress(OSError, ValueError):  # or Python complains, at its end, that what is left cannot be written
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return "", PIPE
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
@@ -75,10 +79,23 @@ def _describe_failure(error: BaseException) -> tuple[str, int]:
             TOO_LARGE,
         )
     if isinstance(error, ImportError) and error.name and not error.name.startswith("mercer"):
-        return f'error: {error.name.split(".")[0]} is missing; pip install "mercer[command]"', WRONG
-    if isinstance(error, ValueError | TypeError | OSError | ArithmeticError) and str(error):
+        name = error.name.split(".")[0]
+        missing = f"{name} is missing; pip install {INSTALLED.get(name, name)}"
+        return f"error: {text if _is_deliberate(error) else missing}", WRONG
+    if isinstance(error, ValueError | TypeError | ArithmeticError | OSError) and str(error) and _is_deliberate(error):
         return f"error: {text}", WRONG
-    return f"error: unexpected {type(error).__name__}: {text}; run again with --debug to see where", UNEXPECTED
+    bug = "this is a bug of mercer: run again with --debug, and report what it shows"
+    return f"error: unexpected {type(error).__name__}: {text}; {bug}", UNEXPECTED
+
+
+def _is_deliberate(error: BaseException) -> bool:
+    """Return whether mercer raised an error itself, with words for people; what happened to it is a bug."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not trace.tb_frame.f_globals.get("__name__", "").startswith("mercer."):
+        return False
+    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
 
 
 def _join_lines(text: str) -> str:

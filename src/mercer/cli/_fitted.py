@@ -144,6 +144,13 @@ def show_report(report: Report) -> None:
         part(report)
 
 
+def show_result(report: Report, path: str) -> None:
+    """Print one line: where the model is, and what it scored next to the baselines."""
+    scores = ", ".join(f"{score.name} {show_number(score.values[report.metric])}" for score in report.scores)
+    judged = f"{report.metric} on {report.n_test:,} rows held out: {scores}" if scores else "no rows were held out"
+    _show.line(f"{path}: {judged}")
+
+
 def export_report(report: Report) -> dict[str, Any]:
     """Return a report for JSON, without predictions of single rows."""
     return {name: value for name, value in report.to_dict().items() if name != "held_out"}

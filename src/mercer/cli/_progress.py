@@ -14,7 +14,7 @@ class FitProgress:
     It is a callback of scikit-learn's and a context, so that the bar also goes away when a fit is interrupted.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, quiet: bool = False) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
         out = console(error=True)
@@ -27,7 +27,7 @@ class FitProgress:
             TimeRemainingColumn(),
             console=out,
             transient=True,
-            disable=not out.is_terminal,
+            disable=quiet or not out.is_terminal,
         )
         self._bar = self._progress.add_task("starting", total=1, step="")
         self._done = 0

@@ -21,7 +21,11 @@ TOGETHER = "\N{NO-BREAK SPACE}%"
 
 def console(*, error: bool = False) -> Console:
     """Return where to print: colours only on a terminal, and none where NO_COLOR is set."""
-    from rich.console import Console
+    from rich.console import Console as Base
+
+    class Console(Base):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # or rich would end the process with a code that means something else
 
     return Console(file=sys.stderr if error else sys.stdout, highlight=False, emoji=False, markup=False)
 
@@ -155,5 +159,7 @@ def bullet(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print a line about what is going on to stderr, where it does not mix with results."""
-    console(error=True).print(text, style="dim", soft_wrap=True)
+    """Print a line about what is going on to stderr, where it does not mix with results; terminals get whole words."""
+    out = console(error=True)
+    for piece in wrap_line(text, out.width) if out.is_terminal else [text]:
+        out.print(piece, style="dim", soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +22,11 @@ from ._options import (
     parse_share_or_none,
 )
 from ._progress import FitProgress
-from ._tables import get_column, locate_row, name_lines, read_table
 from ._write import check_output, replacing
+from .completion import complete_columns
+from .reading.options import ReadingOptions, check_columns, parse_types, reading_options
+from .reading.tables import Table, read_table
+from .reading.target import TargetCells, parse_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,8 +36,6 @@ if TYPE_CHECKING:
 
 TASKS = ("auto", "regression", "classification")
 MODELS = ("auto", "ridge", "svm", "logistic", "import_vector", "neighbors", "parzen")
-FEW_CLASSES = 10  # different whole numbers up to which they are taken for classes
-LEAST_REPEATS = 5  # rows that each of them has on average, at least
 
 
 @command(
@@ -49,7 +50,9 @@ LEAST_REPEATS = 5  # rows that each of them has on average, at least
     ],
 )
 @click.argument("data")
-@click.option("--target", required=True, metavar="COLUMN", help="The column to predict.")
+@click.option(
+    "--target", required=True, metavar="COLUMN", shell_complete=complete_columns, help="The column to predict."
+)
 @click.option(
     "--task", type=click.Choice(TASKS), default="auto", show_default=True,
     help="Whether to predict numbers or classes; auto looks at the target.",
@@ -67,13 +70,22 @@ LEAST_REPEATS = 5  # rows that each of them has on average, at least
 @click.option("-o", "--output", metavar="FILE", help="Where to save the model  [default: the name of DATA, .mercer]")
 @click.option("--report", metavar="FILE", help="Also write a report in HTML there.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option(
+    "--types", multiple=True, metavar="COLUMN=KIND", shell_complete=complete_columns,
+    help="What a column holds: number, category, date or text. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--drop", multiple=True, metavar="COLUMN", shell_complete=complete_columns,
+    help="A column not to learn from. May be repeated.",
+)  # fmt: skip
+@reading_options
 @json_option
 def fit(
     data: str, target: str, task: str, model: str, loss: str | None, kernel: str | None, test: float,
     budget: str | None, memory: str | None, seed: int, output: str | None, report: str | None, force: bool,
-    as_json: bool,
+    types: tuple[str, ...], drop: tuple[str, ...], reading: ReadingOptions, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Fit a model to the table DATA (.csv, .tsv, .csv.gz or .parquet; - for standard input), and save it.
+    """Fit a model to the table DATA (.csv, .tsv, .xlsx, .json, .parquet, …; - for standard input), and save it.
 
     Columns may be numbers, categories, texts or dates, with missing values. The model is chosen on training rows only;
     rows held out show how good it is, next to a constant and to gradient boosting. Then it is fitted to all rows.
@@ -88,42 +100,52 @@ def fit(
         raise CommandError(f"the model and the report cannot both be {files[0]}")
     found = None if kernel is None else parse_kernel_text(kernel)
     asked = None if loss is None else parse_loss_text(loss)
-    X, cells = _split(read_table(data), target, data)
-    if task == "auto" and asked is not None:
-        task, reason = asked.task, f"{asked!r} is a loss of {'numbers' if asked.task == 'regression' else 'classes'}"
-    else:
-        task, reason = (task, "it was asked for") if task != "auto" else guess_task(cells)
+    written = tuple(text.rpartition("=")[0] for text in types if not text.endswith("=number"))
+    table = read_table(data, replace(reading, strings=written))
+    X, y = split_table(table, target, reading.ids, drop)
+    kinds = parse_types(types, list(X.columns), target, table.name)
+    cells = parse_target(y)
+    task, reason = choose_task(task, asked, cells)
     if asked is not None:
-        _check_loss(asked, cells, target)
-    read = _read_target(cells, task, target)
-    X, y, dropped = X.iloc[read.kept].reset_index(drop=True), pd.Series(read.values, name=target), len(read.missing)
-    _check_target(X, y, task, target)
+        cells.check_loss(asked)
+    read = cells.read(task)
     known = _get_class(task).models
     if model not in known:
         raise CommandError(f"--model {model} is not for {task}, which has {', '.join(known)}; see --task")
-    if not as_json:
-        _show.paragraph(f"{data}: {len(X):,} rows, {X.shape[1]} columns. {task.capitalize()}, because {reason}.")
-        if dropped:
-            _show.paragraph(f"{dropped:,} row{'s' * (dropped > 1)} without a {target} left out.")
+    if not (as_json or quiet):
+        _show_table(table, X, read, f"{task.capitalize()}, because {reason}.", target)
     options: dict[str, Any] = {"model": model, "kernel": found, "budget": budget, "memory": memory, "test": test}
-    options["loss"] = asked
-    with name_lines(data, read.kept):
-        fitted = fit_model(task, X, y, options | {"random_state": seed})
-    _add_warnings(fitted, read, data)
+    options |= {"loss": asked, "random_state": seed, "types": kinds or None}
+    with table.name_rows(read.kept):
+        X, y = X.iloc[read.kept].reset_index(drop=True), pd.Series(read.values, name=target)
+        fitted = fit_model(task, X, y, options, quiet)
+    texts = tuple(name for name, kind in X.dtypes.items() if str(kind) in ("str", "object"))
+    fitted.reading_ = replace(reading, strings=texts).to_record()
+    name_places(fitted, read, table)
     save_model(fitted, files[0], files[1] if report else None, force)
     if as_json:
-        beside = {"temperature": getattr(fitted, "temperature_", None), "dropped_rows": len(cells) - len(y)}
-        written = {"model": str(files[0]), "report": report}
-        _show.as_json({**_fitted.export_report(fitted.report_), **beside, "files": written})
-        return
-    _fitted.show_report(fitted.report_)
-    show_files(files[0], files[1] if report else None)
+        beside = {"temperature": getattr(fitted, "temperature_", None), "dropped_rows": len(cells.cells) - len(y)}
+        there = {"model": str(files[0]), "report": report}
+        _show.as_json({**_fitted.export_report(fitted.report_), **beside, "files": there})
+    elif quiet:
+        _fitted.show_result(fitted.report_, str(files[0]))
+    else:
+        _fitted.show_report(fitted.report_)
+        show_files(files[0], files[1] if report else None)
 
 
-def fit_model(task: str, X: pd.DataFrame, y: pd.Series, options: dict[str, Any]) -> Any:
-    """Return a fitted automatic model, with a bar on the way."""
+def _show_table(table: Table, X: pd.DataFrame, read: ReadTargets, why: str, target: str) -> None:
+    """Say what was read, before it takes time."""
+    said, dropped = f" ({table.said})" if table.said else "", len(read.missing)
+    _show.paragraph(f"{table.name}: {len(read.kept):,} rows, {X.shape[1]} columns{said}. {why}")
+    if dropped:
+        _show.paragraph(f"{dropped:,} row{'s' * (dropped > 1)} without a {target} left out.")
+
+
+def fit_model(task: str, X: pd.DataFrame, y: pd.Series, options: dict[str, Any], quiet: bool = False) -> Any:
+    """Return a fitted automatic model, with a bar on the way unless it is to be quiet."""
     estimator = _get_class(task)(**options)
-    with FitProgress() as progress:
+    with FitProgress(quiet) as progress:
         estimator.set_callbacks(progress).fit(X, y)
     return estimator.set_callbacks()
 
@@ -156,121 +178,50 @@ def show_files(path: Path, report: Path | None) -> None:
     _show.line(f"  mercer inspect {path}")
 
 
-def guess_task(y: pd.Series) -> tuple[str, str]:
-    """Return the task that a target asks for, and why.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from mercer.cli.fit import guess_task
-    >>> guess_task(pd.Series([0.5, 1.25, 7.0]))
-    ('regression', 'the target holds numbers')
-    >>> guess_task(pd.Series(["yes", "no", "no"]))
-    ('classification', 'the target holds 2 different values that are not numbers')
-    """
-    import numpy as np
-
-    from mercer.auto.judging.cells import parse_cells
-    from mercer.auto.judging.targets import are_numbers
-
-    cells = y.to_numpy()
-    numbers, missing, _ = parse_cells(cells)
-    if cells.dtype.kind not in "iuf" and not are_numbers(cells):
-        distinct = len(set(cells[~missing].tolist()))
-        return "classification", f"the target holds {distinct} different values that are not numbers"
-    numbers = numbers[~np.isnan(numbers)]
-    distinct = len(np.unique(numbers))
-    if np.all(numbers == numbers.round()) and distinct <= FEW_CLASSES and len(numbers) >= LEAST_REPEATS * distinct:
-        return "classification", f"the target holds only {distinct} different whole numbers"
-    return "regression", "the target holds numbers"
-
-
-def _split(table: pd.DataFrame, target: str, name: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return columns and target of a table."""
-    y = get_column(table, target, name)
-    X = table.drop(columns=[target])
+def split_table(table: Table, target: str, ids: Sequence[str], drop: Sequence[str]) -> tuple[pd.DataFrame, pd.Series]:
+    """Return the columns to learn from, and the target."""
+    y, left = table.get_column(target), [*ids, *drop]
+    check_columns(left, list(table.frame.columns), table.name)
+    if target in left:
+        option = "--id" if target in ids else "--drop"
+        raise CommandError(f"{option} {target} is the target, which cannot be left out; choose another with --target")
+    X = table.frame.drop(columns=[target, *left])
     if X.shape[1] == 0:
         raise CommandError(
-            f"{name} has no column beside {target!r} to predict it from; add columns that say something about it"
+            f"{table.name} has no column beside {target!r} to predict it from; add columns that say something about it"
         )
     if not y.notna().any():
-        raise CommandError(f"{name}: column {target!r} is empty; fill it in, or choose another with --target")
+        raise CommandError(f"{table.name}: column {target!r} is empty; fill it in, or choose another with --target")
     return X, y
 
 
-def _read_target(cells: pd.Series, task: str, target: str) -> ReadTargets:
-    """Return the targets of the rows that have one."""
-    from mercer.auto.judging.targets import read_targets
-
-    wrong = _find_odd(cells) if task == "regression" else None
-    if isinstance(wrong, float):
-        raise CommandError(f"column {target!r} holds an infinite value; replace it by a number, or leave it empty")
-    if wrong is not None:
-        raise CommandError(
-            f"column {target!r} holds {wrong!r}, which is not a number; correct it, or use --task classification"
-        )
-    return read_targets(cells, "regression" if task == "regression" else "classification", f"column {target!r}")
-
-
-def _find_odd(y: pd.Series) -> Any:
-    """Return the first cell that is no number if there are too many of them, None if the target is one of numbers."""
-    import numpy as np
-
-    from mercer.auto.judging.cells import parse_cells
-    from mercer.auto.judging.targets import SHARE
-
-    cells = y.to_numpy()
-    numbers, missing, _ = parse_cells(cells)
-    odd = np.flatnonzero(~missing & (np.isnan(numbers) | (cells.dtype.kind == "b")))
-    return y.tolist()[odd[0]] if len(odd) > (1 - SHARE) * (~missing).sum() else None
+def choose_task(task: str, loss: Loss | None, cells: TargetCells) -> tuple[str, str]:
+    """Return whether numbers or classes are predicted, and why."""
+    if task != "auto":
+        return task, "it was asked for"
+    if loss is not None:
+        return loss.task, f"{loss!r} is a loss of {'numbers' if loss.task == 'regression' else 'classes'}"
+    task, reason = cells.guess_task()
+    if not cells.numeric:
+        return task, reason
+    other = "regression if they are amounts" if task == "classification" else "classification if they are classes"
+    return task, f"{reason} (--task {other})"
 
 
-def _check_target(X: pd.DataFrame, y: pd.Series, task: str, target: str) -> None:
-    """Raise if there is nothing to learn, or no class that is there twice."""
-    import numpy as np
-    import pandas as pd
-
-    from mercer.auto.judging.cells import parse_cells
-    from mercer.auto.judging.checks import check_table_has_something
-
-    check_table_has_something(X, y.to_numpy(), target, "mercer fit")
-    if task == "classification" and y.nunique() > max(2, len(y) // 2):
-        numbers = parse_cells(y.to_numpy())[0]
-        odd = np.flatnonzero(np.isnan(numbers))
-        if 0 < len(odd) < len(y) // 2:
-            raise CommandError(
-                f"column {target!r} holds numbers, but {len(odd)} of {len(y)} cells are none, such as "
-                f"{y.tolist()[odd[0]]!r}; correct them, or leave them empty"
-            )
-        numeric = pd.api.types.is_numeric_dtype(y)
-        remedy = "use --task regression" if numeric else "choose a column with fewer different values"
-        raise CommandError(f"column {target!r} has {y.nunique()} different values in {len(y)} rows; {remedy}")
-
-
-def _add_warnings(model: Any, read: ReadTargets, name: str) -> None:
-    """Let the report name the data, tell of targets that were left out, and name lines of the file, not rows."""
+def name_places(model: Any, read: ReadTargets, table: Table) -> None:
+    """Let the report name the data, tell of targets that were left out, and name places in the file, not rows."""
     from mercer.auto.judging.targets import describe_targets
+    from mercer.auto.tables.columns import write_stray
 
-    def show_line(found: re.Match[str]) -> str:
-        return locate_row(name, int(read.kept[int(found[1])]))
+    def show(row: int) -> str:
+        return table.locate(int(read.kept[row]))
 
-    own = describe_targets(read, model.report_.target, lambda row: locate_row(name, row))
-    others = (re.sub(r"\brow (\d+)\b", show_line, sentence) for sentence in model.report_.warnings)
-    data = "standard input" if name == "-" else Path(name).name
-    model.report_ = replace(model.report_, warnings=(*others, *own), data=data)
-
-
-def _check_loss(loss: Loss, y: pd.Series, target: str) -> None:
-    """Raise if a loss is one of numbers and the target holds none, or one of classes and it holds nothing else."""
-    numeric, distinct = guess_task(y)[0] == "regression", int(y.nunique())
-    if loss.task == "classification" and numeric and distinct > max(2, len(y) // 2):
-        raise CommandError(
-            f"{loss!r} is a loss of classes, and column {target!r} holds {distinct} different numbers; use one of "
-            'numbers such as --loss "Huber(1.0)"'
-        )
-    wrong = _find_odd(y) if loss.task == "regression" else None
-    if wrong is not None:
-        raise CommandError(
-            f"{loss!r} is a loss of numbers, and column {target!r} holds {wrong!r}; use one of classes such as "
-            "--loss Logistic"
-        )
+    report = model.report_
+    own = describe_targets(read, report.target, table.locate)
+    others = (table.place_rows(sentence, read.kept) for sentence in report.warnings)
+    columns = tuple(
+        replace(column, treatment=column.treatment.removesuffix(write_stray(column.stray, column.n_stray))
+                + write_stray(column.stray, column.n_stray, show))
+        for column in report.columns
+    )  # fmt: skip
+    model.report_ = replace(report, warnings=(*others, *own), columns=columns, data=Path(table.name).name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from mercer.words import shorten_formula, show_number
 from . import _fitted, _show
 from ._model import describe_model, load_model
 from ._options import command, json_option
+from .reading.options import write_options
 
 
 @command(
@@ -37,7 +39,7 @@ def inspect(model: str, as_json: bool) -> None:
         told = None if report is None else _fitted.export_report(report)
         _show.as_json({"file": {"name": model, **about}, **facts, "report": told})
         return
-    whole, first = _list_whole(model, header, facts), _list_facts(facts)
+    whole, first = [*_list_whole(model, header, facts), *_list_reading(fitted)], _list_facts(facts)
     if len(facts["members"]) > 1:
         _show.facts(whole)
         _show_members(facts["members"])
@@ -73,6 +75,13 @@ def _list_whole(name: str, header: dict[str, Any], facts: dict[str, Any]) -> lis
     if temperature not in (None, 1.0):
         lines.append(("temperature", f"{temperature:.3g}: probabilities p become ∝ p^(1/{temperature:.3g})"))
     return lines
+
+
+def _list_reading(model: Any) -> list[tuple[str, str]]:
+    """Return how the table of the fit was read, if options said so; new rows are read in the same way."""
+    types = [f"--types {shlex.quote(f'{name}={kind}')}" for name, kind in (getattr(model, "types", None) or {}).items()]
+    given = " ".join([*filter(None, [write_options(getattr(model, "reading_", {}))]), *types])
+    return [("table read with", given)] if given else []
 
 
 def _show_members(members: list[dict[str, Any]]) -> None:

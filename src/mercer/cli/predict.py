@@ -12,11 +12,13 @@ from . import _show
 from ._errors import CommandError
 from ._model import load_model
 from ._options import command, parse_share
-from ._tables import PARQUET, get_column, name_lines, read_table
-from ._write import check_output, replacing
+from ._write import check_output, protect_cells, replacing
+from .reading.options import ReadingOptions, check_columns, reading_options, write_options
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .reading.tables import Table
 
 
 @command(
@@ -37,48 +39,84 @@ if TYPE_CHECKING:
     "--interval", type=parse_share, metavar="COVERAGE", help="Add intervals that hold this share of true values."
 )
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@click.option("--verbatim", is_flag=True, help="Write texts in CSV as they are, also those that look like formulas.")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
-def predict(model: str, data: str, output: str, interval: float | None, proba: bool, force: bool) -> None:
+@reading_options
+def predict(
+    model: str, data: str, output: str, interval: float | None, proba: bool, verbatim: bool, force: bool,
+    reading: ReadingOptions, quiet: bool,
+) -> None:  # fmt: skip
     """Predict the rows of the table DATA with a model that mercer fit or mercer.save has written.
 
-    The output has a line for each row, in the same order: prediction, with --interval lower and upper, with --proba one
-    column for each class.
+    The table is read as that of the fit was, unless options say otherwise. The output has a line for each row, in the
+    same order: columns of --id, prediction, with --interval lower and upper, with --proba one column for each class.
+    Texts that a spreadsheet would take for formulas begin with an apostrophe, unless they are written --verbatim.
     """
+    from .reading.sources import PARQUET
+    from .reading.tables import read_table
+
     if output != "-":
         check_output(Path(output), force)
     fitted = load_model(model)
+    _check_wishes(fitted, model, interval, proba)
+    record: dict[str, Any] = getattr(fitted, "reading_", {})
+    options = reading.follow(record)
+    table = read_table(data, options)
+    check_columns(reading.ids, list(table.frame.columns), table.name)
+    ids = [name for name in options.ids if name in table.frame.columns]
+    if not quiet:
+        kept = {name: value for name, value in (record | {"ids": ids}).items() if not getattr(reading, name, True)}
+        _show_reading(table, kept)
+    inputs = _select_inputs(fitted, table)
+    with table.name_rows():
+        result = _predict_rows(fitted, inputs, interval, proba)
+    result = _add_ids(table, ids, result)
+    path, packed = Path(output), Path(output).suffix.lower() in PARQUET
+    if not (packed or verbatim):
+        result = protect_cells(result)
+    if output == "-":
+        result.to_csv(sys.stdout, index=False)
+        return
+    with replacing(path, force) as temporary:
+        if packed:
+            result.to_parquet(temporary, index=False)
+        else:
+            result.to_csv(temporary, index=False)
+    if not quiet:
+        _show.note(f"{len(result):,} predictions written to {output}")
+
+
+def _check_wishes(fitted: Any, model: str, interval: float | None, proba: bool) -> None:
+    """Raise if a model cannot do what it is asked for."""
     for name, wanted in (("predict_interval", interval is not None), ("predict_proba", proba)):
         if wanted and not hasattr(fitted, name):
             option = "--interval is for regression" if name == "predict_interval" else "--proba is for classification"
             raise CommandError(f"{model} holds a {type(fitted).__name__}, which has no {name}; {option}")
     if not hasattr(fitted, "predict"):
         raise CommandError(f"{model} holds a {type(fitted).__name__}, which predicts nothing")
-    inputs = _select_inputs(fitted, read_table(data), data)
-    with name_lines(data):
-        result = _predict_rows(fitted, inputs, interval, proba)
-    if output == "-":
-        result.to_csv(sys.stdout, index=False)
-        return
-    path = Path(output)
-    with replacing(path, force) as temporary:
-        if path.suffix.lower() in PARQUET:
-            result.to_parquet(temporary, index=False)
-        else:
-            result.to_csv(temporary, index=False)
-    _show.note(f"{len(result):,} predictions written to {output}")
 
 
-def _select_inputs(model: Any, table: pd.DataFrame, name: str) -> Any:
+def _show_reading(table: Table, kept: dict[str, Any]) -> None:
+    """Say what was found out about the table, and what was taken over from the fit."""
+    options = write_options(kept)
+    said = [*([table.said] if table.said else []), *([f"read as at the fit, with {options}"] if options else [])]
+    if said:
+        _show.note(f"{table.name}: {'; '.join(said)}")
+
+
+def _select_inputs(model: Any, table: Table) -> Any:
     """Return the columns that the model was fitted to."""
-    names = getattr(model, "feature_names_in_", None)
+    names, frame = getattr(model, "feature_names_in_", None), table.frame
     if names is not None:
-        for column in names:
-            get_column(table, str(column), name)
-        return table[[str(column) for column in names]]
-    expected = getattr(model, "n_features_in_", table.shape[1])
-    if table.shape[1] != expected:
-        raise CommandError(f"{name} has {table.shape[1]} columns, but the model was fitted to {expected} without names")
-    return table.to_numpy()
+        wanted = [str(column) for column in names]
+        check_columns(wanted, list(frame.columns), table.name)
+        return frame[wanted]
+    expected = getattr(model, "n_features_in_", frame.shape[1])
+    if frame.shape[1] != expected:
+        raise CommandError(
+            f"{table.name} has {frame.shape[1]} columns, but the model was fitted to {expected} without names"
+        )
+    return frame.to_numpy()
 
 
 def _predict_rows(model: Any, X: Any, interval: float | None, proba: bool) -> pd.DataFrame:
@@ -92,3 +130,13 @@ def _predict_rows(model: Any, X: Any, interval: float | None, proba: bool) -> pd
         chances = model.predict_proba(X)
         columns |= {f"probability of {label}": chances[:, i] for i, label in enumerate(model.classes_)}
     return pd.DataFrame(columns)
+
+
+def _add_ids(table: Table, ids: list[str], result: pd.DataFrame) -> pd.DataFrame:
+    """Return predictions behind the columns that name their rows."""
+    import pandas as pd
+
+    for name in ids:
+        if name in result.columns:
+            raise CommandError(f"--id {name}: predictions have a column of that name; rename the one of the table")
+    return pd.concat([table.frame[ids], result], axis=1) if ids else result

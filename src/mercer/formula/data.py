@@ -19,7 +19,7 @@ from mercer.arrays import Array
 from mercer.arrays.holes import IMPUTE, name_column, name_holes
 from mercer.arrays.namespace import zeros_beside
 from mercer.arrays.shapes import Positions
-from mercer.arrays.tensors import host_array
+from mercer.arrays.tensors import host_array, pack
 from mercer.messages import name_kernels
 
 from .parameters import show
@@ -169,7 +169,7 @@ def as_matrix(X: Rows, owner: str, *, allow_sparse: bool = False) -> Any:
         raise ValueError(f"{owner} needs at least one point and one feature, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"{owner} needs finite numbers, but {name_holes(array, list_columns(X))}. {IMPUTE}")
-    return np.ascontiguousarray(array)
+    return pack(array)
 
 
 def _as_csr(X: Any, owner: str, allow_sparse: bool) -> Any:

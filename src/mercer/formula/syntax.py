@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import math
 import operator
-import warnings
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
 
+from mercer.arrays.threads import silence_warnings
 from mercer.messages import refuse_parameter
 
 from .parameters import LARGEST_EXACT, find_large
@@ -124,8 +124,7 @@ def read(text: str, example: str = "2*Gaussian(1) + Linear()") -> Source:
         raise ExpressionError(f"the expression is empty; write for example {example}")
     too_deep = make_error(line, 1, f"it is nested more than {DEEPEST} levels deep")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes in strings: not what anyone asked here
+        with silence_warnings():  # about escapes in strings: not what anyone asked here
             tree = ast.parse(line, mode="eval").body
     except SyntaxError as error:
         what = "a number has too many digits" if "digits" in error.msg else error.msg

@@ -67,7 +67,7 @@ class Value:
         place = {id(value): i for i, value in enumerate(order)}
         parts = []
         for value in order:
-            state = {name: found for name, found in vars(value).items() if name not in _DERIVED}
+            state = {name: found for name, found in vars(value).copy().items() if name not in _DERIVED}
             inside = {name: place[id(found)] for name, found in state.items() if id(found) in place}
             parts.append((type(value), {name: state[name] for name in state.keys() - inside.keys()}, inside))
         return _assemble, (parts,)

@@ -76,7 +76,11 @@ def read_targets(y: Any, task: Task, owner: str = "an automatic model") -> ReadT
 
 def are_numbers(y: Any) -> bool:
     """Return whether a target is one of numbers, a few odd cells aside."""
-    numbers, missing, mostly = parse_cells(as_cells(y))
+    return hold_numbers(*parse_cells(as_cells(y)))
+
+
+def hold_numbers(numbers: np.ndarray, missing: np.ndarray, mostly: bool) -> bool:
+    """Return whether cells are those of a target of numbers, from what :func:`parse_cells` returns."""
     present = len(numbers) - int(missing.sum())
     return mostly and present > 0 and int(np.isfinite(numbers).sum()) >= SHARE * present
 

@@ -160,12 +160,12 @@ class ClassificationSearch(TableSearch):
 
 def fit_calibration(values: np.ndarray, codes: np.ndarray, classes: int) -> dict[str, Any]:
     """Return the logistic regression from decision values of rows left out to classes, as plain numbers."""
+    if len(np.unique(codes)) < classes:
+        # Classes that no row judged belongs to have the chance that their own value gives them.
+        outputs = 1 if values.ndim == 1 else classes
+        return {"slopes": np.eye(outputs).tolist(), "offsets": np.zeros(outputs).tolist()}
     found = LogisticRegression(C=10.0, max_iter=1000).fit(values.reshape(len(values), -1), codes)
-    if len(found.classes_) == classes:
-        return {"slopes": found.coef_.tolist(), "offsets": found.intercept_.tolist()}
-    # Classes that no row judged belongs to have the chance that their own value gives them.
-    slopes, offsets = np.eye(classes), np.zeros(classes)
-    return {"slopes": slopes.tolist(), "offsets": offsets.tolist()}
+    return {"slopes": found.coef_.tolist(), "offsets": found.intercept_.tolist()}
 
 
 def calibrate(values: np.ndarray, extra: dict[str, Any]) -> np.ndarray:

@@ -7,10 +7,13 @@ values and arrays that says how to treat new rows, which :mod:`~mercer.auto.tabl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+
+from mercer.words import find_close
 
 from ..report import Column, Kind
 from .cells import find_numbers
@@ -19,6 +22,7 @@ from .reading import ColumnValues
 from .steps import MISSING, MOST_INDICATORS, check_finite, read_cells, reshape_numbers
 from .words import learn_words
 
+TYPES = ("number", "category", "date", "text")  # that a column may be said to be of
 ID_NAME = re.compile(r"(^|[_\s.-])(id|uuid|guid|index)$|^unnamed: ?\d+$|(?-i:[a-z]I[Dd]$)", re.IGNORECASE)
 LONG = 15  # letters on average from which distinct strings are texts
 WORDS = 3  # or words on average
@@ -36,10 +40,19 @@ Learned = tuple[Column, dict[str, Any]]
 Describe = Callable[..., Learned]
 
 
-def learn_column(name: str, values: ColumnValues) -> Learned:
+def learn_column(name: str, values: ColumnValues, kind: str | None = None) -> Learned:
     """Decide what a column is, and return a description of that and the step that treats new rows.
 
     Strings of which 90 % are numbers, or dates, are such; the others are stray and count as missing.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    values : ColumnValues
+        Its values, as :func:`cast_values` returns them for its kind.
+    kind : {"number", "category", "date", "text"}, optional
+        What it is said to hold; it is found out if not given.
 
     Examples
     --------
@@ -52,7 +65,7 @@ def learn_column(name: str, values: ColumnValues) -> Learned:
     >>> column.kind, column.stray
     ('numeric', ((19, 'ask us'),))
     """
-    reading = _find_reading(name, values)
+    reading = _find_reading(name, values, kind)
     stray = np.empty(0, dtype=np.int64)
     missing, distinct = values.missing, len(values.levels)
     if reading:
@@ -68,9 +81,14 @@ def learn_column(name: str, values: ColumnValues) -> Learned:
     def describe(kind: Kind, treatment: str, **step: Any) -> Learned:
         if kind == "numeric" and gaps:
             treatment += f"; {gaps} missing filled with the median{', and flagged' * flagged}"
-        column = Column(name, kind, treatment + _write_stray(shown, len(stray)), gaps, distinct, shown, len(stray))
+        column = Column(name, kind, treatment + write_stray(shown, len(stray)), gaps, distinct, shown, len(stray))
         return column, reading | {"name": name, "kind": kind, "flagged": flagged} | step
 
+    if distinct == 0 and kind in ("number", "date") and len(stray):
+        raise ValueError(
+            f"column {name!r} is said to hold {kind}s, but no cell is one, such as {shown[0][1]!r} in row "
+            f"{shown[0][0]}; correct its kind"
+        )
     if distinct == 0:
         return describe("ignored", "ignored: no values")
     if distinct == 1 and not flagged:
@@ -80,15 +98,62 @@ def learn_column(name: str, values: ColumnValues) -> Learned:
         if distinct == len(missing) and whole and ID_NAME.search(name):
             return describe("ignored", "ignored: a number for each row, by its name an id")
         return _learn_numbers(describe, reading["data"], present, distinct)
+    if kind == "text":
+        return _learn_texts(describe, values, gaps)
     return _learn_strings(describe, name, values, gaps)
 
 
-def _find_reading(name: str, values: ColumnValues) -> dict[str, Any]:
+def check_types(types: Any, names: Sequence[str]) -> None:
+    """Raise unless these are kinds of columns that there are.
+
+    Examples
+    --------
+    >>> check_types({"zip": "word"}, ["zip", "size"])
+    Traceback (most recent call last):
+    ...
+    ValueError: types['zip'] must be one of ('number', 'category', 'date', 'text'), got 'word'
+    """
+    if not isinstance(types, Mapping):
+        raise TypeError(f"types must be a dictionary of kinds such as {{'zip': 'category'}}, got {types!r}")
+    for name, kind in types.items():
+        if name not in names:
+            near = find_close(str(name), names)
+            raise ValueError(
+                f"types names column {name!r}, which is not there{f': did you mean {near!r}?' if near else ''}"
+            )
+        if kind not in TYPES:
+            raise ValueError(f"types[{name!r}] must be one of {TYPES}, got {kind!r}")
+
+
+def cast_values(values: ColumnValues, kind: str | None) -> ColumnValues:
+    """Return the values of a column as those of the kind that it is said to be of.
+
+    Examples
+    --------
+    >>> from mercer.auto.tables.reading import read_column
+    >>> cast_values(read_column("zip", [52062, 53111, 52062]), "category")
+    ColumnValues(kind='labels', data=array([0, 1, 0]), levels=['52062', '53111'])
+    """
+    if kind == "category":
+        return replace(values.write_levels(), kind="labels")
+    if kind == "text" or (kind == "date" and values.kind != "dates"):
+        return replace(values.write_levels(), kind="strings")
+    if kind == "number" and values.kind == "labels":
+        return replace(values, kind="strings")
+    return values
+
+
+def _find_reading(name: str, values: ColumnValues, kind: str | None) -> dict[str, Any]:
     """Return how the cells of a column are read as numbers or dates, or nothing if they are neither."""
     plain = {"name": name, "decimal": ".", "unit": "", "day_first": False}
     if values.kind in ("numbers", "dates"):
         return plain | {"data": values.kind}
-    if values.kind == "strings":
+    if kind == "number":
+        decimal, unit = find_numbers(values.levels, values.count_levels(), share=0.0) or (".", "")
+        return plain | {"data": "numbers", "decimal": decimal, "unit": unit}
+    if kind == "date":
+        return plain | {"data": "dates", "day_first": bool(find_dates(values.levels, values.count_levels(), share=0.0))}
+    if values.kind == "strings" and kind is None:
         counts = values.count_levels()
         if (found := find_numbers(values.levels, counts)) is not None:
             return plain | {"data": "numbers", "decimal": found[0], "unit": found[1]}
@@ -97,11 +162,11 @@ def _find_reading(name: str, values: ColumnValues) -> dict[str, Any]:
     return {}
 
 
-def _write_stray(shown: tuple[tuple[int, str], ...], n: int) -> str:
-    """Return what is said of stray cells."""
+def write_stray(shown: tuple[tuple[int, str], ...], n: int, show_row: Callable[[int], str] = "row {}".format) -> str:
+    """Return what is said of stray cells, of which some are shown; ``show_row`` tells where a row is."""
     if not n:
         return ""
-    named = ", ".join(f"{text[:40]!r} in row {row}" for row, text in shown)
+    named = ", ".join(f"{text[:40]!r} in {show_row(row)}" for row, text in shown)
     return f"; {n} stray cell{'s' * (n > 1)} counted as missing: {named}{' …' * (n > len(shown))}"
 
 
@@ -180,7 +245,8 @@ def _choose_shape(present: np.ndarray, distinct: int) -> tuple[str, str]:
 def _find_scale(values: np.ndarray) -> tuple[float, float]:
     """Return the median and a deviation: of the quartiles, or where these agree too well, of everything."""
     quartiles = np.quantile(values, [0.25, 0.75])
-    deviation = float(values.std())
+    with np.errstate(over="ignore"):  # infinite, and then the quartiles are used
+        deviation = float(values.std())
     robust = float(quartiles[1] - quartiles[0]) / 1.349
     scale = robust if robust > 0.25 * deviation else deviation
     return float(np.median(values)), scale if scale > 0 else 1.0

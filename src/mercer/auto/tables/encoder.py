@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.formula.data import Rows, is_frame
 
 from ..report import Column
-from .columns import learn_column
+from .columns import cast_values, check_types, learn_column
 from .frames import check_table, iterate_columns, join_columns, name_columns
 from .reading import ColumnValues, read_column
 from .statistics import check_goals, cross_fit, learn_statistics
@@ -59,6 +59,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "auto" gives an array of floats if there are only numbers; "frame" keeps names also then.
     texts : {"words", "strings"}, default="words"
         Whether texts become numbers, or stay for :class:`~mercer.kernels.Spectrum`, in a frame.
+    types : dict, optional
+        What columns hold, by name: "number", "category", "date" or "text".  It is found out for all others.
 
     Attributes
     ----------
@@ -94,10 +96,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         categories: Literal["indicators", "statistics", "overlap"] = "indicators",
         output: Literal["auto", "frame"] = "auto",
         texts: Literal["words", "strings"] = "words",
+        types: dict[str, str] | None = None,
     ) -> None:
         self.categories = categories
         self.output = output
         self.texts = texts
+        self.types = types
 
     def fit(self, X: Rows, y: ArrayLike | None = None) -> Self:
         """Look at all columns.
@@ -243,8 +247,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check_params()
         X = check_table(self, X, reset=True)
         self.container_ = type(X).__module__.partition(".")[0] if is_frame(X) else "array"
-        values = [read_column(name, column) for name, column in name_columns(X)]
-        found = [learn_column(name, column) for (name, _), column in zip(name_columns(X), values, strict=True)]
+        names, types = [name for name, _ in name_columns(X)], self.types or {}
+        check_types(types, names)
+        values = [self._read(name, column) for name, column in name_columns(X)]
+        found = [learn_column(name, column, types.get(name)) for name, column in zip(names, values, strict=True)]
         self.columns_ = [column for column, _ in found]
         self.steps_ = [step for _, step in found]
         return values, self._learn_goals(values, y) if self.categories == "statistics" else None
@@ -343,7 +349,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the columns of new rows, as they stood at the fit."""
         X = check_table(self, X, reset=False)
         names = [step["name"] for step in self.steps_]
-        return [read_column(name, column) for name, column in zip(names, iterate_columns(X), strict=True)]
+        return [self._read(name, column) for name, column in zip(names, iterate_columns(X), strict=True)]
+
+    def _read(self, name: str, column: Any) -> ColumnValues:
+        return cast_values(read_column(name, column), (self.types or {}).get(name))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import math
 import numbers
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -113,7 +114,7 @@ def _read_objects(name: str, array: np.ndarray, declared: bool) -> ColumnValues:
         days = count_days(np.array([_drop_zone(value) for value in different], "datetime64[us]"))
         return ColumnValues("dates", np.append(days, np.nan)[codes])
     if not holds(bool, np.bool_) and not declared and all(map(_is_number, different)):
-        return ColumnValues("numbers", np.array([*map(float, different), np.nan])[codes])
+        return ColumnValues("numbers", np.array([*map(_to_float, different), np.nan])[codes])
     labels: dict[str, int] = {}
     merged = [labels.setdefault(write_label(name, value), len(labels)) for value in different]
     kind: Literal["strings", "labels"] = "labels" if declared or holds(bool, np.bool_) else "strings"
@@ -133,7 +134,7 @@ def write_label(name: str, value: Any) -> str:
     if isinstance(value, bool | np.bool_ | datetime.date | datetime.time | np.datetime64) or _is_decimal(value):
         return str(value)
     if isinstance(value, numbers.Real):
-        number = float(value)
+        number = _to_float(value)
         return str(int(number)) if number.is_integer() else repr(number)
     raise TypeError(
         f"column {name!r}: expected numbers, texts, truth values or dates, but got {type(value).__name__} "
@@ -152,6 +153,14 @@ def _is_missing(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) or _is_decimal(value)
+
+
+def _to_float(value: Any) -> float:
+    """Return a number as a float; one beyond all of them is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _is_decimal(value: Any) -> bool:
