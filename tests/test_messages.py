@@ -1,5 +1,6 @@
 """What people are told who write what they know from elsewhere, or a class where a kernel belongs."""
 
+import ast
 import re
 import traceback
 import warnings
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -248,8 +250,8 @@ HARD = (np.arange(30) % 2).astype(int)
 POINTS = np.random.default_rng(1).normal(size=(30, 2))
 STUBBORN = mercer.KernelPerceptron(kind="plain", kernel=Linear(), max_iter=1)
 WARNS = {
-    "a fit": lambda: STUBBORN.fit(POINTS, HARD),
-    "a fit in a pipeline": lambda: make_pipeline(StandardScaler(), STUBBORN).fit(POINTS, HARD),
+    "a fit": lambda: clone(STUBBORN).fit(POINTS, HARD),
+    "a fit in a pipeline": lambda: make_pipeline(StandardScaler(), clone(STUBBORN)).fit(POINTS, HARD),
     "fits of a grid": lambda: GridSearchCV(STUBBORN, {"max_iter": [1, 2]}, cv=2).fit(POINTS, HARD),
     "fits of cross-validation": lambda: cross_val_score(STUBBORN, POINTS, HARD, cv=2),
     "a transformer in a pipeline": lambda: make_pipeline(StandardScaler(), Nystroem(n_components=99)).fit(POINTS),
@@ -273,9 +275,13 @@ def test_a_warning_is_at_the_line_of_whoever_asked(asked):
 
 
 def test_every_warning_goes_through_one_function():
-    root = Path(mercer.__file__).parent
-    named = [path.name for path in root.rglob("*.py") if re.search(r"warnings\.warn\(|stacklevel", path.read_text())]
-    assert named == ["messages.py"]
+    found = []
+    for path in Path(mercer.__file__).parent.rglob("*.py"):
+        text = path.read_text()
+        if re.search(r"\bwarn\(|import warn\b|stacklevel", text):  # perhaps in an example only
+            calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+            found += [path.name for call in calls if ast.unparse(call.func) in ("warn", "warnings.warn")]
+    assert found == ["messages.py"]
 
 
 def test_an_error_of_a_function_of_ones_own_is_the_cause_of_what_a_model_says():
@@ -285,3 +291,19 @@ def test_an_error_of_a_function_of_ones_own_is_the_cause_of_what_a_model_says():
     with pytest.raises(ValueError, match="the function raised KeyError") as caught:
         mercer.KernelRidge(kernel=Linear().after(fail)).fit(POINTS, HARD)
     assert traceback.extract_tb(caught.value.__cause__.__traceback__)[-1].name == "fail"
+
+
+@pytest.mark.parametrize(
+    ("y", "says"),
+    [
+        (
+            [*Y[:-1], np.nan],
+            "Input y contains NaN. KernelRidge learns from finite targets only: leave out row 11",
+        ),
+        ([*Y[:4], *[np.inf] * 8], "leave out rows 4, 5, 6, 7, 8 and 3 others, in X and in y"),
+        (["ham", "spam"] * 6, "Labels of classes are for classifiers such as SVC"),
+    ],
+)
+def test_targets_that_are_no_numbers_are_told_by_row_and_with_what_to_do(y, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        mercer.KernelRidge().fit(X, y)

@@ -54,7 +54,7 @@ if not TYPE_CHECKING:  # for which there is no name that is not above
             return sorted([*HERE, *later])
         if name in later:
             return getattr(import_module(later[name]), name)
-        if find_spec(f"mercer.{name}") is not None:
+        if name.isidentifier() and find_spec(f"mercer.{name}") is not None:
             return import_module(f"mercer.{name}")
         for folder in (kernels, losses):
             if name in folder.__all__:

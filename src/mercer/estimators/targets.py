@@ -10,6 +10,8 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+MOST_ROWS = 5  # that a message names
+
 
 def check_targets(owner: object, y: Any, n: int) -> np.ndarray:
     """Return the targets as finite numbers of shape (n,) or (n, targets)."""
@@ -17,13 +19,36 @@ def check_targets(owner: object, y: Any, n: int) -> np.ndarray:
         raise ValueError(f"{type(owner).__name__} requires y to be passed, but the target y is None.")
     if isinstance(y, numbers.Number | str):
         raise ValueError(f"{type(owner).__name__}: y must hold one target for each of the {n} points, got {y!r}")
-    values = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=owner)
+    try:
+        values = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=owner)
+    except ValueError as error:
+        raise _explain_targets(owner, y, error) from None
     if len(values) != n or values.ndim > 2 or values.size == 0:
         raise ValueError(
             f"{type(owner).__name__}: X has {n} points, so y must have shape ({n},) or ({n}, targets); "
             f"got shape {values.shape}"
         )
     return np.asarray(values)
+
+
+def _explain_targets(owner: object, y: Any, error: ValueError) -> ValueError:
+    """Return scikit-learn's error about targets with which ones they are, and what to do."""
+    head, name = str(error).partition("\n")[0], type(owner).__name__
+    if "could not convert" in head:
+        return ValueError(
+            f"{name}: y must hold numbers: {head}. Labels of classes are for classifiers such as SVC, "
+            "KernelRidgeClassifier or AutoClassifier"
+        )
+    if "contains NaN" not in head and "contains infinity" not in head:
+        return error
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):  # scikit-learn has other ways to read numbers
+        return error
+    rows = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1)).tolist()
+    shown = ", ".join(map(str, rows[:MOST_ROWS])) + f" and {len(rows) - MOST_ROWS} others" * (len(rows) > MOST_ROWS)
+    which = f"row{'s' * (len(rows) > 1)} {shown}"
+    return ValueError(f"{head} {name} learns from finite targets only: leave out {which}, in X and in y")
 
 
 def check_weights(owner: object, sample_weight: Any, n: int) -> np.ndarray | None:
