@@ -449,19 +449,21 @@ def test_other_python_threads_run_while_a_plan_works():
         while not finished.wait(0.0005):
             ticks[0] += 1
 
-    ticker = threading.Thread(target=tick)
-    ticker.start()
-    try:
+    def count_ticks():
         before = ticks[0]
         while ticks[0] == before:  # the ticker is alive
             pass
         before = ticks[0]
         product(plan, np.ones((6000, 1)), 1)
-        during = ticks[0] - before
+        return ticks[0] - before
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    try:
+        assert any(count_ticks() > 2 for _ in range(20))  # a busy machine may not let the ticker run each time
     finally:
         finished.set()
         ticker.join()
-    assert during > 2
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
