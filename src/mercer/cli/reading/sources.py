@@ -20,7 +20,8 @@ from mercer.words import find_close
 
 from .._errors import TOO_LARGE, CommandError
 
-TEXT = (".csv", ".tsv", ".txt", ".tab")
+TABS = (".tsv", ".tab")  # text with tabs between columns
+TEXT = (".csv", ".txt", *TABS)
 JSON = (".json", ".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 FEATHER = (".feather", ".arrow")

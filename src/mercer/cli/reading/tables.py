@@ -70,7 +70,7 @@ class Table:
         """Return a text with places in the file instead of numbers of rows."""
 
         def show(found: re.Match[str]) -> str:
-            if found[1] is None:
+            if found[1] is None or int(found[1]) >= len(self.frame if rows is None else rows):
                 return found[0]
             row = int(found[1]) if rows is None else int(rows[int(found[1])])
             return self.locate(row) + (f" of {name}" if name else "")
