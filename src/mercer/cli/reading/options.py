@@ -70,8 +70,11 @@ class ReadingOptions:
         """
         blank = [field.name for field in fields(self) if not getattr(self, field.name) and field.name in record]
         kept = {name: _freeze(record[name]) for name in blank}
-        checks = {"encoding": check_encoding, "separator": parse_separator, "decimal": _check_decimal}
-        return replace(self, **{name: checks.get(name, lambda value: value)(value) for name, value in kept.items()})
+        checks: dict[str, Callable[[str], str]] = {
+            "encoding": check_encoding, "separator": parse_separator, "decimal": _check_decimal
+        }  # fmt: skip
+        kept |= {name: check(kept[name]) for name, check in checks.items() if name in kept}
+        return replace(self, **kept)
 
     def __repr__(self) -> str:
         given = ((field.name, getattr(self, field.name)) for field in fields(self))
