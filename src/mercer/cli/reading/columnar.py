@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mercer.arrays.budget import available_memory
-
-from .._errors import TOO_LARGE, CommandError
-from .sources import PARQUET, Source
+from .._errors import CommandError
+from .sources import PARQUET, Source, check_size
 
 if TYPE_CHECKING:
     import pandas as pd
+
+CELL = 8  # bytes that a value takes, though a few may stand for a column of the same one
 
 
 def read_columnar(source: Source) -> pd.DataFrame:
@@ -24,7 +24,7 @@ def read_columnar(source: Source) -> pd.DataFrame:
             file: Any = opened if opened.seekable() else pa.BufferReader(opened.read())
             if parqueted:
                 metadata = parquet.read_metadata(file)
-                _check_memory(metadata.num_rows * metadata.num_columns, source.name)
+                check_size(source.name, CELL * metadata.num_rows * metadata.num_columns)
                 file.seek(0)
                 table = parquet.read_table(file)
             else:
@@ -36,8 +36,3 @@ def read_columnar(source: Source) -> pd.DataFrame:
         kind, why = "Parquet" if parqueted else "Feather", (str(error).splitlines() or [type(error).__name__])[0]
         raise CommandError(f"{source.name} is not a {kind} file, or is damaged: {why}") from None
     return frame.reset_index() if any(name is not None for name in frame.index.names) else frame.reset_index(drop=True)
-
-
-def _check_memory(cells: int, name: str) -> None:
-    if 8 * cells > available_memory():  # a few bytes can stand for a column of the same value
-        raise CommandError(f"{name} holds more than the memory that is free; give fewer rows or columns", TOO_LARGE)

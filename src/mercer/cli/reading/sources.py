@@ -84,7 +84,7 @@ def find_source(name: str) -> Source:
     if not path.is_file():  # a pipe can be read only once
         with path.open("rb") as file:
             return _keep(name, path.suffix.lower(), _read_all(file, name))
-    _check_size(name, path.stat().st_size)
+    check_size(name, path.stat().st_size)
     return _find_packed(name, path.name, lambda: path.open("rb"))
 
 
@@ -166,7 +166,7 @@ def _find_member(name: str, open_file: Callable[[], BinaryIO]) -> Source:
     member = tables[0]
     if member.flag_bits & 1:
         raise CommandError(f"{name} is locked with a password; unpack it, and give {member.filename}")
-    _check_size(name, member.file_size)
+    check_size(name, member.file_size)
 
     def open_member() -> BinaryIO:
         file = open_file()
@@ -190,7 +190,8 @@ def _suggest_name(path: Path) -> str:
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
 
-def _check_size(name: str, size: int) -> None:
+def check_size(name: str, size: int) -> None:
+    """Raise if so many bytes would not fit into memory."""
     if size > available_memory():
         raise _describe_excess(f"{name} ({show_bytes(size)})")
 
