@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check  # errors are shown, advice about pip is not
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: help demo test test-torch test-gpu sanitize lint bench docs clean
+.PHONY: help demo test test-torch test-gpu sanitize wheels lint bench docs release-check clean
 
 help:
 	@echo "make demo    set everything up and show the library at work"
@@ -12,9 +13,11 @@ help:
 	@echo "make test-torch   the tests of devices, with torch on the processor and Triton's interpreter"
 	@echo "make test-gpu     the same on a CUDA device, with the torch that PYTHON has"
 	@echo "make sanitize     the native core with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer"
-	@echo "make lint    style, types and the import contract"
+	@echo "make wheels       a wheel for every Python on the path or in PYTHONS='…', each tested where it is installed"
+	@echo "make lint    style, types (also as users see them) and the import contract"
 	@echo "make bench   side by side with other libraries (MERCER_DATA=folder adds real data)"
 	@echo "make docs    build the documentation into docs/_build/html"
+	@echo "make release-check   what must be so before a release, each item with a verdict"
 	@echo "make clean   remove everything that was built"
 
 demo: $(VENV)/.demo
@@ -26,7 +29,6 @@ test: $(VENV)/.test
 test-torch: $(VENV)/.test $(VENV)/.torch
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m torch
 	TRITON_INTERPRET=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/gram/torch/test_fused.py tests/solvers/machines/device/test_triton.py
-	$(BIN)/python -m pytest tests/test_docs.py -k gpu
 
 test-gpu:  # everything that is needed must be there: the package itself and torch with CUDA
 	$(PYTHON) -m pytest -m torch tests/gram tests/solvers tests/learning tests/models tests/distributed
@@ -35,10 +37,14 @@ test-gpu:  # everything that is needed must be there: the package itself and tor
 sanitize: $(VENV)/.test $(VENV)/.sanitize
 	PATH="$(abspath $(BIN)):$$PATH" native/tests/run $(BIN)/python
 
+wheels:  # in environments of their own, outside the tree
+	$(PYTHON) tools/wheels.py $(PYTHONS)
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.demo
@@ -48,6 +54,9 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+release-check: $(VENV)/.docs $(VENV)/.release
+	$(BIN)/python tools/release_check.py $(OPTIONS)
+
 clean:
 	rm -rf $(VENV) build docs/_build docs/gallery docs/api/generated
 
@@ -56,18 +65,21 @@ $(VENV)/.installed: $(NATIVE)
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
 	  { echo "mercer needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(INSTALL) -e .
 	@touch $@
 
 # What a task needs beside it; the package is not built again for that.
 EXTRA = $(BIN)/python tools/extra.py $(1) > $(VENV)/$(1).txt && \
-  $(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/$(1).txt
+  $(INSTALL) -r $(VENV)/$(1).txt
 $(VENV)/.demo: $(VENV)/.installed
 	$(call EXTRA,plot)
 	$(call EXTRA,command)
 	@touch $@
 $(VENV)/.sanitize: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "nanobind>=2.8" "cmake>=3.18"
+	$(INSTALL) "nanobind>=2.8" "cmake>=3.18"
+	@touch $@
+$(VENV)/.release: $(VENV)/.installed
+	$(INSTALL) "auditwheel>=6" "cffconvert>=2" "twine>=6"
 	@touch $@
 $(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.torch: $(VENV)/.%: $(VENV)/.installed
 	$(call EXTRA,$*)

@@ -1,7 +1,9 @@
 """A tour in half a minute: compose a kernel, see it proved, learn handwritten digits, words and more, and draw it."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve
@@ -40,7 +42,7 @@ def digits() -> tuple[Expansion, np.ndarray, np.ndarray]:
     print(f"{K}\n{f}")
     print(f"{len(y_test)} test digits, {wrong.sum()} wrong: accuracy {1 - wrong.mean():.3f}")
     print(f"‖f‖ for each digit: {np.round(f.norm(), 1)}")
-    return f, X_test, y_test
+    return f, np.asarray(X_test), np.asarray(y_test)
 
 
 def speed() -> None:
@@ -63,7 +65,7 @@ def learners() -> None:
     parts = train_test_split(X / 16.0, y, test_size=0.25, random_state=0, stratify=y)
     X_train, X_test, y_train, y_test = parts
     kernel = Gaussian(length_scale=1.5)
-    evidence = {
+    evidence: dict[Any, Callable[[Any], str]] = {
         mercer.SVC(C=10.0, kernel=kernel): lambda m: f"duality gap {m.duality_gap_.relative:.1e} of the objective",
         mercer.KernelRidgeClassifier(kernel=kernel): lambda m: f"leave-one-out accuracy {m.loo_accuracy_:.3f}",
         mercer.KernelLogisticRegression(0.01, kernel=kernel, tol=1e-6): lambda m: (

@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <cstdint>
 #include <string>
 
 #include "kernels.hpp"
@@ -66,6 +67,9 @@ A checked_array(nb::handle h, const std::string& name, size_t dimensions, const 
     throw wrong_value(name + " must have " + std::to_string(dimensions) + " dimension" + (dimensions == 1 ? "" : "s") +
                       ", got shape " + shape_text(a));
   if (!contiguous(a)) throw wrong_value(name + " must be C-contiguous");
+  if (a.size() && reinterpret_cast<std::uintptr_t>(a.data()) % (a.dtype().bits / 8))
+    throw wrong_value(name + " must be aligned: its numbers start between those of the memory; np.require(" + name +
+                      ", requirements='A') is a copy that does not");
   return a;
 }
 

@@ -18,10 +18,10 @@ using Tile = Vec<T>[strip_rows][panel_vectors];
 template <Kind kind, class T>
 MERCER_INLINE void accumulate(Vec<T>& sum, Vec<T> a, Vec<T> b) {
   if constexpr (kind == Kind::dot) {
-    sum = a * b + sum;
+    sum = multiply_add(a, b, sum);
   } else if constexpr (kind == Kind::sqdist) {
     const Vec<T> t = a - b;
-    sum = t * t + sum;
+    sum = multiply_add(t, t, sum);
   } else if constexpr (kind == Kind::absdist) {
     sum = sum + absolute<T>(a - b);
   } else if constexpr (kind == Kind::chi2) {

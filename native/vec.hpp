@@ -199,6 +199,20 @@ MERCER_INLINE Vec<float> maximum(Vec<float> a, Vec<float> b) { return select<flo
 MERCER_INLINE Vec<double> maximum(Vec<double> a, Vec<double> b) { return select<double>(a > b, a, b); }
 #endif
 
+// a * b + c, with one rounding where the instruction set has that, in every loop alike: a compiler that is free to choose
+// may round twice in one loop and once in another, and an entry would depend on the tile it is computed in.
+#if defined(MERCER_X86) && defined(__FMA__)
+MERCER_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) {
+  return (Vec<float>)MERCER_X86(fmadd_ps)((X86Float)a, (X86Float)b, (X86Float)c);
+}
+MERCER_INLINE Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) {
+  return (Vec<double>)MERCER_X86(fmadd_pd)((X86Double)a, (X86Double)b, (X86Double)c);
+}
+#else
+MERCER_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { return a * b + c; }
+MERCER_INLINE Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) { return a * b + c; }
+#endif
+
 #if defined(MERCER_X86)
 MERCER_INLINE Vec<float> square_root(Vec<float> x) { return (Vec<float>)MERCER_X86(sqrt_ps)((X86Float)x); }
 MERCER_INLINE Vec<double> square_root(Vec<double> x) { return (Vec<double>)MERCER_X86(sqrt_pd)((X86Double)x); }

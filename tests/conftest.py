@@ -1,13 +1,23 @@
 """What tests may rely on, however they were started."""
 
 import signal
+from importlib.util import find_spec
 
 import pytest
+
+HAS_TORCH = find_spec("torch") is not None
 
 
 def pytest_configure():
     """Let Ctrl-C stop tests and what they start, also in the background of a shell, which has it ignored there."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_ignore_collect(collection_path):
+    """Leave out files that are all about devices where there is no torch; ``make test-torch`` has them."""
+    if HAS_TORCH or collection_path.suffix != ".py":
+        return None
+    return "\ntorch = pytest.importorskip" in collection_path.read_text("utf-8") or None
 
 
 @pytest.fixture(autouse=True)

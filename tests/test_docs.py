@@ -37,13 +37,12 @@ def blocks(page):
 
 
 SLOW = ("start.md", "automatic.md", "command-line.md", "large-data.md")  # models are tuned there
-MARKED = [pytest.param(page, marks=pytest.mark.slow if page.name in SLOW else (), id=page_id(page)) for page in PAGES]
+MARKS = dict.fromkeys(SLOW, pytest.mark.slow) | {"gpu.md": pytest.mark.torch}
+MARKED = [pytest.param(page, marks=MARKS.get(page.name, ()), id=page_id(page)) for page in PAGES]
 
 
 @pytest.mark.parametrize("page", MARKED)
 def test_the_examples_of_a_page_run_and_print_what_it_says(page, tmp_path, monkeypatch):
-    if page.name == "gpu.md":
-        pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)  # blocks may write files, and those after them read these
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setenv("COLUMNS", "100")

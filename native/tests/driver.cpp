@@ -1,11 +1,12 @@
 // The native core without Python, for builds with sanitizers: every parallel computation gives the same with one thread
-// and with several, called from one thread and from two at once; and wherever an allocation fails, the failure reaches
-// the caller, after which the next call works.
+// and with several, called from one thread and from two at once; wherever an allocation fails, the failure reaches the
+// caller, after which the next call works; and numbers at the ends of what there is are taken like any others.
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -227,6 +228,40 @@ void failures_reach_the_caller(const std::string& name, const Computation& compu
   expect(compute(3) == whole, name + ": the next call works");
 }
 
+// What is below the normal range may be taken as zero.
+template <class T>
+bool is_near(T found, T expected) {
+  typedef std::numeric_limits<T> Limits;
+  if (!std::isfinite(expected)) return std::isnan(expected) ? std::isnan(found) : found == expected;
+  return std::fabs(found - expected) <= std::max(8 * Limits::epsilon() * std::fabs(expected), 2 * Limits::min());
+}
+
+// A function of one number is a plan of numbers against a 1.
+template <class T>
+void extremes_are_numbers_like_others(const Isa& isa) {
+  typedef std::numeric_limits<T> Limits;
+  const T most = Limits::max(), least = Limits::min(), smallest = Limits::denorm_min(), one = 1;
+  std::vector<T> x{0, one, most, most / 2, least, smallest, least / 2, Limits::infinity(), T(88.7), T(709.7), T(1e30)};
+  for (std::size_t i = x.size(); i-- > 0;) x.push_back(-x[i]);
+  x.push_back(Limits::quiet_NaN());
+  const std::pair<Op, double (*)(double)> all[] = {{Op::exp, std::exp}, {Op::log, std::log}, {Op::log1p, std::log1p},
+                                                  {Op::tanh, std::tanh}};
+  const Index count = Index(x.size());
+  for (const auto& [op, exact] : all) {
+    const Plan<T> plan(isa, count, 1, {{Kind::dot, 1, 1, x.data(), &one, false}}, {}, {}, {{op, 0, 0, 0, 1.0, 0.0}});
+    std::vector<T> found(x.size());
+    std::vector<int64_t> rows;
+    for (int64_t i = 0; i < count; ++i) rows.push_back(i);
+    plan.dense(found.data(), rows.data(), count, 0, 1, 1);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const T taken = std::fabs(x[i]) < least ? T(0) : x[i], expected = T(exact(double(taken)));
+      expect(is_near(found[i], expected), std::string(isa.name) + ": operation " + std::to_string(int(op)) + " of " +
+                                              std::to_string(x[i]) + " is " + std::to_string(found[i]) + ", not " +
+                                              std::to_string(expected));
+    }
+  }
+}
+
 // What a task throws arrives, one exception of several, and tasks that wait for it do not wait for ever.
 void exceptions_of_tasks_arrive() {
   for (const int threads : {1, 4})
@@ -273,6 +308,8 @@ int main(int arguments, char**) {
       same_whatever_the_threads(name, bound);
       if (isa == available_isas()) failures_reach_the_caller(name, bound);  // allocations are the same in all of them
     }
+    extremes_are_numbers_like_others<float>(**isa);
+    extremes_are_numbers_like_others<double>(**isa);
   }
   stop_threads();
   std::puts("the native core gives the same with any number of threads, and failing allocations reach the caller");

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -14,6 +14,7 @@ from mercer.arrays import Array
 from mercer.arrays.budget import parse_memory, require
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
+from mercer.arrays.shapes import Inside, Shape
 from mercer.arrays.tensors import host_array, is_tensor, on_device, real_type
 from mercer.formula.data import Rows, concatenate, length, take
 from mercer.gram import Gram
@@ -21,6 +22,7 @@ from mercer.gram.slopes import sum_slopes
 from mercer.gram.torch.points import is_matrix
 from mercer.gram.torch.stream import send_blocks
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 
 if TYPE_CHECKING:
     from mercer.features.base import FeatureMap
@@ -65,6 +67,8 @@ class ExplicitFunction:
     intercept : float or array of shape (q,)
         b.
     """
+
+    w: Annotated[np.ndarray, Shape("D+ q?")]
 
     def __init__(self, feature_map: FeatureMap, w: np.ndarray, intercept: ArrayLike) -> None:
         self.feature_map = feature_map
@@ -123,6 +127,10 @@ class Expansion:
     5.0
     """
 
+    centers: Annotated[Rows, Shape("n …")]
+    coef: Annotated[np.ndarray, Shape("n q?")]
+    explicit: Annotated[ExplicitFunction, Inside(q="q")] | None
+
     __array_ufunc__ = None  # so that np.float64(2) * f comes here
 
     def __init__(
@@ -134,7 +142,7 @@ class Expansion:
         explicit: ExplicitFunction | None = None,
     ) -> None:
         if not isinstance(kernel, Kernel):
-            raise TypeError(f"Expansion: kernel must be a mercer kernel, got {kernel!r}")
+            raise TypeError(f"Expansion: kernel must be a mercer kernel, got {show_given(kernel)}")
         coef = np.asarray(coef, dtype=np.float64)
         if coef.ndim not in (1, 2) or coef.shape[0] != length(centers):
             raise ValueError(

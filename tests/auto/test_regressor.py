@@ -78,6 +78,20 @@ def test_the_report_tells_what_was_done(fitted, smooth):
     assert len(report.held_out.truth) == 24
 
 
+def test_the_report_tells_how_columns_are_spread_and_what_predictions_make_of_them(fitted, smooth):
+    report, (X, _) = fitted.report_, smooth
+    assert [found.name for found in report.distributions] == ["a", "b", "noise"]
+    assert report.target_distribution.name == "height"
+    assert report.when.endswith("UTC")
+    curves = {found.name: found for found in report.dependences}
+    assert {"a", "b"} <= set(curves)
+    grid, values = np.array(curves["b"].grid), np.array(curves["b"].values[0])
+    assert np.corrcoef(values, grid**2)[0, 1] > 0.99
+    assert X["b"].min() <= grid[0] < grid[-1] <= X["b"].max()
+    assert report.scores[0].error > 0
+    assert report.calibration is None
+
+
 def test_candidates_are_ordered_by_the_score_that_is_reported(fitted):
     report = fitted.report_
     scores = [candidate.score for candidate in report.candidates]

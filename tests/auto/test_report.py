@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.auto import AutoClassifier, Candidate, Column, HeldOut, Importance, Report, RivalComparison, Score
+from mercer.auto import (
+    AutoClassifier,
+    Candidate,
+    Column,
+    Dependence,
+    Distribution,
+    HeldOut,
+    Importance,
+    Report,
+    RivalComparison,
+    Score,
+)
 from mercer.auto.report import ENOUGH
 
 
@@ -34,6 +45,11 @@ def report():
         importances=(Importance("age", 0.2, 0.05),),
         comparison=RivalComparison("boosting", 0.03, -0.01, 0.07, 2),
         warnings=("age gives the target away",),
+        dependences=(Dependence("age", (20.0, 40.0), ((0.2, 0.6),), ("b",), 2),),
+        distributions=(Distribution("age", 0.1, (0.25, 0.75), (20.0, 30.0, 40.0), summary=(20.0, 33.0, 40.0)),),
+        target_distribution=Distribution("risk", 0.0, (0.5, 0.5), levels=("a", "b")),
+        data="people.csv",
+        when="2026-01-01 12:00 UTC",
     )
 
 
@@ -52,6 +68,12 @@ def test_a_report_goes_through_json(report):
     assert found["importances"] == [{"name": "age", "value": 0.2, "error": 0.05}]
     assert found["comparison"] == {"rival": "boosting", "gain": 0.03, "low": -0.01, "high": 0.07, "rows": 2}
     assert found["warnings"] == ["age gives the target away"]
+    assert found["dependences"][0]["values"] == [[0.2, 0.6]]
+    assert found["distributions"][0]["edges"] == [20.0, 30.0, 40.0]
+    assert found["target_distribution"]["levels"] == ["a", "b"]
+    assert (found["data"], found["when"]) == ("people.csv", "2026-01-01 12:00 UTC")
+    assert (found["calibration"]["label"], found["calibration"]["counts"]) == ("b", [2])
+    assert found["calibration"]["error"] == pytest.approx(0.25)
 
 
 def test_reports_cannot_be_changed(report):
@@ -76,3 +98,5 @@ def test_files_keep_a_report(report, tmp_path):
     again = mercer.load(tmp_path / "model.mercer").report_
     assert again.to_dict() == report.to_dict()
     assert again.comparison == report.comparison
+    assert again.dependences == report.dependences
+    assert again.distributions == report.distributions

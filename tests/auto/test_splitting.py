@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.auto.splitting import FEWEST, find_common, hold_out, sample_rows
+from mercer.auto.splitting import FEWEST, find_common, hold_out, sample_rows, show_rows
 
 CODES = st.lists(st.integers(0, 7), min_size=1, max_size=60).map(lambda found: np.unique(found, return_inverse=True)[1])
 
@@ -77,3 +77,14 @@ def test_samples_for_a_regression_are_as_many_as_asked_for():
 def test_rows_are_common_if_another_has_their_class():
     assert find_common(np.array([0, 1, 1, 2]), "classification").tolist() == [False, True, True, False]
     assert find_common(np.array([0.0, 1.0]), "regression").all()
+
+
+@pytest.mark.parametrize("n", [0, 5, 100, 5000])
+def test_rows_to_look_at_are_in_order_from_everywhere_and_the_same_every_time(n):
+    found = show_rows(n, 100)
+    assert len(found) == min(n, 100)
+    assert np.array_equal(found, np.unique(found))
+    assert np.array_equal(found, show_rows(n, 100))
+    if n > 100:
+        assert found[0] < n / 10
+        assert found[-1] > 9 * n / 10

@@ -21,10 +21,12 @@ def test_a_fit_prints_what_was_done_and_saves_the_model(mercer, houses):
                  "Proved", "plan", "because", "houses.mercer", "houses.html"):  # fmt: skip
         assert part in out
     assert result.stderr == ""
-    assert "<html" in houses.with_name("houses.html").read_text()
+    page = houses.with_name("houses.html").read_text(encoding="utf-8")
+    assert "<title>houses.csv, price: regression</title>" in page
+    assert "Data: houses.csv, 90 rows, 4 columns." in page
     model = library.load(houses.with_name("houses.mercer"))
     assert isinstance(model, library.AutoRegressor)
-    assert model.report_.target == "price"
+    assert (model.report_.target, model.report_.data) == ("price", "houses.csv")
 
 
 def test_json_is_the_report(mercer, houses):

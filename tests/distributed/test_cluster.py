@@ -4,8 +4,11 @@ import copy
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -221,6 +224,57 @@ def test_workers_killed_in_every_phase_change_nothing(cluster, client, make, cla
     points = np.random.default_rng(1).normal(size=(50, D))
     method = "decision_function" if hasattr(model, "decision_function") else "predict"
     assert_same(getattr(quiet, method)(points), getattr(model, method)(points))
+
+
+def test_a_worker_that_comes_back_late_is_not_given_up(cluster, client, expected):
+    X, _, here = expected
+    client.wait_for_workers(2, timeout=60)
+    killer = Killer(cluster, ["survey"])
+    cluster.scheduler.add_plugin(killer, name="killer")
+    try:
+        with dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}):  # no worker starts as fast as that
+            model = nystroem().fit(*generated(), client=client)
+            assert dask.config.get("distributed.deploy.lost-worker-timeout") == "1ms"
+    finally:
+        cluster.scheduler.remove_plugin("killer")
+    assert killer.killed == ["survey"]
+    assert len(cluster.workers) == 2
+    assert_same(here.predict(X), model.predict(X))
+
+
+@contextmanager
+def busy_machine(processes=4):
+    """Other processes that take all the time they are given."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+DELAYS = [float(delay) for delay in os.environ.get("MERCER_KILL_AFTER", "0.5").split()]  # all: ".1 .5 1 2"
+PLACES = [int(workers) for workers in os.environ.get("MERCER_KILL_AMONG", "2").split()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", PLACES)
+@pytest.mark.parametrize("delay", DELAYS)
+def test_a_worker_killed_on_a_busy_machine_costs_nothing_but_time(expected, delay, workers):
+    X, _, here = expected
+    with (
+        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        victim = cluster.workers[0].pid
+        with busy_machine():
+            killer = threading.Timer(delay, os.kill, args=(victim, signal.SIGKILL))
+            killer.start()
+            model = nystroem().fit(*generated(pause=0.15), client=client)
+            killer.join()
+        assert cluster.workers[0].pid != victim
+    assert_same(here.predict(X), model.predict(X), rtol=1e-9)
 
 
 def deadly(block):

@@ -44,3 +44,15 @@ def test_long_work_is_cut_into_calls_that_cover_all_rows_once():
     assert calls[0][0] == 0
     assert calls[-1][1] == 300_000
     assert all(before[1] == after[0] for before, after in itertools.pairwise(calls))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_views_of_bytes_that_are_not_aligned_are_taken_like_their_copies(dtype):
+    rng = np.random.default_rng(0)
+    X, V = rng.normal(size=(30, 9)).astype(dtype), rng.normal(size=(30, 2)).astype(dtype)
+    views = [np.frombuffer(b"-" + array.tobytes(), np.uint8)[1:].view(dtype).reshape(array.shape) for array in (X, V)]
+    assert not any(view.flags.aligned for view in views)
+    gram, other = Gram(Gaussian(), X), Gram(Gaussian(), views[0])
+    assert other.backend_name == "native"
+    assert np.array_equal(other @ views[1], gram @ V)
+    assert np.array_equal(other.dense(), gram.dense())

@@ -57,7 +57,7 @@ def test_importing_the_displays_does_not_import_matplotlib():
 
 def test_without_matplotlib_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r'^KernelDisplay draws with matplotlib.*pip install "mercer\[plot\]"$'):
+    with pytest.raises(ImportError, match=r'^KernelDisplay needs matplotlib.*pip install "matplotlib>=\d\S*"$'):
         KernelDisplay.from_kernel(Gaussian())
 
 

@@ -518,7 +518,7 @@ def test_complex_numbers_are_refused():
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_missing_values_in_frames_are_refused(frame):
-    with pytest.raises(ValueError, match=r"row 1, column 0 is nan.*SimpleImputer"):
+    with pytest.raises(ValueError, match=r"row 1, column .a. is nan.*SimpleImputer"):
         Linear()(frame({"a": [1.0, None]}))
 
 

@@ -24,6 +24,7 @@ from mercer import (
     KernelRidgeClassifier,
     _native,
 )
+from mercer.arrays.threads import default_threads
 from mercer.certify.verdict import Proved, Refuted, Unknown
 from mercer.kernels import Edit, GappedKmer, Gaussian, Mismatch, Spectrum, Subsequence, WeightedDegree
 from mercer.testing import check_kernel
@@ -221,7 +222,8 @@ def test_blocks_of_any_rows_and_columns_are_parts_of_the_matrix(kernel):
 @pytest.mark.parametrize("kernel", EVERY, ids=repr)
 def test_a_lazy_gram_matrix_in_little_memory_is_the_same(kernel):
     V = np.cos(np.arange(len(Z) * 2.0)).reshape(-1, 2)
-    np.testing.assert_allclose(Gram(kernel, X, Z, memory=20_000) @ V, kernel(X, Z) @ V, rtol=1e-11, atol=1e-11)
+    memory = 20_000 + 10_000 * default_threads()  # each of which has room of its own
+    np.testing.assert_allclose(Gram(kernel, X, Z, memory=memory) @ V, kernel(X, Z) @ V, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("kernel", [k for k in EVERY if not isinstance(k, Mismatch)], ids=repr)

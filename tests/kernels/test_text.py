@@ -152,7 +152,7 @@ def test_the_language(text, kernel):
         ("norm(3)", 1, "norm is for functions of x and z"),
         ("x + Gaussian()", 1, "only in a function of x and z"),
         ("2", 1, "the constant kernel is written Constant"),
-        ("Gaussian(sigma=2)", 1, "no parameter sigma; it has length_scale"),
+        ("Gaussian(sigma=2)", 1, "no parameter 'sigma'; it has ['length_scale']: did you mean length_scale?"),
         ("Gaussian(lenght_scale=2)", 1, "did you mean length_scale"),
         ("Linear(2)", 1, "it has none"),
         ("Gaussian(1, 2)", 1, "got 2 parameters"),

@@ -118,13 +118,14 @@ def test_a_regression_that_has_converged_is_close_to_its_dual(kernel, scale, off
 # -- ν machines: the gap that they report, relative to the objective ---------------------------------------------------
 
 
-@pytest.mark.parametrize(("kernel", "scale", "offset", "weights"), PROBLEMS)
+# With one weight of 1e13 no share of it is left for the others.
+@pytest.mark.parametrize(
+    ("kernel", "scale", "offset", "weights"), [problem for problem in PROBLEMS if problem.values[3] != "one of 1e13"]
+)
 @pytest.mark.parametrize("kind", [models.NuSVC, models.NuSVR, models.OneClassSVM])
 def test_a_nu_machine_that_has_converged_reports_a_small_gap(kind, kernel, scale, offset, weights):
     X, codes, y = _points(2, scale, offset)
     w = WEIGHTS[weights]
-    if weights == "one of 1e13":
-        pytest.skip("no share of the weight is left for the others")
     options = {"C": 1.0 / (float(kernel(X[:1])[0, 0]) * w.max())} if kind is models.NuSVR else {}
     data = (X,) if kind is models.OneClassSVM else (X, codes if kind is models.NuSVC else y)
     model = kind(nu=0.1 if weights == "uneven" else 0.3, kernel=kernel, **options)

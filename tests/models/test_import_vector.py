@@ -147,4 +147,4 @@ def test_bad_data_is_named_and_keeps_what_was_fitted(moons):
 def test_the_checks_of_scikit_learn_pass():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)  # the array API is not enabled
-        check_estimator(ImportVectorMachine())
+        check_estimator(ImportVectorMachine(max_vectors=8))

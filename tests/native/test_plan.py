@@ -2,6 +2,7 @@
 
 import itertools
 import multiprocessing
+import re
 import threading
 import warnings
 
@@ -542,6 +543,28 @@ BAD_PLANS = [
 def test_a_plan_that_makes_no_sense_is_refused_with_the_reason(arguments, error, message):
     with pytest.raises(error, match=message):
         _native.Plan(*arguments)
+
+
+def misaligned(array):
+    """Return a copy that starts one byte after where its numbers could."""
+    view = np.empty(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+    view[...] = array
+    return view
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_whose_numbers_start_between_those_of_the_memory_are_refused(dtype):
+    X, rows = np.ones((5, 2), dtype), np.arange(5)
+    plan, V, out = _native.Plan([("dot", X, None)], [], [], []), np.ones((5, 1), dtype), np.zeros((5, 1))
+    for name, call in {
+        "statistics[0].A": lambda: _native.Plan([("dot", misaligned(X), None)], [], [], []),
+        "left[0]": lambda: _native.Plan([("dot", X, None)], [misaligned(X[:, 0])], [], []),
+        "V": lambda: plan.product(misaligned(V), out, 0, 5, 1),
+        "out": lambda: plan.product(V, misaligned(out), 0, 5, 1),
+        "rows": lambda: plan.dense(np.zeros((5, 5), dtype), misaligned(rows), 0, 5, 1),
+    }.items():
+        with pytest.raises(ValueError, match=rf"^{re.escape(name)} must be aligned.* np.require\({re.escape(name)}"):
+            call()
 
 
 def test_arguments_of_products_and_dense_pieces_are_checked():

@@ -17,6 +17,7 @@ from mercer import features
 from mercer.kernels import Custom, Gaussian, Graph, Linear, Overlap, Polynomial, Spectrum, WeisfeilerLehman
 from mercer.persist import ModelFileError, _container
 from mercer.persist._files import describe
+from mercer.persist._registry import find_name
 
 X = np.random.default_rng(0).normal(size=(12, 2))
 Y = np.arange(12) % 3
@@ -80,6 +81,7 @@ def attempt(path):
 def _imported():
     for name in MODELS:
         described(name)  # which imports what there is to import
+    find_name("Report", {})  # so does looking for a type that only automatic models have, or none
 
 
 slow_start = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

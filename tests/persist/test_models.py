@@ -366,6 +366,7 @@ def test_models_fitted_elsewhere_are_saved_like_others(roundtrip, same):
     assert same(again.plan_, model.plan_)
 
 
+@pytest.mark.torch
 def test_models_fitted_to_tensors_come_back_with_arrays(roundtrip):
     torch = pytest.importorskip("torch")
     model = mercer.KernelRidge(kernel=Gaussian()).fit(torch.from_numpy(VECTORS), TARGETS)

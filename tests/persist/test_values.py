@@ -151,6 +151,7 @@ def test_a_frame_needs_its_library(monkeypatch):
         Decoder(encoder.tensors, encoder.finish(), {}).value(node)
 
 
+@pytest.mark.torch
 def test_tensors_become_arrays_and_devices_names():
     torch = pytest.importorskip("torch")
     np.testing.assert_array_equal(through(torch.arange(3.0)), np.arange(3.0, dtype=np.float32))

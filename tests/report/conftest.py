@@ -1,12 +1,55 @@
+import html
+import re
 from dataclasses import replace
+from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from mercer import KernelLogisticRegressionCV, KernelRidgeCV
+from mercer.auto.figures import Dependence, Distribution
 from mercer.auto.report import Candidate, Column, HeldOut, Importance, Report, RivalComparison, Score
 from mercer.kernels import Gaussian
+
+VOID = {"meta", "link", "br", "hr", "img", "line", "rect", "circle", "path", "polyline"}
+
+
+class Outline(HTMLParser):
+    """What a page is made of; raises if elements do not nest."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.headings, self.texts, self._heading = [], [], [], [], False
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if self.open and self.open[-1] in ("h1", "h2"):
+            self.headings.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def rows_of(page, label):
+    """Return the cells of the table with a label."""
+    inner = re.search(rf'aria-label="{label}".*?<tbody>(.*?)</tbody>', page, re.DOTALL)[1]
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in re.findall(r"<tr.*?</tr>", inner)]
+    return [[html.unescape(re.sub("<title>.*?</title>|<[^>]*>", "", cell)) for cell in row] for row in cells]
+
 
 EVIL = "<script>alert('x')</script>\x00\"&"
 
@@ -64,6 +107,12 @@ def classification(three_classes):
     report = Report(
         "classification", "risk", 180, 90, 90, (), (), "accuracy", scores, "KernelLogisticRegressionCV",
         "Gaussian(length_scale=1.0)", "", "", (), 100.0, held,
+        dependences=(
+            Dependence(EVIL, (0.0, 1.0, 4.0), ((0.2, 0.3, 0.5), (0.5, 0.5, 0.1), (0.3, 0.2, 0.4)), tuple(labels)),
+        ),
+        distributions=(Distribution(EVIL, 0.1, (0.2, 0.5, 0.3), (-0.5, 0.5, 2.5, 5.5), summary=(0.0, 1.0, 4.0)),),
+        target_distribution=Distribution("risk", 0.0, (0.5, 0.25, 0.125), levels=("good", "bad", EVIL), others=2),
+        data=EVIL, when="2026-01-01 12:00 UTC",
     )  # fmt: skip
     return SimpleNamespace(report_=report, model_=model)
 
@@ -84,5 +133,16 @@ def combined(regression):
         found, candidates=parts, importances=importances, columns=(stray, *found.columns[1:]),
         comparison=RivalComparison("HistGradientBoosting", 0.11, 0.066, 0.154, 20),
         warnings=(f"Column {EVIL!r} alone gives the target away.", "2 rows left out: " + "a_very_long_name_" * 12),
+        dependences=(
+            Dependence(EVIL, tuple(float(j) for j in range(20)), (tuple(3.0 + 0.1 * j for j in range(20)),), (), 15),
+            Dependence(names[1], ("north", EVIL, "a_very_long_name_" * 12), ((3.5, 4.0, 3.0),), (), 15),
+            Dependence("sold", (17000.0, 18000.0, 19000.0), ((3.0, 4.0, 5.0),), (), 15, dates=True),
+        ),
+        distributions=(
+            Distribution(EVIL, 0.03, (0.1, 0.4, 0.5), (0.0, 5.0, 10.0, 30.0), summary=(-1e9, 9.0, 1e9)),
+            Distribution(names[1], 0.0, (0.5, 0.3), levels=("north", EVIL), others=7),
+        ),
+        target_distribution=Distribution("price", 0.0, (0.25, 0.75), (1.0, 2.0, 3.0), summary=(1.0, 2.5, 3.0)),
+        data=f"{EVIL}.csv", when="2026-01-01 12:00 UTC",
     )  # fmt: skip
     return regression

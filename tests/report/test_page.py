@@ -4,7 +4,6 @@ import ast
 import html
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -16,43 +15,7 @@ from mercer.inspection.eigen import count_degrees
 from mercer.kernels import Gaussian
 from mercer.report import render_report
 
-VOID = {"meta", "link", "br", "hr", "img", "line", "rect", "circle", "path", "polyline"}
-
-
-class Outline(HTMLParser):
-    """What a page is made of; raises if elements do not nest."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.open, self.tags, self.headings, self.texts, self._heading = [], [], [], [], False
-        self.feed(page)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
-        if self.open and self.open[-1] in ("h1", "h2"):
-            self.headings.append(data)
-
-    def all(self, tag):
-        return [attributes for name, attributes in self.tags if name == tag]
-
-
-def rows_of(page, label):
-    """Return the cells of the table with a label."""
-    inner = re.search(rf'aria-label="{label}".*?<tbody>(.*?)</tbody>', page, re.DOTALL)[1]
-    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in re.findall(r"<tr.*?</tr>", inner)]
-    return [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
+from .conftest import Outline, rows_of
 
 
 def test_a_regression_has_all_its_parts_in_order(regression):
@@ -114,6 +77,44 @@ def test_a_comparison_shows_its_interval(combined):
     said = "RMSE 0.11 on 20 held-out rows: no difference from HistGradientBoosting that these rows could show."
     assert said in texts
     assert any(words.startswith("No difference from HistGradientBoosting that these 20 rows") for words in texts)
+
+
+def test_the_page_names_the_data_its_size_and_when_it_was_fitted(combined):
+    combined.report_ = replace(combined.report_, data="houses.csv")
+    outline = Outline(render_report(combined))
+    assert "Data: houses.csv, 100 rows, 3 columns." in outline.texts
+    assert any(words.endswith("fitted in 7.5 s, 2026-01-01 12:00 UTC.") for words in outline.texts)
+    assert outline.headings[0].startswith("price")
+    page = render_report(combined, data="other.csv")
+    assert "<title>other.csv, price" in page
+    assert "houses.csv" not in page
+
+
+def test_two_rows_held_out_show_no_gain_no_importance_and_say_why(combined):
+    compared = replace(combined.report_.comparison, rows=2)
+    combined.report_ = replace(combined.report_, n_test=2, comparison=compared, dependences=())
+    outline = Outline(render_report(combined))
+    said = " ".join(outline.texts)
+    assert "RMSE 0.11 on 2 held-out rows: no difference from HistGradientBoosting that these rows could show." in said
+    assert "2 rows held out cannot tell whether HistGradientBoosting is better." in said
+    assert "2 rows held out cannot tell which columns matter." in said
+    assert not any(words in said for words in ("interval", "% below", "% above", "better here"))
+    assert not any("Importance of columns" in svg["aria-label"] for svg in outline.all("svg"))
+
+
+def test_reliability_shows_counts_intervals_and_the_error(classification):
+    page, found = render_report(classification), classification.report_.calibration
+    picture = next(svg for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL) if "Reliability" in svg)
+    assert picture.count('class="span"') == len(found.counts)
+    assert f"({found.low[0]:.2f} to {found.high[0]:.2f}) of {found.counts[0]} rows" in picture
+    assert f"in {len(found.counts)} groups of" in page
+    few = HeldOut(
+        *(getattr(classification.report_.held_out, name)[:2] for name in ("truth", "prediction", "probabilities"))
+    )
+    classification.report_ = replace(classification.report_, held_out=few)
+    page = render_report(classification)
+    assert "2 rows held out cannot tell whether probabilities are true." in page
+    assert "Reliability" not in page
 
 
 @pytest.mark.parametrize("kind", ["regression", "classification", "combined"])

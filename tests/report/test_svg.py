@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.report._svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, Scale, draw_bars, round_values
+from mercer.report._svg import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Chart,
+    Scale,
+    draw_bars,
+    draw_dots,
+    list_dates,
+    round_values,
+)
 
 finite = st.floats(-1e9, 1e9)
 
@@ -79,3 +92,34 @@ def test_bars_below_zero_go_the_other_way():
     below, above = [e for e in ET.fromstring(picture) if e.tag.endswith("rect")]
     end = float(below.get("x")) + float(below.get("width"))
     assert end == pytest.approx(float(above.get("x")), abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "first"),
+    [
+        ("1969-07-20", "2026-01-01", "1970"),
+        ("2020-01-15", "2020-12-24", "2020-02"),
+        ("2020-01-15", "2020-02-01", "2020-01-15"),
+    ],
+)
+def test_dates_on_an_axis_are_few_inside_and_where_they_say(low, high, first):
+    start, stop = (float(np.datetime64(day, "D").astype(int)) for day in (low, high))
+    ticks = list_dates(start, stop)
+    assert ticks[0][1] == first
+    assert 2 <= len(ticks) <= 6
+    for value, words in ticks:
+        assert start <= value <= stop
+        assert np.datetime64(words).astype("datetime64[D]").astype(int) == value
+
+
+def test_dots_stand_at_their_values_in_rows_of_their_names():
+    picture = draw_dots("levels", ["<a>", "b"], [[0.0, 10.0], [5.0, 5.0]], ["a", "b"], (0.0, 10.0), "x")
+    dots = [e for e in ET.fromstring(picture) if e.tag.endswith("circle")]
+    places = [(e.get("class"), float(e.get("cx")), e.get("cy")) for e in dots]
+    assert places == [
+        ("fill a", 8.0, "24.0"),
+        ("fill b", 188.0, "24.0"),
+        ("fill a", 368.0, "58.0"),
+        ("fill b", 188.0, "58.0"),
+    ]
+    assert "<a>" in [e.text for e in ET.fromstring(picture).iter()]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 SHARE = 0.6  # of what is free, when no budget is given
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -32,7 +35,8 @@ def parse_memory(memory: float | str | None) -> int:
         if found is None or unit is None:
             raise ValueError(f"memory must be a number of bytes or a text such as '2GB' or '500 MB', got {memory!r}")
         return int(float(found.group(1)) * unit)
-    if not memory > 0:
+    given: Any = memory
+    if not (isinstance(given, numbers.Real) and 0 < float(given) < math.inf):
         raise ValueError(f"memory must be a positive number of bytes, got {memory!r}")
     return int(memory)
 

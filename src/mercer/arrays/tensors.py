@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
+
+from mercer.needs import load_package
 
 from .budget import SHARE, parse_memory
+from .holes import IMPUTE
 
 
 class DeviceError(RuntimeError):
@@ -27,11 +31,7 @@ def is_tensor(data: object) -> bool:
 
 def load_torch() -> Any:
     """Return torch, or say in one line what to install."""
-    try:
-        import torch
-    except ImportError:
-        raise ImportError('a device needs torch; install it with: pip install "mercer[gpu]"') from None
-    return torch
+    return load_package("torch", "a device")
 
 
 def find_device(device: Any, *data: Any) -> Any:
@@ -54,7 +54,7 @@ def find_device(device: Any, *data: Any) -> Any:
         return next(iter(found.values()), torch.device("cpu"))
     try:
         chosen = torch.device(device)
-    except (RuntimeError, TypeError) as reason:
+    except (RuntimeError, TypeError, ValueError) as reason:
         raise DeviceError(
             f"device must be a name such as 'cuda', 'cuda:1' or 'cpu', got {device!r}: {reason}"
         ) from None
@@ -100,6 +100,18 @@ def host_array(X: Any) -> Any:
     return X.detach().cpu().numpy() if is_tensor(X) else X
 
 
+def pack(A: Any, dtype: DTypeLike | None = None) -> np.ndarray:
+    """Return an array as compiled code reads it: in C order, and aligned, as a view of bytes need not be.
+
+    Examples
+    --------
+    >>> view = np.zeros(17, dtype=np.uint8)[1:].view(np.float64)
+    >>> view.flags.aligned, pack(view).flags.aligned
+    (False, True)
+    """
+    return np.require(A, dtype, ["C", "ALIGNED", "ENSUREARRAY"])
+
+
 def real_type(*data: Any) -> np.dtype[Any]:
     """float32 when everything is float32 or shorter, float64 otherwise: integers too, as for arrays."""
     torch = load_torch()
@@ -119,7 +131,7 @@ def on_device(X: Any, device: Any, dtype: Any) -> Any:
         X = np.asarray(X)
         if not X.flags.writeable:  # torch warns of memory it could change; it will not
             X = X.copy()
-        X = torch.from_numpy(np.ascontiguousarray(X))
+        X = torch.from_numpy(pack(X))
     return X.detach().to(device).to(kind).contiguous()  # moved first, so that the device converts
 
 
@@ -130,6 +142,5 @@ def check_finite(A: Any, owner: str) -> None:
         return
     row, column = (~torch.isfinite(A)).nonzero()[0].tolist()
     raise ValueError(
-        f"{owner} needs finite numbers, but row {row}, column {column} is {float(A[row, column])}. "
-        "Impute or drop missing values first."
+        f"{owner} needs finite numbers, but row {row}, column {column} is {float(A[row, column])}. {IMPUTE}"
     )

@@ -1,11 +1,15 @@
-"""How many threads native code may use."""
+"""How many threads native code may use, and warnings that one of several threads ignores."""
 
 from __future__ import annotations
 
 import os
+import re
+import sys
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from typing import Any
 
 _SHARE: ContextVar[int | None] = ContextVar("share", default=None)  # of a task that runs beside others
 
@@ -35,3 +39,31 @@ def share_of_threads(count: int) -> Iterator[None]:
         yield
     finally:
         _SHARE.reset(before)
+
+
+@contextmanager
+def silence_warnings(message: str = "", category: type[Warning] = Warning) -> Iterator[None]:
+    """Ignore warnings that begin with a message inside the block, and no others, whatever other threads do meanwhile.
+
+    Examples
+    --------
+    >>> with silence_warnings("Expected"):
+    ...     warnings.warn("Expected of these numbers")
+    """
+    if getattr(sys.flags, "context_aware_warnings", False):  # each thread has its own
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message, category)
+            yield
+        return
+    # The list of filters is the whole process's.  Putting back what was found, as catch_warnings does, would put back
+    # filters of threads that have long left their blocks.
+    own = ("ignore", re.compile(message, re.IGNORECASE) if message else None, category, None, 0)
+    found: Any = warnings.filters
+    found.insert(0, own)
+    try:
+        yield
+    finally:
+        now: Any = warnings.filters
+        for filters in [found] if now is found else [found, now]:
+            with suppress(ValueError):
+                filters.remove(own)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from abc import abstractmethod
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,14 +12,18 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from mercer.arrays.threads import silence_warnings
+from mercer.estimators.kernels import KernelLike
+from mercer.estimators.progress import with_callbacks
 from mercer.estimators.transaction import all_or_nothing
 from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 from mercer.losses import Loss, as_loss
 from mercer.losses.text import find_losses
 from mercer.words import parse_seconds
@@ -62,7 +65,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         self,
         model: str = "auto",
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         budget: float | str | None = None,
         memory: float | str | None = None,
         test: Any = 0.2,
@@ -81,7 +84,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         self.loss = loss
         self.types = types
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit(self, X: Rows, y: ArrayLike) -> Self:
         """Find a model for a table; a fit that fails or is interrupted changes nothing.
 
@@ -109,8 +112,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         X, read = self._read_table(X, y)
         check_table_has_something(X, read.values, target, name)
         targets = self._code_targets(read.values)
-        ends.enter_context(warnings.catch_warnings())  # some of the rows may have many classes for their number
-        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        ends.enter_context(silence_warnings("The number of unique classes"))  # some rows have many for their number
         n, rng = len(targets), check_random_state(self.random_state)
         clock = TimeBudget(seconds if math.isfinite(seconds) else default_budget(n))
         loss, seed = self._read_loss(targets), int(rng.randint(2**31 - 1))
@@ -134,23 +136,27 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         trials, skipped = search.run(recipes)
         weights, spent = search.combine(trials, count_members(n * search.functions)), clock.elapsed - begin
         self._calibrate(search, trials, weights)
-        with tasks.begin("more rows"):
+        with tasks.begin("more rows", None):
             chosen = refine_trials(
                 search, trials, weights, encoder, pick(X, train), targets[train], REFINING * clock.left
             )
+
+        def fit_to(rows: np.ndarray, seconds: float) -> list[str]:
+            known = X if len(rows) == n else pick(X, rows)
+            self.members_, notes = fit_members(search, chosen, weights, encoder, known, targets[rows], seconds)
+            return notes
+
         notes: list[str] = []
         need, free = 0.0, not math.isfinite(seconds)  # without a budget the last fits take the time they need
         if len(held):
+            start = clock.elapsed
             with tasks.begin("fit of the training rows"):
-                left, start = math.inf if free else clock.left / (2 if self.refit else 1), clock.elapsed
-                rows, known = pick(X, train), targets[train]
-                self.members_, notes = fit_members(search, chosen, weights, encoder, rows, known, left)
+                notes = fit_to(train, math.inf if free else clock.left / (2 if self.refit else 1))
             need = REFIT * (clock.elapsed - start)
             judge.hold(self._predict_rows, clock.elapsed - begin)
         if not len(held) or (self.refit and (free or clock.left >= need)):
             with tasks.begin("fit of all rows"):
-                left = math.inf if free else clock.left
-                self.members_, notes = fit_members(search, chosen, weights, encoder, X, targets, left)
+                notes = fit_to(np.arange(n), math.inf if free else clock.left)
         elif self.refit:
             notes.append("The model is that of the training rows: a larger budget would fit it to all rows.")
         first = self.members_[0]
@@ -165,6 +171,14 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
 
     def _calibrate(self, search: Any, trials: list[Trial], weights: np.ndarray) -> None:
         """Keep how sure outputs should be, by the rows that were judged."""
+
+    def _check_fitted(self) -> None:
+        """Raise if the members cannot be asked, about a row without any value for instance; files call this."""
+        for member in self.members_:
+            outputs = self._search.predict_member(member, member.encoder.encode_nothing())
+            self._finish(np.asarray(member.weight * outputs))
+        if not self.members_:
+            raise ValueError(f"{type(self).__name__}: there is no model")
 
     def _predict_rows(self, X: Rows) -> np.ndarray:
         """Return the combination of all members at rows of a table: values, or probabilities."""
@@ -235,7 +249,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
             return parse_kernel(self.kernel)
         raise TypeError(
             f"{type(self).__name__}: kernel must be a mercer kernel or the text of one, for example 'Gaussian(2.0)'; "
-            f"got {self.kernel!r}"
+            f"got {show_given(self.kernel)}"
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -7,7 +7,7 @@ import numpy as np
 from mercer.formula.data import Rows, pick
 
 from .search.base import TableSearch
-from .search.encodings import encode_rows
+from .search.encodings import Encodings
 from .search.members import TableMember, fit_member, plan_last_fit
 from .search.trials import Trial
 from .splitting import sample_rows
@@ -50,6 +50,7 @@ def fit_members(
     members: list[TableMember] = []
     notes: list[str] = []
     goals = search.make_goals(targets)
+    encodings: dict[int, Encodings] = {}  # of as many rows as a member is fitted to
     for i in chosen:
         trial, n = trials[i], len(targets)
         columns = max(1, len(trial.encoder.get_feature_names_out()))
@@ -57,8 +58,9 @@ def fit_members(
             trial.kernel, search.noun, n, columns, search.functions, search.memory, SHARE * seconds / len(chosen)
         )
         some = sample_rows(np.arange(n), targets, how.rows, search.task, 0)
-        rows = pick(X, some) if len(some) < n else X
-        seen = encode_rows(encoder, trial.way, rows, goals[some])
+        if len(some) not in encodings:
+            encodings[len(some)] = Encodings(encoder, pick(X, some) if len(some) < n else X, goals[some])
+        seen = encodings[len(some)].encode(trial.way)
         members.append(fit_member(trial, float(weights[i]), how, seen, search.show_targets(targets[some], trial.extra)))
         if len(some) < n:
             notes.append(f"{len(some):,} of {n:,} rows were fitted in the time there was; a larger budget takes more.")

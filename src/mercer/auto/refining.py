@@ -11,7 +11,7 @@ from sklearn.base import clone
 from mercer.formula.data import Rows, pick
 
 from .search.base import TableSearch
-from .search.encodings import EncodedRows, encode_rows
+from .search.encodings import EncodedRows, Encodings
 from .search.members import TableMember
 from .search.trials import Trial
 from .splitting import sample_rows
@@ -33,8 +33,7 @@ def refine_trials(
     if n < LEAST_ROWS or search.given is not None or search.loss is not None:
         return found
     some = sample_rows(np.arange(n), targets, LEARNED_ROWS, search.task, 0)
-    rows, goals = pick(X, some), search.make_goals(targets[some])
-    views: dict[str, EncodedRows] = {}
+    encodings = Encodings(encoder, pick(X, some), search.make_goals(targets[some]))
     factor = 0.0  # of the penalty of the heaviest, which those of the others are multiplied by as well
 
     def is_over() -> bool:
@@ -46,7 +45,7 @@ def refine_trials(
         trial = found[i]
         if not trial.name.startswith(search.noun):
             continue  # another model that was asked for, with parameters of its own
-        view = views.setdefault(trial.way, encode_rows(encoder, trial.way, rows, goals))
+        view = encodings.encode(trial.way)
         shown = search.show_targets(targets[some], trial.extra)
         if trial.family not in PLAIN and n >= MORE * len(search.y):
             seen = search.scale_targets(shown if search.task == "regression" else targets[some])
@@ -75,8 +74,6 @@ def _choose_factor(
     for factor in sorted(FACTORS, reverse=True):
         model: Any = clone(trial.estimator)
         model.set_params(alpha=factor * model.alpha)
-        if search.task == "classification":
-            model.set_params(solver="newton-cg")
         member = TableMember(trial.name, 1.0, model.fit(view.rows[fitted], shown[fitted]), view.encoder, trial.extra)
         outputs = search.predict_member(member, view.rows[judged])
         scores[factor] = search.score(targets[judged], outputs)[search.metric]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+
+from .figures import Calibration, Dependence, Distribution
+from .judging.calibration import measure_calibration
 
 Kind = Literal["numeric", "categorical", "text", "ignored"]
 Task = Literal["regression", "classification"]
@@ -87,11 +91,14 @@ class Score:
         Scores by the names of their metrics.
     seconds : float
         How long it took to fit, with everything that was tried before it was chosen.
+    error : float
+        The standard error of the metric of the report over rows; NaN if it is not known.
     """
 
     name: str
     values: dict[str, float]
     seconds: float
+    error: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -201,6 +208,16 @@ class Report:
         How the model compares with boosting.
     warnings : tuple of str
         What to look at before anything else: columns that give the target away, cells and targets that were not used.
+    dependences : tuple of Dependence
+        How predictions depend on the columns that matter most.
+    distributions : tuple of Distribution
+        How the first columns are spread.
+    target_distribution : Distribution, optional
+        How the target is spread.
+    data : str
+        The name of the data, such as that of the file; empty if it has none.
+    when : str
+        When the fit began, such as "2026-01-31 12:00 UTC".
 
     Examples
     --------
@@ -230,6 +247,19 @@ class Report:
     importances: tuple[Importance, ...] = ()
     comparison: RivalComparison | None = None
     warnings: tuple[str, ...] = ()
+    dependences: tuple[Dependence, ...] = ()
+    distributions: tuple[Distribution, ...] = ()
+    target_distribution: Distribution | None = None
+    data: str = ""
+    when: str = ""
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """Whether the chances of rows held out are what they say; None for a regression."""
+        found = self.held_out
+        if found is None or found.probabilities is None:
+            return None
+        return measure_calibration(found.truth, found.prediction, found.probabilities)
 
     @property
     def lower_is_better(self) -> bool:
@@ -239,6 +269,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, texts and numbers, ready for JSON."""
         plain = asdict(replace(self, held_out=None))
+        plain["calibration"] = None if self.calibration is None else asdict(self.calibration)
         if self.held_out is not None:
             found = self.held_out
             chances = None if found.probabilities is None else found.probabilities.tolist()

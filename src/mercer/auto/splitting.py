@@ -35,6 +35,11 @@ def sample_rows(rows: np.ndarray, targets: np.ndarray, count: int, task: Task, s
     return np.sort(np.concatenate([kept, _take_first(rows, targets, targets[kept])]))
 
 
+def show_rows(n: int, most: int) -> np.ndarray:
+    """Return some of n rows to look at, in their order, and always the same ones."""
+    return np.sort(np.random.RandomState(0).permutation(n)[:most]) if n > most else np.arange(n)
+
+
 def find_common(targets: np.ndarray, task: Task) -> np.ndarray:
     """Return which rows are not the only one of their class."""
     if task == "regression":

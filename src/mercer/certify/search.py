@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -11,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arrays.threads import silence_warnings
 from mercer.formula.data import Rows, length, pick, short
-from mercer.kernels.base import Domain, Kernel
+from mercer.kernels.base import Domain, Kernel, show_given
 from mercer.kernels.custom import read_square
 
 from .clock import LAST_SECONDS, SEARCH_SECONDS, OutOfTimeError, ProofClock
@@ -68,8 +68,10 @@ def certify(function: Any, dim: int = 2, sample: Rows | None = None) -> Verdict:
         return certify_kernel(function, dim=dim if sample is None else None, sample=sample)
     if isinstance(function, list | tuple) or hasattr(function, "shape"):
         return _certify_matrix(function, sample)
-    if not callable(function):
-        raise TypeError(f"certify takes a function of two points, a Kernel or a square matrix, got {function!r}")
+    if not callable(function) or isinstance(function, type):
+        raise TypeError(
+            f"certify takes a function of two points, a Kernel or a square matrix, got {show_given(function)}"
+        )
     with _overflow_ignored():
         if sample is not None:
             values = FunctionValues(function, strict=True)
@@ -166,8 +168,7 @@ def refute_kernel(
 @contextmanager
 def _overflow_ignored() -> Iterator[None]:
     """Overflow far from the origin is expected; what matters of it is said in words."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silence_warnings(category=RuntimeWarning), np.errstate(all="ignore"):  # others are of the function itself
         yield
 
 

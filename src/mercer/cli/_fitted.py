@@ -60,6 +60,7 @@ def show_candidates(report: Report) -> None:
 
 def show_scores(report: Report) -> None:
     """Print the scores of the model and of the baselines on rows held out."""
+    from mercer.auto.judging.calibration import describe_calibration
     from mercer.auto.judging.comparison import write_comparison
     from mercer.auto.report import LOWER_IS_BETTER
 
@@ -77,11 +78,15 @@ def show_scores(report: Report) -> None:
     _show.table(["model", *names, "time"], rows, right=[*names, "time"])
     if compared := write_comparison(report):
         _show.paragraph(compared)
+    if report.calibration is not None:
+        _show.paragraph(describe_calibration(report.calibration))
 
 
 def show_importances(report: Report) -> None:
     """Print which columns matter."""
-    if not report.importances:
+    from mercer.auto.report import ENOUGH
+
+    if not report.importances or report.n_test < ENOUGH:
         return
     _show.heading(f"What permuting a column costs on the rows held out, in {report.metric}")
     shown = report.importances[:MOST_IMPORTANT]

@@ -216,7 +216,7 @@ def choose_task(task: str, loss: Loss | None, cells: TargetCells) -> tuple[str, 
 
 
 def name_places(model: Any, read: ReadTargets, table: Table) -> None:
-    """Let the report tell of targets that were left out, and name places in the file instead of rows."""
+    """Let the report name the data, tell of targets that were left out, and name places in the file, not rows."""
     from mercer.auto.judging.targets import describe_targets
     from mercer.auto.tables.columns import write_stray
 
@@ -231,4 +231,4 @@ def name_places(model: Any, read: ReadTargets, table: Table) -> None:
                 + write_stray(column.stray, column.n_stray, show))
         for column in report.columns
     )  # fmt: skip
-    model.report_ = replace(report, warnings=(*others, *own), columns=columns)
+    model.report_ = replace(report, warnings=(*others, *own), columns=columns, data=Path(table.name).name)

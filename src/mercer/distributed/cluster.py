@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -102,11 +102,31 @@ class SharedSetting:
                 self._active = None
 
 
-def _any_size() -> Any:
-    """Let graphs hold what is the same for all tasks, such as a factor of centres, without a warning of their size."""
-    import dask
+def _find_patience() -> float:
+    """Return the seconds that a fit waits without any worker."""
+    from dask.config import get
+    from dask.utils import parse_timedelta
 
-    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
+    return float(parse_timedelta(get("distributed.scheduler.no-workers-timeout", None) or PATIENCE))
+
+
+def _fit_settings() -> Any:
+    """Let graphs be large without a warning, and let LocalCluster wait for a worker that died as long as a fit does.
+
+    Graphs hold what is the same for all tasks, such as a factor of centres.  LocalCluster closes the place of a worker
+    that is not back in time, 15 seconds if nobody says otherwise; on a busy machine it takes longer to start one, and
+    a fit whose last worker is closed so would wait for nobody.
+    """
+    import dask
+    from dask.utils import parse_timedelta
+
+    given = parse_timedelta(dask.config.get("distributed.deploy.lost-worker-timeout"))
+    return dask.config.set(
+        {
+            "distributed.admin.large-graph-warning-threshold": "1TB",
+            "distributed.deploy.lost-worker-timeout": max(given, _find_patience()),
+        }
+    )
 
 
 @cache
@@ -121,7 +141,7 @@ def _one_thread() -> Any:
     return _find_libraries().limit(limits=1, user_api="blas")
 
 
-ANY_SIZE, SINGLE = SharedSetting(_any_size), SharedSetting(_one_thread)
+FITTING, SINGLE = SharedSetting(_fit_settings), SharedSetting(_one_thread)
 
 
 class Cluster:
@@ -152,9 +172,7 @@ class Cluster:
             with SINGLE:  # tasks run side by side, one for each core
                 found = list(dask.compute(*tasks, traverse=False))
         else:
-            with ANY_SIZE:
-                futures = self.client.compute(tasks)
-            found = self._gather(futures)
+            found = self._gather(self.client.compute(tasks))
         self.step()
         return found
 
@@ -165,8 +183,7 @@ class Cluster:
         tasks = fuse(tasks)
         if self.client is None:
             return list(dask.persist(*tasks, traverse=False))
-        with ANY_SIZE:
-            return list(self.client.persist(tasks))
+        return list(self.client.persist(tasks))
 
     def step(self, number: int = 0, error: float = float("nan")) -> bool:
         """Tell that a step is done, whatever its number is elsewhere, and return False: fits here go on to the end."""
@@ -205,10 +222,7 @@ class Cluster:
 
     def _wait(self, futures: list[Any]) -> None:
         """Wait for all, as long as there are workers."""
-        from dask.config import get
-        from dask.utils import parse_timedelta
-
-        limit = parse_timedelta(get("distributed.scheduler.no-workers-timeout", None) or PATIENCE)
+        limit = _find_patience()
         alone_since: float | None = None
         for future in futures:
             while not _is_done(future):
@@ -240,18 +254,25 @@ def _is_done(future: Any) -> bool:
 @contextmanager
 def connect(client: Any = None, on_step: Callable[[int, float], bool] | None = None) -> Iterator[Cluster]:
     """Yield the cluster of a client, of the current one, or of the worker whose task this is."""
+    with _choose_client(client) as chosen, nullcontext() if chosen is None else FITTING:
+        yield Cluster(chosen, on_step)
+
+
+@contextmanager
+def _choose_client(client: Any) -> Iterator[Any]:
+    """Yield the client that was given, or the one there is; None if there is none."""
     if client is not None:
         _check_client(client)
-        yield Cluster(client, on_step)
+        yield client
     elif "distributed" not in sys.modules:  # nobody can have made a client
-        yield Cluster(None, on_step)
+        yield None
     elif find_worker() is not None:
         from distributed import worker_client
 
         with worker_client() as own:  # leaves its thread to the tasks it waits for
-            yield Cluster(own, on_step)
+            yield own
     else:
-        yield Cluster(_find_client(), on_step)
+        yield _find_client()
 
 
 def _find_client() -> Any:

@@ -9,14 +9,12 @@ from typing import Any
 
 from mercer.estimators.progress import report_progress
 from mercer.estimators.transaction import all_or_nothing
+from mercer.needs import load_package
 
 
 def run_elsewhere(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a method of an estimator on Dask collections: ``fit`` at once, all others lazily."""
-    try:
-        import dask  # noqa: F401
-    except ImportError as error:
-        raise ImportError("Dask collections need Dask itself: pip install mercer[dask]") from error
+    load_package("dask", "work on Dask collections")
     from .cluster import connect
     from .predict import apply
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.shapes import ANYTHING, Inside, Shape
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
@@ -40,6 +41,15 @@ class Labelled:
         )  # fmt: skip
 
 
+def count_functions(c: int) -> int:
+    """Return how many columns the values of a classifier have: none of their own for two classes, or one for each."""
+    return 0 if c == 2 else c
+
+
+Classes = Annotated[np.ndarray, Shape("c+", of=ANYTHING)]
+ClassFunction = Annotated[Expansion, Inside(q=count_functions)]
+
+
 class ValueClassifier(DefaultGaussian, PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier by the values of one function, or of one for each class; subclasses compute and keep them."""
 
@@ -47,8 +57,8 @@ class ValueClassifier(DefaultGaussian, PrimalForm, KernelParams, ClassifierMixin
     class_weight: Any = None  # of those that have such a parameter
     device: Any = None  # likewise
 
-    classes_: np.ndarray
-    expansion_: Expansion
+    classes_: Classes
+    expansion_: ClassFunction
 
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return the value for the second of two classes, or one for each of more."""

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
 
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor
-from mercer.features.validate import takes_sparse
-from mercer.formula.data import Rows, refuse_masked
+from mercer.features.validate import takes_sparse, validate_numbers
+from mercer.formula.data import Rows
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.kernels.custom import MatrixRows
 
@@ -130,8 +129,7 @@ class TableArgument(KernelArgument):
         """Return rows of numbers, none of them left out."""
         if is_tensor(X):
             return super().check(X, reset=reset)
-        refuse_masked(X, type(self.owner).__name__)
-        return validate_data(self.owner, X, reset=reset, dtype=[np.float64, np.float32])
+        return validate_numbers(self.owner, X, reset=reset, accept_sparse=False)
 
     def describe(self, tags: Tags) -> Tags:
         """Say that there may be no sparse data."""

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import numbers
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils.validation import validate_data
 
+import mercer.kernels
 from mercer.arrays.tensors import is_tensor, on_device
 from mercer.certify.verdict import Refuted, Verdict
-from mercer.features.validate import takes_sparse, takes_vectors, validate_rows
-from mercer.formula.data import Rows, length, pick, refuse_masked
+from mercer.features.validate import takes_sparse, takes_vectors, validate_numbers, validate_rows
+from mercer.formula.data import Rows, length, pick
+from mercer.formula.syntax import ExpressionError
 from mercer.kernels import (
     Chi2,
     Constant,
@@ -29,11 +31,17 @@ from mercer.kernels import (
     ObjectKernel,
     Sigmoid,
 )
+from mercer.kernels.base import show_given
 from mercer.kernels.prepared import Sliced
+from mercer.kernels.text import parse_kernel
+from mercer.messages import KERNELS, did_you_mean
+from mercer.words import find_close
 
-from .transaction import name_place, remember_rows
+from .transaction import remember_rows
 
 NAMES = ("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
+# What models take as kernel: one or several, a name or a text, or a function of two rows or collections.
+KernelLike: TypeAlias = Kernel | Sequence[Kernel] | str | Callable[[Any, Any], float | np.floating | np.ndarray]
 SAMPLE = 50  # objects a kernel on objects is examined at
 
 
@@ -120,14 +128,11 @@ def resolve_kernel(
     """
     if isinstance(kernel, Kernel):
         return kernel
-    if callable(kernel):
+    if callable(kernel) and not isinstance(kernel, type):
         function = partial(kernel, **kernel_params) if kernel_params else kernel
         return PairwiseKernel(function) if sparse.issparse(X) else Custom(function)
     if not isinstance(kernel, str) or kernel not in NAMES:
-        raise ValueError(
-            f"{type(owner).__name__}: kernel must be a mercer kernel such as Gaussian(), a function of two rows, "
-            f"'precomputed', or one of {', '.join(map(repr, NAMES))}; got {kernel!r}"
-        )
+        raise refuse_kernel(owner, kernel)
     for name, value, least in (("gamma", gamma, 0.0), ("degree", degree, 0.0), ("coef0", coef0, -sys.float_info.max)):
         _check_number(owner, name, value, least)
     default = 1.0 if kernel == "chi2" else 1.0 / X.shape[1]
@@ -136,6 +141,24 @@ def resolve_kernel(
     if found is None or (sparse.issparse(X) and not takes_sparse(found)):
         return PairwiseKernel(kernel, scale, degree, coef0)
     return found
+
+
+def refuse_kernel(owner: object, kernel: Any) -> ValueError:
+    """Return the error for what is no kernel, with what was meant where that can be told."""
+    hint = ""
+    if isinstance(kernel, type):
+        return ValueError(f"{type(owner).__name__}: kernel must be a kernel, not {show_given(kernel)}")
+    if isinstance(kernel, str):
+        word = re.sub(r"\W.*", "", kernel.strip())
+        try:
+            hint = f": did you mean {parse_kernel(kernel)!r}, without quotes, from mercer.kernels?"
+        except ExpressionError:
+            near = find_close(word, NAMES)
+            hint = f": did you mean {near!r}?" if near else did_you_mean(word, mercer.kernels.__all__, KERNELS)
+    return ValueError(
+        f"{type(owner).__name__}: kernel must be a mercer kernel such as Gaussian(), a function of two rows, "
+        f"'precomputed', or one of {', '.join(map(repr, NAMES))}; got {kernel!r}{hint}"
+    )
 
 
 def _check_number(owner: object, name: str, value: Any, least: float) -> None:
@@ -163,7 +186,7 @@ def _formula(name: str, gamma: float, degree: float, coef0: float) -> Kernel | N
         return Constant(1.0)
     if name == "rbf":
         return Gaussian.from_gamma(gamma)
-    return Laplacian(1.0 / gamma) if name == "laplacian" else Chi2(gamma)
+    return Laplacian.from_gamma(gamma) if name == "laplacian" else Chi2(gamma)
 
 
 def variance(X: Any, weights: np.ndarray | None) -> float:
@@ -196,13 +219,16 @@ def check_rows(estimator: Any, X: Rows, kernel: object, *, reset: bool) -> Any:
     """Return the data as its kernel can take it; names and functions get rows of numbers, as in scikit-learn."""
     if is_tensor(X):
         return check_tensor(estimator, X, reset=reset)
-    try:
-        if not isinstance(kernel, Kernel):
-            refuse_masked(X, type(estimator).__name__)
-            return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-        rows = validate_rows(estimator, X, kernel, reset=reset)
-    except ValueError as error:
-        raise name_place(error, X) from None
+    if not isinstance(kernel, Kernel):
+        named = isinstance(kernel, str) and kernel in (*NAMES, "precomputed")
+        if isinstance(kernel, type) or not (named or callable(kernel)):
+            raise refuse_kernel(estimator, kernel)
+        try:
+            return validate_numbers(estimator, X, reset=reset)
+        except TypeError as error:  # of objects that are no numbers
+            name = type(estimator).__name__
+            raise TypeError(f"{error}; {name} with kernel={kernel!r} takes rows of numbers") from None
+    rows = validate_rows(estimator, X, kernel, reset=reset)
     if reset:
         remember_rows(kernel, rows)
     return rows

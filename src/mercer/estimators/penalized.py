@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, Self
 
 import numpy as np
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array
@@ -21,11 +23,21 @@ from mercer.solvers.newton.sums import WeightedLoss
 from mercer.solvers.plan import Plan
 from mercer.solvers.representer.norm import PenalizedFit, fit_penalized
 
+from .engine import where_the_data_lives
 from .kernel_argument import DefaultGaussian
+from .progress import report_progress, with_callbacks
 from .targets import check_positive, check_whole
+from .transaction import all_or_nothing
+
+OnStep = Callable[[int, float], bool]  # is told of a step and its error, and says whether to stop
 
 
-class PenalizedModel(DefaultGaussian):
+def go_on(step: int, error: float) -> bool:
+    """Say that a fit is not to stop."""
+    return False
+
+
+class PenalizedModel(DefaultGaussian, CallbackSupportMixin):  # type: ignore[misc]
     """A model whose functions minimise Σ wᵢ ℓ(yᵢ, f(xᵢ) + b) + α‖f‖².
 
     Subclasses check what a fit is given, and say what the loss of that is.
@@ -49,6 +61,33 @@ class PenalizedModel(DefaultGaussian):
     n_iter_: int
     plan_: Annotated[Plan, SOMETIMES]
 
+    @with_callbacks
+    @where_the_data_lives
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to points and what is known of them; a fit that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of n objects
+            The training points, of whatever kind the kernel takes.
+        y : array of shape (n,) or (n, targets)
+            Their labels, numbers or texts, of at least two classes; for a regression their targets.  Several targets
+            are fitted with the same kernel and penalty, one function each.
+        sample_weight : float or array of shape (n,), optional
+            Weights that are not negative; a weight of 0 is as good as leaving the point out.
+        """
+        with report_progress(self, X, y) as on_step, all_or_nothing(self):
+            self._fit(X, y, sample_weight, on_step)
+        return self
+
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep = go_on) -> None:
+        """Fit with the penalty and the kernel that were given."""
+        self._options()  # which checks them
+        data = self._check_data(X, y, sample_weight)
+        kernel = self._resolve_kernel(self.kernel, data)
+        loss = self._weigh(data)
+        self._keep(self._solve(kernel, data, loss), loss.loss, data)
+
     def _check_data(self, X: Rows, y: Any, sample_weight: Any) -> Any:
         """Check what a fit is given, and leave out points of weight 0."""
         raise NotImplementedError
@@ -68,11 +107,11 @@ class PenalizedModel(DefaultGaussian):
         """Return how to solve, checked."""
         tol, steps = getattr(self, "tol", None), getattr(self, "max_iter", None)
         return {
-            "solver": self.solver,  # type: ignore[attr-defined]
-            "n_centers": check_whole(self, "n_centers", self.n_centers, none=True),  # type: ignore[attr-defined]
+            "solver": self.solver,
+            "n_centers": check_whole(self, "n_centers", self.n_centers, none=True),
             "tol": None if tol is None else check_positive(self, "tol", tol),
             "max_iter": check_whole(self, "max_iter", steps, none=True),
-            "random_state": self.random_state,  # type: ignore[attr-defined]
+            "random_state": self.random_state,
             "name": type(self).__name__,
         }
 

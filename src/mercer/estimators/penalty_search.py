@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 from mercer.learning.folds import folds_among
 from mercer.learning.length_scales import length_scale_of, with_length_scale
 from mercer.solvers.base import Problem
 from mercer.solvers.newton.sums import WeightedLoss
 from mercer.solvers.representer.scores import ScoredPath, find_level, sample_path, score_path
 
-from .engine import where_the_data_lives
-from .progress import report_progress
+from .penalized import OnStep
 from .targets import check_alphas, check_whole
-from .transaction import all_or_nothing
 
 SCALES = (0.25, 0.5, 1.0, 2.0)  # of the Gaussian that is taken without a kernel
 FOLDS = 5
-OnStep = Callable[[int, float], bool]
 Model = TypeVar("Model", bound=Any)
 LEAST = 1e-4  # of penalties of losses with corners, which take long below
 
 
-class PenaltySearch(CallbackSupportMixin):  # type: ignore[misc]
-    """A mixin of penalised models, placed first: several penalties, kernels and length scales to choose from."""
+class PenaltySearch:
+    """A mixin of penalised models, placed first: several penalties, kernels and length scales to choose from.
+
+    Models fit with what :meth:`_fit_best` chooses, and keep the model that it returns.
+    """
 
     alphas: Any
     kernel: Any
@@ -46,28 +45,6 @@ class PenaltySearch(CallbackSupportMixin):  # type: ignore[misc]
     alpha_: float
     best_score_: float
     path_: dict[str, Any]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
-        """Choose penalty and kernel, and fit; a fit that fails or is interrupted changes nothing.
-
-        Parameters
-        ----------
-        X : collection of n objects
-            The training points, of whatever kind the kernels take.
-        y : array of shape (n,) or (n, targets)
-            Their labels, numbers or texts, of at least two classes; for a regression their targets.
-        sample_weight : float or array of shape (n,), optional
-            Weights that are not negative; a weight of 0 is as good as leaving the point out.
-        """
-        with report_progress(self, X, y) as on_step, all_or_nothing(self):
-            self._fit(X, y, sample_weight, on_step)
-        return self
-
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
-        """Fit with what :meth:`_fit_best` chooses, and keep the model that it returns."""
-        raise NotImplementedError
 
     def _fit_best(self, kind: type[Model], X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> Model:
         """Choose penalty and kernel, return a model of this kind that is fitted with them, and keep the same fit."""
@@ -109,9 +86,10 @@ class PenaltySearch(CallbackSupportMixin):  # type: ignore[misc]
 
     def _argument(self) -> Any:
         if not isinstance(self.kernel, list | tuple):
-            return super()._argument()
+            return super()._argument()  # type: ignore[misc]
         if not self.kernel or not all(isinstance(kernel, Kernel) for kernel in self.kernel):
-            raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {self.kernel!r}")
+            given = show_given(self.kernel)
+            raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {given}")
         return sum(self.kernel[1:], self.kernel[0])  # takes what all of them take
 
     def _kernels(self, data: Any) -> list[Kernel]:

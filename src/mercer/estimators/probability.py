@@ -16,7 +16,7 @@ from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.newton.sums import WeightedLoss, choose_logistic, weigh_loss
 
 from .classifier import Labelled, ValueClassifier
-from .engine import where_the_data_lives
+from .engine import Method, where_the_data_lives
 from .penalized import PenalizedModel
 
 
@@ -29,6 +29,11 @@ def has_probabilities(model: Any) -> bool:
             "loss='Logistic', 'Softmax', 'SquaredHinge' or 'Exponential'"
         )
     return True
+
+
+def _if_probabilities(method: Method) -> Method:
+    """Let a method be there only if there are probabilities."""
+    return available_if(has_probabilities)(method)
 
 
 def count_outputs(loss: Loss, classes: int) -> int:
@@ -60,7 +65,7 @@ class ProbabilityClassifier(ValueClassifier, PenalizedModel):
         together = len(self.classes_) == 2 and values.ndim == 2
         return values[:, 1] - values[:, 0] if together else values
 
-    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @_if_probabilities
     @where_the_data_lives
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Return the probabilities of all classes, in the order of ``classes_``, where the loss says such.
@@ -80,7 +85,7 @@ class ProbabilityClassifier(ValueClassifier, PenalizedModel):
         loss, outputs = self._evaluate_loss(X)
         return predict_classes(loss, outputs)
 
-    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @_if_probabilities
     @where_the_data_lives
     def predict_log_proba(self, X: Rows) -> np.ndarray:
         """Return the logarithms of the probabilities; of logistic losses they are finite also where those vanish.

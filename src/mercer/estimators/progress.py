@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+import sklearn.callback
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def with_callbacks(fit: Fit) -> Fit:
+    """Let scikit-learn's callbacks hear of a fit, whose type stays what it is."""
+    return sklearn.callback.with_callbacks(fit)
 
 
 def reporter(estimator: Any, context: Any) -> Callable[[int, float], bool]:

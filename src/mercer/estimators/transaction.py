@@ -7,9 +7,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from mercer.arrays.tensors import host_array, is_out_of_memory, is_tensor, out_of_memory
 from mercer.features.validate import takes_vectors
 from mercer.formula.data import Rows, pick
@@ -41,7 +38,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
             try:
                 check_objects(*given[0])
             except (TypeError, ValueError) as located:
-                raise located from None
+                raise located from located.__cause__  # an error of a function of the caller's own
         raise
     finally:
         _GIVEN.reset(token)
@@ -63,7 +60,7 @@ def check_objects(kernel: object, X: Rows) -> None:
     >>> check_objects(Spectrum(2), ["ab", None])
     Traceback (most recent call last):
     ...
-    TypeError: Spectrum(length=2, shortest=None) compares sequences ...; object 1 is None, of type NoneType
+    TypeError: Spectrum(length=2, shortest=None) compares sequences ...; object 1 is None, of type NoneType. ...
     """
     if isinstance(kernel, Kernel) and not takes_vectors(kernel) and not is_tensor(X):  # tensors are numbers already
         Evaluation(kernel.traced(), X, None, repr(kernel)).prepared()
@@ -80,25 +77,3 @@ def _calls_functions(kernel: Kernel) -> bool:
     parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
     called = isinstance(kernel, After) and not isinstance(kernel.map, LinearMap)
     return called or isinstance(kernel, Custom | FromFeatures) or any(map(_calls_functions, parts))
-
-
-def name_place(error: ValueError, X: Rows) -> ValueError:
-    """Return scikit-learn's error about numbers that are not finite with the row and column of the first."""
-    head, end, rest = str(error).partition("\n")
-    place = _first_not_finite(X) if "contains NaN" in head or "contains infinity" in head else None
-    if place is None:
-        return error
-    return ValueError(f"{head} The first is in row {place[0]}, column {place[1]}.{end}{rest}")
-
-
-def _first_not_finite(X: Rows) -> tuple[int, int] | None:
-    try:
-        table = sparse.coo_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-    if isinstance(table, np.ndarray):
-        places = np.argwhere(~np.isfinite(table)) if table.ndim == 2 else np.empty((0, 2))
-    else:
-        bad = ~np.isfinite(table.data)
-        places = np.array(sorted(zip(table.coords[0][bad].tolist(), table.coords[1][bad].tolist(), strict=True)))
-    return (int(places[0][0]), int(places[0][1])) if len(places) else None

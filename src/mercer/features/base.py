@@ -10,13 +10,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from mercer.formula.data import Rows, refuse_masked
+from mercer.formula.data import Rows
 from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.base import show_given
 
 from .params import KernelParams
-from .validate import takes_sparse, validate_rows
+from .validate import takes_sparse, validate_numbers, validate_rows
 
 Matrix: TypeAlias = "np.ndarray | sparse.csr_array"  # one row for each object
 Seed: TypeAlias = int | np.random.RandomState | None
@@ -79,8 +80,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check(self, X: Rows, *, reset: bool) -> Rows:
         accepted = "csr" if self._takes_sparse else False
-        refuse_masked(X, type(self).__name__)
-        return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+        return validate_numbers(self, X, reset=reset, accept_sparse=accepted)
 
     def _learn(self, X: Rows) -> None:
         """Set the fitted attributes."""
@@ -89,7 +89,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return getattr(self, self._node)(X)
 
     def _count_features(self) -> int:
-        raise NotImplementedError
+        return int(getattr(self, self._node).width)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -111,8 +111,11 @@ class KernelMap(KernelParams, FeatureMap):
         if isinstance(given, Kernel):
             return given
         name = getattr(given, "__name__", "function")
-        hint = f"mercer.kernels.Custom({name})" if callable(given) else "Gaussian()"
-        raise TypeError(f"{type(self).__name__}: kernel must be a mercer kernel, for example {hint}; got {given!r}")
+        is_function = callable(given) and not isinstance(given, type)
+        hint = f"mercer.kernels.Custom({name})" if is_function else "Gaussian()"
+        raise TypeError(
+            f"{type(self).__name__}: kernel must be a mercer kernel, for example {hint}; got {show_given(given)}"
+        )
 
     def _check(self, X: Rows, *, reset: bool) -> Rows:
         return validate_rows(self, X, self._choose_kernel() if reset else self.kernel_, reset=reset)

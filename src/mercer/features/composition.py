@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Protocol, runtime_checkable
 
 import numpy as np
 from scipy import sparse
 
+from mercer.arrays.shapes import Inside, Number, measure_object
 from mercer.formula.data import Columns, Rows, as_matrix, length, result_dtype
 from mercer.formula.parameters import show
 from mercer.kernels.mapping import Mapped, Multiplied
@@ -40,7 +41,7 @@ class Node(Protocol):
 class Inputs:
     """The data itself, checked: what every map of vectors starts with."""
 
-    width: int
+    width: Annotated[int, Number("d")]
     owner: str
     allow_sparse: bool = False
 
@@ -79,8 +80,13 @@ class Bias:
 class Chain:
     """One map after another."""
 
-    first: Node
+    first: Annotated[Node, Inside(d="d")]
     second: Node
+
+    def __post_init__(self) -> None:
+        needed = measure_object(self.second).exact.get("d")
+        if needed is not None and needed != self.first.width:
+            raise ValueError(f"a map of {needed} inputs comes after one of {self.first.width} features")
 
     @property
     def width(self) -> int:
@@ -100,7 +106,7 @@ class Chain:
 class Chosen:
     """Some columns, by position or name."""
 
-    step: Columns
+    step: Annotated[Columns, Inside(d="d")]
 
     @property
     def width(self) -> int:
@@ -141,7 +147,7 @@ class Image:
 class Wrapped:
     """As many features as another map has, under the same names."""
 
-    node: Node
+    node: Annotated[Node, Inside(d="d")]
 
     @property
     def width(self) -> int:
@@ -168,8 +174,8 @@ class Times(Wrapped):
 class SideBySide:
     """The features of two maps next to each other, whose dot products add."""
 
-    left: Node
-    right: Node
+    left: Annotated[Node, Inside(d="d")]
+    right: Annotated[Node, Inside(d="d")]
 
     @property
     def width(self) -> int:
@@ -192,8 +198,8 @@ class SideBySide:
 class AllProducts:
     """Every product of a feature of one map and a feature of the other, whose dot products multiply."""
 
-    left: Node
-    right: Node
+    left: Annotated[Node, Inside(d="d")]
+    right: Annotated[Node, Inside(d="d")]
 
     @property
     def width(self) -> int:
@@ -242,7 +248,7 @@ class UnitLength(Wrapped):
 class WithinReach:
     """Waves that refuse points too far apart for their quadrature."""
 
-    waves: Waves
+    waves: Annotated[Waves, Inside(d="d")]
 
     @property
     def width(self) -> int:

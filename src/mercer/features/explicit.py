@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import singledispatch
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
+from mercer.arrays.shapes import Inside
 from mercer.formula.data import Columns, Rows, is_frame, pick
 from mercer.kernels import Constant, Cosine, Fourier, FromFeatures, Kernel, Linear, Polynomial, Sinc
 from mercer.kernels.algebra import Normalized, Power, Product, Scaled, Sum
@@ -78,7 +79,7 @@ class ExplicitMap(KernelMap):
            [0., 1., 4.]])
     """
 
-    features_: Node
+    features_: Annotated[Node, Inside(d="d")]
 
     _node = "features_"
     _default = Linear()

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows, as_objects
+from mercer.kernels import Graph
 from mercer.kernels.graphs.kernels import CountKernel
 
 from .base import number_features
@@ -23,7 +24,15 @@ class Substructures:
 
     def __init__(self, kernel: CountKernel, X: Rows) -> None:
         self._kernel, self._graphs = kernel, list(as_objects(X, repr(kernel)))
-        self.width = int(kernel.count(self._graphs)[0].shape[1])
+        self.width = self._count()
+
+    def _check_fitted(self) -> None:
+        """Raise if the graphs do not have so many substructures; files call this."""
+        if not all(isinstance(graph, Graph) for graph in self._graphs) or self._count() != self.width:
+            raise ValueError(f"{self._kernel!r}: the graphs of the feature map do not have {self.width} substructures")
+
+    def _count(self) -> int:
+        return int(self._kernel.count(self._graphs)[0].shape[1])
 
     def __call__(self, X: Rows) -> sparse.csr_array:
         """Count the substructures of every graph."""

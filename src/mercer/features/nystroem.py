@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer.arrays.shapes import Shape
 from mercer.formula.data import Rows, length, pick
 from mercer.formula.evaluation import Evaluation
 from mercer.kernels import Kernel
 from mercer.linalg.cholesky import pick_independent
 from mercer.linalg.pivoting import PivotedCholesky
+from mercer.messages import warn_caller
 
 from .base import KernelMap, Seed, check_count
 from .params import SOMETIMES
@@ -64,9 +65,9 @@ class Nystroem(KernelMap):
     True
     """
 
-    centers_: Rows
-    component_indices_: np.ndarray
-    cholesky_: np.ndarray
+    centers_: Annotated[Rows, Shape("m+ …")]
+    component_indices_: Annotated[np.ndarray, Shape("m", of="iu")]
+    cholesky_: Annotated[np.ndarray, Shape("m m")]
     residual_trace_: Annotated[float, SOMETIMES]
 
     def __init__(
@@ -81,6 +82,11 @@ class Nystroem(KernelMap):
         self.selection = selection
         self.random_state = random_state
 
+    def _check_fitted(self) -> None:
+        """Raise if L cannot be divided by; files call this."""
+        if not (np.isfinite(self.cholesky_).all() and self.cholesky_.diagonal().all()):
+            raise ValueError("Nystroem: cholesky_ must be finite, without zeros on its diagonal")
+
     def _learn(self, X: Rows) -> None:
         self.kernel_ = self._choose_kernel()
         wanted = check_count(self, "n_components")
@@ -88,10 +94,9 @@ class Nystroem(KernelMap):
             raise ValueError(f"Nystroem: selection must be 'rpcholesky' or 'uniform', got {self.selection!r}")
         n = length(X)
         if wanted > n:
-            warnings.warn(
+            warn_caller(
                 f"Nystroem: n_components={wanted}, but there are only {n} points; all of them become centres, which is "
-                f"exact on this data. Pass n_components={n} or less to avoid this warning.",
-                stacklevel=3,
+                f"exact on this data. Pass n_components={n} or less to avoid this warning."
             )
         rng = check_random_state(self.random_state)
         if self.selection == "uniform":

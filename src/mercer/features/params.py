@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mercer.kernels.value import Value
+from mercer.messages import refuse_parameter, refuse_unknown
 
 # What a fit leaves on an estimator is annotated on its class, so that readers, type checkers and model files know it:
 # as it is, ``expansion_: Expansion``, or as ``loo_errors_: Annotated[np.ndarray, SOMETIMES]`` if only some fits set it.
@@ -25,6 +26,13 @@ class KernelParams:
     Gaussian(length_scale=2.0) + Linear()
     """
 
+    if not TYPE_CHECKING:  # for which constructors are as each class writes them
+
+        def __new__(cls, *args: Any, **params: Any) -> Self:
+            """Refuse names of parameters that there are none of, before Python does."""
+            refuse_unknown(cls.__name__, cls.__init__, params)
+            return super().__new__(cls)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds those of kernels, as ``kernel__parameter``."""
         return dict(super().get_params(deep=deep))  # type: ignore[misc]
@@ -44,6 +52,8 @@ class KernelParams:
                     f"{type(self).__name__}: cannot set {key}, because {name} is {holder!r}, which has no parameters; "
                     f"give it a kernel first, for example {name}=Gaussian()"
                 )
+            elif name not in own:
+                raise ValueError(f"Invalid parameter: {refuse_parameter(type(self).__name__, name, own)}")
             else:
                 plain[key] = value
         super().set_params(**plain)  # type: ignore[misc]

@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from typing import Annotated
 
 import numpy as np
 from scipy import sparse
 
+from mercer.arrays.shapes import Inside, Number
 from mercer.formula.evaluation import check_overflow
 from mercer.formula.parameters import check_integer, check_positive
 
@@ -26,7 +28,7 @@ class Monomials:
     less that start with x_j or later, and these stand next to each other at the end of the lexicographic order.
     """
 
-    n_inputs: int
+    n_inputs: Annotated[int, Number("d")]
     degree: int
     offset: float
 
@@ -78,7 +80,8 @@ class Monomials:
                     pieces.append((grown, np.full(len(exponent), j), exponent))
                 coefficient, first, run = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
             if self.offset > 0 or k == self.degree:
-                found.append(np.sqrt(coefficient * self.offset ** (self.degree - k)))
+                with np.errstate(over="ignore"):  # which is noticed in the monomials
+                    found.append(np.sqrt(coefficient * np.float64(self.offset) ** (self.degree - k)))
         return np.concatenate(found)
 
     def names(self, inputs: list[str]) -> list[str]:
@@ -143,7 +146,7 @@ class Polynomial(FeatureMap):
     array([[1.   , 1.414, 2.828, 1.   , 2.828, 4.   ]])
     """
 
-    monomials_: Monomials
+    monomials_: Annotated[Monomials, Inside(d="d")]
 
     _takes_sparse = True
     _node = "monomials_"

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import singledispatch
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer.arrays.shapes import Shape
 from mercer.formula.data import Rows
 from mercer.formula.parameters import is_vector
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, PowerExponential, RationalQuadratic
@@ -63,7 +64,7 @@ class RandomFourier(KernelMap):
     True
     """
 
-    frequencies_: np.ndarray
+    frequencies_: Annotated[np.ndarray, Shape("D+ d")]
 
     _takes_sparse = True
 

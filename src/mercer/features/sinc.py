@@ -7,9 +7,11 @@ With n nodes the quadrature is exact for polynomials of degree 2n − 1, and cos
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 
+from mercer.arrays.shapes import Inside, Number
 from mercer.kernels.trigonometric import SINC_NODES
 
 from .base import FeatureMap, check_count
@@ -119,9 +121,9 @@ class Sinc(FeatureMap):
     array([6.2832, 4.    , 0.    ])
     """
 
-    n_nodes_: int
+    n_nodes_: Annotated[int, Number("m")]
     reach_: float
-    waves_: Waves
+    waves_: Annotated[Waves, Inside(d="d", m="m")]
 
     _node = "waves_"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.parameters import check_integer, check_positive
+from mercer.formula.parameters import LARGEST_EXACT, check_integer, check_positive
 
 from .base import FeatureMap, Matrix, Seed, check_count
 
@@ -55,6 +55,26 @@ class TensorSketch(FeatureMap):
         self.offset = offset
         self.n_components = n_components
         self.random_state = random_state
+
+    def _check_fitted(self) -> None:
+        """Raise if the sketch is none of so many inputs; files call this."""
+        from sklearn.kernel_approximation import PolynomialCountSketch
+
+        sketch = self.sketch_
+        if not isinstance(sketch, PolynomialCountSketch):
+            raise ValueError("TensorSketch: the sketch is none")
+        inputs = getattr(self, "n_features_in_", None)
+        if any(isinstance(part, int) and part > LARGEST_EXACT for part in (sketch.gamma, sketch.coef0)):
+            raise ValueError("TensorSketch: a number is too large")
+        check_positive(sketch, "gamma")
+        check_positive(sketch, "coef0", allow_zero=True)
+        for name in ("degree", "n_components"):
+            check_integer(sketch, name, 1)
+        shape = (sketch.degree, getattr(sketch, "n_features_in_", 0) + (sketch.coef0 != 0))
+        places, signs = sketch.indexHash_, sketch.bitHash_
+        right = places.shape == signs.shape == shape and places.dtype.kind == signs.dtype.kind == "i"
+        if not right or inputs != sketch.n_features_in_ or not 0 <= places.min() <= places.max() < sketch.n_components:
+            raise ValueError(f"TensorSketch: the hashes of {inputs} inputs do not fit them")
 
     def _learn(self, X: Matrix) -> None:
         from sklearn.kernel_approximation import PolynomialCountSketch

@@ -59,6 +59,19 @@ class Vocabulary:
                 f"{kernel!r}: none of the objects is long enough for a word, so that there are no features"
             )
 
+    def _check_fitted(self) -> None:
+        """Raise if there are no words of the kernel in the codes of its tokens; files call this."""
+        coded, _ = encode(["", ""], None, repr(self.kernel))
+        kinds = [words.codes.shape[1] for words in self._split_words(coded)]
+        placed, count = int(isinstance(self.kernel, WeightedDegree)), len(self.tokens)
+        right = list(self.tokens.values()) == list(range(count)) and len(self.words) == len(kinds)
+        for words, columns in zip(self.words, kinds, strict=True) if right else ():
+            array = isinstance(words, np.ndarray) and words.dtype == np.int64 and words.shape == (len(words), columns)
+            codes = words[:, placed:] if array else np.array([GAP - 1])
+            right = right and GAP <= codes.min(initial=0) <= codes.max(initial=-1) < count
+        if not right or self.width == 0:
+            raise ValueError(f"{self.kernel!r}: the words of the feature map do not fit the kernel")
+
     @property
     def width(self) -> int:
         """The number of words."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from mercer.arrays.shapes import Inside, Number, Shape
 from mercer.formula.parameters import check_integer, check_positive
 from mercer.kernels import Fourier as FourierKernel
 
@@ -16,11 +18,12 @@ from .base import FeatureMap
 class Waves:
     """√w_j (cos θ_j(x_d − m_d), sin θ_j(x_d − m_d)): all cosines first, frequency by frequency, then all sines."""
 
-    n_inputs: int
-    frequencies: np.ndarray  # the θ_j
-    labels: list[str]  # the text of each frequency in names
-    weights: np.ndarray | None = None  # the w_j; all 1 if not given
-    centre: np.ndarray | None = None  # the m_d, which no value depends on; large angles have large rounding errors
+    n_inputs: Annotated[int, Number("d")]
+    frequencies: Annotated[np.ndarray, Shape("m+")]  # the θ_j
+    labels: Annotated[list[str], Shape("m")]  # the text of each frequency in names
+    weights: Annotated[np.ndarray, Shape("m")] | None = None  # the w_j; all 1 if not given
+    # the m_d, which no value depends on; large angles have large rounding errors
+    centre: Annotated[np.ndarray, Shape("d")] | None = None
 
     @property
     def width(self) -> int:
@@ -86,7 +89,7 @@ class Trigonometric(FeatureMap):
     array([[ 1., -0.,  0., -1.]])
     """
 
-    waves_: Waves
+    waves_: Annotated[Waves, Inside(d="d")]
 
     _node = "waves_"
 
@@ -124,7 +127,7 @@ class Fourier(FeatureMap):
     array([[ 1.,  0., -1.,  0.,  1.,  0.]])
     """
 
-    waves_: Waves
+    waves_: Annotated[Waves, Inside(d="d")]
 
     _node = "waves_"
 

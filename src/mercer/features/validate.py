@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.utils.validation import validate_data
 
-from mercer.formula.data import Rows, refuse_masked
+from mercer.arrays.holes import name_holes
+from mercer.formula.data import Rows, as_matrix, list_columns, refuse_masked
 from mercer.formula.expression import Stat, nodes
 from mercer.kernels import FromFeatures, Kernel
 from mercer.kernels.mapping import LinearMap, Multiplied
@@ -61,15 +64,47 @@ def takes_structures(kernel: Kernel) -> bool:
     return bool(getattr(kernel, "structured", False)) or any(takes_structures(part) for part in parts)
 
 
+def validate_numbers(estimator: BaseEstimator, X: Rows, *, reset: bool, accept_sparse: Any = "csr") -> Any:
+    """Return the data as rows of finite numbers, by scikit-learn's rules; its messages say where and what to do."""
+    refuse_masked(X, type(estimator).__name__)  # scikit-learn would bring masked entries back in silence
+    try:
+        return validate_data(estimator, X, reset=reset, accept_sparse=accept_sparse, dtype=[np.float64, np.float32])
+    except (TypeError, ValueError) as error:
+        raise _explain_numbers(estimator, X, error) from None
+
+
+def _explain_numbers(estimator: BaseEstimator, X: Rows, error: TypeError | ValueError) -> Exception:
+    """Return scikit-learn's error about data with the place, and with what takes such data."""
+    name, (head, _, _) = type(estimator).__name__, str(error).partition("\n")
+    if "could not convert" in head or "argument must be" in head:
+        try:
+            as_matrix(X, name, allow_sparse=True)
+        except (TypeError, ValueError) as found:
+            return type(error)(f"{found} ({head})")
+    if "contains NaN" not in head and "contains infinity" not in head:
+        return error
+    try:
+        table = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        head = f"{head.removesuffix('.')}: {name_holes(table, list_columns(X))}."
+    except (TypeError, ValueError, IndexError):  # scikit-learn has other ways to read numbers
+        pass
+    auto = "AutoClassifier" if is_classifier(estimator) else "AutoRegressor" if is_regressor(estimator) else None
+    instead = f"drop their rows, or use mercer.{auto}, which takes missing values as they are"
+    return ValueError(
+        f"{head} {name} takes finite numbers only: impute the others, as in make_pipeline(SimpleImputer(), {name}()), "
+        f"{instead if auto else 'or drop their rows'}."
+    )
+
+
 def validate_rows(estimator: BaseEstimator, X: Rows, kernel: Kernel, *, reset: bool) -> Rows:
     """Return the data as its kernel can take it, with number and names of columns compared with those at fit.
 
     Vectors are checked by scikit-learn's rules.  Anything else stays as it is, and the kernel says what is wrong with
     it: which objects, or which columns of a frame, may hold what is for each kernel of the composition to know.
     """
-    refuse_masked(X, type(estimator).__name__)  # scikit-learn would bring masked entries back in silence
     if takes_vectors(kernel):
-        return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return validate_numbers(estimator, X, reset=reset)
+    refuse_masked(X, type(estimator).__name__)
     if takes_structures(kernel):
         if reset:  # the length of an object is no number of columns
             for name in ("n_features_in_", "feature_names_in_"):

@@ -10,14 +10,17 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 from scipy import sparse
 
 from mercer.arrays import Array
+from mercer.arrays.holes import IMPUTE, name_column, name_holes
 from mercer.arrays.namespace import zeros_beside
-from mercer.arrays.tensors import host_array
+from mercer.arrays.shapes import Positions
+from mercer.arrays.tensors import host_array, pack
+from mercer.messages import name_kernels
 
 from .parameters import show
 
@@ -152,7 +155,9 @@ def as_matrix(X: Rows, owner: str, *, allow_sparse: bool = False) -> Any:
     try:
         array = X.to_numpy() if is_frame(X) else np.asarray(X)
     except ValueError:
-        raise ValueError(f"{owner} needs rows of equal length, one number for each feature, got {short(X)}") from None
+        raise ValueError(
+            f"{owner} needs rows of equal length, one number for each feature, got {short(X)}. {name_kernels([])}."
+        ) from None
     if array.dtype != np.float32:
         array = _as_float64(array, X, owner)
     if array.ndim != 2:
@@ -163,12 +168,8 @@ def as_matrix(X: Rows, owner: str, *, allow_sparse: bool = False) -> Any:
     if array.shape[0] == 0 or array.shape[1] == 0:
         raise ValueError(f"{owner} needs at least one point and one feature, got shape {array.shape}")
     if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(
-            f"{owner} needs finite numbers, but row {row}, column {column} is {array[row, column]}. "
-            "Impute or drop missing values first, for example with sklearn.impute.SimpleImputer."
-        )
-    return np.ascontiguousarray(array)
+        raise ValueError(f"{owner} needs finite numbers, but {name_holes(array, list_columns(X))}. {IMPUTE}")
+    return pack(array)
 
 
 def _as_csr(X: Any, owner: str, allow_sparse: bool) -> Any:
@@ -182,7 +183,10 @@ def _as_csr(X: Any, owner: str, allow_sparse: bool) -> Any:
     if min(matrix.shape) == 0:
         raise ValueError(f"{owner} needs at least one point and one feature, got shape {matrix.shape}")
     if not np.isfinite(matrix.data).all():
-        raise ValueError(f"{owner} needs finite numbers, but the sparse matrix holds NaN or infinity")
+        where = name_holes(matrix, None)
+        raise ValueError(
+            f"{owner} needs finite numbers, but the sparse matrix holds NaN or infinity: {where}. {IMPUTE}"
+        )
     return matrix
 
 
@@ -201,11 +205,16 @@ def _as_float64(array: np.ndarray, X: Rows, owner: str) -> np.ndarray:
             ((i, j, v) for j in range(flat.shape[1]) for i, v in enumerate(flat[:, j]) if not _is_number(v)),
             (0, 0, flat.flat[0] if flat.size else None),
         )
-        name = f"{X.columns[column]!r}" if is_frame(X) else str(column)
         raise TypeError(
-            f"{owner} needs numbers, but row {row}, column {name} is {show(value)}. Pick the numeric columns "
-            "with k.on(columns), use Overlap().on(columns) for categories, or a kernel that takes objects."
+            f"{owner} needs numbers, but row {row}, column {name_column(column, list_columns(X))} is {show(value)}. "
+            f"{name_kernels(value)}; of a table, pick the columns for each kernel with k.on(columns), or give it to "
+            "mercer.AutoRegressor or AutoClassifier as it is."
         ) from None
+
+
+def list_columns(X: Rows) -> list[Any] | None:
+    """Return the names of the columns of a table, None if they have none."""
+    return list(X.columns) if is_frame(X) else None
 
 
 def short(value: object, width: int = 80) -> str:
@@ -249,10 +258,16 @@ def as_objects(X: Rows, owner: str) -> Sequence[Any]:
 class Columns:
     """Keep some columns, by position or by name, or those of a slice with an open end."""
 
-    columns: tuple[int | str, ...]
+    columns: Annotated[tuple[int | str, ...], Positions("d")]
     owner: str
     span: tuple[int | None, int | None, int | None] | None = None
     reads_rows: ClassVar[bool] = True
+
+    def _check_fitted(self) -> None:
+        """Raise unless columns are positions and names; files call this."""
+        ends = (*self.columns, *(end for end in self.span or () if end is not None))
+        if not all(isinstance(each, int | str) for each in ends) or (self.span is not None and len(self.span) != 3):
+            raise ValueError(f"{self.owner}: columns are positions or names, got {self.columns!r}")
 
     def width(self, d: int) -> int:
         """Return how many columns are kept, d at most."""

@@ -9,12 +9,15 @@ import math
 import numbers
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Annotated, Any
 
 import numpy as np
 
 SMALLEST_SCALE = 1e-150  # squares of smaller length scales vanish in float64
+LARGEST_EXACT = 2**53  # whole number that is a float as well
+LARGEST_WHOLE = 10_000  # degrees, orders and lengths that a kernel can still be evaluated with
 
 
 def check_positive(kernel: object, name: str, *, allow_zero: bool = False) -> None:
@@ -38,7 +41,16 @@ def check_integer(kernel: object, name: str, minimum: int) -> None:
 
 def _require(holds: bool, kernel: object, name: str, what: str) -> None:
     if not holds:
-        raise ValueError(f"{type(kernel).__name__}: {name} must be a {what}, got {getattr(kernel, name)!r}")
+        raise ValueError(f"{type(kernel).__name__}: {name} must be a {what}, got {_show_given(kernel, name)}")
+
+
+def _show_given(kernel: object, name: str) -> str:
+    """Return the text of a parameter for a message; a table can only be data."""
+    value: Any = getattr(kernel, name)
+    if not isinstance(value, np.ndarray) or value.ndim < 2:
+        return repr(value)
+    own = type(kernel).__name__
+    return f"an array of shape {value.shape}; data is given to a kernel that is made, as in {own}()(X)"
 
 
 def _is_finite(value: Any) -> bool:
@@ -57,7 +69,7 @@ def check_length_scale(kernel: object, name: str = "length_scale") -> None:
     if scales.ndim != 1 or scales.size == 0 or not (np.isfinite(scales).all() and (scales > 0).all()):
         raise ValueError(
             f"{type(kernel).__name__}: {name} must be a positive number or one positive number for each feature, "
-            f"got {value!r}"
+            f"got {_show_given(kernel, name)}"
         )
     if scales.min() < SMALLEST_SCALE or scales.max() > 1 / SMALLEST_SCALE:
         raise ValueError(
@@ -73,13 +85,25 @@ def check_flag(kernel: object, name: str) -> None:
         raise ValueError(f"{type(kernel).__name__}: {name} must be True or False, got {value!r}")
 
 
+def find_large(kind: type, values: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a degree, order or length that no evaluation would come to the end of, if one is so."""
+    for field in fields(kind):
+        value: Any = values.get(field.name)
+        if str(field.type).startswith(("int", "Natural", "Count")) and _is_real(value) and value > LARGEST_WHOLE:
+            return f"{kind.__name__}: {field.name} goes up to {LARGEST_WHOLE} here, got {show(value)[:60]}"
+        if isinstance(value, int) and abs(value) > LARGEST_EXACT:
+            return f"{kind.__name__}: {field.name} is a whole number that is no float; write it with a decimal point"
+    return None
+
+
 # What parameters are annotated with: their type, and the check that a kernel makes of them when it is constructed.
 Positive = Annotated[float, check_positive]
 NotNegative = Annotated[float, functools.partial(check_positive, allow_zero=True)]
 Finite = Annotated[float, check_finite]
 Natural = Annotated[int, functools.partial(check_integer, minimum=1)]
 Count = Annotated[int, functools.partial(check_integer, minimum=0)]
-LengthScale = Annotated[Any, check_length_scale]  # a positive number, or one for each feature
+# A positive number, or one for each feature.
+LengthScale = Annotated[float | np.floating | Sequence[float] | np.ndarray, check_length_scale]
 Flag = Annotated[bool, check_flag]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import operator
-import warnings
-from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
+
+from mercer.arrays.threads import silence_warnings
+from mercer.messages import refuse_parameter
+
+from .parameters import LARGEST_EXACT, find_large
 
 LONGEST = 20_000  # characters
 DEEPEST = 100  # levels, well below what Python's own recursion allows
@@ -17,8 +19,6 @@ SHOWN = 60  # characters of an expression that a message repeats
 
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
 LARGEST = 1e300  # number
-EXACT = 2**53  # whole numbers up to here stay whole
-LARGEST_WHOLE = 10_000  # degrees, orders and lengths that a kernel can still be evaluated with
 
 FUNCTION_NAMES = (
     "norm", "dot", "sum", "prod", "min", "max", "abs", "exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
@@ -124,8 +124,7 @@ def read(text: str, example: str = "2*Gaussian(1) + Linear()") -> Source:
         raise ExpressionError(f"the expression is empty; write for example {example}")
     too_deep = make_error(line, 1, f"it is nested more than {DEEPEST} levels deep")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes in strings: not what anyone asked here
+        with silence_warnings():  # about escapes in strings: not what anyone asked here
             tree = ast.parse(line, mode="eval").body
     except SyntaxError as error:
         what = "a number has too many digits" if "digits" in error.msg else error.msg
@@ -140,13 +139,6 @@ def read(text: str, example: str = "2*Gaussian(1) + Linear()") -> Source:
         if not level:
             return Source(line, tree)
     raise too_deep
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the question that helps with a misspelt name, or nothing if no known name is near."""
-    plain = {item.lower(): item for item in known}
-    near = difflib.get_close_matches(name.lower()[:SHOWN], plain, n=1, cutoff=0.6)
-    return f": did you mean {plain[near[0]]}?" if near else ""
 
 
 class SourceReader:
@@ -192,7 +184,7 @@ class SourceReader:
             raise self.error(node, "this is not a real number")
         if abs(value) > LARGEST and not (isinstance(value, float) and math.isinf(value)):
             raise self.error(node, f"the number is too large; numbers go up to {LARGEST:g}")
-        return value if abs(value) <= EXACT else float(value)
+        return value if abs(value) <= LARGEST_EXACT else float(value)
 
 
 class ConstructorReader(SourceReader):
@@ -260,7 +252,7 @@ class ConstructorReader(SourceReader):
         has = f"it has {', '.join(names)}" if names else "it has none"
         for key in named:
             if key not in names:
-                raise self.error(node, f"{name} has no parameter {key}{did_you_mean(key, names) or '; ' + has}")
+                raise self.error(node, refuse_parameter(name, key, names))
         if len(positional) > len(names):
             raise self.error(node, f"{name} got {len(positional)} parameters; {has}")
         given = dict(zip(names, positional, strict=False))
@@ -270,10 +262,9 @@ class ConstructorReader(SourceReader):
         missing = [field.name for field in known if field.default is MISSING and field.name not in given | named]
         if missing:
             raise self.error(node, f"{name} needs {missing[0]}, as in {name}({self.examples.get(name, '…')})")
-        for field in known:
-            value: Any = (given | named).get(field.name)
-            if str(field.type).startswith(("int", "Natural", "Count")) and is_number(value) and value > LARGEST_WHOLE:
-                raise self.error(node, f"{name}: {field.name} goes up to {LARGEST_WHOLE} here, got {quote(value)}")
+        excess = find_large(kind, given | named)
+        if excess is not None:
+            raise self.error(node, excess)
         return self.guard(node, kind, positional, named)
 
     def guard(self, node: ast.expr, make: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -294,5 +285,5 @@ def _raise_number(base: int | float, exponent: int | float) -> int | float:
     value = float(base) ** float(exponent)
     if isinstance(value, complex):
         return math.nan
-    whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0 and abs(value) <= EXACT
+    whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0 and abs(value) <= LARGEST_EXACT
     return base**exponent if whole else value

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
+from mercer.arrays.tensors import pack
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.evaluation import Evaluation, check_overflow
@@ -42,9 +43,9 @@ class NativeBackend(Backend):
             A, B = statistic.prepare(X, X if Z is None else Z, self.dtype)
             if sparse.issparse(A):
                 raise UnsupportedError("the data is sparse")
-            return np.ascontiguousarray(A), None if self.symmetric else np.ascontiguousarray(B)
+            return pack(A), None if self.symmetric else pack(B)
 
-        put = partial(np.ascontiguousarray, dtype=self.dtype)
+        put = partial(pack, dtype=self.dtype)
         found = PreparedProgram(expression, X, Z, owner, self.dtype, prepare, put)
         self._kinds = [(str(s.native), s.exponent) for s in found.program.statistics]
         self._code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in found.program.code]
@@ -74,14 +75,14 @@ class NativeBackend(Backend):
     def _write(self, out: np.ndarray, positions: np.ndarray, start: int, stop: int) -> None:
         step = self._rows_per_call(stop - start)
         for first in range(0, len(positions), step):
-            part = np.ascontiguousarray(positions[first : first + step])
+            part = pack(positions[first : first + step])
             self.plan.dense(out[first : first + step], part, start, stop, self._threads)
 
     def product(self, V: np.ndarray, budget: int) -> np.ndarray | None:
         """Multiply without ever storing the matrix, a few right-hand sides at a time."""
         if V.shape[1] > FUSED_COLUMNS or self.plan.workspace(V.shape[1], self._threads) > budget:
             return None
-        V = np.ascontiguousarray(V, dtype=self.dtype)
+        V = pack(V, self.dtype)
         out = np.zeros((self.shape[0], V.shape[1]))
         multiply = self.plan.symmetric_product if self.symmetric else self.plan.product
         for start, stop in self._calls():
@@ -90,7 +91,7 @@ class NativeBackend(Backend):
 
     def fill(self, out: np.ndarray, rows: np.ndarray | None = None) -> bool:
         """Compute each tile of a symmetric matrix once, unless turning it over takes longer than computing it."""
-        if out.dtype != self.dtype or not out.flags.c_contiguous:
+        if out.dtype != self.dtype or not (out.flags.c_contiguous and out.flags.aligned):
             return False
         if rows is not None:
             self._write(out, rows, 0, self.shape[1])
@@ -110,7 +111,7 @@ class NativeBackend(Backend):
     def add_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> bool:
         """Add weighted rows without ever storing them."""
         step = self._rows_per_call(self.shape[1])
-        weights = np.ascontiguousarray(weights, dtype=self.dtype)
+        weights = pack(weights, self.dtype)
         for first in range(0, len(index), step):
             part = slice(first, first + step)
             self.plan.add_rows(index[part], weights[part], out, self._threads)

@@ -16,6 +16,7 @@ from mercer.arrays.tensors import host_array, is_tensor
 from mercer.formula.data import Rows, pick
 from mercer.formula.evaluation import check_overflow
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 
 from .backend import TILE_BYTES, Backend, cut_strips, require_row, write_matrix
 from .choice import BackendName, choose_backend
@@ -78,7 +79,9 @@ class Gram:
         if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"Gram: dtype must be float32 or float64, got {np.dtype(dtype)}")
         if not isinstance(kernel, Kernel):
-            raise TypeError(f"Gram needs a mercer kernel, got {kernel!r}; wrap a function as Custom(function)")
+            raise TypeError(
+                f"Gram needs a mercer kernel; wrap a function as Custom(function). Got {show_given(kernel)}"
+            )
         if backend == "torch" and not (is_tensor(X) or is_tensor(Z)):
             device = device or "cpu"
         self.kernel = kernel

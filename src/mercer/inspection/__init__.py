@@ -1,6 +1,6 @@
 """Pictures of kernels and models, by scikit-learn's convention: ``Display.from_estimator(...)``, ``plot``, ``ax_``.
 
-They need matplotlib: ``pip install "mercer[plot]"``.
+They need matplotlib: ``pip install matplotlib``.
 """
 
 from .decision import DecisionDisplay

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mercer.needs import load_package
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -25,13 +27,7 @@ class Display:
 
     def _import_pyplot(self) -> Any:
         """Return matplotlib.pyplot, or say how to install it."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(
-                f'{type(self).__name__} draws with matplotlib, which is not installed: pip install "mercer[plot]"'
-            ) from error
-        return plt
+        return load_package("matplotlib.pyplot", type(self).__name__)
 
 
 class PairDisplay(Display):

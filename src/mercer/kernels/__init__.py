@@ -2,6 +2,10 @@
 
 # ruff: noqa: F403  (each folder lists its kernels)
 
+from typing import TYPE_CHECKING, Any
+
+from mercer.messages import KERNELS, list_public, refuse_name
+
 from . import graphs, sequences, sets, strings, trees
 from . import pullback as pullback  # which enters on and after among the compositions of kernels
 from .algebra import Constant, exp
@@ -23,3 +27,11 @@ __all__ = ["Chi2", "Constant", "Cosine", "Custom", "Fourier", "FromFeatures", "G
 __all__ += ["Laplacian", "Linear", "LinearMap", "Matern", "ObjectKernel", "Overlap", "Periodic", "Polynomial"]
 __all__ += ["PowerExponential", "Precomputed", "RationalQuadratic", "Sigmoid", "Sinc", "exp"]
 __all__ += strings.__all__ + trees.__all__ + graphs.__all__ + sequences.__all__ + sets.__all__
+
+if not TYPE_CHECKING:  # for which there is no name that is not above
+
+    def __getattr__(name: str) -> Any:
+        raise refuse_name(globals(), name, KERNELS)
+
+    def __dir__() -> list[str]:
+        return list_public(globals())

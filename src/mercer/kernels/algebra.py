@@ -20,7 +20,7 @@ from mercer.formula.pair import Pair
 from mercer.formula.parameters import Finite, Natural, NotNegative, show
 from mercer.formula.single import unwrap
 
-from .base import ATOM, COMPOSE, Inner, Kernel
+from .base import ATOM, COMPOSE, Inner, Kernel, show_given
 from .theorem import Definiteness, Theorem, finitely, of_product, of_sum, otherwise, strictly
 from .value import SHALLOW
 
@@ -78,9 +78,9 @@ def balance(kernel: Sum | Product) -> Kernel:
 
 def _refuse(verb: str, a: object, b: object) -> Kernel:
     """Raise for arrays and sequences, whose own operators would take over; leave other types their say."""
-    other = b if isinstance(a, Kernel) else a
-    if isinstance(other, np.ndarray | str | bytes | list | tuple):
-        raise TypeError(f"a kernel can be {verb} a number or another kernel, got {other!r}")
+    other = next((value for value in (a, b) if not isinstance(value, Kernel | numbers.Real)), None)
+    if isinstance(other, np.ndarray | str | bytes | list | tuple | type):
+        raise TypeError(f"a kernel can be {verb} a number or another kernel, got {show_given(other)}")
     return NotImplemented
 
 
@@ -94,8 +94,10 @@ def exp(kernel: Kernel) -> Kernel:
     array([[1.    , 1.    ],
            [1.    , 2.7183]])
     """
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"exp takes a kernel, got {kernel!r}; for numbers and arrays use numpy.exp")
+    given: object = kernel
+    if not isinstance(given, Kernel):
+        otherwise = "" if callable(given) else "; for numbers and arrays use numpy.exp"
+        raise TypeError(f"exp takes a kernel, got {show_given(given)}{otherwise}")
     return Exp(kernel)
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
+from dataclasses import MISSING
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from mercer.features.base import FeatureMap
     from mercer.features.explicit import ExplicitMap
 
+Number: TypeAlias = float | np.floating | np.integer
+Operand: TypeAlias = "Kernel | Number"  # what a kernel is added to or multiplied by
 Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
 ATOM = 4  # precedence of an expression that never needs parentheses
 OPERATORS = {  # of a kernel on the left, and on the right of something of NumPy
@@ -99,6 +102,11 @@ class Kernel(Value):
         return f"{type(self).__name__}({inside})"
 
     # -- values -------------------------------------------------------------------------------------------------
+
+    @overload
+    def __call__(self, X: Rows, Z: None = None) -> np.ndarray: ...
+    @overload
+    def __call__(self, X: Rows, Z: Rows) -> Any: ...
 
     def __call__(self, X: Rows, Z: Rows | None = None) -> Any:
         """Return the dense matrix of k(x, z) for all x in X and z in Z (X again if Z is not given).
@@ -260,35 +268,37 @@ class Kernel(Value):
 
     # -- composition ----------------------------------------------------------------------------------------------
 
-    def __add__(self, other: object) -> Kernel:
+    def __add__(self, other: Operand) -> Kernel:
         return COMPOSE["add"](self, other)
 
-    def __radd__(self, other: object) -> Kernel:
+    def __radd__(self, other: Operand) -> Kernel:
         return COMPOSE["add"](other, self)
 
-    def __sub__(self, other: object) -> Kernel:
+    def __sub__(self, other: Operand) -> Kernel:
+        given: object = other
         return COMPOSE["add"](
-            self, -float(other) if isinstance(other, numbers.Real) else COMPOSE["multiply"](-1.0, other)
+            self, -float(given) if isinstance(given, numbers.Real) else COMPOSE["multiply"](-1.0, given)
         )
 
-    def __rsub__(self, other: object) -> Kernel:
+    def __rsub__(self, other: Operand) -> Kernel:
         return COMPOSE["add"](other, -self)
 
     def __neg__(self) -> Kernel:
         return COMPOSE["multiply"](-1.0, self)
 
-    def __mul__(self, other: object) -> Kernel:
+    def __mul__(self, other: Operand) -> Kernel:
         return COMPOSE["multiply"](self, other)
 
-    def __rmul__(self, other: object) -> Kernel:
+    def __rmul__(self, other: Operand) -> Kernel:
         return COMPOSE["multiply"](other, self)
 
-    def __truediv__(self, other: object) -> Kernel:
-        if not isinstance(other, numbers.Real):
+    def __truediv__(self, other: Number) -> Kernel:
+        given: object = other
+        if not isinstance(given, numbers.Real):
             return NotImplemented
-        if other == 0:
+        if given == 0:
             raise ZeroDivisionError(f"cannot divide the kernel {self!r} by 0")
-        return COMPOSE["multiply"](1.0 / float(other), self)
+        return COMPOSE["multiply"](1.0 / float(given), self)
 
     def __pow__(self, exponent: int) -> Kernel:
         return COMPOSE["power"](self, exponent)
@@ -346,11 +356,30 @@ class Kernel(Value):
         return self.expression()
 
 
+def show_given(value: object) -> str:
+    """Return the text of something that is no kernel, for a message: of a class, or a list with one, what was meant.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear, PairSum
+    >>> show_given(Gaussian), show_given("abc")
+    ('the class Gaussian: did you mean Gaussian()?', "'abc'")
+    >>> show_given([PairSum, Linear()])
+    'the class PairSum in a list: did you mean PairSum(base=…)?'
+    """
+    several = isinstance(value, list | tuple)
+    for kind in value if several else [value]:  # type: ignore[attr-defined]
+        if isinstance(kind, type) and issubclass(kind, Kernel):
+            needed = ", ".join(f"{field.name}=…" for field in kind._fields() if field.default is MISSING)
+            return f"the class {kind.__name__}{' in a list' * several}: did you mean {kind.__name__}({needed})?"
+    return repr(value)
+
+
 def check_kernel(kernel: object, name: str) -> None:
     """Raise unless a parameter is a kernel."""
     value = getattr(kernel, name)
     if not isinstance(value, Kernel):
-        raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {value!r}")
+        raise TypeError(f"{type(kernel).__name__}: {name} must be a kernel, got {show_given(value)}")
 
 
 Inner = Annotated[Kernel, check_kernel]  # what parameters that are kernels are annotated with

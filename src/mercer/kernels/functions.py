@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.syntax import CONSTANTS, FUNCTION_NAMES, OPERATORS, SourceReader, did_you_mean, quote, read
+from mercer.formula.syntax import CONSTANTS, FUNCTION_NAMES, OPERATORS, SourceReader, quote, read
+from mercer.messages import did_you_mean
 
 from .base import Kernel
 from .text import CLASSES, parse_kernel

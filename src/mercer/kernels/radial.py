@@ -24,6 +24,12 @@ from .theorem import FULL_SUPPORT, SCHOENBERG, SQUARED_DISTANCE, Theorem, strict
 MIXTURE = "limit of conical sums: Gaussians averaged over"
 
 
+def check_gamma(kind: type[Kernel], gamma: float) -> None:
+    """Raise unless γ is a positive number."""
+    if not gamma > 0:
+        raise ValueError(f"{kind.__name__}.from_gamma: gamma must be positive, got {gamma!r}")
+
+
 class Gaussian(Kernel):
     """The Gaussian kernel k(x, z) = exp(−‖x − z‖² / 2σ²), also called RBF or squared exponential.
 
@@ -48,8 +54,7 @@ class Gaussian(Kernel):
     @classmethod
     def from_gamma(cls, gamma: float) -> Self:
         """Return exp(−γ‖x − z‖²), scikit-learn's parametrisation: σ = 1/√(2γ)."""
-        if not gamma > 0:
-            raise ValueError(f"Gaussian.from_gamma: gamma must be positive, got {gamma!r}")
+        check_gamma(cls, gamma)
         return cls(length_scale=1.0 / math.sqrt(2.0 * gamma))
 
     def formula(self, pair: Pair) -> Expression:
@@ -72,6 +77,8 @@ class Laplacian(Kernel):
     >>> from mercer.kernels import Laplacian
     >>> Laplacian()([[0.0, 0.0]], [[1.0, -1.0]]).round(4)
     array([[0.1353]])
+    >>> Laplacian.from_gamma(0.5)
+    Laplacian(length_scale=2.0)
     """
 
     length_scale: LengthScale = 1.0
@@ -83,6 +90,12 @@ class Laplacian(Kernel):
         ),
     )
     definite = strictly(FULL_SUPPORT)
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Self:
+        """Return exp(−γ‖x − z‖₁), scikit-learn's parametrisation: σ = 1/γ."""
+        check_gamma(cls, gamma)
+        return cls(length_scale=1.0 / gamma)
 
     def formula(self, pair: Pair) -> Expression:
         """exp(−s) of the absolute distance s."""

@@ -11,20 +11,18 @@ from mercer.formula.syntax import (
     FUNCTION_NAMES,
     OPERATORS,
     ConstructorReader,
-    did_you_mean,
     is_number,
     quote,
     read,
 )
+from mercer.messages import KERNELS, did_you_mean
 
 from . import Kernel
-from .algebra import Power
 from .algebra import exp as exp_of_kernel
+from .limits import find_excess
 from .mapping import LinearMap
 
-LARGEST_POWER = 1000  # of powers of powers, multiplied
 LARGEST_SLICE = 100_000  # columns
-LARGEST_CHOICE = 100_000  # ways to choose the gaps of a word
 
 _ABSTRACT = {"Kernel", "ObjectKernel"}
 _CONSTRUCTORS = ("from_gamma",)
@@ -32,11 +30,6 @@ _METHODS = ("normalize", "on")
 NOT_KNOWN = (
     " is no kernel; those for vectors are Gaussian, Laplacian, Matern, Linear, Polynomial and others of mercer.kernels"
 )
-_OTHER_NAMES = {
-    "rbf": "Gaussian? Gaussian.from_gamma(g) takes scikit-learn's gamma",
-    "squaredexponential": "Gaussian?",
-    "poly": "Polynomial?",
-}
 CLASSES: dict[str, type[Kernel]] = {
     name: found
     for name in sorted(mercer.kernels.__all__)
@@ -128,8 +121,7 @@ class _KernelReader(ConstructorReader):
             raise self.error(node, "Graph is data; a kernel on graphs is for example WeisfeilerLehman()")
         if node.id in FUNCTION_NAMES:
             raise self.error(node, f"{node.id} is for functions of x and z, and here neither x nor z is mentioned")
-        hint = f": did you mean {_OTHER_NAMES[plain]}" if plain in _OTHER_NAMES else did_you_mean(node.id, CLASSES)
-        raise self.error(node, f"{quote(node.id)[1:-1]}{hint or NOT_KNOWN}")
+        raise self.error(node, f"{quote(node.id)[1:-1]}{did_you_mean(node.id, CLASSES, KERNELS) or NOT_KNOWN}")
 
     def read_binop(self, node: ast.BinOp) -> Any:
         left, right = self.read(node.left), self.read(node.right)
@@ -148,9 +140,11 @@ class _KernelReader(ConstructorReader):
     def _power(self, base: Any, exponent: Any) -> Kernel:
         if not isinstance(base, Kernel) or isinstance(exponent, Kernel):
             raise ValueError("the exponent must be a whole number; e to the power of k is written exp(k)")
-        if exponent > 0 and exponent * _total_power(base) > LARGEST_POWER:
-            raise ValueError(f"powers of kernels go up to {LARGEST_POWER}, powers of powers multiplied")
-        return base**exponent
+        power = base**exponent
+        excess = find_excess(power)
+        if excess is not None:
+            raise ValueError(excess)
+        return power
 
     def read_call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Attribute):
@@ -205,22 +199,16 @@ class _KernelReader(ConstructorReader):
     def _construct(self, node: ast.Call, owner: ast.Name, name: str) -> Kernel:
         found = self.find_class(owner)
         if not hasattr(found, name):
-            raise self.error(node, f"{found.__name__} has no {name}; Gaussian has")
+            raise self.error(node, f"{found.__name__} has no {name}; Gaussian and Laplacian have")
         positional, keywords = self.arguments(node)
         if not all(is_number(item) for item in (*positional, *keywords.values())):
             raise self.error(node, f"{name} takes a number")
         return self.guard(node, getattr(found, name), positional, keywords)
 
     def build(self, node: ast.expr, kind: type, positional: tuple[Any, ...], named: dict[str, Any]) -> Kernel:
-        """Make a kernel, unless counting its words would take forever."""
+        """Make a kernel, unless its evaluation would take forever."""
         kernel = super().build(node, kind, positional, named)
-        gaps = getattr(kernel, "gaps", getattr(kernel, "mismatches", None))
-        if gaps is not None and math.comb(int(getattr(kernel, "length", 0)), int(gaps)) > LARGEST_CHOICE:
-            raise self.error(node, f"{kind.__name__}: there are too many ways to choose so many positions of a word")
+        excess = find_excess(kernel)
+        if excess is not None:
+            raise self.error(node, excess)
         return cast(Kernel, kernel)
-
-
-def _total_power(kernel: Kernel) -> float:
-    """Return the largest product of exponents from the outside to a leaf."""
-    inner = [_total_power(value) for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
-    return max(inner, default=1.0) * (float(kernel.exponent) if isinstance(kernel, Power) else 1.0)

@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Self, cast, dataclass_transform, ge
 
 from mercer.formula.deep import are_equal, walk
 from mercer.formula.parameters import freeze, make_hashable
+from mercer.messages import refuse_parameter, refuse_unknown
 
 SHALLOW = 64  # depth up to which methods simply call themselves
 FROM_BELOW = (
@@ -66,7 +67,7 @@ class Value:
         place = {id(value): i for i, value in enumerate(order)}
         parts = []
         for value in order:
-            state = {name: found for name, found in vars(value).items() if name not in _DERIVED}
+            state = {name: found for name, found in vars(value).copy().items() if name not in _DERIVED}
             inside = {name: place[id(found)] for name, found in state.items() if id(found) in place}
             parts.append((type(value), {name: state[name] for name in state.keys() - inside.keys()}, inside))
         return _assemble, (parts,)
@@ -131,9 +132,7 @@ class Value:
         for key, value in params.items():
             name, _, rest = key.partition("__")
             if name not in own:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {sorted(self.get_params()) or 'none'}"
-                )
+                raise ValueError(refuse_parameter(type(self).__name__, name, self.get_params()))
             if rest:
                 nested.setdefault(name, {})[rest] = value
             else:
@@ -178,7 +177,11 @@ def _freeze_arguments(init: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(init)
     def construct(self: Value, *args: Any, **kwargs: Any) -> None:
-        init(self, *map(freeze, args), **{name: freeze(value) for name, value in kwargs.items()})
+        try:
+            init(self, *map(freeze, args), **{name: freeze(value) for name, value in kwargs.items()})
+        except TypeError:
+            refuse_unknown(type(self).__name__, init, kwargs)
+            raise
         _measure(self)
 
     return construct

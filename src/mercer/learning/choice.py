@@ -10,8 +10,8 @@ import numpy as np
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
+from mercer.messages import warn_caller
 from mercer.solvers.base import Problem
-from mercer.solvers.evidence import warn_caller
 from mercer.solvers.ridge.banded import loo_path
 from mercer.solvers.ridge.fit import pick_points
 from mercer.solvers.ridge.spectral import Spectral

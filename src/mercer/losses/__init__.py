@@ -3,6 +3,10 @@
 A loss is a value without data, as a kernel is: it prints as what rebuilds it, and compares by its parameters.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from mercer.messages import list_public, refuse_name
+
 from .base import Loss
 from .count.gamma import Gamma
 from .count.poisson import Poisson
@@ -21,7 +25,7 @@ from .residual.quantile import Quantile
 from .residual.squared import Squared
 from .residual.squared_epsilon import SquaredEpsilonInsensitive
 from .softmax import Softmax
-from .text import as_loss, parse_loss
+from .text import OTHER_NAMES, as_loss, parse_loss
 
 __all__ = [
     "Absolute",
@@ -45,3 +49,11 @@ __all__ = [
     "as_loss",
     "parse_loss",
 ]
+
+if not TYPE_CHECKING:  # for which there is no name that is not above
+
+    def __getattr__(name: str) -> Any:
+        raise refuse_name(globals(), name, OTHER_NAMES)
+
+    def __dir__() -> list[str]:
+        return list_public(globals())

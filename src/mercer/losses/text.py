@@ -8,25 +8,26 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from typing import Any, cast
 
-from mercer.formula.syntax import ConstructorReader, did_you_mean, is_number, quote, read
+from mercer.formula.syntax import ConstructorReader, is_number, quote, read
+from mercer.messages import did_you_mean
 
 from .base import Loss
 from .custom import CustomLoss
 
-_OTHER_NAMES = {  # of scikit-learn and others, without their underscores
-    "squarederror": "Squared",
-    "squaredloss": "Squared",
-    "mse": "Squared",
-    "absoluteerror": "Absolute",
-    "mae": "Absolute",
-    "pinball": "Quantile",
-    "logloss": "Logistic",
-    "binomial": "Logistic",
-    "binarycrossentropy": "Logistic",
-    "multinomial": "Softmax",
-    "crossentropy": "Softmax",
-    "modifiedhuber": "SquaredHinge",
-    "adaboost": "Exponential",
+OTHER_NAMES = {  # of scikit-learn and others, without their underscores
+    "squarederror": "Squared?",
+    "squaredloss": "Squared?",
+    "mse": "Squared?",
+    "absoluteerror": "Absolute?",
+    "mae": "Absolute?",
+    "pinball": "Quantile?",
+    "logloss": "Logistic?",
+    "binomial": "Logistic?",
+    "binarycrossentropy": "Logistic?",
+    "multinomial": "Softmax?",
+    "crossentropy": "Softmax?",
+    "modifiedhuber": "SquaredHinge?",
+    "adaboost": "Exponential?",
 }
 
 
@@ -133,8 +134,7 @@ class _LossReader(ConstructorReader):
         for name, found in (known | {"CustomLoss": CustomLoss}).items():
             if name.lower() == plain:
                 return found
-        other = _OTHER_NAMES.get(plain)
-        hint = f": did you mean {other}?" if other else did_you_mean(node.id, known)
+        hint = did_you_mean(node.id, known, OTHER_NAMES)
         raise self.error(node, f"{quote(node.id)[1:-1]}{hint or ' is no loss; there are ' + ', '.join(sorted(known))}")
 
     def read_binop(self, node: ast.BinOp) -> int | float:

@@ -1,7 +1,10 @@
 """Estimators: validate, resolve the kernel, ask the plan for a solver, keep the expansion."""
 
+from typing import TYPE_CHECKING, Any
+
 from mercer.distributed.engine import run_elsewhere
 from mercer.estimators.engine import hand_over
+from mercer.messages import MODELS, list_public, refuse_name
 
 from .any_loss.classifier import KernelClassifier
 from .any_loss.classifier_cv import KernelClassifierCV
@@ -61,3 +64,11 @@ __all__ = [
     "RecursiveFeatureClassifier",
     "RecursiveFeatureRegressor",
 ]
+
+if not TYPE_CHECKING:  # for which there is no name that is not above
+
+    def __getattr__(name: str) -> Any:
+        raise refuse_name(globals(), name, MODELS)
+
+    def __dir__() -> list[str]:
+        return list_public(globals())

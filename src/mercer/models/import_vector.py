@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.estimators.classifier import Labelled
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
+from mercer.estimators.penalized import OnStep, go_on
 from mercer.estimators.probability import LogisticClassifier
 from mercer.estimators.targets import check_positive, check_whole
-from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows, pick
 from mercer.losses import Loss
 from mercer.solvers.newton.import_vectors import ImportVectorFit, ImportVectorSearch
@@ -112,7 +112,7 @@ class ImportVectorMachine(LogisticClassifier):
         self,
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         class_weight: Any = None,
@@ -145,30 +145,13 @@ class ImportVectorMachine(LogisticClassifier):
         self.random_state = random_state
         self.assume_psd = assume_psd
 
-    @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
-        """Choose import vectors and fit; a fit that fails or is interrupted changes nothing.
-
-        Parameters
-        ----------
-        X : collection of n objects
-            The training points, of whatever kind the kernel takes.
-        y : array of shape (n,)
-            Their labels, numbers or texts, of at least two classes.
-        sample_weight : float or array of shape (n,), optional
-            Weights that are not negative; a weight of 0 is as good as leaving the point out.
-        """
-        with all_or_nothing(self):
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep = go_on) -> None:
         search = self._search()
         data = self._check_data(X, y, sample_weight)
         alpha = self._scale_penalty(float(data.weights.sum()))
         problem, loss = self._pose_problem(self._resolve_kernel(self.kernel, data), data)
         rng = check_random_state(self.random_state)
-        self._keep(search.search(problem, loss, alpha, rng, type(self).__name__), loss.loss, data)
+        self._keep(search.search(problem, loss, alpha, rng, on_step, type(self).__name__), loss.loss, data)
 
     def _keep(self, fit: ImportVectorFit, loss: Loss, data: Labelled) -> None:  # type: ignore[override]
         super()._keep(fit, loss, data)

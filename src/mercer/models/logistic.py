@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.probability import LogisticClassifier
-from mercer.estimators.single_penalty import SinglePenalty
 from mercer.solvers.plan import Plan
 
 
-class KernelLogisticRegression(SinglePenalty, LogisticClassifier):
+class KernelLogisticRegression(LogisticClassifier):
     """Logistic regression in the space of a kernel: probabilities of classes, with a penalty on the norm.
 
     For two classes, yᵢ = ±1, f and b minimise Σᵢ wᵢ ln(1 + exp(−yᵢ(f(xᵢ) + b))) + α‖f‖², and the probability of the
@@ -102,7 +102,7 @@ class KernelLogisticRegression(SinglePenalty, LogisticClassifier):
         self,
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         class_weight: Any = None,

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays.tensors import host_array
-from mercer.estimators.penalty_search import OnStep, PenaltySearch
+from mercer.estimators.kernels import KernelLike
+from mercer.estimators.penalized import OnStep, go_on
+from mercer.estimators.penalty_search import PenaltySearch
 from mercer.estimators.probability import LogisticClassifier
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.formula.data import Rows
@@ -101,7 +103,7 @@ class KernelLogisticRegressionCV(PenaltySearch, LogisticClassifier):
     def __init__(
         self,
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         length_scales: Any = None,
         cv: Any = None,
         fit_intercept: bool = True,
@@ -130,7 +132,7 @@ class KernelLogisticRegressionCV(PenaltySearch, LogisticClassifier):
         self.assume_psd = assume_psd
         self.device = device
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep = go_on) -> None:
         check_positive(self, "tol", self.tol)
         check_whole(self, "max_iter", self.max_iter)
         self.logistic_ = self._fit_best(KernelLogisticRegression, X, y, sample_weight, on_step)

@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, Regre
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.shapes import Inside, Number, Shape
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_labels, check_targets
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.features.params import SOMETIMES, KernelParams
@@ -26,16 +28,16 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
     """What both estimators share: the points, and the search among them."""
 
     kernel_: Kernel
-    X_fit_: Rows
-    n_samples_fit_: int
+    X_fit_: Annotated[Rows, Shape("n …")]
+    n_samples_fit_: Annotated[int, Number("n")]
     plan_: Annotated[Plan, SOMETIMES]
-    _neighbors: Neighbors
+    _neighbors: Annotated[Neighbors, Inside(n="n")]
 
     def __init__(
         self,
         n_neighbors: int = 1,
         *,
-        kernel: Any = "linear",
+        kernel: KernelLike = "linear",
         weights: Weights = "uniform",
         memory: float | str | None = None,
         device: Any = None,
@@ -188,6 +190,14 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
 
     classes_: np.ndarray | list[np.ndarray]
     outputs_2d_: bool
+
+    def _check_fitted(self) -> None:
+        """Raise if the classes of neighbours are none of the labels; files call this."""
+        labels, values = self.classes_ if self.outputs_2d_ else [self.classes_], self._neighbors.values
+        right = values.shape[1:] == (len(labels),) and values.dtype.kind in "iu" and isinstance(labels, list)
+        right = right and all(isinstance(each, np.ndarray) and each.ndim == 1 for each in labels)
+        if not right or any(not 0 <= v.min() <= v.max() < len(c) for v, c in zip(values.T, labels, strict=True)):
+            raise ValueError("the classes of neighbours are no positions among the labels")
 
     @where_the_data_lives
     def predict(self, X: Rows) -> np.ndarray:

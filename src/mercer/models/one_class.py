@@ -6,10 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.callback import with_callbacks
 
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.base import SupportVectorMachine
+from mercer.estimators.progress import with_callbacks
 from mercer.formula.data import Rows
 from mercer.solvers.machines.problems import MachineProblems, SharedRegion
 
@@ -56,7 +57,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
@@ -86,7 +87,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         self.assume_psd = assume_psd
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to points; a fit that fails or is interrupted changes nothing.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -11,15 +10,19 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
+from mercer.arrays.shapes import Inside, Shape
+from mercer.estimators.classifier import Classes
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.kernel_argument import kernel_argument
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_labels, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.expansion import Expansion
 from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
+from mercer.messages import warn_caller
 from mercer.solvers.plan import Plan
 from mercer.solvers.windows.fits import ClassWindows, MeanWindows, Windows
 from mercer.solvers.windows.shapes import resolve_window
@@ -41,16 +44,16 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
 
     kernel_: Kernel
     length_scale_: Any
-    X_fit_: Rows
+    X_fit_: Annotated[Rows, Shape("n …")]
     loo_length_scales_: Annotated[np.ndarray, SOMETIMES]
     loo_losses_: Annotated[np.ndarray, SOMETIMES]
     n_loo_points_: Annotated[int, SOMETIMES]
     plan_: Annotated[Plan, SOMETIMES]
-    _windows: Windows
+    _windows: Annotated[Windows, Inside(n="n")]
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         *,
         length_scale: Any = None,
         memory: float | str | None = None,
@@ -97,7 +100,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
         X = argument.new_points(X)
         values, message = self._windows.evaluate(X, argument.place(X, self.X_fit_))
         if message is not None:
-            warnings.warn(f"{type(self).__name__}: {message}", stacklevel=4)
+            warn_caller(f"{type(self).__name__}: {message}")
         return values
 
     def __sklearn_tags__(self) -> Tags:
@@ -157,13 +160,13 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
     (array([0, 0]), array([[1., 0., 0.]]))
     """
 
-    classes_: np.ndarray
-    class_prior_: np.ndarray
-    _windows: ClassWindows
+    classes_: Classes
+    class_prior_: Annotated[np.ndarray, Shape("c")]
+    _windows: Annotated[ClassWindows, Inside(n="n", c="c")]
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         *,
         length_scale: Any = None,
         priors: Any = None,
@@ -309,7 +312,7 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
     array([ 1.  , -0.28])
     """
 
-    _windows: MeanWindows
+    _windows: Annotated[MeanWindows, Inside(n="n")]
 
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.shapes import Inside, Shape
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.primal import PrimalForm
 from mercer.estimators.targets import check_whole
@@ -83,8 +84,8 @@ class ParzenDensity(PrimalForm, DensityMixin, ParzenEstimator):  # type: ignore[
 
     normalized_: bool
     log_integral_: float
-    weights_: np.ndarray
-    _windows: DensityWindows
+    weights_: Annotated[np.ndarray, Shape("n")]
+    _windows: Annotated[DensityWindows, Inside(n="n", d="d")]
 
     @where_the_data_lives
     def fit(self, X: Rows, y: object = None, sample_weight: Any = None) -> Self:

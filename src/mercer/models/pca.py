@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -13,10 +12,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array
+from mercer.arrays.shapes import Inside, Shape
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, MatrixArgument, kernel_argument
-from mercer.estimators.kernels import default_gaussian
+from mercer.estimators.kernels import KernelLike, default_gaussian
 from mercer.estimators.primal import PrimalForm
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
@@ -25,6 +25,7 @@ from mercer.features.params import SOMETIMES, KernelParams
 from mercer.features.validate import takes_vectors
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
+from mercer.messages import warn_caller
 from mercer.solvers.eigen import Components, EigenSolver, PrincipalComponents
 
 from .ridge import KernelRidge
@@ -127,13 +128,13 @@ class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, Trans
     """
 
     kernel_: Kernel
-    X_fit_: Rows
-    eigenvalues_: np.ndarray
-    eigenvectors_: np.ndarray
+    X_fit_: Annotated[Rows, Shape("n …")]
+    eigenvalues_: Annotated[np.ndarray, Shape("m")]
+    eigenvectors_: Annotated[np.ndarray, Shape("n m")]
     eigen_solver_: str
-    expansion_: Expansion
+    expansion_: Annotated[Expansion, Inside(q="m")]
     gamma_: Annotated[float, SOMETIMES]
-    inverse_: Annotated[KernelRidge, SOMETIMES]
+    inverse_: Annotated[KernelRidge, SOMETIMES, Inside(d="m")]
     dual_coef_: Annotated[np.ndarray, SOMETIMES]
     X_transformed_fit_: Annotated[np.ndarray, SOMETIMES]
 
@@ -141,7 +142,7 @@ class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, Trans
         self,
         n_components: int | None = None,
         *,
-        kernel: Any = "linear",
+        kernel: KernelLike = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
@@ -215,15 +216,14 @@ class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, Trans
             if self.fit_inverse_transform:
                 self._learn_inverse(X, place.device)
         if found.missing:
-            warnings.warn(
+            warn_caller(
                 f"KernelPCA: {length(found.expansion.centers)} centres have only {len(found.eigenvalues)} features, so "
                 f"that there are as many components and not {self.n_components}; use more centres, n_centers, or ask "
-                "for fewer components",
-                stacklevel=3,
+                "for fewer components"
             )
         return self
 
-    def fit_transform(self, X: Rows, y: object = None, **params: Any) -> Any:
+    def fit_transform(self, X: Rows, y: object = None, **params: Any) -> np.ndarray:
         """Find the components and return those of the training points, of shape (n, components).
 
         Parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -13,13 +12,15 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
-from mercer.estimators.classifier import ValueClassifier
+from mercer.estimators.classifier import Classes, ValueClassifier
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import kernel_argument
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_whole
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
+from mercer.messages import warn_caller
 from mercer.solvers.perceptron.solver import Kept, Learnt, Perceptron
 from mercer.solvers.plan import Plan
 
@@ -112,7 +113,7 @@ class KernelPerceptron(ValueClassifier):
     (1.0, True, True)
     """
 
-    classes_: np.ndarray
+    classes_: Classes
     kernel_: Kernel
     plan_: Plan
     n_iter_: int
@@ -129,7 +130,7 @@ class KernelPerceptron(ValueClassifier):
         self,
         kind: Literal["averaged", "plain", "voted"] = "averaged",
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         max_iter: int = 10,
         shuffle: bool = True,
@@ -169,12 +170,11 @@ class KernelPerceptron(ValueClassifier):
             max_iter = check_whole(self, "max_iter", self.max_iter)
             found = self._learn(X, y, sample_weight, max_iter=max_iter)
         if self.kind == "plain" and not found.converged:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__}: the last of {max_iter} epochs still made {found.mistakes[-1]} mistakes, so "
                 "that the last function is one of many; raise max_iter if the classes can be separated, and otherwise "
                 f"use kind='averaged'{' without a budget' * (self.budget is not None)}",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 

@@ -6,11 +6,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.progress import report_progress
+from mercer.estimators.kernels import KernelLike
+from mercer.estimators.progress import report_progress, with_callbacks
 from mercer.estimators.ridge import RidgeEstimator
 from mercer.estimators.targets import check_alpha, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing
@@ -113,7 +113,7 @@ class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimato
         self,
         alpha: Any = 1,
         *,
-        kernel: Any = "linear",
+        kernel: KernelLike = "linear",
         gamma: float | None = None,
         degree: float = 3,
         coef0: float = 1,
@@ -142,7 +142,7 @@ class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimato
         self.assume_psd = assume_psd
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit the function to data; a fit that fails or is interrupted changes nothing.

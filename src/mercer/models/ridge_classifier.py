@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Annotated, Any, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
-from mercer.estimators.classifier import Labelled, ValueClassifier
+from mercer.estimators.classifier import Classes, ClassFunction, Labelled, ValueClassifier
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
-from mercer.estimators.progress import report_progress
+from mercer.estimators.kernels import KernelLike
+from mercer.estimators.progress import report_progress, with_callbacks
 from mercer.estimators.ridge import RidgeEstimator
 from mercer.estimators.targets import check_alpha, check_alphas
 from mercer.estimators.transaction import all_or_nothing
@@ -87,7 +87,8 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
     array([0, 0])
     """
 
-    classes_: np.ndarray
+    classes_: Classes
+    expansion_: ClassFunction
     alpha_: float
     regressor_: KernelRidge
     alphas_: Annotated[np.ndarray, SOMETIMES]
@@ -99,7 +100,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         alpha: Any = "loo",
         *,
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         class_weight: Any = None,
         solver: str = "auto",
@@ -119,7 +120,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         self.assume_psd = assume_psd
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit to labelled points; a fit that fails or is interrupted changes nothing.

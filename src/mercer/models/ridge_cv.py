@@ -8,24 +8,25 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, TableArgument, kernel_argument
-from mercer.estimators.progress import fit_task, reporter
+from mercer.estimators.kernels import KernelLike
+from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.ridge import SearchedRidge
 from mercer.estimators.targets import check_alphas, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows, length
 from mercer.kernels import Gaussian, Kernel, Matern
+from mercer.kernels.base import show_given
 from mercer.learning.choice import MakeCurves
 from mercer.learning.length_scales import with_length_scale
 from mercer.learning.search import RidgeChoice, search_ridge
 from mercer.learning.tuning import OnStep
+from mercer.messages import warn_caller
 from mercer.solvers.base import Problem
-from mercer.solvers.evidence import warn_caller
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 
 from .ridge import KernelRidge
@@ -118,7 +119,7 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
     def __init__(
         self,
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         length_scales: Any = None,
         cv: Any = None,
         scoring: Any = None,
@@ -139,7 +140,7 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.random_state = random_state
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Choose kernel and penalty, and fit; a fit that fails or is interrupted changes nothing.
@@ -233,5 +234,7 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
             return TableArgument(self, None)
         several = isinstance(self.kernel, list | tuple)
         if several and not all(isinstance(kernel, Kernel) for kernel in self.kernel):
-            raise TypeError(f"{type(self).__name__}: several kernels must be mercer kernels, got {self.kernel!r}")
+            raise TypeError(
+                f"{type(self).__name__}: several kernels must be mercer kernels, got {show_given(self.kernel)}"
+            )
         return kernel_argument(self, sum(self.kernel[1:], self.kernel[0]) if several else self.kernel)

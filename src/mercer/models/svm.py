@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.argument import MachineArgument
 from mercer.estimators.machines.classifier import SupportVectorClassifier
 from mercer.estimators.machines.several import SeveralArgument
@@ -14,7 +15,7 @@ from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 from mercer.learning.several.mixture import KernelMixture
 from mercer.losses import Hinge
-from mercer.solvers.evidence import warn_caller
+from mercer.messages import warn_caller
 from mercer.solvers.machines.problems import MachineProblems, Priced, SharedMargin
 
 
@@ -156,7 +157,7 @@ class SVC(SupportVectorClassifier):
         self,
         *,
         C: float = 1.0,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
@@ -285,7 +286,7 @@ class NuSVC(SupportVectorClassifier):
         self,
         *,
         nu: float = 0.5,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,

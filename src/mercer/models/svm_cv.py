@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
+from mercer.estimators.classifier import Classes
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.classifier import read_labels
 from mercer.estimators.machines.search import SupportVectorSearch
 from mercer.estimators.targets import check_targets
@@ -96,14 +98,14 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
     array([0, 1])
     """
 
-    classes_: np.ndarray
+    classes_: Classes
 
     def __init__(
         self,
         Cs: Any = None,
         length_scales: Any = None,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         cv: Any = 5,
         scoring: Any = None,
         class_weight: Any = None,
@@ -216,7 +218,7 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
         Cs: Any = None,
         length_scales: Any = None,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         epsilon: float = 0.1,
         cv: Any = 5,
         scoring: Any = None,

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.base import SupportVectorMachine
 from mercer.estimators.targets import check_targets
 from mercer.formula.data import Rows
@@ -106,7 +107,7 @@ class SVR(SupportVectorRegressor):
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
@@ -197,7 +198,7 @@ class NuSVR(SupportVectorRegressor):
         *,
         nu: float = 0.5,
         C: float = 1.0,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from mercer.arrays.shapes import SizeError, measure, read_notes
+from mercer.kernels.limits import find_excess
 from mercer.kernels.value import Value
 
-from ._hints import Kinds, find_kinds, is_needed, read_fitted, read_hints
+from ._hints import ANY, SIMPLE, Kinds, find_kinds, is_needed, is_simple, read_fitted, read_hints, read_parameters
 from .errors import ModelFileError
 
 Values = dict[str, Any]
@@ -74,19 +77,26 @@ class Record:
     def split(self, value: Any) -> dict[str, Values]:
         """Return the fields."""
         given = vars(value) if isinstance(value, Value) else {name: getattr(value, name) for name in self.kinds}
+        check_limits(value)
         return {"fields": {name: given[name] for name in self.kinds}}
 
     def join(self, sections: dict[str, Values]) -> Any:
         """Return the object, by its constructor unless it is bare."""
+        made: Any
         values = sections["fields"]
         check_kinds(self.name, values, self.kinds)
         if self.check is not None:
             values = self.check(values)
+        check_sizes(self.name, self.cls, values)
         if not self.bare:
-            return self.cls(**values)
+            made = self.cls(**values)
+            check_limits(made)
+            check_further(made)
+            return made
         check_complete(self.name, values, self.kinds)
-        made: Any = object.__new__(self.cls)
+        made = object.__new__(self.cls)
         vars(made).update(values)
+        check_further(made)
         return made
 
 
@@ -113,7 +123,8 @@ class Fitted:
     sections: Mapping[str, Mapping[str, Kinds]] = field(init=False)
 
     def __post_init__(self) -> None:
-        params = dict.fromkeys(self.cls._get_param_names(), (object,))
+        hints = read_parameters(self.cls)
+        params = {name: SIMPLE if is_simple(hints.get(name)) else ANY for name in self.cls._get_param_names()}
         object.__setattr__(self, "sections", {"params": params, "fitted": self.kinds})
 
     def split(self, value: Any) -> dict[str, Values]:
@@ -126,11 +137,17 @@ class Fitted:
 
     def join(self, sections: dict[str, Values]) -> Any:
         """Return the estimator; scikit-learn's constructors only keep what they are given."""
-        fitted = sections["fitted"]
+        params, fitted = sections["params"], sections["fitted"]
+        check_kinds(self.name, params, self.sections["params"])
+        seed = params.get("random_state")
+        if isinstance(seed, int) and not 0 <= seed < 2**32:
+            raise ModelFileError(f"random_state of {self.name} is {seed}, and seeds are below 2**32")
         check_kinds(self.name, fitted, self.kinds)
         check_complete(self.name, fitted, self.needed)
-        made = self.cls(**sections["params"])
+        check_sizes(self.name, self.cls, fitted)
+        made = self.cls(**params)
         vars(made).update(fitted)
+        check_further(made)
         return made
 
 
@@ -160,3 +177,29 @@ def check_complete(owner: str, values: Values, needed: Any) -> None:
     missing = [name for name in needed if name not in values]
     if missing:
         raise ModelFileError(f"{owner} has no {missing[0]}")
+
+
+def check_sizes(owner: str, cls: Any, values: Values) -> None:
+    """Raise if what an object holds is not of the sizes that its class notes."""
+    try:
+        sizes = measure(read_notes(cls), values).exact
+    except SizeError as error:
+        raise ModelFileError(f"{owner}: {error}") from None
+    if not all(isinstance(name, str) for name in values.get("feature_names_in_", ())):
+        raise ModelFileError(f"{owner} has names of columns that are no texts")
+    if "d" in sizes and issubclass(cls, BaseEstimator) and "n_features_in_" not in values:
+        raise ModelFileError(f"{owner} has columns, but no n_features_in_")
+
+
+def check_further(made: Any) -> None:
+    """Let an object check what annotations cannot say, where its class knows how."""
+    check = getattr(made, "_check_fitted", None)
+    if check is not None:
+        check()
+
+
+def check_limits(value: Any) -> None:
+    """Raise if a kernel or loss would take forever, whoever asks it; no file holds one."""
+    excess = find_excess(value) if isinstance(value, Value) else None
+    if excess is not None:
+        raise ModelFileError(excess)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import __version__
 from mercer.expansion import Expansion
-from mercer.files import check_free, replacing
+from mercer.files import check_free, remove_stale, replacing
 from mercer.formula.data import short
 from mercer.kernels import Kernel
 from mercer.kernels.value import Value
@@ -117,6 +117,7 @@ def load(
     >>> k(["abc"], ["bcd"])
     array([[2.]])
     """
+    remove_stale(Path(os.path.realpath(path)).parent)
     with _open_named(path) as (stream, size):
         header = _container.read(stream, size)
         document = _check_document(header.document)

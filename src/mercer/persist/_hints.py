@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from mercer.features.params import SOMETIMES
 
 Kinds = tuple[type, ...]  # what a value may be
 ANY: Kinds = (object,)
+SIMPLE: Kinds = (bool, int, float, str, np.generic, type(None))
 NUMBERS: dict[Any, Kinds] = {
     bool: (bool, np.bool_),
     int: (int, np.integer),
@@ -38,6 +39,21 @@ def read_fitted(cls: type) -> dict[str, Any]:
     {'slope_': <class 'float'>}
     """
     return {name: hint for name, hint in read_hints(cls).items() if "_" in (name[0], name[-1])}
+
+
+def read_parameters(cls: Any) -> dict[str, Any]:
+    """Return the annotations of the parameters of an estimator, by name; none where they cannot be read."""
+    try:
+        return get_type_hints(cls.__init__)
+    except Exception:  # classes of others are annotated with anything
+        return {}
+
+
+def is_simple(hint: Any) -> bool:
+    """Whether an annotation allows nothing but numbers, texts, truth values and None."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return all(map(is_simple, get_args(hint)))
+    return get_origin(hint) is Literal or hint in (bool, int, float, str, type(None))
 
 
 def is_needed(hint: Any) -> bool:

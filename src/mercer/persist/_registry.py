@@ -28,7 +28,9 @@ from mercer.features.graphs import Substructures
 from mercer.features.params import KernelParams
 from mercer.features.strings import Vocabulary
 from mercer.features.trees import Subtrees
-from mercer.kernels import Graph, Kernel, ObjectKernel
+from mercer.kernels import Graph, Kernel, ObjectKernel, Subtree
+from mercer.kernels.graphs.kernels import CountKernel
+from mercer.kernels.strings.base import StringKernel
 from mercer.kernels.trees.forest import Merger
 from mercer.kernels.value import Value
 from mercer.losses import Loss
@@ -58,8 +60,16 @@ def _limit_memory(values: Values) -> Values:
 
 def _limit_monomials(values: Values) -> Values:
     """Counting monomials of an absurd degree alone would take forever."""
-    if not (0 <= values["degree"] <= 1000 and 0 <= values["n_inputs"] < 2**31):
+    if not (1 <= values["degree"] <= 1000 and 1 <= values["n_inputs"] < 2**31):
         raise ModelFileError(f"it has monomials of degree {values['degree']} in {values['n_inputs']} inputs")
+    return values
+
+
+def _fit_weights(values: Values) -> Values:
+    """Weights of features are as many as there are, and have as many columns as there are constants."""
+    shape, count = values["w"].shape, values["feature_map"]._count_features()
+    if count != shape[0] or np.shape(values["intercept"]) not in ((), shape[1:]):
+        raise ModelFileError(f"it has weights of the shape {shape} for {count} features")
     return values
 
 
@@ -73,6 +83,7 @@ SPECIAL: tuple[Entry, ...] = (
     Record(
         "ExplicitFunction", ExplicitFunction,
         {"feature_map": (features.FeatureMap,), "w": ARRAY, "intercept": (*ARRAY, int, float, np.number)},
+        check=_fit_weights,
     ),
     Record(
         "Problem", Problem,
@@ -85,10 +96,10 @@ SPECIAL: tuple[Entry, ...] = (
         "Monomials", polynomial.Monomials, {"n_inputs": WHOLE, "degree": WHOLE, "offset": (*WHOLE, float)},
         check=_limit_monomials,
     ),
-    Record("Vocabulary", Vocabulary, {"kernel": (Kernel,), "tokens": (dict,), "words": (list,)}, bare=True),
-    Record("Subtrees", Subtrees, {"_kernel": (Kernel,), "_merger": (Merger,)}, bare=True),
+    Record("Vocabulary", Vocabulary, {"kernel": (StringKernel,), "tokens": (dict,), "words": (list,)}, bare=True),
+    Record("Subtrees", Subtrees, {"_kernel": (Subtree,), "_merger": (Merger,)}, bare=True),
     Record("Merger", Merger, {"labels": (dict,), "numbers": (dict,)}, bare=True),
-    Record("Substructures", Substructures, {"_kernel": (Kernel,), "_graphs": (list,), "width": WHOLE}, bare=True),
+    Record("Substructures", Substructures, {"_kernel": (CountKernel,), "_graphs": (list,), "width": WHOLE}, bare=True),
     Fitted("PolynomialCountSketch", PolynomialCountSketch, {"indexHash_": ARRAY, "bitHash_": ARRAY} | ALWAYS, ()),
     *(Record(cls.__name__, cls, dict.fromkeys(names, ANY)) for cls, names in SPLITTERS.items()),
 )  # fmt: skip

@@ -40,7 +40,7 @@ def join_sparse(kind: str, parts: Parts) -> Any:
     data, indices, indptr = (parts[name] for name in ("data", "indices", "indptr"))
     arrays = all(isinstance(part, np.ndarray) and part.ndim == 1 for part in (data, indices, indptr))
     whole = arrays and all(part.dtype in (np.int32, np.int64) for part in (indices, indptr))
-    if not whole or data.dtype.kind not in "biuf":
+    if not whole or data.dtype.kind not in "biuf" or data.dtype == np.float16:
         raise ModelFileError("a sparse matrix has parts of the wrong type")
     matrix = SPARSE[kind]((data, indices, indptr), shape=parts["shape"])
     matrix.check_format(full_check=True)

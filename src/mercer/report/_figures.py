@@ -7,24 +7,24 @@ import math
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer.auto.report import HeldOut, Report
+from mercer.auto.figures import Calibration
+from mercer.auto.judging.calibration import judge_calibration
+from mercer.auto.report import ENOUGH, HeldOut, Report
 from mercer.inspection.eigen import decompose_estimator
 from mercer.inspection.path import read_path
-from mercer.words import count_things, round_number
+from mercer.words import count_things, round_number, shorten
 
 from ._html import Markup, figure, table, tag
 from ._svg import Chart, draw_bars
 from ._words import find_own_score
 
 MOST_POINTS = 1000  # of a kernel matrix whose eigenvalues are drawn
-MOST_COLUMNS = 12  # whose importance is drawn
 MOST_CLASSES = 20  # of a table of confusions
-PER_BIN = 20  # rows at least, so that a share means something
 
 
 def draw_scores(report: Report) -> Markup:
-    """Return the main score of the model and of what it is compared with."""
-    if not report.scores:
+    """Return the main score of the model and of what it is compared with, if the rows can tell them apart at all."""
+    if not report.scores or report.n_test < ENOUGH:
         return Markup("")
     own = find_own_score(report)
     names = [score.name for score in report.scores]
@@ -35,19 +35,6 @@ def draw_scores(report: Report) -> Markup:
     place = next(i for i, score in enumerate(report.scores) if score is own)
     picture = draw_bars(f"{report.metric} on held-out rows. {said}.", names, values, shown, place)
     return figure(picture, f"{report.metric} on the rows held out; {better} is better.")
-
-
-def draw_importances(report: Report) -> Markup:
-    """Return how much the columns matter, the most important ones, with their standard errors."""
-    shown = report.importances[:MOST_COLUMNS]
-    names = [each.name for each in shown]
-    words = [f"{round_number(each.value)} ± {round_number(each.error)}" for each in shown]
-    said = "; ".join(f"{name}: {value}" for name, value in zip(names, words, strict=True))
-    values, errors = [each.value for each in shown], [each.error for each in shown]
-    picture = draw_bars(f"Importance of columns. {said}.", names, values, words, -1, errors)
-    rest = len(report.importances) - len(shown)
-    others = f" {count_things(rest, 'other column')} matter less." if rest else ""
-    return figure(picture, f"{report.metric} lost by permuting a column; lines are standard errors.{others}")
 
 
 def draw_predictions(found: HeldOut, target: str) -> Markup:
@@ -105,29 +92,33 @@ def draw_confusion(found: HeldOut) -> Markup:
     return figure(picture, f"Held-out rows by their true class (down) and the predicted one (across).{note}")
 
 
-def draw_reliability(found: HeldOut) -> Markup:
-    """Return how often the model is right when it says how sure it is."""
-    if found.probabilities is None or not len(found.truth):
+def draw_reliability(found: Calibration | None) -> Markup:
+    """Return how often something comes true that was given some chance, with how sure that is."""
+    if found is None:
         return Markup("")
-    sure = np.asarray(found.probabilities, dtype=np.float64).max(axis=1)
-    right = (np.asarray(found.truth) == np.asarray(found.prediction)).astype(np.float64)
-    order = np.argsort(sure, kind="stable")
-    parts = np.array_split(order, int(np.clip(len(order) // PER_BIN, 1, 10)))
-    said = np.array([sure[part].mean() for part in parts])
-    seen = np.array([right[part].mean() for part in parts])
-    gap = float(np.average(np.abs(said - seen), weights=[len(part) for part in parts]))
-    low = max(0.0, min(float(said.min()), float(seen.min())) - 0.05)
-    words = (
-        f"Reliability: how often the predicted class is right against its probability; mean gap {round_number(gap)}."
-    )
-    chart = Chart(words, (low, 1.0), (low, 1.0), "probability of the predicted class", "share that is right")
+    if found.rows < ENOUGH:
+        return tag("p", f"{count_things(found.rows, 'row')} held out cannot tell whether probabilities are true.")
+    name = shorten(found.label, 24)
+    ends = (*found.said, *found.low, *found.high)
+    low = 0.0 if found.label else max(0.0, min(ends) - 0.03)
+    groups = zip(found.said, found.seen, found.low, found.high, found.counts, strict=True)
+    listed = "; ".join(f"{p:.2f}: {k:.2f} ({a:.2f} to {b:.2f}) of {n} rows" for p, k, a, b, n in groups)
+    what = f"share that is {name}" if found.label else "share that is right"
+    axis = f"probability of {name}" if found.label else "probability of the predicted class"
+    chart = Chart(f"Reliability, {what} by {axis}. {listed}.", (low, 1.0), (low, 1.0), axis, what)
     chart.draw_line((low, 1.0), (low, 1.0), "dash")
-    chart.draw_line(said, seen)
-    chart.draw_points(said, seen, "a large")
+    chart.draw_spans(found.said, found.low, found.high)
+    if len(found.said) > 1:
+        chart.draw_line(found.said, found.seen)
+    chart.draw_points(found.said, found.seen, "a large")
+    least, most = min(found.counts), max(found.counts)
+    sizes = count_things(least, "row") if least == most else f"{least:,} to {most:,} rows"
+    many = f"{len(found.counts)} groups of {sizes}" if len(found.counts) > 1 else f"one group of {sizes}"
     caption = (
-        "Reliability on held-out rows, in groups of equal size. On the dashed line probabilities are true; the mean"
+        f"Reliability on held-out rows, in {many}, with 90 % intervals. On the dashed line probabilities are true; the "
+        f"mean gap is {round_number(found.error)}. {judge_calibration(found)}"
     )
-    return figure(chart.render(), f"{caption} gap is {round_number(gap)}.")
+    return figure(chart.render(), caption)
 
 
 def draw_spectrum(model: BaseEstimator) -> tuple[Markup, Markup]:

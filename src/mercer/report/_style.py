@@ -56,9 +56,23 @@ svg .axis { fill: none; stroke: var(--soft); }
 svg .grid { stroke: var(--line); stroke-width: .6; }
 svg .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
 svg .line.a { stroke: rgb(var(--a)); }
+svg .line.b { stroke: rgb(var(--b)); stroke-dasharray: 7 3; }
+svg .line.c { stroke: rgb(var(--c)); stroke-dasharray: 2 3; }
+svg .shade { fill: var(--ink); fill-opacity: .16; }
+svg .span { stroke: rgb(var(--a)); stroke-width: 1.6; }
+svg .over { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; stroke-linejoin: round; }
+.strip { width: 8.5rem; }
+.strip small { display: block; font-size: .8rem; color: var(--soft); overflow-wrap: anywhere; }
+.key { margin-left: .8rem; }
+.key::before { content: ""; display: inline-block; width: 1.3rem; margin-right: .3rem; vertical-align: middle;
+  border-top: 3px solid rgb(var(--a)); }
+.key.b::before { border-top: 3px dashed rgb(var(--b)); }
+.key.c::before { border-top: 3px dotted rgb(var(--c)); }
 svg .dash { fill: none; stroke: var(--soft); stroke-width: 1.2; stroke-dasharray: 5 4; }
 svg .error { stroke: var(--ink); stroke-width: 1.6; }
 svg .dots { fill: none; stroke: rgb(var(--a) / .55); stroke-width: 4.5; stroke-linecap: round; }
+svg .dots.b { stroke: rgb(var(--b)); }
+svg .dots.c { stroke: rgb(var(--c)); }
 svg .dots.large { stroke: rgb(var(--a)); stroke-width: 8; }
 svg .fill.a { fill: rgb(var(--a)); }
 svg .fill.b { fill: rgb(var(--b)); }

@@ -16,18 +16,21 @@ from ._html import Markup, text
 
 WIDTH, HEIGHT = 380.0, 270.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 12.0, 12.0, 44.0
+SHADED = 34.0  # the height of a histogram along an axis
+STRIP_WIDTH, STRIP_HEIGHT = 120.0, 28.0
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 Interval = tuple[float, float]
 
 
 class Chart:
-    """A picture with two axes over ranges x and y, logarithmic perhaps; ``label`` tells what it shows."""
+    """A picture with two axes over ranges x and y, logarithmic or of dates perhaps; ``label`` tells what it shows."""
 
     def __init__(
-        self, label: str, x: Interval, y: Interval, xlabel: str, ylabel: str, *, xlog: bool = False, ylog: bool = False
-    ) -> None:
+        self, label: str, x: Interval, y: Interval, xlabel: str, ylabel: str, *, xlog: bool = False, ylog: bool = False,
+        dates: bool = False,
+    ) -> None:  # fmt: skip
         self.label = label
-        self._x = Scale(*x, LEFT, WIDTH - RIGHT, log=xlog)
+        self._x = Scale(*x, LEFT, WIDTH - RIGHT, log=xlog, dates=dates)
         self._y = Scale(*y, HEIGHT - BOTTOM, TOP, log=ylog)
         self._parts: list[str] = []
         self._draw_axes(xlabel, ylabel)
@@ -49,6 +52,22 @@ class Chart:
             a, b, top = self._x(left), self._x(right), self._y(height)
             box = f'x="{a + 0.5:.1f}" y="{top:.1f}" width="{max(b - a - 1, 0.5):.1f}" height="{floor - top:.1f}"'
             self._parts.append(f'<rect class="fill a" {box}/>')
+
+    def shade(self, spans: Iterable[Interval], shares: Sequence[float]) -> None:
+        """Draw flat bars along the axis that show where rows are, of what lies within it."""
+        floor, most = HEIGHT - BOTTOM, max(shares)
+        for (left, right), share in zip(spans, shares, strict=True):
+            a, b, height = self._x(left), self._x(right), SHADED * share / most
+            if b > a:
+                box = f'x="{a:.1f}" y="{floor - height:.1f}" width="{b - a:.1f}" height="{height:.1f}"'
+                self._parts.append(f'<rect class="shade" {box}/>')
+
+    def draw_spans(self, x: Sequence[float], low: Sequence[float], high: Sequence[float]) -> None:
+        """Draw how sure the height of each point is."""
+        for at, below, above in zip(x, low, high, strict=True):
+            a = f"{self._x(at):.1f}"
+            ends = f'y1="{self._y(below):.1f}" y2="{self._y(above):.1f}"'
+            self._parts.append(f'<line class="span" x1="{a}" x2="{a}" {ends}/>')
 
     def mark(self, x: float, y: float, words: str) -> None:
         """Mark a point, and say what it is."""
@@ -93,7 +112,7 @@ class Chart:
 
 
 class Scale:
-    """A map from values to places along an axis, linear or logarithmic.
+    """A map from values to places along an axis, linear, logarithmic or of dates, which are days since 1970.
 
     Examples
     --------
@@ -102,9 +121,11 @@ class Scale:
     (25.0, [(1.0, '10⁰'), (10.0, '10¹'), (100.0, '10²')])
     """
 
-    def __init__(self, low: float, high: float, start: float, stop: float, *, log: bool = False) -> None:
+    def __init__(
+        self, low: float, high: float, start: float, stop: float, *, log: bool = False, dates: bool = False
+    ) -> None:
         self.low, self.high = (low, high) if high > low else (low - 0.5, low + 0.5) if not log else (low / 2, low * 2)
-        self.start, self.stop, self.log = start, stop, log
+        self.start, self.stop, self.log, self.dates = start, stop, log, dates
 
     def __call__(self, value: float) -> float:
         """Return the place of a value; those beyond the ends stay at them."""
@@ -115,6 +136,8 @@ class Scale:
 
     def ticks(self) -> list[tuple[float, str]]:
         """Return values to write at the axis, and how."""
+        if self.dates:
+            return list_dates(self.low, self.high)
         if not self.log:
             return [(value, shorten_number(value)) for value in round_values(self.low, self.high)]
         first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
@@ -125,12 +148,46 @@ class Scale:
         return [(10.0**power, "10" + str(power).translate(SUPERSCRIPTS)) for power in exponents]
 
 
-def wrap_svg(label: str, height: float, parts: Iterable[str]) -> Markup:
-    """Return an SVG image with a text for those who do not see it."""
+def wrap_svg(label: str, height: float, parts: Iterable[str], width: float = WIDTH) -> Markup:
+    """Return an SVG image with a text for those who do not see it, and its beginning for those who point at it."""
     return Markup(
-        f'<svg role="img" aria-label="{text(label)}" viewBox="0 0 {WIDTH:g} {height:g}" '
-        f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+        f'<svg role="img" aria-label="{text(label)}" viewBox="0 0 {width:g} {height:g}" '
+        f'xmlns="http://www.w3.org/2000/svg"><title>{text(label.split(". ")[0])}</title>{"".join(parts)}</svg>'
     )
+
+
+def draw_strip(label: str, shares: Sequence[float]) -> Markup:
+    """Return bars without axes, small enough for a cell of a table."""
+    most, step = max([*shares, 0.0]) or 1.0, STRIP_WIDTH / max(1, len(shares))
+    parts = []
+    for i, share in enumerate(shares):
+        height = max(STRIP_HEIGHT * share / most, 1.0 if share else 0.0)
+        box = f'x="{i * step:.1f}" y="{STRIP_HEIGHT - height:.1f}" width="{max(step - 1, 0.5):.1f}"'
+        parts.append(f'<rect class="fill a" {box} height="{height:.1f}"/>')
+    parts.append(f'<path class="axis" d="M0 {STRIP_HEIGHT}H{STRIP_WIDTH}"/>')
+    return wrap_svg(label, STRIP_HEIGHT + 1, parts, STRIP_WIDTH)
+
+
+def draw_dots(
+    label: str, names: Sequence[str], values: Sequence[Sequence[float]], styles: Sequence[str], span: Interval,
+    xlabel: str,
+) -> Markup:  # fmt: skip
+    """Return a line for each name with dots at its values, one of each style, over a common axis."""
+    scale, row = Scale(*span, 8.0, WIDTH - 12.0), 34.0
+    low = row * len(names) + 4
+    parts = []
+    for value, words in scale.ticks():
+        a = f"{scale(value):.1f}"
+        parts.append(f'<line class="grid" x1="{a}" x2="{a}" y1="0" y2="{low}"/>')
+        parts.append(f'<text x="{a}" y="{low + 15}" text-anchor="middle">{words}</text>')
+    for i, name in enumerate(names):
+        y = i * row + 24
+        parts.append(f'<line class="grid" x1="8" x2="{WIDTH - 12}" y1="{y}" y2="{y}"/>')
+        parts.append(f'<text class="over" x="8" y="{y - 9}">{text(shorten(name, 52))}</text>')
+        for style, line in zip(styles, values, strict=True):
+            parts.append(f'<circle class="fill {style}" cx="{scale(line[i]):.1f}" cy="{y}" r="5"/>')
+    parts.append(f'<text x="{WIDTH / 2}" y="{low + 33}" text-anchor="middle">{text(xlabel)}</text>')
+    return wrap_svg(label, low + 40, parts)
 
 
 def draw_bars(
@@ -168,6 +225,28 @@ def round_values(low: float, high: float, about: int = 5) -> list[float]:
     step = next(size * factor for factor in (1.0, 2.0, 5.0, 10.0) if size * factor >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(step * i, 12 - math.floor(math.log10(step))) for i in range(first, last + 1)]
+
+
+def list_dates(low: float, high: float) -> list[tuple[float, str]]:
+    """Return beginnings of years, months or days between two times in days since 1970, some four of them.
+
+    Examples
+    --------
+    >>> list_dates(0.0, 1500.0)
+    [(0.0, '1970'), (365.0, '1971'), (730.0, '1972'), (1096.0, '1973'), (1461.0, '1974')]
+    >>> list_dates(10.25, 12.0)
+    [(11.0, '1970-01-12'), (12.0, '1970-01-13')]
+    """
+    first, last = (np.datetime64(math.floor(day), "D") for day in (low, high))
+    for unit, days in (("Y", 365.0), ("M", 30.0), ("D", 1.0)):
+        if high - low >= 2 * days or unit == "D":
+            every = np.arange(first.astype(f"datetime64[{unit}]"), last.astype(f"datetime64[{unit}]") + 1)
+            places = every.astype("datetime64[D]").astype(float)
+            inside = (places >= low) & (places <= high)
+            few = max(1, math.ceil(int(inside.sum()) / (5 if unit == "Y" else 4)))
+            pairs = zip(places[inside][::few].tolist(), every[inside][::few].astype(str).tolist(), strict=True)
+            return list(pairs)
+    return []
 
 
 def shorten_number(value: float) -> str:

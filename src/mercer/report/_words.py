@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mercer.auto.report import Report, Score
+from mercer.auto.report import ENOUGH, Report, RivalComparison, Score
 from mercer.words import count_things, round_number
 
 
@@ -38,8 +38,9 @@ def write_headline(report: Report) -> str:
 
 def _compare(value: float, rival: Score, report: Report) -> str:
     other = rival.values[report.metric]
-    compared = report.comparison
-    if compared is not None and compared.rival == rival.name and not compared.is_clear:
+    found = report.comparison
+    compared = found if found is not None and found.rival == rival.name else None
+    if report.n_test < ENOUGH if compared is None else not compared.is_clear:
         return f"no difference from {rival.name} that these rows could show"
     if round_number(value) == round_number(other):
         return f"as good as {rival.name}"
@@ -48,8 +49,16 @@ def _compare(value: float, rival: Score, report: Report) -> str:
     remark = "" if better else ", which is better here"
     if report.lower_is_better and other > 0:
         share = 100 * abs(other - value) / other
-        return f"{share:.{0 if share >= 1 else 1}f} % {side} {rival.name}{remark}"
+        sure = "" if compared is None else _show_interval(compared, other)
+        return f"{share:.{0 if share >= 1 else 1}f} % {side} {rival.name}{sure}{remark}"
     return f"{round_number(abs(value - other))} {side} {rival.name}{remark}"
+
+
+def _show_interval(compared: RivalComparison, other: float) -> str:
+    """Return where a gain lies, in percent of the score of the rival."""
+    low, high = sorted(100 * abs(end) / other for end in (compared.low, compared.high))
+    digits = 0 if low >= 1 else 1
+    return f" (90 % interval: {low:.{digits}f} to {high:.{digits}f} %)"
 
 
 def _is_known(score: Score, metric: str) -> bool:

@@ -19,17 +19,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 
 from mercer.arrays.budget import parse_memory
 from mercer.arrays.place import Place
+from mercer.arrays.shapes import Shape
 from mercer.formula.data import Rows, length
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from .evidence import RESIDUAL, Objective, is_converged, warn_not_converged
+from .evidence import RESIDUAL, SCALE, Objective, is_converged, warn_not_converged
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ class Problem:
     """
 
     kernel: Kernel
-    X: Rows
-    y: np.ndarray
-    weights: np.ndarray | None = None
+    X: Annotated[Rows, Shape("n …")]
+    y: Annotated[np.ndarray, Shape("n q")]
+    weights: Annotated[np.ndarray, Shape("n")] | None = None
     fit_intercept: bool = False
     memory: int = field(default_factory=lambda: parse_memory(None))
     device: Any = None
@@ -119,7 +120,7 @@ class Solution:
     tolerance: float = RESIDUAL
     n_iter: int = 0
     loo: np.ndarray | None = None
-    remedy: str = "raise alpha, or scale the columns of the data"
+    remedy: str = f"raise alpha, or {SCALE}"
     parts: np.ndarray | None = None
 
     @property

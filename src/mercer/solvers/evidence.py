@@ -7,15 +7,15 @@ fit has converged if and only if its certificate is at most the tolerance; whate
 from __future__ import annotations
 
 import math
-import sys
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-OWN = ("mercer", "sklearn")  # packages whose calls of each other are nothing that a caller could change
+from mercer.messages import warn_caller
+
+SCALE = "scale the columns of the data, for example with make_pipeline(StandardScaler(), model)"  # a remedy
 RESIDUAL = 1e-5  # of ridge: the root of the relative duality gap, so that objectives are right to ten digits
 
 
@@ -101,11 +101,3 @@ def warn_not_converged(
     warn_caller(
         f"{name} has not converged: its {kind} is {reached}, above {tolerance:.1e}; {remedy}", ConvergenceWarning
     )
-
-
-def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line, outside of this library and of scikit-learn, that asked for what is warned of."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)

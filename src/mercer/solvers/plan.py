@@ -16,6 +16,7 @@ from mercer.arrays.tensors import host_array
 from mercer.formula.data import length, take
 from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 from mercer.words import show_estimate
 
 from .base import Problem
@@ -119,6 +120,8 @@ def plan(
     >>> [plan(Gaussian(), n, 8, memory="4GB").solver for n in (1_000, 20_000, 50_000, 5_000_000)]
     ['cholesky', 'cholesky', 'cg', 'nystroem']
     """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"plan: kernel must be a mercer kernel, got {show_given(kernel)}")
     for name, count in (("n", n), ("d", d), ("outputs", outputs), ("alphas", alphas), ("n_centers", n_centers)):
         if count is not None or name not in ("d", "n_centers"):
             _check_count(name, count)
@@ -165,6 +168,8 @@ def plan_problem(
 
 def make_solver(name: str, random_state: Any = None, n_centers: int | None = None) -> Any:
     """Return the solver of a name, with its defaults and those of the options that it has."""
+    if name not in CLASSES:
+        raise ValueError(f"there is no solver {name!r}; there are {', '.join(CLASSES)}")
     given = {"random_state": random_state, "n_centers": n_centers}
     known = inspect.signature(CLASSES[name]).parameters
     return CLASSES[name](**{option: value for option, value in given.items() if option in known})

@@ -55,6 +55,11 @@ RATES = {
 }
 
 
+def pays_to_store(problem: Problem) -> bool:
+    """Whether reading float32 entries beats computing them again, and half of the budget holds all of them."""
+    return width(problem.X) >= WIDE and 4 * problem.n**2 <= problem.memory // 2
+
+
 class Products:
     """K as conjugate gradients use it, stored where that is cheaper than computing it again and fits the budget.
 
@@ -83,7 +88,7 @@ class Products:
         entries, half = problem.n**2, problem.memory // 2
         if self.gram.cheap:
             self._fast = problem.gram(dtype=np.float32)
-            if self._width >= WIDE and 4 * entries <= half:
+            if pays_to_store(problem):
                 self._keep(self._fast)
         elif 8 * entries <= half:
             self._dense = self.gram.dense()

@@ -73,6 +73,22 @@ def test_few_rows_held_out_are_no_reason_for_advice(report, found):
     )
 
 
+def test_rows_held_out_are_worse_only_where_their_spread_shows_it(report, found):
+    for error, said in ((0.1, True), (0.4, False)):
+        scores = tuple(replace(score, error=error) for score in values(2.0, 3.0, 2.0))
+        sentences = write_advice(replace(report, scores=scores), found)
+        assert any("is there a time, a place or a group" in each for each in sentences) is said
+
+
+def test_two_rows_held_out_give_one_reason_and_no_advice(report, found):
+    compared = RivalComparison("HistGradientBoosting", -2.0, -2.5, -1.5, 2)
+    two = replace(report, n_rows=10, n_train=8, n_test=2, scores=values(2.99, 3.0, 0.1), comparison=compared)
+    dull = (Importance("x1", 0.0, 0.0),)
+    assert write_advice(replace(two, importances=dull), found) == (
+        "Only 2 rows were held out, too few to judge the model by: more rows would help most.",
+    )
+
+
 def test_boosting_is_better_only_where_the_rows_show_it(report, found):
     worse = replace(report, scores=values(1.0, 3.0, 0.8))
     unsure = RivalComparison("HistGradientBoosting", -0.2, -0.5, 0.1, 60)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
 
 from mercer.auto import RivalComparison
-from mercer.auto.judging.comparison import compare, describe_comparison, measure_losses
+from mercer.auto.judging.comparison import compare, describe_comparison, measure_error, measure_losses
 
 rng = np.random.default_rng(0)
 Y = rng.normal(size=200)
@@ -101,3 +101,19 @@ def test_other_metrics_are_refused():
 )
 def test_a_comparison_is_told_with_its_interval(gain, low, high, metric, words):
     assert words in describe_comparison(RivalComparison("it", gain, low, high, 146), 2.0, metric)
+
+
+@pytest.mark.parametrize("metric", ["RMSE", "MAE", "log-loss"])
+def test_the_standard_error_of_a_score_is_that_of_rows_drawn_again(metric):
+    y, outputs = (CODES, CHANCES[0]) if metric == "log-loss" else (Y, OURS)
+    draw, found = np.random.default_rng(2), []
+    for _ in range(1000):
+        rows = draw.integers(0, len(y), len(y))
+        mean = np.mean(measure_losses(metric, y[rows], outputs[rows]))
+        found.append(np.sqrt(mean) if metric == "RMSE" else mean)
+    assert measure_error(metric, y, outputs) == pytest.approx(np.std(found), rel=0.1)
+
+
+def test_few_rows_tell_of_no_gain():
+    words = describe_comparison(RivalComparison("it", 1.0, 0.9, 1.1, 2), 2.0, "RMSE")
+    assert words == "2 rows held out cannot tell whether it is better"

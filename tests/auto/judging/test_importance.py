@@ -5,8 +5,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from mercer.auto import Importance
 from mercer.auto.judging import importance
-from mercer.auto.judging.importance import measure_importance
+from mercer.auto.judging.importance import find_clear, measure_importance
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 3))
@@ -111,3 +112,18 @@ def test_columns_without_time_are_left_out(monkeypatch):
 
 def test_one_row_says_nothing():
     assert measure_importance(predict, X[:1], Y[:1], mse, np.random.default_rng(0)) == ()
+
+
+def test_noise_matters_clearly_in_one_case_of_twenty_and_few_rows_show_nothing():
+    clear = []
+    for seed in range(100):
+        draw = np.random.default_rng(seed)
+        Z, y = draw.normal(size=(60, 2)), draw.normal(size=60)
+        found = measure_importance(lambda rows: 0.3 * rows[:, 0], Z, y, mse, draw, repeats=1)
+        noise = [each for each in found if each.name == "x0"]
+        rise = Importance("x0", noise[0].value - 2 * 0.09 * Z[:, 0].var(), noise[0].error)  # less what it costs anyway
+        clear.append(len(find_clear([rise], 60)))
+    assert np.mean(clear) <= 0.15
+    sure = (Importance("size", 1.0, 0.01),)
+    assert find_clear(sure, importance.ENOUGH) == sure
+    assert find_clear(sure, importance.ENOUGH - 1) == ()

@@ -130,6 +130,7 @@ def test_predictions_left_out_are_kept_for_shared_weights_only():
         own.loo_predictions_  # noqa: B018
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("options", [{}, {"per_target": True, "n_candidates": 6}])
 def test_tensors_and_devices_change_nothing(options):
     torch = pytest.importorskip("torch")

@@ -1,11 +1,13 @@
 """Newton's method for the logistic losses: minimum, certificate, and every way to take a step."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 
 from mercer.gram import MemoryBudgetError
 from mercer.kernels import Custom, Gaussian
@@ -19,7 +21,6 @@ from mercer.solvers.newton.plan import SOLVERS, plan_newton
 from mercer.solvers.newton.prepared import PreparedNewton
 from mercer.solvers.newton.rows import FeatureRows
 from mercer.solvers.newton.sums import label_loss
-from mercer.solvers.representer.scores import approximate_loo
 
 
 def _data(classes, n=40, seed=0):
@@ -239,28 +240,6 @@ def test_a_warm_start_takes_fewer_steps_to_the_same_minimum():
     assert warm.n_iter < cold.n_iter
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("classes", [2, 3])
-def test_approximate_leave_one_out_is_close_to_real_refits(classes, fit_intercept):
-    X, loss = _data(classes)
-    n, alpha = len(X), 1.0
-    whole = PreparedNewton(_problem(X, loss, fit_intercept), loss, "newton").solve(alpha)
-    close = approximate_loo(Gaussian(1.2)(X), whole.state.outputs, loss, alpha, fit_intercept)
-    exact = []
-    for i in range(n):
-        rest = np.delete(np.arange(n), i)
-        part = label_loss(loss.codes[rest], classes, loss.weights[rest])
-        state = PreparedNewton(_problem(X[rest], part, fit_intercept), part, "newton").solve(alpha).state
-        exact.append(Gaussian(1.2)(X[i : i + 1], X[rest]) @ state.coef + state.intercept)
-    exact = np.concatenate(exact)
-    moved = np.abs(softmax(whole.state.outputs, axis=1) - softmax(exact, axis=1)).max() if classes > 2 else None
-    if classes > 2:  # outputs of several classes mean the same with a constant added
-        close, exact = softmax(close, axis=1), softmax(exact, axis=1)
-        assert np.abs(close - exact).max() < 0.1 * moved
-    else:
-        assert np.abs(close - exact).max() < 0.05 * np.abs(whole.state.outputs - exact).max()
-
-
 def test_the_plan_follows_size_and_memory():
     def solver(n, **options):
         X = np.zeros((n, 3))
@@ -287,6 +266,9 @@ def test_a_matrix_that_is_not_positive_semi_definite_is_refused():
         PreparedNewton(_problem(X, loss, kernel=kernel), loss, "newton").solve(1e-3)
 
 
+SIZES = (1e-12, 1e12)
+
+
 def _certificate(K, coef, intercept, loss, alpha):
     """Objective, duality gap and what residuals miss a sum of 0 by (beside their sizes), in extended precision."""
     wide = np.longdouble
@@ -305,10 +287,14 @@ def _certificate(K, coef, intercept, loss, alpha):
     return objective, np.sum(r * (K @ r)) / (4 * alpha), np.abs(R.sum(axis=0)).max() / np.abs(R).sum()
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("size", [1e-12, 1e12])
-@pytest.mark.parametrize("weights", ["even", "one heavy", "uneven"])
-@pytest.mark.parametrize("alpha", [1e-16, 1.0, 1e6])
+@pytest.mark.parametrize(
+    ("alpha", "weights", "size", "classes"),
+    [
+        (alpha, weights, size, classes)
+        for alpha, weights, size, classes in product((1e-16, 1.0, 1e6), ("even", "one heavy", "uneven"), SIZES, (2, 3))
+        if alpha == 1.0 or weights != "uneven" or classes == 2  # which take long, and say what others say
+    ],
+)
 def test_a_fit_that_says_converged_has_a_small_gap_in_extended_precision_at_any_scale(classes, size, weights, alpha):
     rng = np.random.default_rng(3)
     X, loss = _data(classes, n=30)

@@ -18,6 +18,7 @@ from .comparison import describe_comparison
 
 FEW_ROWS = 100
 MOST_NAMES = 8  # columns that a sentence lists
+CLEARLY = 1.645  # standard errors of a score that 95 of 100 lie below
 NOTHING = 0.002  # share of the score that a column which matters costs at least
 IRRELEVANT = 30.0  # times the spread of a column: with such a length scale it hardly matters
 
@@ -51,7 +52,7 @@ def _judge(report: Report, found: Findings) -> Iterator[str]:
     if found.skipped:
         names, enough = _list_candidates(found.skipped), show_budget(3 * found.spent + 1)
         yield f"Not tried for want of time: {names}. A budget of about {enough} would allow them."
-    if report.n_train < FEW_ROWS:
+    if report.n_train < FEW_ROWS and (not report.scores or report.n_test >= ENOUGH):  # else it was said already
         yield f"Only {report.n_train} rows to learn from: scores are rough, and more rows would help most."
     weak = find_unimportant(report) if report.importances else find_irrelevant(found.encoder, found.kernel)
     if weak:
@@ -91,8 +92,11 @@ def _judge_scores(report: Report, found: Findings) -> Iterator[str]:
             f"{BOOSTING} is better here{how}. Try a larger budget, more rows, other columns (differences, ratios), or "
             "use it instead."
         )
-    left_out = lack(found.validation)
-    if ours > 1.5 * left_out + 0.02 * (report.task == "classification") and report.n_train >= FEW_ROWS:
+    left_out, error = lack(found.validation), report.scores[0].error
+    if (
+        ours - CLEARLY * np.nan_to_num(error) > 1.5 * left_out + 0.02 * (report.task == "classification")
+        and report.n_train >= FEW_ROWS
+    ):
         yield (
             "Rows held out are predicted clearly worse than training rows left out one at a time or in folds: is there "
             "a time, a place or a group that rows share? Then split by it."

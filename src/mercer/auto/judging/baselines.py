@@ -21,13 +21,6 @@ BOOSTING = "HistGradientBoosting"
 SMALL = 5000  # rows up to which boosting is done before several threads have met
 
 
-def score_baselines(
-    search: TableSearch, encoder: TableEncoder, X: Rows, y: np.ndarray, held: Rows, truth: np.ndarray, seed: int
-) -> list[Score]:
-    """Return the scores of both baselines, fitted to some rows and evaluated at those held out."""
-    return [score for score, _ in run_baselines(search, encoder, X, y, held, truth, seed)]
-
-
 def run_baselines(
     search: TableSearch, encoder: TableEncoder, X: Rows, y: np.ndarray, held: Rows, truth: np.ndarray, seed: int
 ) -> list[tuple[Score, np.ndarray]]:

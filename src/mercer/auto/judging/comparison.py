@@ -6,12 +6,12 @@ import numpy as np
 
 from mercer.words import count_things, round_number
 
+from ..chances import measure_log_losses
 from ..report import ENOUGH, Report, RivalComparison
 
 RESAMPLES = 1000
 MOST_GROUPS = 2000  # of rows that are drawn together where there are more rows
 SPAN = (5.0, 95.0)  # percent of the interval
-LEAST = 1e-6  # chance that counts
 
 
 def compare(
@@ -93,7 +93,7 @@ def describe_comparison(found: RivalComparison, rival: float, metric: str) -> st
         shown, unit = [round_number(value) for value in (sign * found.gain, *ends)], ""
     size = f"{shown[0]}{unit} in {metric} (90 % interval: {shown[1]} to {shown[2]}{unit})"
     if found.rows < ENOUGH:
-        return f"{count_things(found.rows, 'row')} held out cannot tell whether {found.rival} is better: {size}"
+        return f"{count_things(found.rows, 'row')} held out cannot tell whether {found.rival} is better"
     if found.is_clear:
         return f"{'better' if found.gain > 0 else 'worse'} than {found.rival} by {size}"
     return f"no difference from {found.rival} that these {found.rows:,} rows could show: {size}"
@@ -113,8 +113,24 @@ def measure_losses(metric: str, y: np.ndarray, outputs: np.ndarray) -> np.ndarra
     if metric == "MAE":
         return np.abs(outputs - y)
     if metric == "log-loss":
-        chances = np.clip(outputs, LEAST, 1.0)
-        return np.asarray(-np.log(chances[np.arange(len(y)), y] / chances.sum(axis=1)))
+        return measure_log_losses(y, outputs)
     if metric == "accuracy":
         return np.asarray(outputs.argmax(axis=1) != y, dtype=np.float64)
     raise ValueError(f"there are no losses of rows for {metric!r}; expected RMSE, MAE, log-loss or accuracy")
+
+
+def measure_error(metric: str, y: np.ndarray, outputs: np.ndarray) -> float:
+    """Return the standard error of a metric over rows, NaN for a single row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measure_error("MAE", np.zeros(4), np.array([1.0, 2.0, 3.0, 2.0]))
+    0.408...
+    """
+    losses = measure_losses(metric, y, outputs)
+    if len(losses) < 2:
+        return float("nan")
+    error = float(np.std(losses, ddof=1) / np.sqrt(len(losses)))
+    root = float(np.sqrt(losses.mean()))
+    return error / (2 * root) if metric == "RMSE" and root > 0 else error

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
-from mercer.formula.data import Rows, is_frame, pick
+from mercer.formula.data import Rows, pick
 
-from ..report import Importance
-from ..tables.frames import name_columns
+from ..report import ENOUGH, Importance
+from ..tables.frames import copy_cells, name_columns, replace_cells
 
 MOST_ROWS = 1000
 LEAST_ROWS = 50  # on which an importance still says something
@@ -91,6 +92,21 @@ def measure_importance(
     return tuple(sorted(found, key=lambda each: -each.value))
 
 
+def find_clear(importances: Sequence[Importance], rows: int) -> tuple[Importance, ...]:
+    """Return the importances that so many rows show to be above 0: by a one-sided test at 5 %, with Student's t.
+
+    Examples
+    --------
+    >>> found = (Importance("size", 1.0, 0.1), Importance("place", 0.1, 0.1))
+    >>> [each.name for each in find_clear(found, 100)], find_clear(found, 2)
+    (['size'], ())
+    """
+    if rows < ENOUGH:
+        return ()
+    limit = float(stdtrit(min(GROUPS, rows) - 1, 0.95))
+    return tuple(each for each in importances if each.value > limit * each.error)
+
+
 def _measure_rise(
     y: np.ndarray, base: np.ndarray, outputs: np.ndarray, copies: int, score: Callable[[np.ndarray, np.ndarray], float]
 ) -> tuple[float, float]:
@@ -118,14 +134,9 @@ def _repeat(X: Rows, rows: np.ndarray, copies: int) -> Any:
 
 def _permute_columns(X: Any, columns: Iterable[int], orders: list[list[np.ndarray]], size: int) -> Any:
     """Return a table of as many parts as there are columns, each with the values of its column in another order."""
-    changed: Any = X.copy(deep=False) if hasattr(X, "iloc") else X if is_frame(X) else np.array(X)
+    changed = copy_cells(X)
     for part, (j, order) in enumerate(zip(columns, orders, strict=True)):
         places = np.arange(X.shape[0])
         places[part * size : (part + 1) * size] = part * size + np.concatenate(order)
-        if hasattr(X, "iloc"):
-            changed.isetitem(j, X.iloc[places, j].array)
-        elif is_frame(X):
-            changed = changed.with_columns(X[:, j].gather(places))
-        else:
-            changed[:, j] = X[places, j]
+        changed = replace_cells(changed, j, X, places)
     return changed

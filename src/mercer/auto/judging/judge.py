@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from mercer.formula.data import Rows, pick
 
+from ..figures import Dependence
 from ..report import Candidate, Column, HeldOut, Importance, Report, RivalComparison, Score
 from ..search.base import TableSearch
 from ..search.members import TableMember
 from ..search.trials import Trial
+from ..splitting import show_rows
 from ..tables.encoder import TableEncoder
 from .alarms import write_warnings
 from .baselines import BOOSTING, run_baselines
-from .comparison import compare
-from .importance import measure_importance
+from .comparison import compare, measure_error
+from .dependence import choose_outputs, measure_dependence
+from .distributions import describe_distributions, describe_target
+from .importance import find_clear, measure_importance
 from .leaks import find_leaks
 from .targets import ReadTargets
 
 SHOWN = 2000  # rows held out that the report keeps
-LEAK_SECONDS, IMPORTANCE_SECONDS = 2.0, 3.0  # at most
+LOOKED_AT = 10_000  # rows that tell how columns are spread
+LEAK_SECONDS, IMPORTANCE_SECONDS, DEPENDENCE_SECONDS = 2.0, 3.0, 2.0  # at most
 SHARE = 0.05  # of the budget that each of these may take
 AVERAGES = "as indicators, and by average targets"
 WAYS = {"overlap": "compared as equal or not", "indicators": "as indicators", "statistics": "as indicators"}
@@ -38,9 +44,11 @@ class TableJudge:
     ) -> None:  # fmt: skip
         self._search, self._encoder, self._X, self._targets = search, encoder, X, targets
         self._train, self._held, self._rng = train, held, rng
+        self._begin = datetime.now(UTC)
         self.scores: list[Score] = []
         self.held_out: HeldOut | None = None
         self.importances: tuple[Importance, ...] = ()
+        self.dependences: tuple[Dependence, ...] = ()
         self.comparison: RivalComparison | None = None
         self._rival: np.ndarray | None = None
 
@@ -50,15 +58,18 @@ class TableJudge:
         found = run_baselines(
             self._search, self._encoder, X, y, pick(self._X, self._held), self._targets[self._held], seed
         )
-        self.scores = [score for score, _ in found]
+        y, metric = self._targets[self._held], self._search.metric
+        self.scores = [replace(score, error=measure_error(metric, y, outputs)) for score, outputs in found]
         self._rival = found[-1][1] if found[-1][0].name == BOOSTING else None
 
     def hold(self, predict: Callable[[Any], np.ndarray], seconds: float) -> None:
         """Score the model at the rows held out, compare it with boosting, and measure which columns matter."""
         search, X, y = self._search, pick(self._X, self._held), self._targets[self._held]
         outputs = predict(X)
-        self.scores.insert(0, Score("mercer", search.score(y, outputs), seconds))
-        self.held_out = search.hold_out(y[:SHOWN], outputs[:SHOWN])
+        error = measure_error(search.metric, y, outputs)
+        self.scores.insert(0, Score("mercer", search.score(y, outputs), seconds, error))
+        shown = show_rows(len(y), SHOWN)
+        self.held_out = search.hold_out(y[shown], outputs[shown])
         if self._rival is not None:
             self.comparison = compare(search.metric, y, outputs, self._rival, self._rng, BOOSTING)
         found = measure_importance(
@@ -67,6 +78,14 @@ class TableJudge:
         )  # fmt: skip
         ignored = {column.name for column in self._encoder.columns_ if column.kind == "ignored"}
         self.importances = tuple(each for each in found if each.name not in ignored)
+        self.dependences = measure_dependence(
+            predict, X, self._encoder, [each.name for each in find_clear(self.importances, len(y))], self._look(),
+            choose_outputs(y, search.classes), min(DEPENDENCE_SECONDS, SHARE * search.clock.budget),
+        )  # fmt: skip
+
+    def _look(self) -> Any:
+        """Return some rows of the table, enough to see how its columns are spread."""
+        return pick(self._X, show_rows(len(self._targets), LOOKED_AT))
 
     def list_errors(self, trials: Sequence[Trial], weights: np.ndarray) -> np.ndarray:
         """Return the errors of a regression at rows held out, or at rows left out if none were; none for classes."""
@@ -97,6 +116,10 @@ class TableJudge:
             metric=search.metric, scores=tuple(self.scores), model=_name_model(members), kernel=repr(kernel),
             plan=_explain_plan(model), certificate=proof,
             advice=(), seconds=0.0, held_out=self.held_out, importances=self.importances, comparison=self.comparison,
+            dependences=self.dependences,
+            distributions=describe_distributions(self._look(), self._encoder, {d.name for d in self.dependences}),
+            target_distribution=describe_target(target, self._targets, search.classes),
+            when=f"{self._begin:%Y-%m-%d %H:%M} UTC",
         )  # fmt: skip
         seconds = min(LEAK_SECONDS, SHARE * search.clock.budget)
         leaks = find_leaks(self._X, self._targets, search.task, self._rng, seconds)
@@ -121,11 +144,8 @@ def _explain_plan(model: Any) -> str:
     plan = getattr(model, "plan_", None)
     if plan is None:
         return "nothing is solved: the training rows are the model"
-    if plan.reason == "it was asked for":
-        why = "all pairs of rows can be had in the time there is"
-        if plan.solver == "nystroem":
-            why = f"features of {model.n_centers:,} centres make its steps cheap"
-        plan = replace(plan, reason=why)
+    if plan.solver == "nystroem" and model.n_centers is not None:
+        plan = replace(plan, reason=f"features of {model.n_centers:,} centres make its steps cheap")
     return str(plan)
 
 

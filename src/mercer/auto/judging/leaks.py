@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
+from mercer.arrays.threads import silence_warnings
 from mercer.formula.data import Rows, pick
 
 from ..report import Importance, Task
@@ -144,8 +144,7 @@ def _determines_classes(places: np.ndarray, y: np.ndarray) -> bool:
         return False
     tree = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
     labels = np.cumsum(known)[y] - 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a fold lacks a class, whose chance is then 0, or that one is too rare
+    with silence_warnings():  # that a fold lacks a class, whose chance is then 0, or that one is too rare
         folds = KFold(5, shuffle=True, random_state=0)
         found = cross_val_predict(tree, places[:, None], labels, cv=folds, method="predict_proba")
         right = balanced_accuracy_score(labels[common], found.argmax(axis=1)[common])

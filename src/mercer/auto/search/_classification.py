@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
 from mercer.formula.data import Rows
@@ -20,13 +19,15 @@ from mercer.models.parzen import ParzenClassifier
 from mercer.models.ridge_classifier import KernelRidgeClassifier
 from mercer.models.svm import SVC
 from mercer.models.svm_cv import SVCCV
+from mercer.solvers.newton.sums import choose_logistic
 
+from ..chances import measure_log_losses
 from ..report import HeldOut
 from .base import FOLDS, SEARCH_ROWS, TableSearch
 from .combination import find_temperature, weigh_chances
 from .encodings import EncodedRows, Folds, shuffle_folds
 from .learned import LearnedKernel
-from .leaving import TOLERANCE, leave_out_logistic, measure_log_loss
+from .leaving import TOLERANCE, leave_out_logistic
 from .members import TableMember
 from .trials import CandidateRecipe, Trial
 
@@ -132,7 +133,8 @@ class ClassificationSearch(TableSearch):
         return weigh_chances(outputs, y)
 
     def score(self, y: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-        return {"log-loss": measure_log_loss(y, outputs), "accuracy": float(np.mean(outputs.argmax(axis=1) == y))}
+        loss, right = measure_log_losses(y, outputs), outputs.argmax(axis=1) == y
+        return {"log-loss": float(loss.mean()), "accuracy": float(right.mean())}
 
     def find_temperature(self, trials: Sequence[Trial], weights: np.ndarray) -> float:
         """Return how much less sure the combination should be, by the rows that are judged."""
@@ -169,4 +171,4 @@ def fit_calibration(values: np.ndarray, codes: np.ndarray, classes: int) -> dict
 def calibrate(values: np.ndarray, extra: dict[str, Any]) -> np.ndarray:
     """Return probabilities from decision values."""
     odds = values.reshape(len(values), -1) @ np.array(extra["slopes"]).T + np.array(extra["offsets"])
-    return np.column_stack([expit(-odds), expit(odds)]) if odds.shape[1] == 1 else np.asarray(softmax(odds, axis=1))
+    return np.asarray(choose_logistic(max(2, odds.shape[1])).predict_proba(odds))

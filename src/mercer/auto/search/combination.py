@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.optimize import minimize_scalar, nnls
 
+from ..chances import measure_log_losses, raise_chances
+
 LIGHT = 0.07  # weights below this are not worth a fit
 GAIN = 0.002  # of the score that a combination must gain over the best candidate
 ROUNDS = 500  # of the search for weights of probabilities
-LEAST = 1e-6  # chance that counts
 RANGE = (-0.5, 1.5)  # of the logarithm of a temperature: no model becomes much surer than it is
 PULL = 200  # rows that say that the temperature is 1
 
@@ -38,7 +39,7 @@ def weigh_chances(outputs: Sequence[np.ndarray], codes: np.ndarray) -> np.ndarra
     The log-loss is convex in the weights; each round multiplies a weight by how much of the chance of the truth its
     candidate has, on average.
     """
-    A = np.column_stack([np.maximum(chances[np.arange(len(codes)), codes], LEAST) for chances in outputs])
+    A = np.column_stack([raise_chances(chances[np.arange(len(codes)), codes]) for chances in outputs])
     weights = np.full(A.shape[1], 1.0 / A.shape[1])
     for _ in range(ROUNDS):
         shares = A * weights
@@ -76,8 +77,7 @@ def find_temperature(chances: np.ndarray, codes: np.ndarray) -> float:
     """
 
     def loss(log: float) -> float:
-        warm = warm_chances(chances, float(np.exp(log)))
-        return -float(np.mean(np.log(np.maximum(warm[np.arange(len(codes)), codes], LEAST))))
+        return float(measure_log_losses(codes, warm_chances(chances, float(np.exp(log)))).mean())
 
     found = minimize_scalar(loss, bounds=RANGE, method="bounded", options={"xatol": 1e-3})
     if found.fun >= loss(0.0):
@@ -89,6 +89,6 @@ def warm_chances(chances: np.ndarray, temperature: float) -> np.ndarray:
     """Return probabilities ∝ p^(1/T)."""
     if temperature == 1.0:
         return chances
-    logs = np.log(np.maximum(chances, LEAST)) / temperature
+    logs = np.log(raise_chances(chances)) / temperature
     raised = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))

@@ -6,22 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
+from mercer.learning.choice import find_best
 from mercer.solvers.base import Problem
-from mercer.solvers.newton.left_out import leave_one_out
+from mercer.solvers.newton.left_out import approximate_loo
 from mercer.solvers.newton.prepared import PreparedNewton
 from mercer.solvers.newton.sums import WeightedLoss, label_loss
 from mercer.solvers.ridge.banded import loo_path
 from mercer.solvers.rounding import outweighs_rounding
 
+from ..chances import measure_log_losses
+
 JUDGED = 1600  # rows that are fitted where some of them are left out
 PENALTIES = np.logspace(-6.0, 2.0, 25)  # of ridge, times the mean of k(x, x)
 START = -2  # half powers of ten: the penalty of logistic regression that is tried first
 CLASSES = 5  # up to which so many rows are fitted; fewer for more
-LEAST = 1e-6  # chance that counts
 TOLERANCE = 1e-4  # relative gap of a fit that is only compared
 
 
@@ -60,8 +61,7 @@ def leave_out_ridge(
         sure = outweighs_rounding(problem, alphas, path)
         left.append(np.where(sure[:, None, None], path, np.nan)[:, : len(fold)])
     residuals = np.concatenate(left, axis=1)
-    errors = np.mean(residuals**2, axis=(1, 2))
-    best = int(np.nanargmin(errors)) if np.isfinite(errors).any() else len(alphas) - 1
+    best = find_best(-np.mean(residuals**2, axis=(1, 2))[None], alphas)[1]
     truth = goals[np.concatenate(folds)]
     return JudgedRows(float(f"{alphas[best]:.4g}"), truth - np.nan_to_num(residuals[best]))
 
@@ -88,7 +88,7 @@ def leave_out_logistic(
         """Return the log-loss of the first fold with the penalty 10^(power/2)."""
         if power not in tried:
             chances = fits[0].leave_out(level * 10.0 ** (power / 2), len(folds[0]))
-            tried[power] = measure_log_loss(truth, chances), chances
+            tried[power] = float(measure_log_losses(truth, chances).mean()), chances
         return tried[power][0]
 
     # Powers of ten down and up from the first as far as they get better, and then halfway to the next.
@@ -105,27 +105,6 @@ def leave_out_logistic(
     return JudgedRows(alpha, np.vstack([tried[best][1], *others]))
 
 
-def measure_log_loss(codes: np.ndarray, chances: np.ndarray) -> float:
-    """Return the mean of −ln p of the true classes, with chances of at least a millionth that sum to 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(measure_log_loss(np.array([0, 1]), np.array([[1.0, 0.0], [0.5, 0.5]])), 4)  # half of ln 2
-    0.3466
-    """
-    raised = np.clip(chances, LEAST, 1.0)
-    return float(-np.mean(np.log(raised[np.arange(len(codes)), codes] / raised.sum(axis=1))))
-
-
-def as_chances(outputs: np.ndarray) -> np.ndarray:
-    """Return the probabilities of classes from their outputs; a single one is the log-odds of the second of two."""
-    if outputs.shape[1] == 1:
-        second = expit(outputs)
-        return np.hstack([1.0 - second, second])
-    return np.asarray(softmax(outputs, axis=1))
-
-
 class _LogisticFit:
     """Logistic regression of some rows, for one penalty after another."""
 
@@ -136,7 +115,8 @@ class _LogisticFit:
     def leave_out(self, alpha: float, count: int) -> np.ndarray:
         """Return the chances of the first rows, each from a fit without it."""
         found = self._prepared.solve(alpha, TOLERANCE)
-        return as_chances(leave_one_out(self._K, self._loss, found.state, alpha, fit_intercept=True, count=count))
+        left = approximate_loo(self._K, found.state.outputs, self._loss, alpha, True, together=False)
+        return self._loss.loss.predict_proba(left[:count])  # type: ignore[attr-defined]
 
 
 def _take_beside(n: int, fold: np.ndarray, most: int, codes: np.ndarray | None = None) -> np.ndarray:

@@ -7,24 +7,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.arrays.threads import default_threads
 from mercer.kernels import Kernel
+from mercer.solvers.base import Problem
 from mercer.solvers.costs import HOST
+from mercer.solvers.newton.plan import plan_newton
 from mercer.solvers.plan import plan
 
 from ..tables.encoder import TableEncoder
 from .encodings import EncodedRows
 from .trials import Trial
 
-PATIENCE = 15.0  # seconds of a last fit from which centres stand for all rows
+PATIENCE = 40.0  # seconds of a last fit from which centres stand for all rows
 EXACT_ROWS = 2000  # rows up to which a ridge fit takes no time worth saving
 MOST_CENTERS, LEAST_CENTERS = 2500, 200
 PRODUCTS = {"ridge": 3.0, "logistic regression": 14.0}  # of the features with themselves, that a fit takes
-STEPS = 600.0  # operations for each pair of points and function, of conjugate gradients in all Newton steps
-MEMORY = 3  # one part in so many of it is for the matrix of all pairs
 SMALL = 2000  # rows up to which several threads do not meet before a fit is done
 
 
@@ -48,7 +48,7 @@ class TableMember:
 
     name: str
     weight: float
-    estimator: Any
+    estimator: BaseEstimator
     encoder: TableEncoder
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -92,12 +92,10 @@ def plan_last_fit(
         return LastFit(None, n)
     if kind == "ridge":
         exact = plan(kernel, n, columns, memory=memory)
-        if exact.seconds <= allowed and exact.solver != "nystroem":
-            return LastFit(None, n)
     else:
-        work = float(n) ** 2 * (STEPS * functions * (1 if functions == 1 else 2) + 2.0 * columns + 40.0)
-        if work <= allowed * HOST.single * default_threads() and 4.0 * n * n <= memory / MEMORY:
-            return LastFit(None, n)
+        exact = plan_newton(Problem(kernel, np.zeros((n, columns)), np.zeros((n, functions)), memory=memory))
+    if exact.seconds <= allowed and exact.solver != "nystroem":
+        return LastFit(None, n)
     rate = HOST.double * default_threads()
     each = PRODUCTS[kind] + (2.0 * functions if kind != "ridge" else 0.0)
     affordable = math.sqrt(max(allowed, 1e-3) * rate / (each * n))
@@ -113,9 +111,7 @@ def fit_member(trial: Trial, weight: float, how: LastFit, view: EncodedRows, tar
     """Fit a candidate to encoded rows."""
     estimator = clone(trial.estimator)
     if how.centers is not None and "n_centers" in estimator.get_params():
-        estimator.set_params(solver="nystroem", n_centers=how.centers)
-    elif "n_centers" in estimator.get_params() and hasattr(estimator, "predict_proba") and len(targets) > EXACT_ROWS:
-        estimator.set_params(solver="newton-cg")
+        estimator.set_params(n_centers=how.centers)
     with threadpool_limits(1 if len(targets) <= SMALL else None, user_api="blas"):
         estimator.fit(view.rows, targets)
     return TableMember(trial.name, weight, estimator, view.encoder, trial.extra)

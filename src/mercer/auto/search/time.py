@@ -37,8 +37,8 @@ class FitTasks:
         self._task: Any = None
 
     @contextmanager
-    def begin(self, name: str, steps: int = 0) -> Iterator[None]:
-        """Tell of a task that begins, and ends with the block; it has at most so many steps."""
+    def begin(self, name: str, steps: int | None = 0) -> Iterator[None]:
+        """Tell of a task that begins, and ends with the block; it has at most so many steps, None if nobody knows."""
         self._task = self._context.subcontext(task_name=name, max_subtasks=steps)
         self._task.call_on_fit_task_begin(estimator=self.estimator)
         try:

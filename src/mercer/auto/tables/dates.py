@@ -70,7 +70,7 @@ def parse_dates(cells: Sequence[str], day_first: bool = False) -> np.ndarray:
         except ValueError:  # a day that the calendar does not have
             pass
         else:
-            return precise.astype(np.int64) / 1e6 / DAY
+            return count_days(precise)
     rows = [i for i, cell in enumerate(cells) if len(cell) <= LONGEST and _BEGINNING.match(cell)]
     parts = np.array([_split_cell(cells[i], day_first) for i in rows], dtype=np.float64).reshape(-1, 4)
     found = np.full(len(cells), np.nan)
@@ -205,3 +205,16 @@ def compute_parts(days: np.ndarray, parts: Sequence[str]) -> np.ndarray:
         if part == "weekday":
             columns.append(((whole + 3) % 7 >= 5).astype(np.float64))
     return np.where(gaps[:, None], 0.0, np.column_stack(columns)) if columns else np.empty((len(days), 0))
+
+
+def count_days(times: np.ndarray) -> np.ndarray:
+    """Return dates or durations of NumPy as days, NaN for missing ones.
+
+    Examples
+    --------
+    >>> count_days(np.array(["1970-01-02T12", "NaT"], dtype="datetime64[us]")).tolist()
+    [1.5, nan]
+    """
+    unit = "timedelta64[us]" if times.dtype.kind == "m" else "datetime64[us]"
+    precise = times.astype(unit)
+    return np.where(np.isnat(precise), np.nan, precise.astype(np.int64) / 1e6 / DAY)

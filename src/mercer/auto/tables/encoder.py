@@ -289,6 +289,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- columns of the output ----------------------------------------------------------------------------------------
 
+    def encode_nothing(self) -> Any:
+        """Return the output for one row in which every value is missing."""
+        return self._join([read_column(step["name"], [None]) for step in self.steps_], {})
+
+    def _check_fitted(self) -> None:
+        """Raise if a row cannot be encoded; files call this."""
+        if len(self.columns_) != len(self.steps_) or getattr(self, "n_features_in_", None) != len(self.steps_):
+            raise ValueError("TableEncoder: there is not one step for each column")
+        self.encode_nothing()
+        self.get_feature_names_out()
+
     def _stays(self, step: Step) -> bool:
         """Return whether a column is no number in the output either."""
         return (step["kind"] == "categorical" and self.categories == "overlap") or (

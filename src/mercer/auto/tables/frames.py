@@ -66,6 +66,25 @@ def iterate_columns(X: Rows) -> Iterator[Any]:
     return (X.iloc[:, j] for j in range(X.shape[1])) if hasattr(X, "iloc") else (X[:, j] for j in range(X.shape[1]))
 
 
+def copy_cells(X: Rows) -> Any:
+    """Return a table that :func:`replace_cells` may change while X stays as it is."""
+    return X.copy(deep=False) if hasattr(X, "iloc") else X if is_frame(X) else np.array(X)
+
+
+def replace_cells(X: Any, j: int, source: Rows, rows: np.ndarray) -> Any:
+    """Return a table with the cells of column j taken from some rows of another table of the same kind.
+
+    Arrays and frames of pandas are changed in place.
+    """
+    if hasattr(X, "iloc"):
+        X.isetitem(j, source.iloc[rows, j].array)
+    elif is_frame(X):
+        X = X.with_columns(source[:, j].gather(rows))
+    else:
+        X[:, j] = source[rows, j]
+    return X
+
+
 def join_columns(container: str, names: list[str], columns: list[np.ndarray]) -> Any:
     """Return columns as a table: of pandas, of polars, or an array of objects."""
     if container == "array":

@@ -12,8 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .cells import ABSENT
-
-DAY = 86400.0
+from .dates import count_days
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def read_column(name: str, column: Any) -> ColumnValues:
     if not declared and array.dtype.kind in "iuf":
         return ColumnValues("numbers", array.astype(np.float64))
     if not declared and array.dtype.kind in "mM":
-        return ColumnValues("dates" if array.dtype.kind == "M" else "numbers", _count_days(array))
+        return ColumnValues("dates" if array.dtype.kind == "M" else "numbers", count_days(array))
     return _read_objects(name, array, declared)
 
 
@@ -112,7 +111,7 @@ def _read_objects(name: str, array: np.ndarray, declared: bool) -> ColumnValues:
         return not declared and all(isinstance(value, types) for value in different)
 
     if holds(datetime.date, np.datetime64):
-        days = _count_days(np.array([_drop_zone(value) for value in different], "datetime64[us]"))
+        days = count_days(np.array([_drop_zone(value) for value in different], "datetime64[us]"))
         return ColumnValues("dates", np.append(days, np.nan)[codes])
     if not holds(bool, np.bool_) and not declared and all(map(_is_number, different)):
         return ColumnValues("numbers", np.array([*map(_to_float, different), np.nan])[codes])
@@ -171,11 +170,3 @@ def _is_decimal(value: Any) -> bool:
 def _drop_zone(value: Any) -> Any:
     zone = getattr(value, "tzinfo", None)
     return value if zone is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
-
-
-def _count_days(array: np.ndarray) -> np.ndarray:
-    """Return times as days, NaN for missing ones."""
-    unit = "timedelta64[us]" if array.dtype.kind == "m" else "datetime64[us]"
-    precise = array.astype(unit)
-    days = precise.astype(np.int64) / 1e6 / DAY
-    return np.where(np.isnat(precise), np.nan, days)

@@ -28,7 +28,7 @@ NOISE = 1e-6  # of the norm: a matrix computed in float32 may have eigenvalues t
 def machine_argument(owner: Any, options: Any = None) -> MachineArgument:
     """Return the kernel argument of a machine, or of a search for one, which has its options from a machine."""
     value = Gaussian() if owner.kernel is None else owner.kernel
-    if callable(value) and not isinstance(value, Kernel):
+    if callable(value) and not isinstance(value, Kernel | type):
         return FunctionArgument(owner, value, options)
     matrix = isinstance(value, str) and value == "precomputed"
     return (MachineMatrixArgument if matrix else MachineArgument)(owner, value, options)

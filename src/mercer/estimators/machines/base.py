@@ -5,23 +5,25 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
+from mercer.arrays.shapes import Inside, Shape
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel, Linear
-from mercer.solvers.evidence import DualityGap, Objective, warn_caller
+from mercer.messages import warn_caller
+from mercer.solvers.evidence import DualityGap, Objective
 from mercer.solvers.machines.fit import MachineFit, fit_machines
 from mercer.solvers.machines.problems import MachineProblems
 from mercer.solvers.machines.rounds import Progress
@@ -30,7 +32,7 @@ from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
 from ..primal import PrimalForm
-from ..progress import fit_task
+from ..progress import fit_task, with_callbacks
 from ..transaction import all_or_nothing
 from .argument import MachineArgument, machine_argument
 
@@ -107,11 +109,11 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
     verbose: bool | int
     shrinking: bool
 
-    support_: np.ndarray
+    support_: Annotated[np.ndarray, Shape("s", of="iu")]
     support_vectors_: Rows
     n_support_: np.ndarray
-    dual_coef_: np.ndarray | sparse.spmatrix | sparse.sparray
-    intercept_: np.ndarray
+    dual_coef_: Annotated[np.ndarray | sparse.spmatrix | sparse.sparray, Shape("k s")]
+    intercept_: Annotated[np.ndarray, Shape("p+")]
     kernel_: Kernel
     shape_fit_: tuple[int, ...]
     n_iter_: int | np.ndarray
@@ -121,16 +123,24 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
     duality_gap_: DualityGap
     objective_: Objective
     plan_: Plan
-    _function: Expansion  # of all machines, with a centre of no weight where there are no support vectors
-    _free: np.ndarray | None  # which coefficients of support vectors are inside of their boxes, if they have such
+    # Of all machines, with a centre of no weight where there are no support vectors.
+    _function: Annotated[Expansion, Inside(n=lambda s: max(s, 1), q="p")]
+    # Which coefficients of support vectors are inside of their boxes, if they have such.
+    _free: Annotated[np.ndarray, Shape("s p")] | None
     _gamma: float
     _X_fit: Rows | None  # all training points, for functions of two collections
+
+    def _check_fitted(self) -> None:
+        """Raise if support vectors are none of the training points; files call this."""
+        total, support = self.shape_fit_[0] if self.shape_fit_ else 0, self.support_
+        if type(total) is not int or not 0 <= support.min(initial=0) <= support.max(initial=0) < total:
+            raise ValueError(f"{type(self).__name__}: a support vector is none of the {total} training points")
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
         """Check the targets of points, and return the dual problems that they make."""
         raise NotImplementedError
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Fit to data; a fit that fails or is interrupted changes nothing.

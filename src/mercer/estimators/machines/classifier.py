@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -12,10 +12,12 @@ from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.shapes import ANYTHING, Inside, Shape
 from mercer.arrays.tensors import host_array
+from mercer.expansion import Expansion
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
-from mercer.solvers.evidence import warn_caller
+from mercer.messages import warn_caller
 from mercer.solvers.machines.fit import MachineFit
 from mercer.solvers.machines.pairs import choose_winners
 from mercer.solvers.machines.platt import couple_pairs, pair_probabilities
@@ -61,8 +63,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
     class_weight: Any
     random_state: Any
 
-    classes_: np.ndarray
-    class_weight_: np.ndarray
+    classes_: Annotated[np.ndarray, Shape("c", of=ANYTHING)]
+    class_weight_: Annotated[np.ndarray, Shape("c")]
+    _function: Annotated[Expansion, Inside(n=lambda s: max(s, 1), q=lambda c: c * (c - 1) // 2), Inside(q="p")]
     _sigmoids: np.ndarray  # A and B of each pair, or none
 
     @where_the_data_lives
@@ -164,7 +167,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
             raise AttributeError(POINTER.format(name=type(self).__name__))
 
     def _wants_probability(self) -> bool:
-        return not isinstance(self.probability, str) and bool(self.probability)
+        return isinstance(self.probability, bool | np.bool) and bool(self.probability)
 
     def _decisions(self, X: Rows) -> np.ndarray:
         values, count = self._values(X), len(self.classes_)

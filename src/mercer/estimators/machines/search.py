@@ -12,7 +12,7 @@ from numpy.ma import MaskedArray
 from scipy import sparse
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.metrics.pairwise import euclidean_distances
@@ -26,13 +26,14 @@ from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.learning.folds import split_kept
 from mercer.learning.length_scales import length_scale_of, with_length_scale
-from mercer.solvers.evidence import DualityGap, Objective, warn_caller
+from mercer.messages import warn_caller
+from mercer.solvers.evidence import DualityGap, Objective
 from mercer.solvers.machines.path import Lane, solve_paths
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
 
 from ..engine import where_the_data_lives
-from ..progress import fit_task, reporter
+from ..progress import fit_task, reporter, with_callbacks
 from ..transaction import all_or_nothing
 from .argument import MachineArgument, machine_argument, with_weight
 from .base import SupportVectorMachine, check_options, check_positive_weights, name_limits
@@ -90,6 +91,12 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
     objective_: Annotated[Objective, SOMETIMES]
     plan_: Annotated[Plan, SOMETIMES]
 
+    def _check_fitted(self) -> None:
+        """Raise if the best machine comes without what is shown of it; files call this."""
+        there = {"best_estimator_", *OF_THE_FIT} & set(vars(self))
+        if there and len(there) <= len(OF_THE_FIT):
+            raise ValueError(f"{type(self).__name__}: some attributes of the best machine are missing")
+
     def _machine(self, kernel: Any, C: float) -> SupportVectorMachine:
         """Return the machine of a cell, not fitted."""
         raise NotImplementedError
@@ -98,7 +105,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         """Return the targets of points, and the unit that penalties are in."""
         raise NotImplementedError
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Score the whole grid, and fit the best to all points; a fit that fails or is interrupted changes nothing.
@@ -255,7 +262,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
 
     def _best(self, X: Rows) -> Any:
         """Return the fitted machine, after a check of the points it is to be asked about."""
-        if not self.refit and hasattr(self, "cv_results_"):
+        if hasattr(self, "cv_results_") and not hasattr(self, "best_estimator_"):
             raise AttributeError(
                 f"this {type(self).__name__} has refit=False, so there is no machine fitted to all points; set "
                 "refit=True, or fit one with best_params_ yourself"

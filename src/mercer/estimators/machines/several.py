@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.base import show_given
 from mercer.learning.several.machines import WeighedKernels, WeightRule, weigh_machines
 from mercer.solvers.machines.fit import MachineFit
 from mercer.solvers.machines.problems import MachineProblems
@@ -39,7 +40,7 @@ class SeveralArgument(MachineArgument):
         if not self._known:
             example = "[Gaussian().on(['age']), Spectrum(3).on('dna')]"
             raise TypeError(
-                f"{self.name}: several kernels must be mercer kernels such as {example}; got {self._each!r}"
+                f"{self.name}: several kernels must be mercer kernels such as {example}; got {show_given(self._each)}"
             )
         if self.owner.weights is None:
             raise ValueError(

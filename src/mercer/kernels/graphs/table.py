@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.formula.data import Rows, as_objects, short
+from mercer.messages import name_kernels
 
 from ..base import ObjectKernel
 from ..prepared import HeldArrays
@@ -49,7 +50,7 @@ def as_graph(thing: Any, position: int, owner: str) -> Graph:
         raise kind(f"{owner}: object {position} is not a graph. {error}") from error
     raise TypeError(
         f"{owner} needs graphs, but object {position} is {short(thing)} of type {type(thing).__name__}; give "
-        "mercer.kernels.Graph objects, networkx graphs or adjacency lists such as [[1], [0]]"
+        f"mercer.kernels.Graph objects, networkx graphs or adjacency lists such as [[1], [0]]. {name_kernels(thing)}"
     )
 
 

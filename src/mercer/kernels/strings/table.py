@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.formula.data import Rows, as_objects, is_missing, short
+from mercer.messages import name_kernels
 
 from ..prepared import HeldArrays, Sliced
 
@@ -85,12 +86,17 @@ def _read_tokens(item: Any, position: int, owner: str) -> Any:
     if isinstance(item, bytes):
         return bytes(item)
     if isinstance(item, np.ndarray) and item.ndim == 1:
+        if item.dtype.kind == "f" and not (item == np.rint(item)).all():
+            raise TypeError(
+                f"{owner} compares sequences of tokens, which fractions such as those of object {position} are not: "
+                f"{short(item)}. {name_kernels(item)}"
+            )
         return tuple(item.tolist())
     if isinstance(item, Sequence):
         return tuple(item)
     raise TypeError(
         f"{owner} compares sequences of tokens: strings, or lists, tuples and arrays of hashable tokens; "
-        f"object {position} is {short(item)}, of type {type(item).__name__}"
+        f"object {position} is {short(item)}, of type {type(item).__name__}. {name_kernels(item)}"
     )
 
 

@@ -65,6 +65,14 @@ class Merger:
         A = Forest(table, left)
         return A, A if Z is X else Forest(table, right)
 
+    def _check_fitted(self) -> None:
+        """Raise if labels and subtrees are not numbered in order, children before their parents; files call this."""
+        ordered = all(list(each.values()) == list(range(len(each))) for each in (self.labels, self.numbers))
+        keys = enumerate(self.numbers) if ordered else ()
+        right = all(_is_key(key, len(self.labels), position) for position, key in keys)
+        if not ordered or not right:
+            raise ValueError("subtrees are not numbered in order, children before their parents")
+
     def table(self, *, by_label: bool) -> SubtreeTable:
         """Return children and groups of all subtrees."""
         keys = list(self.numbers)
@@ -91,6 +99,12 @@ class Merger:
             inside = " ".join([labels[key[0]], *(texts[c] for c in key[1:])])
             texts.append(f"({inside})" if len(key) > 1 else inside)
         return texts
+
+
+def _is_key(key: Any, labels: int, position: int) -> bool:
+    """Whether a subtree is given as its label and its children, which stand before it."""
+    whole = isinstance(key, tuple) and len(key) > 0 and all(type(part) is int and part >= 0 for part in key)
+    return whole and key[0] < labels and max(key[1:], default=-1) < position
 
 
 @dataclass(frozen=True, eq=False)

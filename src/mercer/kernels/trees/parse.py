@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.formula.data import short
+from mercer.messages import name_kernels
 
 Nodes = Iterator[tuple[Any, int]]  # label and number of children of every node, children before their parents
 
@@ -28,10 +29,12 @@ def read_nodes(tree: Any) -> Nodes:
     """
     if isinstance(tree, str):
         return _read_text(tree)
-    if isinstance(tree, np.ndarray):
+    given = tree
+    if isinstance(tree, np.ndarray) and tree.dtype.kind != "f":
         tree = tree.tolist()
     if not (isinstance(tree, tuple | list) or hasattr(tree, "label")):
-        raise TypeError(f"{short(tree)} is no tree but of type {type(tree).__name__}; give {FORMS}")
+        hint = name_kernels(given)
+        raise TypeError(f"{short(given)} is no tree but of type {type(given).__name__}; give {FORMS}. {hint}")
     return _read_nested(tree)
 
 

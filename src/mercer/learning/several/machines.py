@@ -14,7 +14,7 @@ from mercer.arrays.place import Place
 from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
-from mercer.solvers.evidence import warn_caller
+from mercer.messages import warn_caller
 from mercer.solvers.machines.problems import MachineProblems
 
 from .dense import combine

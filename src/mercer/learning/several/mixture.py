@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from mercer.arrays.budget import require
 from mercer.arrays.place import Place
+from mercer.arrays.shapes import Shape
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows, length
 from mercer.gram import Gram
@@ -52,9 +53,9 @@ class KernelMixture:
     0.125 * Linear() + Gaussian(length_scale=1.0)
     """
 
-    kernels: tuple[Kernel, ...]
-    scales: np.ndarray
-    weights: np.ndarray
+    kernels: Annotated[tuple[Kernel, ...], Shape("m+")]
+    scales: Annotated[np.ndarray, Shape("m")]
+    weights: Annotated[np.ndarray, Shape("m t?")]
 
     @property
     def factors(self) -> np.ndarray:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossClassifier
-from mercer.estimators.single_penalty import SinglePenalty
 from mercer.solvers.plan import Plan
 
 
-class KernelClassifier(SinglePenalty, LossClassifier):
+class KernelClassifier(LossClassifier):
     """The representer theorem as a classifier: any convex loss of margins, and any penalty that grows with the norm.
 
     For two classes, yᵢ = ±1, f and b minimise Σᵢ wᵢ ℓ(yᵢ, f(xᵢ) + b) + α‖f‖².  For more, each class has such a function
@@ -63,7 +63,7 @@ class KernelClassifier(SinglePenalty, LossClassifier):
         loss: Any = "Logistic",
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         penalty: Any = "squared",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossClassifier
-from mercer.estimators.penalty_search import OnStep, PenaltySearch
+from mercer.estimators.penalized import OnStep, go_on
+from mercer.estimators.penalty_search import PenaltySearch
 from mercer.formula.data import Rows
 from mercer.solvers.plan import Plan
 
@@ -91,7 +93,7 @@ class KernelClassifierCV(PenaltySearch, LossClassifier):
         self,
         loss: Any = "Logistic",
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         length_scales: Any = None,
         cv: Any = None,
         fit_intercept: bool = True,
@@ -121,5 +123,5 @@ class KernelClassifierCV(PenaltySearch, LossClassifier):
         self.assume_psd = assume_psd
         self.device = device
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep = go_on) -> None:
         self.classifier_ = self._fit_best(KernelClassifier, X, y, sample_weight, on_step)

@@ -11,17 +11,17 @@ from sklearn.utils import Tags
 
 from mercer.arrays.namespace import namespace
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
-from mercer.estimators.single_penalty import SinglePenalty
 from mercer.formula.data import Rows
 from mercer.losses import Quantile
 from mercer.losses.each import Each
-from mercer.solvers.evidence import warn_caller
+from mercer.messages import warn_caller
 from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.plan import Plan
 
 
-class KernelQuantileRegressor(SinglePenalty, LossRegressor):
+class KernelQuantileRegressor(LossRegressor):
     """Quantile regression: one function for each level τ, below which a share τ of all targets is.
 
     Each function minimises Σᵢ wᵢ max(τrᵢ, (τ − 1)rᵢ) + α‖f‖² with rᵢ = yᵢ − f(xᵢ) − b.  All levels share the kernel,
@@ -74,7 +74,7 @@ class KernelQuantileRegressor(SinglePenalty, LossRegressor):
         levels: Any = (0.05, 0.5, 0.95),
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         solver: str = "auto",

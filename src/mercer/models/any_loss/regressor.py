@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.utils import Tags
 
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
-from mercer.estimators.single_penalty import SinglePenalty
 from mercer.formula.data import Rows
 from mercer.solvers.plan import Plan
 
 
-class KernelRegressor(SinglePenalty, LossRegressor):
+class KernelRegressor(LossRegressor):
     """The representer theorem as a model: any convex loss, and any penalty that grows with the norm.
 
     f and b minimise Σᵢ wᵢ ℓ(yᵢ, f(xᵢ) + b) + α‖f‖², and f = Σ cᵢ k(xᵢ, ·).  With the squared loss this is
@@ -111,7 +111,7 @@ class KernelRegressor(SinglePenalty, LossRegressor):
         loss: Any = "Squared",
         alpha: float = 0.1,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         fit_intercept: bool = True,
         scaling: Literal["sum", "mean"] = "sum",
         penalty: Any = "squared",

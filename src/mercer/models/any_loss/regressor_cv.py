@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
-from mercer.estimators.penalty_search import OnStep, PenaltySearch
+from mercer.estimators.penalized import OnStep, go_on
+from mercer.estimators.penalty_search import PenaltySearch
 from mercer.formula.data import Rows
 from mercer.solvers.plan import Plan
 
@@ -96,7 +98,7 @@ class KernelRegressorCV(PenaltySearch, LossRegressor):
         self,
         loss: Any = "Squared",
         alphas: Any = None,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         length_scales: Any = None,
         cv: Any = None,
         fit_intercept: bool = True,
@@ -140,5 +142,5 @@ class KernelRegressorCV(PenaltySearch, LossRegressor):
         outputs = self._evaluate(X)
         return self.loss_.predict(outputs)
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep = go_on) -> None:
         self.regressor_ = self._fit_best(KernelRegressor, X, y, sample_weight, on_step)

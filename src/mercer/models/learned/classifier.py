@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.estimators.classifier import Labelled
+from mercer.estimators.kernels import KernelLike
 from mercer.kernels import Kernel
 from mercer.learning.class_penalty import PenaltyChoice
 from mercer.learning.tuning import OnStep
@@ -78,7 +79,7 @@ class RecursiveFeatureClassifier(RecursiveFeatures, KernelRidgeClassifier):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         *,
         metric: str = "auto",
         blocks: Any = None,

@@ -7,6 +7,7 @@ from typing import Any
 from mercer.estimators.kernel_argument import KernelArgument, TableArgument, kernel_argument
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
+from mercer.kernels.base import show_given
 from mercer.learning.length_scales import make_families, stretch
 
 STRETCHES = (0.25, 0.75, 2.0, 8.0)  # of length scales of √d deviations, where no kernels are given
@@ -38,10 +39,10 @@ class KernelList(KernelArgument):
                     f"{name}: kernels[{i}] is 'precomputed', and X can be one matrix only; give Precomputed(K) for "
                     "each matrix K, and np.arange(len(K)) as X"
                 )
-            if not (isinstance(kernel, Kernel | str) or callable(kernel)):
+            if isinstance(kernel, type) or not (isinstance(kernel, Kernel | str) or callable(kernel)):
                 raise TypeError(
                     f"{name}: kernels[{i}] must be a mercer kernel such as Gaussian(), one of scikit-learn's names or "
-                    f"a function of two rows; got {kernel!r}"
+                    f"a function of two rows; got {show_given(kernel)}"
                 )
         known = [kernel for kernel in self.each if isinstance(kernel, Kernel)]
         # Names and functions take rows of numbers, and so must all others beside one of them.

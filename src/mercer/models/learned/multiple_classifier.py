@@ -7,15 +7,16 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mercer.estimators.classifier import Labelled, check_labelled, choose_classes
+from mercer.arrays.shapes import Inside
+from mercer.estimators.classifier import Classes, Labelled, check_labelled, choose_classes
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.machines.base import check_options
-from mercer.estimators.progress import fit_task, reporter
+from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion
 from mercer.features.params import SOMETIMES, KernelParams
@@ -116,10 +117,10 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
     True
     """
 
-    classes_: np.ndarray
+    classes_: Classes
     mixture_: KernelMixture
     kernel_: Kernel
-    classifier_: KernelRidgeClassifier | SVC
+    classifier_: Annotated[KernelRidgeClassifier | SVC, Inside(c="c")]
     weights_gap_: Annotated[float, SOMETIMES]
 
     def __init__(
@@ -147,7 +148,7 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
         self.random_state = random_state
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Learn the weights, and fit the classifier; a fit that fails or is interrupted changes nothing.

@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, TransformerMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from mercer.arrays.shapes import Shape
 from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import where_the_data_lives
-from mercer.estimators.progress import fit_task, reporter
+from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.ridge import SearchedRidge
 from mercer.estimators.targets import check_alphas, check_targets, check_weights, check_whole
 from mercer.estimators.transaction import all_or_nothing
@@ -146,12 +146,23 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
 
     mixture_: KernelMixture
     alpha_: float | np.ndarray
-    X_fit_: Rows
+    X_fit_: Annotated[Rows, Shape("n …")]
     ridge_: Annotated[KernelRidge, SOMETIMES]
     expansion_: Annotated[Expansion, SOMETIMES]
     kernel_: Annotated[Kernel, SOMETIMES]
     plan_: Annotated[Plan, SOMETIMES]
     loo_scores_: Annotated[np.ndarray, SOMETIMES]
+
+    def _check_fitted(self) -> None:
+        """Raise if what comes together does not, one kernel or one for each target; files call this."""
+        one = {"ridge_", "expansion_", "kernel_", "plan_"}
+        there, weights = one & set(vars(self)), self.mixture_.weights
+        if there not in (set(), one) or bool(self.per_target) == bool(there):
+            raise ValueError("MultipleKernelRidge: some attributes of a fit are missing")
+        shape = (length(self.X_fit_), *weights.shape[1:])
+        constants = np.shape(self.intercept_)
+        if not there and (weights.ndim != 2 or self.dual_coef_.shape != shape or constants != shape[1:]):
+            raise ValueError(f"MultipleKernelRidge: coefficients or constants of {shape[1:]} targets do not fit")
 
     def __init__(
         self,
@@ -180,7 +191,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
         self.random_state = random_state
         self.device = device
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     @where_the_data_lives
     def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
         """Learn weights and penalty, and fit; a fit that fails or is interrupted changes nothing.
@@ -213,6 +224,15 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
             self.mixture_, self.X_fit_, self.dual_coef_, points, memory=self.memory, device=place.device
         )
         return sum(parts, np.zeros((length(points), 1))) + self.intercept_
+
+    def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
+        """Return jackknife+ intervals, as :meth:`mercer.models.ridge.KernelRidge.predict_interval` does."""
+        if self.per_target:
+            raise ValueError(
+                f"{type(self).__name__}.predict_interval: with per_target=True each target has a kernel of its own; "
+                "KernelRidge(alpha_[t], kernel=mixture_.kernel(t), fit_intercept=True) has the intervals of target t"
+            )
+        return super().predict_interval(X, coverage)
 
     @available_if(_has_one_kernel)  # type: ignore[untyped-decorator]
     @where_the_data_lives

@@ -5,18 +5,20 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
+from mercer.arrays.shapes import Shape
 from mercer.arrays.tensors import host_array
 from mercer.estimators.kernel_argument import KernelArgument, TableArgument
 from mercer.expansion import Expansion
 from mercer.formula.data import length, pick
 from mercer.formula.slopes import moving_leaves
 from mercer.kernels import Kernel, Matern
+from mercer.kernels.base import show_given
 from mercer.learning.metrics.search import OnStep, learn_metric
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import pick_points
@@ -37,8 +39,8 @@ class RecursiveFeatures:
     refine: bool
     random_state: Any
 
-    metric_: np.ndarray
-    feature_importances_: np.ndarray
+    metric_: Annotated[np.ndarray, Shape("d d")]
+    feature_importances_: Annotated[np.ndarray, Shape("d")]
     components_: np.ndarray
     component_shares_: np.ndarray
     candidates_: list[dict[str, Any]]
@@ -80,7 +82,7 @@ class RecursiveFeatures:
         if not several or not all(isinstance(kernel, Kernel) for kernel in several):
             raise TypeError(
                 f"{type(self).__name__}: kernel must be a mercer kernel of a distance such as Matern(1.5) or "
-                f"Gaussian(), or a list of them; got {self.kernel!r}"
+                f"Gaussian(), or a list of them; got {show_given(self.kernel)}"
             )
         for kernel in several:
             moving_leaves(kernel.traced())  # which says it, if there are no slopes

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 
+from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_alphas
 from mercer.formula.data import Rows
 from mercer.learning.choice import MakeCurves
@@ -112,7 +113,7 @@ class RecursiveFeatureRegressor(RecursiveFeatures, KernelRidgeCV):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         *,
         metric: str = "auto",
         blocks: Any = None,

@@ -31,6 +31,7 @@ from functools import cached_property
 import numpy as np
 
 from mercer.arrays.columns import power_of_two
+from mercer.arrays.tensors import pack
 from mercer.losses.corners import SlopeBox
 
 from ..evidence import DualityGap, Objective, is_converged
@@ -79,7 +80,7 @@ class DualProblem:
 
     def __post_init__(self) -> None:
         for name in ("target", "lower", "upper", "start"):
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+            object.__setattr__(self, name, pack(getattr(self, name), np.float64))
 
     @property
     def n(self) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from mercer.arrays.place import Place
+from mercer.arrays.shapes import Shape
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 
@@ -23,8 +24,9 @@ class Neighbors:
     """Points, what belongs to each of them, and the search among them."""
 
     kernel: Kernel
-    points: Rows
-    values: np.ndarray  # targets (n,) or (n, outputs), or classes (n, outputs) as positions among the labels of each
+    points: Annotated[Rows, Shape("n+ …")]
+    # Targets (n,) or (n, outputs), or classes (n, outputs) as positions among the labels of each.
+    values: Annotated[np.ndarray, Shape("n t?")]
 
     def find(self, X: Rows | None, k: int, place: Place) -> Found:
         """Return distances and indices of the nearest points; those of the points themselves, others only, if None."""
@@ -62,7 +64,7 @@ def weigh(weights: Weights, distances: np.ndarray, owner: str) -> np.ndarray:
                 f"{owner}: the function in weights must return finite numbers that are not negative, of the shape "
                 f"{distances.shape} of the distances it is given"
             )
-    elif weights == "uniform":
+    elif isinstance(weights, str) and weights == "uniform":
         values = np.ones_like(distances)
     else:
         nearest_first = distances[:, :1]  # dividing by it keeps the reciprocals of tiny distances finite

@@ -17,6 +17,7 @@ from mercer.linalg.iteration import ConjugateGradients
 from mercer.linalg.pivoting import PivotedCholesky
 
 from ..base import Problem
+from ..evidence import SCALE
 from ..products import Products
 from .curvature import Curvature
 from .method import State
@@ -139,7 +140,7 @@ class FullPreconditioner:
             except np.linalg.LinAlgError:
                 raise np.linalg.LinAlgError(
                     f"no factor of the kernel matrix exists with alpha = {ridge / 2:g}: it is not positive "
-                    "semi-definite to rounding. Give a larger alpha, or see k.certificate()"
+                    f"semi-definite to rounding. Give a larger alpha, or {SCALE}; see k.certificate()"
                 ) from None
 
     def solve(self, V: Array) -> Array:

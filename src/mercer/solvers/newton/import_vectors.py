@@ -11,6 +11,7 @@ out; fits have all of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,9 +65,12 @@ class ImportVectorSearch:
 
     def search(
         self, problem: Problem, loss: WeightedLoss, alpha: float, rng: np.random.RandomState,
-        name: str = "import vectors",
+        on_step: Callable[[int, float], bool] = lambda step, drop: False, name: str = "import vectors",
     ) -> ImportVectorFit:  # fmt: skip
-        """Choose points and fit; the penalised loss falls in every round.  Warn in a name if it has not converged."""
+        """Choose points and fit; the penalised loss falls in every round.  Warn in a name if it has not converged.
+
+        Each round tells ``on_step`` its number and by how much the objective fell; none follows if that says so.
+        """
         features = ChosenFeatures(problem)
         judge = Judge(problem, loss, alpha)
         fit = self._fit(problem, loss, alpha, features, None, ROUGH)
@@ -80,6 +84,8 @@ class ImportVectorSearch:
                 break
             fit = self._fit(problem, loss, alpha, features, fit.state, ROUGH)
             history.append(float(fit.objective))
+            if on_step(len(history) - 1, history[-2] - history[-1]):
+                break
             if len(history) > self.look_back:
                 settled = history[-1 - self.look_back] - history[-1] < self.min_drop * abs(history[-1])
         if self.deletion:

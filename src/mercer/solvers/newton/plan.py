@@ -10,7 +10,7 @@ from mercer.arrays.threads import default_threads
 from ..base import Problem
 from ..costs import HOST
 from ..plan import Plan
-from ..products import width
+from ..products import pays_to_store, width
 from .gram import RANK, limit_rank
 
 SOLVERS = ("newton", "newton-cg", "nystroem")
@@ -20,6 +20,8 @@ DIRECT_SECONDS = 1.0  # of factors on a GPU, up to which they are
 # Operations a second on one H200: products count as kernel values are computed, at about 2e12 a second.
 DEVICE_RATE = {"newton": 3e13, "newton-cg": 6e13, "nystroem": 2e13}
 STEPS, PRODUCTS = 8, 150  # of Newton, and of conjugate gradients in all of them, typically
+READ = 13.0  # operations in the time of reading an entry that is stored
+SEVERAL = 40.0  # operations for an entry and each of several outputs, which take more steps together than one alone
 
 
 def plan_newton(problem: Problem, solver: str = "auto", n_centers: int | None = None) -> Plan:
@@ -54,7 +56,7 @@ def plan_newton(problem: Problem, solver: str = "auto", n_centers: int | None = 
     }
     flops = {
         "newton": STEPS * q * (n**3 / 3 + 4.0 * n * n),
-        "newton-cg": PRODUCTS * count_product(problem),
+        "newton-cg": count_products(problem, PRODUCTS),
         "nystroem": n * centers * (centers + entry) + STEPS * n * float(centers) ** 2,
     }
     rates = {"newton": HOST.double, "newton-cg": HOST.single, "nystroem": HOST.double}
@@ -95,9 +97,16 @@ def plan_newton(problem: Problem, solver: str = "auto", n_centers: int | None = 
     return plan("nystroem", f"{why}, so {centers} centres stand for all points")
 
 
-def count_product(problem: Problem) -> float:
-    """Return the operations of one product of the n × n matrix, computed on the way, with a column for each output."""
-    return float(problem.n) ** 2 * (2.0 * width(problem.X) + 20.0 + 2 * problem.y.shape[1])
+def count_products(problem: Problem, times: int) -> float:
+    """Return the operations of products of the n × n matrix with a column for each output.
+
+    Its entries are computed in each of them, or only once where they are stored.
+    """
+    pairs, entry, q = float(problem.n) ** 2, 2.0 * width(problem.X) + 20.0, problem.y.shape[1]
+    columns = 2.0 if q == 1 else SEVERAL * q
+    if pays_to_store(problem):
+        return pairs * (entry + times * (READ + columns))
+    return pairs * times * (entry + columns)
 
 
 def count_centers(problem: Problem, n_centers: int | None) -> int:

@@ -13,12 +13,12 @@ from mercer.kernels import Kernel
 
 from ..base import Problem
 from ..centers import choose_centers
-from ..evidence import DualityGap, Objective, warn_not_converged
+from ..evidence import SCALE, DualityGap, Objective, warn_not_converged
 from ..plan import Plan
 from .features import FeatureSpace, NystroemFeatures
 from .gram import GramSpace
 from .method import NewtonMinimum, Space, State, measure_whole_gap, minimise
-from .plan import DIRECT_LIMIT, count_centers, count_product
+from .plan import DIRECT_LIMIT, count_centers, count_products
 from .proximal import minimise_corners
 from .rows import FeatureRows
 from .sums import WeightedLoss
@@ -97,7 +97,7 @@ class PreparedNewton:
         """
         if self._centers is None:
             return report_gap(found, found.gap)
-        if count_product(self.problem) > max(cost, CHEAP):
+        if count_products(self.problem, 1) > max(cost, CHEAP):
             return report_gap(found, float("nan"))
         return report_gap(found, measure_whole_gap(self.problem, self.loss, alpha, found))
 
@@ -125,8 +125,9 @@ def warn_if_stuck(name: str, fit: LossFit, tol: float, max_iter: int | None) -> 
         return
     limit = limit_steps(max_iter)
     remedy = (
-        f"raise max_iter, which is {limit}"
+        f"raise max_iter, which is {limit}, or {SCALE}"
         if fit.n_iter >= limit
-        else f"after {fit.n_iter} steps this is what rounding allows with so small a penalty: raise alpha or tol"
+        else f"after {fit.n_iter} steps this is what rounding allows with so small a penalty: raise alpha or tol, "
+        f"or {SCALE}"
     )
     warn_not_converged(name, fit.restricted_gap.relative, tol, remedy, kind="relative duality gap")

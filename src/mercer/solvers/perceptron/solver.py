@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 import mercer._native as _native
+from mercer.arrays.shapes import Inside, Number, Shape
 from mercer.arrays.threads import default_threads
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, concatenate, length, pick, take
@@ -41,11 +42,11 @@ Way = Literal["auto", "dense", "pool", "sweep"]
 class Mistakes:
     """Every mistake made, in order."""
 
-    vector: np.ndarray  # position of the point among the vectors kept
-    label: np.ndarray  # its class
-    wrong: np.ndarray  # the one taken instead
-    step: np.ndarray  # by how much the functions changed
-    time: np.ndarray  # how many points had been seen by then, with this one
+    vector: Annotated[np.ndarray, Shape("m", below="s")]  # position of the point among the vectors kept
+    label: Annotated[np.ndarray, Shape("m", below="c")]  # its class
+    wrong: Annotated[np.ndarray, Shape("m", below="c")]  # the one taken instead
+    step: Annotated[np.ndarray, Shape("m", of="float64")]  # by how much the functions changed
+    time: Annotated[np.ndarray, Shape("m", of="int64")]  # how many points had been seen by then, with this one
 
     def and_then(self, *later: np.ndarray) -> Mistakes:
         """Return these mistakes followed by others, given as the fields in order."""
@@ -74,14 +75,20 @@ class Kept:
     (array([[1.]]), array([[1.]]), [1])
     """
 
-    outputs: int  # q, 1 for two classes, otherwise as many as classes
-    vectors: Rows = None  # S of them
-    coef: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))  # of shape (S, q)
-    moment: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))  # Σ steps that led there · time of each
-    entered: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # when each vector came in
+    outputs: Annotated[int, Number("q")]  # q, 1 for two classes, otherwise as many as classes
+    vectors: Annotated[Rows, Shape("s …")] | None = None
+    coef: Annotated[np.ndarray, Shape("s q")] = field(default_factory=lambda: np.zeros((0, 1)))
+    # Σ steps that led there · time of each
+    moment: Annotated[np.ndarray, Shape("s q")] = field(default_factory=lambda: np.zeros((0, 1)))
+    # when each vector came in
+    entered: Annotated[np.ndarray, Shape("s")] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     seen: int = 0  # how many points have been seen
     # all mistakes, unless vectors have left
-    log: Mistakes = field(default_factory=make_empty_log)
+    log: Annotated[Mistakes, Inside(s="s", c=lambda q: max(q, 2))] = field(default_factory=make_empty_log)
+
+    def __post_init__(self) -> None:
+        if self.vectors is None and len(self.coef):
+            raise ValueError(f"{len(self.coef)} vectors have coefficients, and none is there")
 
     def average(self) -> np.ndarray:
         """Return the mean of the coefficients after each point seen: a step at time t is in T − t + 1 of T of them."""

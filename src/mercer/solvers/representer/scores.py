@@ -1,9 +1,7 @@
 """The loss of models on points left out, along a path of penalties.
 
-One point is left out approximately, by one Newton step from the fit of all points.  Without point i the gradient at the
-fit is that of its own loss.  The step that corrects it moves the outputs at xᵢ by −(I − CᵢᵢWᵢ)⁻¹CᵢᵢRᵢ, with C the
-covariance that the quadratic model gives the outputs, W the curvature of the loss and R the residual: the exact
-leave-one-out of the weighted ridge problem in which Newton's method ended.  For the squared loss it is exact.
+One point is left out approximately, by one Newton step from the fit of all points, and some points really, to see how
+near that is; or points are left out in folds.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
@@ -22,6 +19,7 @@ from mercer.formula.data import pick
 from ..base import Problem
 from ..machines.path import Lane, solve_paths
 from ..newton.intercept import find_intercept
+from ..newton.left_out import approximate_loo
 from ..newton.prepared import PreparedNewton
 from ..newton.sums import WeightedLoss, weigh_loss
 from .fit import choose_tolerance, prepare_loss
@@ -31,7 +29,6 @@ from .plan import plan_loss
 TOLERANCE = 1e-6  # relative duality gap of fits that are only compared
 PROBES = 10  # points that are really left out, to verify an approximation
 OFF = 0.1  # share of their loss by which it may be off
-LEAST = 1e-10  # of 1 − leverage: a point that nothing else determines
 WORST = -np.log(np.finfo(float).eps)  # loss of a class that the fit has never seen
 LOO_LIMIT = 1500  # points times functions up to which one can be left out: it takes matrices of that size
 PATH_LIMIT = 5000  # points up to which the path is computed from all of them
@@ -230,53 +227,3 @@ def _split(
     place = np.searchsorted(seen, np.where(known, codes[held], seen[0]))
     part = weigh_loss(loss.loss, inside, loss.weights[fit], outputs)
     return part, weigh_loss(loss.loss, place, loss.weights[held], outputs), known
-
-
-def approximate_loo(
-    K: np.ndarray, outputs: np.ndarray, loss: WeightedLoss, alpha: float, fit_intercept: bool
-) -> np.ndarray:
-    """Return the outputs that each point would get from a fit without it.
-
-    Returns
-    -------
-    array of shape (n, Q)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import Gaussian
-    >>> from mercer.models.logistic import KernelLogisticRegression
-    >>> from mercer.solvers.newton.sums import label_loss
-    >>> X = np.linspace(-2.0, 2.0, 30).reshape(-1, 1)
-    >>> y = (np.sin(5.0 * X[:, 0]) + X[:, 0] > 0).astype(int)
-    >>> model = KernelLogisticRegression(1.0, kernel=Gaussian()).fit(X, y)
-    >>> outputs = model.decision_function(X)[:, None]
-    >>> left_out = approximate_loo(Gaussian()(X), outputs, label_loss(y, 2, np.ones(30)), 1.0, True)
-    >>> without_7 = KernelLogisticRegression(1.0, kernel=Gaussian()).fit(np.delete(X, 7, 0), np.delete(y, 7))
-    >>> bool(np.isclose(left_out[7, 0], without_7.decision_function(X[7:8])[0], atol=0.01))
-    True
-    """
-    n, q = outputs.shape
-    curvature = loss.curvature(outputs, fit_intercept, raised=True)
-    units = [np.tile(unit, (n, 1)) for unit in np.eye(q)]
-    S = np.stack([curvature.half(unit) for unit in units], axis=2)  # of each point
-    A = np.empty((n * q, n * q))
-    for a in range(q):
-        for b in range(q):
-            A[a::q, b::q] = K * (S[:, :, a] @ S[:, :, b].T)
-    U = curvature.constants.reshape(n * q, -1)
-    A -= U @ (U.T @ A)
-    A -= (A @ U) @ U.T
-    A.flat[:: n * q + 1] += 2 * alpha
-    inverse = cho_solve(cho_factor(A, lower=True, overwrite_a=True, check_finite=False), np.eye(n * q))
-    # What constants take up is fitted whatever the penalty: nothing of it stays in the residuals.
-    kept = 2 * alpha * inverse - U @ U.T
-    index = np.arange(n)
-    diagonal = kept.reshape(n, q, n, q)[index, :, index, :]
-    project = np.stack([curvature.project(unit) for unit in units], axis=2)
-    leverage = project @ (np.eye(q) - diagonal) @ project
-    values, vectors = np.linalg.eigh((leverage + leverage.swapaxes(1, 2)) / 2)
-    values = np.clip(values, 0.0, 1.0 - LEAST)
-    scaled = curvature.divide(loss.residuals(outputs))
-    moved = np.einsum("nij,nj->ni", vectors, values / (1.0 - values) * np.einsum("nij,ni->nj", vectors, scaled))
-    return np.asarray(outputs - moved / curvature.root)

@@ -15,6 +15,7 @@ from mercer.arrays.tensors import host_array
 
 from ..base import PreparedRidge, Problem, Solution
 from ..costs import Cost, PlannedSolver, Sizes
+from ..evidence import SCALE
 from ..products import Products
 from .iteration import Iteration
 from .preconditioner import Preconditioner
@@ -185,10 +186,12 @@ class PreparedConjugateGradient(PreparedRidge):
 def _remedy(state: Iteration) -> str:
     stopped = f"it stopped after {state.n_iter} iterations"
     if state.indefinite:
-        return f"{stopped}, because the kernel matrix is not positive semi-definite: check it with k.certificate()"
+        return (
+            f"{stopped}, because the kernel matrix is not positive semi-definite: check the kernel with "
+            f"k.certificate(); if it is proved, this is rounding: raise alpha, or {SCALE}"
+        )
     if state.stalled:
         return (
-            f"{stopped}, because rounding in float64 allows no more: raise alpha, scale the columns of the data, or "
-            "use the Cholesky solver"
+            f"{stopped}, because rounding in float64 allows no more: raise alpha, use the Cholesky solver, or {SCALE}"
         )
     return f"{stopped}: raise max_iter, the rank of the preconditioner or alpha"

@@ -16,10 +16,11 @@ from mercer.gram import Gram
 from mercer.linalg.cholesky import find_shift
 from mercer.linalg.device import TensorTriangles
 from mercer.linalg.triangles import SharedTriangles
+from mercer.messages import warn_caller
 
 from ..base import Prepared, PreparedRidge, Problem, Solution
 from ..costs import Cost, PlannedSolver, Sizes
-from ..evidence import RESIDUAL, is_converged, warn_caller
+from ..evidence import RESIDUAL, SCALE, is_converged
 from ..residuals import penalties
 from .refinement import Refined, System, refine
 
@@ -219,7 +220,8 @@ class CholeskyPrepared(PreparedRidge):
         elif not attempt(0.0):
             raise np.linalg.LinAlgError(
                 f"K + αW⁻¹ is not positive definite in float64 for alpha = {alpha:g}: the kernel matrix is singular or "
-                "not positive semi-definite. Give a larger alpha, or use the spectral solver, which takes singular ones"
+                "not positive semi-definite. Give a larger alpha, use the spectral solver, which takes singular ones, "
+                f"or {SCALE}"
             )
         self._factored = alpha, invert
 
@@ -284,8 +286,8 @@ class CholeskyPrepared(PreparedRidge):
     def _remedy(self) -> str:
         if self._matrix.dtype == np.float64:
             return (
-                "alpha is too small for this kernel matrix: raise alpha, scale the columns of the data or the kernel, "
-                "or use the spectral solver"
+                "alpha is too small for this kernel matrix: raise alpha, lower the scale of the kernel, use the "
+                f"spectral solver, or {SCALE}"
             )
         if self.options.precision == "single":
             return "use precision='auto' or 'double', or raise alpha"

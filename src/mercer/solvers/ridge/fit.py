@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from mercer.arrays.budget import MemoryBudgetError, parse_memory
+from mercer.arrays.shapes import Inside, Shape
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
-from mercer.formula.data import Rows, pick
+from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel, Precomputed
+from mercer.messages import warn_caller
 
 from ..base import Problem, Solution
-from ..evidence import Objective, is_converged, warn_caller, warn_not_converged
+from ..evidence import Objective, is_converged, warn_not_converged
 from ..plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
 
 LONG = 600.0  # seconds that a second attempt may take
@@ -55,17 +57,26 @@ class RidgeFit:
     """
 
     plan: Plan
-    expansion: Expansion
-    penalty: np.ndarray
+    expansion: Annotated[Expansion, Inside(q="t")]
+    penalty: Annotated[np.ndarray, Shape("q")]
     residual: float
     tolerance: float
     n_iter: int
     objective: Objective
-    problem: Problem | None = None
-    points: Rows | None = None
-    targets: np.ndarray | None = None
-    kept: np.ndarray | None = None
+    problem: Annotated[Problem, Inside(n="m", q="q")] | None = None
+    points: Annotated[Rows, Shape("n …")] | None = None
+    targets: Annotated[np.ndarray, Shape("n t?")] | None = None
+    kept: Annotated[np.ndarray, Shape("m", below="n")] | None = None
     loo_score: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.problem is None:  # the rows stayed where they were
+            return
+        if self.points is None or self.targets is None:
+            raise ValueError("a fit to points keeps them and their targets")
+        fitted, given = length(self.problem.X), length(self.points)
+        if self.kept is None and fitted != given:
+            raise ValueError(f"{fitted} of {given} points were fitted, and nothing says which")
 
     @property
     def converged(self) -> bool:

@@ -10,15 +10,15 @@ from mercer.arrays.budget import require
 from mercer.arrays.tensors import host_array
 
 from ..base import PreparedRidge, Problem, Solution
-from ..evidence import RESIDUAL
+from ..evidence import RESIDUAL, SCALE
 from ..residuals import Multiplier, judge_solutions, penalties
 
 CORRECTIONS = 2  # of a solution by its true residual
 GAIN = 0.1  # a correction that does not lower the residual to this share of it is rounding, and is left out
 LOST = 8 * np.finfo(np.float64).eps  # share of the trace below which eigenvalues and penalties are rounding
 REMEDY = (
-    "alpha is lost in the rounding of the kernel matrix: raise alpha, scale the columns of the data or the kernel, or "
-    "even out the weights"
+    "alpha is lost in the rounding of the kernel matrix: raise alpha, lower the scale of the kernel, even out the "
+    f"weights, or {SCALE}"
 )
 
 

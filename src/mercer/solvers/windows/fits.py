@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from mercer.arrays.budget import require
 from mercer.arrays.columns import power_of_two
 from mercer.arrays.place import Place
+from mercer.arrays.shapes import Number, Shape
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, length, pick
@@ -116,7 +117,7 @@ class Windows:
     """A window on each of some points: what the estimators keep of a fit."""
 
     kernel: Kernel
-    points: Rows
+    points: Annotated[Rows, Shape("n+ …")]
 
     def choose_scale(self, owner: str, memory: int, random_state: Any) -> tuple[Self, ScaleSearch]:
         """Return the same with the length scale that leaving out every point once finds, and how it was found."""
@@ -158,8 +159,14 @@ class Windows:
 class DensityWindows(Windows):
     """p(x) = Σᵢ wᵢ k(xᵢ, x) / ∫ k with weights that add up to 1; ``dim`` is that of vectors, None for other objects."""
 
-    weights: np.ndarray
-    dim: int | None
+    weights: Annotated[np.ndarray, Shape("n", of="float64")]
+    dim: Annotated[int, Number("d")] | None
+
+    def __post_init__(self) -> None:
+        if not (self.weights.min(initial=0.0) >= 0.0 and abs(self.weights.sum() - 1.0) < 1e-6):
+            raise ValueError("the weights of windows must not be negative and must add up to 1")
+        if self.dim is not None and getattr(self.points, "shape", (0, self.dim))[1:] != (self.dim,):
+            raise ValueError(f"the points of windows must have {self.dim} columns")
 
     @property
     def log_integral(self) -> float | None:
@@ -195,8 +202,8 @@ class DensityWindows(Windows):
 class ClassWindows(Windows):
     """p(c | x) ∝ π_c · Σ wᵢ k(xᵢ, x) / Σ wᵢ over the points of class c; members are wᵢ in the column of the class."""
 
-    members: np.ndarray
-    priors: np.ndarray
+    members: Annotated[np.ndarray, Shape("n c", of="float64")]
+    priors: Annotated[np.ndarray, Shape("c", of="float64")]
 
     @classmethod
     def sort(
@@ -250,8 +257,8 @@ class ClassWindows(Windows):
 class MeanWindows(Windows):
     """f(x) = Σᵢ wᵢ k(xᵢ, x) yᵢ / Σᵢ wᵢ k(xᵢ, x), with targets of shape (n,) or (n, targets)."""
 
-    weights: np.ndarray
-    targets: np.ndarray
+    weights: Annotated[np.ndarray, Shape("n", of="float64")]
+    targets: Annotated[np.ndarray, Shape("n t?")]
 
     @property
     def unit_of_loss(self) -> float:

@@ -13,6 +13,7 @@ from mercer.formula.expression import Expression, reciprocal
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import check_length_scale
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, PowerExponential, RationalQuadratic
+from mercer.kernels.base import show_given
 
 TERMS = np.array([(-1.0) ** k * (math.pi / 2) ** (2 * k) / math.factorial(2 * k) for k in range(16)])
 # cos(π√t/2) = Σ TERMS[k] tᵏ vanishes at t = 1, so that 1 − t divides it; these are the coefficients of the quotient.
@@ -198,7 +199,7 @@ def resolve_window(owner: object, kernel: Any, length_scale: Any) -> tuple[Kerne
     if not isinstance(kernel, Kernel):
         raise ValueError(
             f"{name}: kernel must be one of {', '.join(map(repr, NAMES))}, or a mercer kernel that is nowhere "
-            f"negative, for example Gaussian() or Custom(function); got {kernel!r}"
+            f"negative, for example Gaussian() or Custom(function); got {show_given(kernel)}"
         )
     if length_scale is None:
         return kernel, False

@@ -16,7 +16,7 @@ from mercer.formula.data import Rows, take
 
 from ...base import PreparedRidge, Problem, Solution
 from ...costs import HOST, Cost, PlannedSolver, Sizes
-from ...evidence import RESIDUAL, is_converged
+from ...evidence import RESIDUAL, SCALE, is_converged
 from ...residuals import ROUNDING, gap_ratios, in_squares, ordinary_weight, penalties, ratios
 from .reduction import Eigen, Triangular
 from .rows import COLUMNS, COPIES, MATRICES, ErrorRule, PrimalErrors, PrimalRows, PrimalWeights, SecondPass, features_of
@@ -25,7 +25,7 @@ PASSES = 3  # over the features of all rows: sums, errors, coefficients
 FEATURE = 200.0  # operations of one feature of one row, as kernel values are counted
 CORRECTIONS = 2  # of a solution by its true gradient
 SAME = 1e-5  # of f: up to which two forms of it count as the same function
-REMEDY = "the features differ too much in size for float64: scale the columns of the data, or raise alpha"
+REMEDY = f"the features differ too much in size for float64: raise alpha, or {SCALE}"
 
 
 @dataclass(frozen=True)

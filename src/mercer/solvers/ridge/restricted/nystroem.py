@@ -17,6 +17,7 @@ from mercer.formula.data import Rows
 from ...base import Prepared, PreparedRidge, Problem, Solution
 from ...centers import Candidates, draw_rows
 from ...costs import Cost, PlannedSolver, Sizes
+from ...evidence import SCALE
 from ...residuals import in_squares
 from .falkon import PER_CENTER, PreparedFalkon
 from .falkon import STEPS as FALKON_STEPS
@@ -161,7 +162,7 @@ class PreparedNystroem(PreparedRidge):
             alpha=alpha,
             residual=found.error,
             loo=ridge.loo(alpha, found.beta) if loo else None,
-            remedy="alpha is too small for float64: raise alpha, or take fewer centres",
+            remedy=f"alpha is too small for float64: raise alpha, or take fewer centres, or {SCALE}",
             parts=np.array([found.loss, alpha * in_squares(np.sum((found.beta / unit) ** 2, axis=0), unit)]),
         )
 
