@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._errors import CommandError
+from .._errors import TOO_LARGE, CommandError
 from .sources import PARQUET, Source, check_size
 
 if TYPE_CHECKING:
@@ -30,7 +30,13 @@ def read_columnar(source: Source) -> pd.DataFrame:
             else:
                 table = feather.read_table(file)
             frame = table.to_pandas()
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except CommandError:
+        raise
+    except MemoryError:
+        raise CommandError(
+            f"{source.name} asks for more memory than there is; it is too large, or damaged", TOO_LARGE
+        ) from None
+    except Exception as error:  # of parsers that trust what they read
         if isinstance(error, OSError) and error.errno is not None:
             raise
         kind, why = "Parquet" if parqueted else "Feather", (str(error).splitlines() or [type(error).__name__])[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -96,7 +97,7 @@ def explain_damage(name: str) -> Iterator[None]:
     except DAMAGE:
         raise _describe_damage(name) from None
     except OSError as error:
-        if error.errno is None:  # of gzip and bz2; those of the system have a number
+        if error.errno in (None, errno.EINVAL):  # of gzip, bz2 and places before the beginning of an archive
             raise _describe_damage(name) from None
         raise
 
