@@ -47,8 +47,10 @@ def silence_warnings(message: str = "", category: type[Warning] = Warning) -> It
 
     Examples
     --------
-    >>> with silence_warnings("Expected"):
-    ...     warnings.warn("Expected of these numbers")
+    >>> import numpy as np
+    >>> with silence_warnings("divide by zero"):
+    ...     np.array([1.0]) / 0.0
+    array([inf])
     """
     if getattr(sys.flags, "context_aware_warnings", False):  # each thread has its own
         with warnings.catch_warnings():
