@@ -16,6 +16,7 @@ import mercer
 from mercer.cli import _errors, main
 from mercer.cli import certify as certify_module
 from mercer.cli._app import app
+from mercer.needs import name_install
 
 from .conftest import make_houses, one_line, run_process
 
@@ -73,18 +74,18 @@ def test_main_returns_the_exit_code(capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-TABLES = '"pandas>=2.2" "pyarrow>=17"'
+TABLES = 'pip install "pandas>=2.2" "pyarrow>=17"'
 
 
 @pytest.mark.parametrize(
     ("package", "name", "install"),
-    [("pandas", "t.csv", TABLES), ("pyarrow", "t.parquet", TABLES), ("openpyxl", "t.xlsx", '"openpyxl>=3.1"')],
+    [("pandas", "t.csv", TABLES), ("pyarrow", "t.parquet", TABLES), ("openpyxl", "t.xlsx", name_install("openpyxl"))],
 )
 def test_a_missing_package_is_one_line_that_installs_it(mercer, tmp_path, monkeypatch, package, name, install):
     (tmp_path / name).write_text("a,b\n1,2\n")
     monkeypatch.setitem(sys.modules, package, None)
     line = one_line(mercer("fit", name, "--target", "b"))
-    assert line == f"mercer: error: {package} is missing; pip install {install}"
+    assert line == f"mercer: error: {package} is missing; {install}"
 
 
 def test_help_is_quick_because_nothing_heavy_is_loaded_and_what_reads_no_tables_needs_none():

@@ -135,6 +135,7 @@ def test_the_target_tells_the_task(values, task):
         (["houses.csv", "--target", "price", "--budget", "soon"], "'soon' is not a time"),
         (["houses.csv", "--target", "price", "--budget", "0"], "is not a time"),
         (["houses.csv", "--target", "price", "--memory", "-1"], "memory"),
+        (["houses.csv", "--target", "price", "--seed", "-1"], "'--seed': -1 is not in the range"),
         (["houses.csv", "--target", "price", "--test", "1.5"], "not a number between 0 and 1"),
         (["houses.csv", "--target", "price", "-o", "nowhere/m.mercer"], "the folder nowhere does not exist"),
         (["houses.csv", "--target", "price", "-o", "."], "is a folder"),

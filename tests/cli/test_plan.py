@@ -38,6 +38,7 @@ def test_objects_need_no_columns(mercer):
         (["--n", "1.5"], "'1.5' is not a whole number from 1 up"),
         (["--n", "0"], "whole number"),
         (["--n", "inf"], "whole number"),
+        (["--n", "1e300"], "whole number"),
         (["--n", "many"], "whole number"),
         ([], "Missing option '--n'"),
         (["--n", "10", "--memory", "lots"], "'lots' is not an amount of memory"),

@@ -1,5 +1,7 @@
 """``mercer predict`` gives what the model gives, for any table with the right columns."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,6 +41,15 @@ def test_the_order_of_columns_does_not_matter_and_pipes_work(mercer, trained):
 def test_parquet_is_written_by_its_name(mercer, trained):
     mercer("predict", trained / "houses.mercer", trained / "houses.csv", "-o", "out.parquet")
     assert len(pd.read_parquet("out.parquet")) == 90
+
+
+def test_the_name_of_the_output_tells_how_it_is_written(mercer, trained):
+    model, data = trained / "houses.mercer", trained / "houses.csv"
+    expected = pd.read_csv(io.StringIO(mercer("predict", model, data, "--id", "town").stdout))
+    for name, separator in (("out.tsv", "\t"), ("out.csv.gz", ",")):
+        assert mercer("predict", model, data, "--id", "town", "-o", name).exit_code == 0
+        pd.testing.assert_frame_equal(pd.read_csv(name, sep=separator), expected)
+    assert "written as CSV or Parquet" in one_line(mercer("predict", model, data, "-o", "out.xlsx"))
 
 
 def test_models_of_the_library_predict_too(mercer, tmp_path):

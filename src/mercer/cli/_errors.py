@@ -18,8 +18,7 @@ WRONG, TOO_LARGE, UNEXPECTED = 2, 4, 5
 INTERRUPTED, TERMINATED, PIPE = 130, 143, 141  # 128 and the number of the signal, as shells have it
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LONGEST = 600  # characters of a line
-TABLES = '"pandas>=2.2" "pyarrow>=17"'
-INSTALLED = {"pandas": TABLES, "pyarrow": TABLES, "openpyxl": '"openpyxl>=3.1"'}  # what a missing package comes with
+TABLES = ("pandas", "pyarrow")  # packages that go together
 
 
 class CommandError(Exception):
@@ -79,13 +78,20 @@ def _describe_failure(error: BaseException) -> tuple[str, int]:
             TOO_LARGE,
         )
     if isinstance(error, ImportError) and error.name and not error.name.startswith("mercer"):
-        name = error.name.split(".")[0]
-        missing = f"{name} is missing; pip install {INSTALLED.get(name, name)}"
-        return f"error: {text if _is_deliberate(error) else missing}", WRONG
+        return f"error: {text if _is_deliberate(error) else _describe_missing(error.name.split('.')[0])}", WRONG
     if isinstance(error, ValueError | TypeError | ArithmeticError | OSError) and str(error) and _is_deliberate(error):
         return f"error: {text}", WRONG
     bug = "this is a bug of mercer: run again with --debug, and report what it shows"
     return f"error: unexpected {type(error).__name__}: {text}; {bug}", UNEXPECTED
+
+
+def _describe_missing(package: str) -> str:
+    """Return what to install where a package is missing."""
+    from mercer.needs import name_install
+
+    command = "pip install "
+    wanted = (name_install(each).removeprefix(command) for each in (TABLES if package in TABLES else (package,)))
+    return f"{package} is missing; {command}{' '.join(wanted)}"
 
 
 def _is_deliberate(error: BaseException) -> bool:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from mercer.losses import Loss
 
 
+MOST = 1e18  # that can be counted
+
+
 def _parse(value: str, read: Callable[[str], float], is_right: Callable[[float], bool], words: str) -> float:
     try:
         found = read(value)
@@ -35,7 +38,7 @@ def parse_count(value: str) -> int:
     (1000000, 5000)
     """
     words = "a whole number from 1 up, such as 5000 or 1e6"
-    return int(_parse(value, float, lambda number: number >= 1 and number == int(number), words))
+    return int(_parse(value, float, lambda number: 1 <= number <= MOST and number == int(number), words))
 
 
 def parse_share(value: str) -> float:

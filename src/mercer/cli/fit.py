@@ -66,7 +66,14 @@ MODELS = ("auto", "ridge", "svm", "logistic", "import_vector", "neighbors", "par
 )  # fmt: skip
 @click.option("--budget", type=check_duration, metavar="TIME", help="Time to spend, such as 90s, 5m or 1h.")
 @memory_option
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    metavar="NUMBER",
+    default=0,
+    show_default=True,
+    help="Seed of everything random.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Where to save the model  [default: the name of DATA, .mercer]")
 @click.option("--report", metavar="FILE", help="Also write a report in HTML there.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")

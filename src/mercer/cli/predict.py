@@ -14,6 +14,7 @@ from ._model import load_model
 from ._options import command, parse_share
 from ._write import check_output, protect_cells, replacing
 from .reading.options import ReadingOptions, check_columns, reading_options, write_options
+from .reading.sources import FEATHER, JSON, PARQUET, SHEETS, TABS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,11 +53,11 @@ def predict(
     same order: columns of --id, prediction, with --interval lower and upper, with --proba one column for each class.
     Texts that a spreadsheet would take for formulas begin with an apostrophe, unless they are written --verbatim.
     """
-    from .reading.sources import PARQUET
     from .reading.tables import read_table
 
     if output != "-":
         check_output(Path(output), force)
+        _check_ending(Path(output))
     fitted = load_model(model)
     _check_wishes(fitted, model, interval, proba)
     record: dict[str, Any] = getattr(fitted, "reading_", {})
@@ -71,19 +72,26 @@ def predict(
     with table.name_rows():
         result = _predict_rows(fitted, inputs, interval, proba)
     result = _add_ids(table, ids, result)
-    path, packed = Path(output), Path(output).suffix.lower() in PARQUET
-    if not (packed or verbatim):
+    path, kind = Path(output), Path(output).suffix.lower()
+    if not (kind in PARQUET or verbatim):
         result = protect_cells(result)
     if output == "-":
         result.to_csv(sys.stdout, index=False)
         return
     with replacing(path, force) as temporary:
-        if packed:
+        if kind in PARQUET:
             result.to_parquet(temporary, index=False)
         else:
-            result.to_csv(temporary, index=False)
+            result.to_csv(temporary, index=False, sep="\t" if kind in TABS else ",")
     if not quiet:
         _show.note(f"{len(result):,} predictions written to {output}")
+
+
+def _check_ending(path: Path) -> None:
+    """Raise if the name of a file promises what would not be in it."""
+    kind = path.suffix.lower()
+    if kind in (*JSON, *FEATHER, *SHEETS, ".xls", ".ods"):
+        raise CommandError(f"{path}: predictions are written as CSV or Parquet; give a name that ends so")
 
 
 def _check_wishes(fitted: Any, model: str, interval: float | None, proba: bool) -> None:

@@ -238,3 +238,10 @@ def test_other_objects_are_refused(value):
 def test_complex_numbers_are_refused():
     with pytest.raises(TypeError, match="complex"):
         read_column("x", np.array([1j]))
+
+
+def test_whole_numbers_beyond_all_floats_are_infinite():
+    found = read_column("x", [10**400, 1, -(10**400)])
+    assert (found.kind, found.data.tolist()) == ("numbers", [np.inf, 1.0, -np.inf])
+    with pytest.raises(ValueError, match="column 'x': row 0 is infinite"):
+        learn_column("x", found)

@@ -1,5 +1,6 @@
 """What can be said about a table, and what of it is kept for new rows."""
 
+import click
 import pandas as pd
 import pytest
 
@@ -43,6 +44,9 @@ def test_kinds_that_cannot_be_are_errors(text, says):
 def test_what_a_file_says_of_options_never_breaks_reading():
     record = {"separator": ";", "missing": ["-1", 3], "unknown": 1, "ids": []}
     assert ReadingOptions(decimal=",").follow(record) == ReadingOptions(None, ";", ",", ("-1", "3"))
+    for name in ("encoding", "separator", "decimal"):
+        with pytest.raises((CommandError, click.BadParameter)):
+            ReadingOptions().follow({name: "nonsense"})
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Whatever bytes there are, reading gives the table that was written or an error of the documented kind."""
 
+import contextlib
 import csv
 import io
 import zipfile
@@ -102,3 +103,30 @@ def test_bytes_that_are_no_table_are_an_error_for_people(folder, data, ending):
     assert len(table.frame) > 0
     assert table.frame.columns.is_unique
     assert all(table.locate(row).split()[1].isdecimal() for row in range(len(table.frame)))
+
+
+@QUICK
+@given(
+    ending=st.sampled_from([".parquet", ".feather", ".xlsx", ".jsonl", ".zip"]),
+    changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=20),
+    end=st.floats(0.5, 1),
+)
+def test_damaged_files_are_read_or_an_error_for_people(folder, intact, ending, changes, end):
+    data = bytearray(intact[ending])
+    for place, value in changes:
+        data[int(place * len(data))] = value
+    path = folder / f"d{ending}"
+    path.write_bytes(data[: int(end * len(data))])
+    with contextlib.suppress(CommandError):
+        assert len(read_table(str(path)).frame) > 0
+
+
+@pytest.fixture(scope="module")
+def intact(folder):
+    frame = pd.DataFrame({"a": [1.5, None, 3.0], "b": ["x", "y", "z"]})
+    frame.to_parquet(folder / "i.parquet")
+    frame.to_feather(folder / "i.feather")
+    frame.to_excel(folder / "i.xlsx")
+    frame.to_json(folder / "i.jsonl", orient="records", lines=True)
+    frame.to_csv(folder / "i.zip", compression={"method": "zip", "archive_name": "t.csv"})
+    return {path.suffix: path.read_bytes() for path in folder.glob("i.*")}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mercer.cli._errors import CommandError
-from mercer.cli.reading import columnar, sheets, sources
+from mercer.cli.reading import sources
 from mercer.cli.reading.options import ReadingOptions
 from mercer.cli.reading.tables import Table, read_table
 
@@ -115,8 +115,7 @@ def test_what_is_larger_than_memory_is_refused_before_it_is_read(tmp_path, monke
             file.write(frame.to_csv(index=False).encode())
     else:
         frame.to_csv(tmp_path / name, index=False)
-    for module in (sources, sheets, columnar):
-        monkeypatch.setattr(module, "available_memory", lambda: 30_000)
+    monkeypatch.setattr(sources, "available_memory", lambda: 30_000)
     with pytest.raises(CommandError, match="more than the memory that is free") as caught:
         read_table(str(tmp_path / name))
     assert caught.value.code == 4

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mercer.arrays.budget import available_memory
-
 from .._errors import TOO_LARGE, CommandError
-from .sources import PARQUET, Source
+from .sources import PARQUET, Source, check_size
 
 if TYPE_CHECKING:
     import pandas as pd
+
+CELL = 8  # bytes that a value takes, though a few may stand for a column of the same one
 
 
 def read_columnar(source: Source) -> pd.DataFrame:
@@ -24,20 +24,21 @@ def read_columnar(source: Source) -> pd.DataFrame:
             file: Any = opened if opened.seekable() else pa.BufferReader(opened.read())
             if parqueted:
                 metadata = parquet.read_metadata(file)
-                _check_memory(metadata.num_rows * metadata.num_columns, source.name)
+                check_size(source.name, CELL * metadata.num_rows * metadata.num_columns)
                 file.seek(0)
                 table = parquet.read_table(file)
             else:
                 table = feather.read_table(file)
             frame = table.to_pandas()
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except CommandError:
+        raise
+    except MemoryError:
+        raise CommandError(
+            f"{source.name} asks for more memory than there is; it is too large, or damaged", TOO_LARGE
+        ) from None
+    except Exception as error:  # of parsers that trust what they read
         if isinstance(error, OSError) and error.errno is not None:
             raise
         kind, why = "Parquet" if parqueted else "Feather", (str(error).splitlines() or [type(error).__name__])[0]
         raise CommandError(f"{source.name} is not a {kind} file, or is damaged: {why}") from None
     return frame.reset_index() if any(name is not None for name in frame.index.names) else frame.reset_index(drop=True)
-
-
-def _check_memory(cells: int, name: str) -> None:
-    if 8 * cells > available_memory():  # a few bytes can stand for a column of the same value
-        raise CommandError(f"{name} holds more than the memory that is free; give fewer rows or columns", TOO_LARGE)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._errors import CommandError
 from .encodings import NAMES, choose_encodings, describe_text
 from .options import ReadingOptions
-from .sources import Source, explain_damage
+from .sources import TABS, Source, explain_damage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,12 +45,12 @@ def read_delimited(source: Source, options: ReadingOptions) -> tuple[pd.DataFram
     raise describe_text(source.name, encodings[-1])
 
 
-def describe_dialect(dialect: Dialect, name: str) -> str:
+def describe_dialect(dialect: Dialect, kind: str) -> str:
     """Return in words what is unusual about a text, or nothing."""
     found = []
     if dialect.encoding != "utf-8":
         found.append(f"text in {NAMES.get(dialect.encoding, dialect.encoding)}")
-    if dialect.separator != ("\t" if name.endswith(("tsv", "tab")) else ","):
+    if dialect.separator != ("\t" if kind in TABS else ","):
         found.append(f"separated by {SEPARATORS.get(dialect.separator, repr(dialect.separator))}")
     if dialect.decimal == ",":
         found.append("decimal commas")
@@ -63,7 +63,7 @@ def find_dialect(source: Source, encoding: str, options: ReadingOptions) -> Dial
         head = file.read(LOOK)
     if not head.strip("\ufeff \t\r\n"):
         raise CommandError(f"{source.name} is empty; a table needs a line of column names and rows")
-    separator = options.separator or ("\t" if source.kind in (".tsv", ".tab") else _find_separator(head))
+    separator = options.separator or ("\t" if source.kind in TABS else _find_separator(head))
     decimal = options.decimal or _find_decimal(head, separator)
     if decimal == separator:
         raise CommandError(f"--decimal and --sep cannot both be {decimal!r}; the mark between columns must be another")

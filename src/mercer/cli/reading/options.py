@@ -69,11 +69,22 @@ class ReadingOptions:
         ReadingOptions(separator=',', decimal=',')
         """
         blank = [field.name for field in fields(self) if not getattr(self, field.name) and field.name in record]
-        return replace(self, **{name: _freeze(record[name]) for name in blank})
+        kept = {name: _freeze(record[name]) for name in blank}
+        checks: dict[str, Callable[[str], str]] = {
+            "encoding": check_encoding, "separator": parse_separator, "decimal": _check_decimal
+        }  # fmt: skip
+        kept |= {name: check(kept[name]) for name, check in checks.items() if name in kept}
+        return replace(self, **kept)
 
     def __repr__(self) -> str:
         given = ((field.name, getattr(self, field.name)) for field in fields(self))
         return f"ReadingOptions({', '.join(f'{name}={value!r}' for name, value in given if value)})"
+
+
+def _check_decimal(mark: str) -> str:
+    if mark not in (".", ","):
+        raise CommandError(f"--decimal {mark} is no decimal mark; give . or ,")
+    return mark
 
 
 def _freeze(value: Any) -> Any:

@@ -8,11 +8,9 @@ import zipfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from mercer.arrays.budget import available_memory
-
-from .._errors import TOO_LARGE, CommandError
+from .._errors import CommandError
 from .options import ReadingOptions
-from .sources import Source
+from .sources import Source, check_size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,12 +60,7 @@ def read_sheet(source: Source, options: ReadingOptions) -> tuple[pd.DataFrame, l
 
 def _check_expanded(data: bytes, name: str) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        _check_memory(sum(item.file_size for item in archive.infolist()), name)
-
-
-def _check_memory(size: int, name: str) -> None:
-    if size > available_memory():
-        raise CommandError(f"{name} holds more than the memory that is free; give fewer rows or columns", TOO_LARGE)
+        check_size(name, sum(item.file_size for item in archive.infolist()))
 
 
 def _choose_sheet(book: Any, wanted: str | None, name: str) -> tuple[Any, str]:
@@ -97,5 +90,5 @@ def _read_rows(sheet: Any, name: str) -> Iterator[tuple[int, list[Any]]]:
         if kept:
             cells += len(kept)
             if cells % 1000 < len(kept):
-                _check_memory(CELL * cells, name)
+                check_size(name, CELL * cells)
             yield number, kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -20,7 +21,8 @@ from mercer.words import find_close
 
 from .._errors import TOO_LARGE, CommandError
 
-TEXT = (".csv", ".tsv", ".txt", ".tab")
+TABS = (".tsv", ".tab")  # text with tabs between columns
+TEXT = (".csv", ".txt", *TABS)
 JSON = (".json", ".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 FEATHER = (".feather", ".arrow")
@@ -83,7 +85,7 @@ def find_source(name: str) -> Source:
     if not path.is_file():  # a pipe can be read only once
         with path.open("rb") as file:
             return _keep(name, path.suffix.lower(), _read_all(file, name))
-    _check_size(name, path.stat().st_size)
+    check_size(name, path.stat().st_size)
     return _find_packed(name, path.name, lambda: path.open("rb"))
 
 
@@ -95,7 +97,7 @@ def explain_damage(name: str) -> Iterator[None]:
     except DAMAGE:
         raise _describe_damage(name) from None
     except OSError as error:
-        if error.errno is None:  # of gzip and bz2; those of the system have a number
+        if error.errno in (None, errno.EINVAL):  # of gzip, bz2 and places before the beginning of an archive
             raise _describe_damage(name) from None
         raise
 
@@ -165,7 +167,7 @@ def _find_member(name: str, open_file: Callable[[], BinaryIO]) -> Source:
     member = tables[0]
     if member.flag_bits & 1:
         raise CommandError(f"{name} is locked with a password; unpack it, and give {member.filename}")
-    _check_size(name, member.file_size)
+    check_size(name, member.file_size)
 
     def open_member() -> BinaryIO:
         file = open_file()
@@ -189,7 +191,8 @@ def _suggest_name(path: Path) -> str:
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
 
-def _check_size(name: str, size: int) -> None:
+def check_size(name: str, size: int) -> None:
+    """Raise if so many bytes would not fit into memory."""
     if size > available_memory():
         raise _describe_excess(f"{name} ({show_bytes(size)})")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from .._errors import CommandError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PLAIN = ReadingOptions()
+AHEAD = 1000  # rows that are counted beyond the one that is asked for
 ROW = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\brow (\d+)\b""")  # outside of what is quoted
 
 
@@ -70,7 +71,7 @@ class Table:
         """Return a text with places in the file instead of numbers of rows."""
 
         def show(found: re.Match[str]) -> str:
-            if found[1] is None:
+            if found[1] is None or int(found[1]) >= len(self.frame if rows is None else rows):
                 return found[0]
             row = int(found[1]) if rows is None else int(rows[int(found[1])])
             return self.locate(row) + (f" of {name}" if name else "")
@@ -155,13 +156,16 @@ def _check_names(names: list[str], name: str) -> None:
 
 
 def _number_lines(source: Source, dialect: Dialect) -> Callable[[int], str]:
-    """Return what tells the line of a row; lines are counted when the first is asked for."""
+    """Return what tells the line of a row; lines are counted when one is asked for, and no further than about there."""
+    lines = array("q")
 
-    @functools.cache
-    def count() -> array[int]:
-        return array("q", (line for line, _ in list_lines(source, dialect)))
+    def locate(row: int) -> str:
+        nonlocal lines
+        if row + 1 >= len(lines):
+            lines = array("q", (line for line, _ in islice(list_lines(source, dialect), 2 * row + AHEAD)))
+        return f"line {lines[min(row + 1, len(lines) - 1)]}"
 
-    return lambda row: f"line {count()[min(row + 1, len(count()) - 1)]}"
+    return locate
 
 
 def _number_rows(word: str, places: list[int] | None = None) -> Callable[[int], str]:

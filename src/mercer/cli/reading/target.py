@@ -82,11 +82,14 @@ class TargetCells:
     def read(self, task: str) -> ReadTargets:
         """Return the targets of the rows that have one."""
         from mercer.auto.judging.targets import read_targets
+        from mercer.auto.tables.reading import write_label
 
         owner = f"column {self.name!r}"
         if task == "classification":
             read = read_targets(self.cells, "classification", owner)
             self._check_classes(read)
+            if read.values.dtype.kind == "f" and (read.values % 1).any():  # 0.5 and 1.5 are names of classes too
+                return replace(read, values=np.array([write_label(self.name, value) for value in read.values]))
             return read
         wrong = self.find_odd()
         if isinstance(wrong, float):
