@@ -26,7 +26,11 @@ PATIENCE = 3600.0  # seconds after which a file is left over whose writer cannot
 
 
 def check_free(target: Path, overwrite: bool) -> None:
-    """Raise if there is a file already that is not to be replaced."""
+    """Raise if there is a file already that is not to be replaced, or anything else that no file can replace."""
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder; give the name of a file")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{target} is no regular file, and a device or pipe is not replaced by one")
     if target.exists() and not overwrite:
         raise FileExistsError(f"{target} is there already; pass overwrite=True to replace it")
 

@@ -64,6 +64,20 @@ def test_a_path_may_be_text_and_a_link_stays_one(model, tmp_path):
     assert mercer.load(str(tmp_path / "model")) == Linear()
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_only_regular_files_are_replaced(model, tmp_path, overwrite):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(IsADirectoryError, match="give the name of a file"):
+        mercer.save(model, tmp_path / "folder", overwrite=overwrite)
+    with pytest.raises(OSError, match="no regular file"):
+        mercer.save(model, tmp_path / "pipe", overwrite=overwrite)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    with pytest.raises(IsADirectoryError):
+        mercer.load(tmp_path / "folder")
+    assert sorted(os.listdir(tmp_path)) == ["folder", "pipe"]
+
+
 def test_a_file_has_the_rights_of_any_new_file(model, tmp_path):
     mercer.save(model, tmp_path / "model")
     (tmp_path / "other").write_bytes(b"")

@@ -172,8 +172,10 @@ class PivotedCholesky:
         left, floor = np.asarray(host_array(left)), self._floor * host_array(self._diagonal[where])
         known = host_array(self.residual[where])
         kept, triangle = thin(left, known, floor, self._rng)
-        # A residual that was only rounding must not be proposed for ever.
-        self.residual[self._put(proposed[left.diagonal() <= floor])] = 0.0
+        # A residual that was only rounding, in full or for the most part, must not be proposed for ever.
+        fresh = np.where(left.diagonal() <= floor, 0.0, left.diagonal())
+        lost = fresh < known / 2
+        self.residual[self._put(proposed[lost])] = self._put(fresh[lost])
         return proposed[kept], triangle
 
     def _add(self, chosen: np.ndarray, triangle: np.ndarray, new: Array) -> None:

@@ -194,4 +194,4 @@ def _remedy(state: Iteration) -> str:
         return (
             f"{stopped}, because rounding in float64 allows no more: raise alpha, use the Cholesky solver, or {SCALE}"
         )
-    return f"{stopped}: raise max_iter, the rank of the preconditioner or alpha"
+    return f"{stopped}: raise max_iter, the rank of the preconditioner or alpha, or {SCALE}"

@@ -14,16 +14,19 @@ import numpy as np
 from mercer.arrays.budget import MemoryBudgetError, parse_memory
 from mercer.arrays.shapes import Inside, Shape
 from mercer.arrays.tensors import host_array
-from mercer.expansion import Expansion
-from mercer.formula.data import Rows, length, pick
+from mercer.expansion import Expansion, evaluate_expansion
+from mercer.formula.data import Rows, length, pick, result_dtype, take
 from mercer.kernels import Kernel, Precomputed
 from mercer.messages import warn_caller
 
 from ..base import Problem, Solution
-from ..evidence import Objective, is_converged, warn_not_converged
+from ..evidence import SCALE, Objective, is_converged, warn_not_converged
 from ..plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
 
 LONG = 600.0  # seconds that a second attempt may take
+
+LOOKED_AT = 64  # points whose predictions are compared with more precise ones
+LOST = 0.01  # share of the range of targets
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,8 @@ def fit_ridge(
             f"solver={plan.solver!r} to accept it without this warning"
         )
     record = record_fit(plan, solution, some.kernel, flat=y.ndim == 1, name=name)
+    if record.converged and some.place.on_host:
+        _warn_of_rounding(record, some, name)
     return replace(record, problem=some, points=problem.X, targets=y, kept=kept)
 
 
@@ -223,6 +228,25 @@ def record_fit(plan: Plan, solution: Solution, kernel: Kernel, *, flat: bool, na
     return RidgeFit(
         plan, function, solution.alpha, solution.residual, solution.tolerance, solution.n_iter, solution.objective
     )
+
+
+def _warn_of_rounding(record: RidgeFit, problem: Problem, name: str) -> None:
+    """Warn if predictions, whose kernel values are as precise as the data, are not those of the function found."""
+    f, spread = record.expansion, float(np.ptp(problem.y, axis=0).max())
+    if f.explicit is not None or result_dtype(problem.X) == np.float64:
+        return
+    some = take(problem.X, 0, min(LOOKED_AT, problem.n))
+    given, precise = (
+        evaluate_expansion(f.kernel, some, f.centers, f.coef, f.intercept, problem.memory, dtype=dtype)
+        for dtype in (None, np.float64)
+    )
+    error = float(np.abs(given - precise).max())
+    if error > LOST * spread:
+        warn_caller(
+            f"{name} ({record.plan.solver}): kernel values in {result_dtype(problem.X)}, as the data has them, lose "
+            f"the function in rounding: predictions of training points are off by up to {error:.1e}, where targets "
+            f"differ by {spread:.1e}; pass float64 data, or {SCALE}"
+        )
 
 
 def pick_points(problem: Problem, positions: np.ndarray) -> Problem:
