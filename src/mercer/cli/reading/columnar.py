@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._errors import TOO_LARGE, CommandError
-from .sources import PARQUET, Source, check_size
+from .sources import PARQUET, TableSource, check_size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 CELL = 8  # bytes that a value takes, though a few may stand for a column of the same one
 
 
-def read_columnar(source: Source) -> pd.DataFrame:
+def read_columnar(source: TableSource) -> pd.DataFrame:
     """Return the table of a Parquet or Feather file; an index with a name is a column."""
     import pyarrow as pa
     from pyarrow import feather, parquet

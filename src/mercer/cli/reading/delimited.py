@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._errors import CommandError
 from .encodings import NAMES, choose_encodings, describe_text
 from .options import ReadingOptions
-from .sources import TABS, Source, explain_damage
+from .sources import TABS, TableSource, explain_damage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ class Dialect(NamedTuple):
     columns: list[str]
 
 
-def read_delimited(source: Source, options: ReadingOptions) -> tuple[pd.DataFrame, Dialect]:
+def read_delimited(source: TableSource, options: ReadingOptions) -> tuple[pd.DataFrame, Dialect]:
     """Return the table of a text, and how it was written."""
     head = source.read_head(LOOK)
     encodings = choose_encodings(head, source.name, options.encoding)
@@ -57,7 +57,7 @@ def describe_dialect(dialect: Dialect, kind: str) -> str:
     return ", ".join(found)
 
 
-def find_dialect(source: Source, encoding: str, options: ReadingOptions) -> Dialect:
+def find_dialect(source: TableSource, encoding: str, options: ReadingOptions) -> Dialect:
     """Return how a text is written, from its beginning."""
     with _open_text(source, encoding) as file:
         head = file.read(LOOK)
@@ -70,7 +70,7 @@ def find_dialect(source: Source, encoding: str, options: ReadingOptions) -> Dial
     return Dialect(encoding, separator, decimal, next(_read_records(head, separator)))
 
 
-def list_lines(source: Source, dialect: Dialect) -> Iterator[tuple[int, int]]:
+def list_lines(source: TableSource, dialect: Dialect) -> Iterator[tuple[int, int]]:
     """Yield the line at which each row begins, that of the names first, and how many cells it has.
 
     Lines are counted from 1 as editors do: blank ones count but are no rows, and a cell in quotes may hold several.
@@ -88,11 +88,11 @@ def list_lines(source: Source, dialect: Dialect) -> Iterator[tuple[int, int]]:
         csv.field_size_limit(before)
 
 
-def _open_text(source: Source, encoding: str) -> io.TextIOWrapper:
+def _open_text(source: TableSource, encoding: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(source.open(), encoding=encoding, newline="")
 
 
-def _read(source: Source, dialect: Dialect, options: ReadingOptions) -> pd.DataFrame:
+def _read(source: TableSource, dialect: Dialect, options: ReadingOptions) -> pd.DataFrame:
     import pandas as pd
 
     strings: dict[Any, Any] = {name: str for name in (*options.strings, *options.ids) if name in dialect.columns}
@@ -109,7 +109,7 @@ def _read(source: Source, dialect: Dialect, options: ReadingOptions) -> pd.DataF
         raise _explain_parser(source, dialect, str(error)) from None
 
 
-def _explain_parser(source: Source, dialect: Dialect, text: str) -> CommandError:
+def _explain_parser(source: TableSource, dialect: Dialect, text: str) -> CommandError:
     """Return an error about the first row that is not like the names of the columns."""
     rows = list_lines(source, dialect)
     names, line = next(rows, (1, 0))[1], 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._errors import CommandError
 from .encodings import NAMES, choose_encodings, describe_text
 from .options import ReadingOptions
-from .sources import Source
+from .sources import TableSource
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SHAPE = 'a table in JSON is a line {"column": value, …} for each row, or a list of such objects'
 
 
-def read_records(source: Source, options: ReadingOptions) -> tuple[pd.DataFrame, list[int], str]:
+def read_records(source: TableSource, options: ReadingOptions) -> tuple[pd.DataFrame, list[int], str]:
     """Return the table, the line of each row or nothing if all are in a list, and the encoding if it is unusual."""
     text, encoding = _decode(source, options)
     if not text.strip():
@@ -37,7 +37,7 @@ def read_records(source: Source, options: ReadingOptions) -> tuple[pd.DataFrame,
     return _join(rows, source.name), lines, "" if encoding == "utf-8" else NAMES.get(encoding, encoding)
 
 
-def _decode(source: Source, options: ReadingOptions) -> tuple[str, str]:
+def _decode(source: TableSource, options: ReadingOptions) -> tuple[str, str]:
     data = source.read()
     encodings = choose_encodings(data[:65_536], source.name, options.encoding)
     for encoding in encodings:

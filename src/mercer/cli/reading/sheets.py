@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import CommandError
 from .options import ReadingOptions
-from .sources import Source, check_size
+from .sources import TableSource, check_size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#V
 CELL = 64  # bytes that a cell takes, at least
 
 
-def read_sheet(source: Source, options: ReadingOptions) -> tuple[pd.DataFrame, list[int], str]:
+def read_sheet(source: TableSource, options: ReadingOptions) -> tuple[pd.DataFrame, list[int], str]:
     """Return the table on a sheet, the row of the sheet of each of its rows, and what there is to say about it."""
     import openpyxl  # missing packages are not damaged workbooks
     import pandas as pd

@@ -38,7 +38,7 @@ MOST_NAMES = 8  # files of an archive that an error lists
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """Bytes that can be read more than once.
 
     Parameters
@@ -66,7 +66,7 @@ class Source:
             return file.read(size)
 
 
-def find_source(name: str) -> Source:
+def find_source(name: str) -> TableSource:
     """Return the bytes of the table in a file, or on standard input if the name is ``-``.
 
     Raises
@@ -106,7 +106,7 @@ def _describe_damage(name: str) -> CommandError:
     return CommandError(f"{name} is damaged: it cannot be unpacked; fetch or pack it again")
 
 
-def _keep(name: str, kind: str, data: bytes) -> Source:
+def _keep(name: str, kind: str, data: bytes) -> TableSource:
     """Return bytes in memory as a source, whose format they tell themselves if no ending does."""
     if kind not in (*KINDS, *PACKED, ".zip"):
         start = data.lstrip()[:1] if data[:3] != b"\xef\xbb\xbf" else data[3:].lstrip()[:1]
@@ -124,7 +124,7 @@ def _is_workbook(data: bytes) -> bool:
         return False
 
 
-def _find_packed(name: str, file: str, open_file: Callable[[], BinaryIO]) -> Source:
+def _find_packed(name: str, file: str, open_file: Callable[[], BinaryIO]) -> TableSource:
     """Return the source inside of a file; its endings tell what it is."""
     kind, packing = _split_endings(file)
     if packing == ".zip":
@@ -135,13 +135,13 @@ def _find_packed(name: str, file: str, open_file: Callable[[], BinaryIO]) -> Sou
         old = "; save it as .xlsx or .csv" if kind in (".xls", ".ods") else ""
         raise CommandError(f"{name}: the ending of the name tells no format; it must be {FORMATS}{old}")
     if not packing:
-        return Source(name, kind, open_file)
+        return TableSource(name, kind, open_file)
 
     def open_packed() -> BinaryIO:
         file = open_file()
         return _limit(name, PACKED[packing](file), file)
 
-    return Source(name, kind, open_packed)
+    return TableSource(name, kind, open_packed)
 
 
 def _split_endings(file: str) -> tuple[str, str]:
@@ -152,7 +152,7 @@ def _split_endings(file: str) -> tuple[str, str]:
     return endings[-2], endings[-1]
 
 
-def _find_member(name: str, open_file: Callable[[], BinaryIO]) -> Source:
+def _find_member(name: str, open_file: Callable[[], BinaryIO]) -> TableSource:
     """Return the one table in a zip archive."""
     with explain_damage(name), open_file() as file, zipfile.ZipFile(file) as archive:
         members = [item for item in archive.infolist() if not item.is_dir() and not _is_hidden(item.filename)]
@@ -174,7 +174,7 @@ def _find_member(name: str, open_file: Callable[[], BinaryIO]) -> Source:
         archive = zipfile.ZipFile(file)
         return _limit(name, archive.open(member), archive, file)
 
-    return Source(f"{member.filename} in {name}", PurePosixPath(member.filename).suffix.lower(), open_member)
+    return TableSource(f"{member.filename} in {name}", PurePosixPath(member.filename).suffix.lower(), open_member)
 
 
 def _is_hidden(file: str) -> bool:

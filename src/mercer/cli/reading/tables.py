@@ -17,7 +17,7 @@ from .encodings import list_encodings
 from .options import ReadingOptions, check_columns
 from .records import read_records
 from .sheets import read_sheet
-from .sources import JSON, SHEETS, TEXT, Source, find_source
+from .sources import JSON, SHEETS, TEXT, TableSource, find_source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,7 +114,7 @@ def read_names(name: str) -> list[str]:
     return find_dialect(source, list_encodings(source.read_head(LOOK), name)[0], PLAIN).columns
 
 
-def _finish(frame: pd.DataFrame, source: Source, options: ReadingOptions) -> pd.DataFrame:
+def _finish(frame: pd.DataFrame, source: TableSource, options: ReadingOptions) -> pd.DataFrame:
     """Return a frame whose columns have names of their own, and whose cells that mean nothing are missing."""
     frame.columns = [str(column) for column in frame.columns]
     _check_names(list(frame.columns), source.name)
@@ -155,7 +155,7 @@ def _check_names(names: list[str], name: str) -> None:
         raise CommandError(f"{name}: column {repeated!r} is there more than once; give every column its own name")
 
 
-def _number_lines(source: Source, dialect: Dialect) -> Callable[[int], str]:
+def _number_lines(source: TableSource, dialect: Dialect) -> Callable[[int], str]:
     """Return what tells the line of a row; lines are counted when one is asked for, and no further than about there."""
     lines = array("q")
 
