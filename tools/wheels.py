@@ -133,7 +133,8 @@ def run_tests(python: Python, folder: Path) -> str:
     if python.version.endswith("t") and lock != "False":
         sys.exit(f"{python.version}: importing mercer turns the global lock on")
     once = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    printed = run(inside, "-m", "pytest", "-p", "no:cacheprovider", *TESTS, cwd=folder / "tree", env=once)
+    options = ["-p", "no:cacheprovider", "-m", "not torch"]
+    printed = run(inside, "-m", "pytest", *options, *TESTS, cwd=folder / "tree", env=once)
     return printed.strip().splitlines()[-1] + ("" if lock == "True" else ", without a global lock")
 
 
