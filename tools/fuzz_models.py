@@ -17,7 +17,7 @@ from tests.persist.fuzzing import NAMES, Mutation, find_problems
 
 from mercer.persist import ModelFileError
 
-SECONDS = 5
+SECONDS = 5  # of processor time
 MEMORY = 8 * 2**30
 
 
@@ -32,11 +32,11 @@ def stop(*_):
 def main(count, seed=0):
     """Run so many changes, spread over all models."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGVTALRM, stop)
     outcomes, kinds, names = collections.Counter(), collections.Counter(), NAMES
     for i in range(count):
         mutation = Mutation(names[i % len(names)], seed + i // len(names))
-        signal.alarm(SECONDS)
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
         try:
             found = find_problems(mutation.load(), mutation.X)
             outcome = "used" if not found else "failed in use"
@@ -45,7 +45,7 @@ def main(count, seed=0):
         except (TooLongError, Exception) as error:
             outcome, found = "took too long" if isinstance(error, TooLongError) else "failed", [("load", error)]
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         outcomes[outcome] += 1
         for method, error in found:
             frames = [f for f in traceback.extract_tb(error.__traceback__) if "mercer" in f.filename]

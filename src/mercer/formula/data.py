@@ -266,7 +266,9 @@ class Columns:
     def _check_fitted(self) -> None:
         """Raise unless columns are positions and names; files call this."""
         ends = (*self.columns, *(end for end in self.span or () if end is not None))
-        if not all(isinstance(each, int | str) for each in ends) or (self.span is not None and len(self.span) != 3):
+        if not all(isinstance(each, int | np.integer | str) for each in ends) or (
+            self.span is not None and len(self.span) != 3
+        ):
             raise ValueError(f"{self.owner}: columns are positions or names, got {self.columns!r}")
 
     def width(self, d: int) -> int:

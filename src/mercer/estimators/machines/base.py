@@ -133,7 +133,7 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
     def _check_fitted(self) -> None:
         """Raise if support vectors are none of the training points; files call this."""
         total, support = self.shape_fit_[0] if self.shape_fit_ else 0, self.support_
-        if type(total) is not int or not 0 <= support.min(initial=0) <= support.max(initial=0) < total:
+        if not isinstance(total, int | np.integer) or not 0 <= support.min(initial=0) <= support.max(initial=0) < total:
             raise ValueError(f"{type(self).__name__}: a support vector is none of the {total} training points")
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
