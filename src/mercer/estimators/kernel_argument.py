@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor
-from mercer.features.validate import takes_sparse
+from mercer.features.validate import takes_sparse, takes_vectors
 from mercer.formula.data import Rows, refuse_masked
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.kernels.custom import MatrixRows
@@ -77,6 +77,7 @@ class KernelArgument:
         """Say in scikit-learn's tags which data there may be."""
         tags.input_tags.sparse = takes_sparse(self.value) if isinstance(self.value, Kernel) else True
         tags.input_tags.pairwise = self.is_matrix
+        tags.array_api_support = not isinstance(self.value, Kernel) or takes_vectors(self.value)
         return tags
 
 
@@ -135,7 +136,7 @@ class TableArgument(KernelArgument):
 
     def describe(self, tags: Tags) -> Tags:
         """Say that there may be no sparse data."""
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse, tags.array_api_support = False, True
         return tags
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.callback import with_callbacks
 
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.machines.base import SupportVectorMachine
 from mercer.formula.data import Rows
 from mercer.solvers.machines.problems import MachineProblems, SharedRegion
@@ -148,6 +148,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         return np.where(self._values(X)[:, 0] > 0, 1, -1).astype(np.intp)
 
     @property
+    @in_the_kind_given
     def offset_(self) -> np.ndarray:
         """ρ."""
         return -self.intercept_

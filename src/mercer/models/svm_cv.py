@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
+from mercer.estimators.engine import in_the_kind_given
 from mercer.estimators.machines.classifier import read_labels
 from mercer.estimators.machines.search import SupportVectorSearch
 from mercer.estimators.targets import check_targets
@@ -127,6 +128,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         self.memory = memory
         self.assume_psd = assume_psd
 
+    @in_the_kind_given
     def predict(self, X: Rows) -> np.ndarray:
         """Return the class of all points, as :meth:`mercer.models.svm.SVC.predict` of the best machine.
 
@@ -141,6 +143,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         """
         return np.asarray(self._best(X).predict(X))
 
+    @in_the_kind_given
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return the decision values, as :meth:`mercer.models.svm.SVC.decision_function` of the best machine.
 
@@ -240,6 +243,7 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
         self.memory = memory
         self.assume_psd = assume_psd
 
+    @in_the_kind_given
     def predict(self, X: Rows) -> np.ndarray:
         """Return f(x) + b for all points, of the best machine.
 

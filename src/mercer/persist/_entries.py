@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mercer.arrays.standard import model_here
 from mercer.kernels.value import Value
 
 from ._hints import Kinds, find_kinds, is_needed, read_fitted, read_hints
@@ -118,7 +119,7 @@ class Fitted:
 
     def split(self, value: Any) -> dict[str, Values]:
         """Return the parameters and the fitted attributes."""
-        own = vars(value)
+        own = vars(model_here(value))
         return {
             "params": value.get_params(deep=False),
             "fitted": {name: own[name] for name in self.kinds if name in own},

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.estimators.classifier import Labelled, check_labelled, choose_classes
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.machines.base import check_options
 from mercer.estimators.progress import fit_task, reporter
 from mercer.estimators.transaction import all_or_nothing
@@ -198,6 +198,7 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
         return np.asarray(self.classes_[choose_classes(self.decision_function(X))])
 
     @property
+    @in_the_kind_given
     def weights_(self) -> np.ndarray:
         """The weights of the kernels, of shape (m,)."""
         check_is_fitted(self)
