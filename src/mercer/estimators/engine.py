@@ -83,6 +83,7 @@ def in_the_kind_given(method: Method) -> Method:
 
     Examples
     --------
+    >>> import numpy as np
     >>> class Mean:
     ...     @in_the_kind_given
     ...     def predict(self, X):
