@@ -7,7 +7,7 @@ import pytest
 import mercer
 from mercer.arrays.standard import ArrayKind, bring_home, is_foreign, model_here, send_attributes
 from mercer.kernels import Gaussian
-from mercer.models import SVC, KernelRidge
+from mercer.models import SVC, KernelRidge, ParzenDensity
 
 DEVICES = [strict.Device("CPU_DEVICE"), strict.Device("device1")]
 VALUES = [np.arange(6.0).reshape(2, 3), np.arange(3, dtype=np.int32), np.array([True, False]), np.float32([1.5])]
@@ -63,3 +63,10 @@ def test_a_model_whose_attributes_are_seen_elsewhere_is_the_same_model(tmp_path)
     np.testing.assert_array_equal(again.dual_coef_, before[2])
     np.testing.assert_array_equal(again.decision_function(X), before[0])
     assert isinstance(model.fit(X, y).dual_coef_, np.ndarray)
+
+
+def test_a_method_without_points_answers_in_the_kind_of_the_fit():
+    model = ParzenDensity(length_scale=1.0).fit(np.random.default_rng(0).normal(size=(20, 2)))
+    expected = model.sample(3, random_state=0)
+    send_attributes(model, ArrayKind.of(strict.asarray([0.0])))
+    np.testing.assert_array_equal(bring_home(model.sample(3, random_state=0)), expected)

@@ -7,6 +7,7 @@ given to :func:`hand_over`, that of :mod:`mercer.distributed`; everything else s
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -75,11 +76,10 @@ def where_the_data_lives(method: Method) -> Method:
 
 
 def in_the_kind_given(method: Method) -> Method:
-    """Let a method or property answer in arrays of the kind it was given, or that the model was fitted to.
+    """Let a method or property answer in arrays of the kind it was given, if scikit-learn is set to dispatch by kind.
 
-    Inside there are NumPy arrays, and tensors where the model computes on devices.  With scikit-learn's
-    ``array_api_dispatch`` arrays of any library of the array API standard are taken, and the fitted attributes are of
-    their kind too; without it that is so for tensors alone, and attributes stay on the host.
+    With ``array_api_dispatch`` arrays of any library of the array API standard are taken, and fitted attributes are of
+    their kind too.  Inside there are NumPy arrays, and tensors where the model computes on devices.
 
     Examples
     --------
@@ -94,6 +94,8 @@ def in_the_kind_given(method: Method) -> Method:
 
     @functools.wraps(method)
     def answered(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if ABROAD not in vars(self) and not get_config()["array_api_dispatch"]:
+            return method(self, *args, **kwargs)
         return _call_with_arrays(self, method, args, kwargs)
 
     return answered  # type: ignore[return-value]
@@ -108,9 +110,10 @@ def _call_with_arrays(model: Any, method: Callable[..., Any], args: tuple[Any, .
     if abroad is None and not foreign:
         return method(model, *args, **kwargs)
     points, fits = args[0] if args else kwargs.get("X"), method.__name__ in FITS
-    kind = None if points is None and abroad is None else ArrayKind.of(points) if points is not None else abroad.kind
-    if not dispatched and is_foreign(points):
-        kind = None  # as scikit-learn has it
+    if points is None or isinstance(points, numbers.Number):  # a method without points, or a property
+        kind = None if abroad is None else abroad.kind
+    else:  # without dispatch other libraries' arrays are read as NumPy's, as scikit-learn has it
+        kind = ArrayKind.of(points) if dispatched or is_tensor(points) else None
     if dispatched and abroad is not None and not fits and kind != abroad.kind:
         raise ValueError(
             f"Inputs passed to {type(model).__name__}.{method.__name__}() must use the same namespace and the same "
