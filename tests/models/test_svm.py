@@ -432,11 +432,11 @@ class Recorder:
 class Talkative(SMO):
     """A solver that reports twice, however small the problem is."""
 
-    def solve(self, kernel, X, problem, progress=None):
+    def solve(self, kernel, X, problem, progress=None, taken=0):
         if progress is not None:
             progress(1, 0.5)
             progress(2, 0.2)
-        return super().solve(kernel, X, problem)
+        return super().solve(kernel, X, problem, taken=taken)
 
 
 def test_callbacks_are_told_of_every_round(data, monkeypatch):

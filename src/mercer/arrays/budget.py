@@ -1,4 +1,10 @@
-"""The memory budget: how many bytes a computation may take, and what fits into them."""
+"""The memory budget: how many bytes a computation may take, and what fits into them.
+
+A budget bounds what a call takes at its peak beyond what there was before: matrices, tiles, vectors, copies of points
+and the fitted model.  The data itself does not count, nor its conversion if it is no array of floats yet, nor what the
+C library keeps of memory that was freed.  What does not fit is done in smaller pieces, or refused with
+:class:`MemoryBudgetError`, which says how much it needs.
+"""
 
 from __future__ import annotations
 

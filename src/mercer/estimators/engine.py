@@ -7,14 +7,17 @@ given to :func:`hand_over`, that of :mod:`mercer.distributed`; everything else s
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
+from sklearn import config_context, get_config
 
-from mercer.arrays.tensors import host_array, is_tensor, load_torch
+from mercer.arrays.standard import ABROAD, ArrayKind, bring_home, is_foreign, model_here, send_attributes
+from mercer.arrays.tensors import is_tensor
 
 ENGINES = frozenset({"dask", "dask_expr", "distributed"})  # packages whose collections live elsewhere
+FITS = frozenset({"fit", "partial_fit", "fit_transform"})  # methods that change a model
 Method = TypeVar("Method", bound=Callable[..., Any])
 Runner = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]  # of model, method and arguments
 _RUNNERS: list[Runner] = []
@@ -60,8 +63,6 @@ def where_the_data_lives(method: Method) -> Method:
     def placed(self: Any, *args: Any, **kwargs: Any) -> Any:
         if any(map(lives_elsewhere, args)) or any(map(lives_elsewhere, kwargs.values())):
             return _RUNNERS[0](self, method, args, kwargs)
-        if any(map(is_tensor, args)) or any(map(is_tensor, kwargs.values())):
-            return _with_tensors(self, method, args, kwargs)
         if "client" in kwargs:
             client = kwargs.pop("client")
             if client is not None:
@@ -69,34 +70,71 @@ def where_the_data_lives(method: Method) -> Method:
                     f"{type(self).__name__}.{method.__name__}: client={client!r} was given, but none of the data is a "
                     "Dask collection; leave client out, or give the data as dask arrays or dataframes"
                 )
-        return method(self, *args, **kwargs)
+        return _call_with_arrays(self, method, args, kwargs)
 
     return placed  # type: ignore[return-value]
 
 
-def _with_tensors(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a method with tensors: points stay tensors where the model computes on devices, all else becomes arrays.
+def in_the_kind_given(method: Method) -> Method:
+    """Let a method or property answer in arrays of the kind it was given, if scikit-learn is set to dispatch by kind.
 
-    What comes back as numbers becomes a tensor beside the points.
+    With ``array_api_dispatch`` arrays of any library of the array API standard are taken, and fitted attributes are of
+    their kind too.  Inside there are NumPy arrays, and tensors where the model computes on devices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Mean:
+    ...     @in_the_kind_given
+    ...     def predict(self, X):
+    ...         return X.mean(axis=1)
+    >>> Mean().predict(np.ones((2, 3)))
+    array([1., 1.])
     """
+
+    @functools.wraps(method)
+    def answered(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if ABROAD not in vars(self) and not get_config()["array_api_dispatch"]:
+            return method(self, *args, **kwargs)
+        return _call_with_arrays(self, method, args, kwargs)
+
+    return answered  # type: ignore[return-value]
+
+
+def _call_with_arrays(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a method with points as they are, if they are tensors and the model has a device, and all else as arrays."""
+    abroad = vars(model).get(ABROAD)
     values = (*args, *kwargs.values())
-    points: Any = args[0] if args else kwargs.get("X")
-    place = (points if is_tensor(points) else next(value for value in values if is_tensor(value))).device
+    dispatched = bool(get_config()["array_api_dispatch"])
+    foreign = any(map(is_tensor, values)) or (dispatched and any(map(is_foreign, values)))
+    if abroad is None and not foreign:
+        return method(model, *args, **kwargs)
+    points, fits = args[0] if args else kwargs.get("X"), method.__name__ in FITS
+    if points is None or isinstance(points, numbers.Number):  # a method without points, or a property
+        kind = None if abroad is None else abroad.kind
+    else:  # without dispatch other libraries' arrays are read as NumPy's, as scikit-learn has it
+        kind = ArrayKind.of(points) if dispatched or is_tensor(points) else None
+    if dispatched and abroad is not None and not fits and kind != abroad.kind:
+        raise ValueError(
+            f"Inputs passed to {type(model).__name__}.{method.__name__}() must use the same namespace and the same "
+            f"device as those passed to fit(): that was {abroad.kind}, this is {kind or 'numpy'}. Move X there, or fit "
+            "the model to arrays of this kind"
+        )
     keeps = "device" in model.get_params(deep=False)
 
-    def given(value: Any, is_points: bool) -> Any:
-        return value if is_points and keeps else host_array(value)
+    def read(value: Any, is_points: bool) -> Any:
+        return value if is_points and keeps and is_tensor(value) else bring_home(value)
 
-    named = {name: given(value, name == "X") for name, value in kwargs.items()}
-    result = method(model, *(given(value, position == 0) for position, value in enumerate(args)), **named)
-    if not is_tensor(points):
-        return result
-    if isinstance(result, tuple | list):
-        return type(result)(_put_beside(part, place) for part in result)
-    return _put_beside(result, place)
-
-
-def _put_beside(result: Any, place: Any) -> Any:
-    if isinstance(result, np.ndarray) and result.dtype.kind in "biuf":
-        return load_torch().from_numpy(np.ascontiguousarray(result)).to(place)
-    return result
+    here = model_here(model)
+    with config_context(array_api_dispatch=False):  # inside there are no other arrays
+        named = {name: read(value, name == "X") for name, value in kwargs.items()}
+        result = method(here, *(read(value, position == 0) for position, value in enumerate(args)), **named)
+    if fits:
+        if here is not model:
+            vars(model).clear()
+            vars(model).update(vars(here))
+        if dispatched and kind is not None:
+            send_attributes(model, kind)
+    if result is here:
+        return model
+    return result if kind is None else kind.give(result)

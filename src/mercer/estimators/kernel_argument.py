@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor
-from mercer.features.validate import takes_sparse, validate_numbers
+from mercer.features.validate import takes_sparse, takes_vectors, validate_numbers
 from mercer.formula.data import Rows
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.kernels.custom import MatrixRows
@@ -76,6 +76,7 @@ class KernelArgument:
         """Say in scikit-learn's tags which data there may be."""
         tags.input_tags.sparse = takes_sparse(self.value) if isinstance(self.value, Kernel) else True
         tags.input_tags.pairwise = self.is_matrix
+        tags.array_api_support = not isinstance(self.value, Kernel) or takes_vectors(self.value)
         return tags
 
 
@@ -133,7 +134,7 @@ class TableArgument(KernelArgument):
 
     def describe(self, tags: Tags) -> Tags:
         """Say that there may be no sparse data."""
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse, tags.array_api_support = False, True
         return tags
 
 

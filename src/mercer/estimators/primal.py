@@ -7,11 +7,14 @@ import numpy as np
 from mercer.arrays.budget import MemoryBudgetError
 from mercer.expansion import Expansion
 
+from .engine import in_the_kind_given
+
 
 class PrimalForm:
     """A mixin for models with an ``expansion_``: the same function in the explicit features of its kernel."""
 
     @property
+    @in_the_kind_given
     def coef_primal_(self) -> np.ndarray:
         """The weights w of f(x) = φ(x)ᵀw + b, shape (D,), or (D, q) of q functions, where φ is finite.
 

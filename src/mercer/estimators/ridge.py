@@ -18,6 +18,7 @@ from mercer.solvers.evidence import Objective
 from mercer.solvers.plan import Plan
 from mercer.solvers.ridge.fit import RidgeFit
 
+from .engine import in_the_kind_given
 from .kernel_argument import KernelArgument, kernel_argument
 from .primal import PrimalForm
 
@@ -68,12 +69,14 @@ class SearchedRidge(RidgeEstimator):
     ridge_: Any
     _loo: Annotated[np.ndarray, SOMETIMES]
 
+    @in_the_kind_given
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
         """Return jackknife+ intervals, as :meth:`mercer.models.ridge.KernelRidge.predict_interval` does."""
         check_is_fitted(self)
         return self.ridge_.predict_interval(self._kernel_argument().check(X, reset=False), coverage)
 
     @property
+    @in_the_kind_given
     def loo_predictions_(self) -> np.ndarray:
         """What the model would predict at each training point had it been fitted without it, exactly.
 
@@ -85,6 +88,7 @@ class SearchedRidge(RidgeEstimator):
         return self._loo
 
     @property
+    @in_the_kind_given
     def loo_score_(self) -> float:
         """R² of the leave-one-out predictions, weighted, the mean over targets."""
         check_is_fitted(self)

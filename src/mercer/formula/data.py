@@ -147,8 +147,11 @@ def result_dtype(*data: Rows) -> np.dtype[Any]:
     return np.dtype(np.float32 if all(is_single(X) for X in data) else np.float64)
 
 
-def as_matrix(X: Rows, owner: str, *, allow_sparse: bool = False) -> Any:
-    """Return X as a finite two-dimensional array (or CSR matrix), float32 kept and everything else float64."""
+def as_matrix(X: Rows, owner: str, *, allow_sparse: bool = False, copy: bool = True) -> Any:
+    """Return X as a finite two-dimensional array (or CSR matrix), float32 kept and everything else float64.
+
+    Without ``copy`` it may be X itself.
+    """
     refuse_masked(X, owner)
     if sparse.issparse(X):
         return _as_csr(X, owner, allow_sparse)
@@ -159,7 +162,7 @@ def as_matrix(X: Rows, owner: str, *, allow_sparse: bool = False) -> Any:
             f"{owner} needs rows of equal length, one number for each feature, got {short(X)}. {name_kernels([])}."
         ) from None
     if array.dtype != np.float32:
-        array = _as_float64(array, X, owner)
+        array = array if array.dtype == np.float64 and not copy else _as_float64(array, X, owner)
     if array.ndim != 2:
         raise ValueError(
             f"{owner} needs a two-dimensional array of shape (points, features), got shape {array.shape}. "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ Prepared = Any  # rows that can be sliced: array, CSR matrix or list
 COLUMNS = 256  # that a block is multiplied by at a time
 CACHED = 2**17  # entries of arrays that stay in the cache from one step to the next
 LOOKED_AT = 250  # rows that a shift is chosen from
+PREPARED = 2**20  # bytes of points that are shifted and transformed at a time
 FURTHEST = 1e300  # a squared distance that overflows; finite, so that it times a vanishing exponential is 0
 
 
@@ -114,8 +116,9 @@ class VectorStatistic(Statistic):
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Select, check, centre (where only differences matter) and transform both collections."""
-        A = as_matrix(self.view.apply(X), self.owner, allow_sparse=self.takes_sparse)
-        B = A if Z is X else as_matrix(self.view.apply(Z), self.owner, allow_sparse=self.takes_sparse)
+        read = partial(as_matrix, owner=self.owner, allow_sparse=self.takes_sparse, copy=False)
+        A = read(self.view.apply(X))
+        B = A if Z is X else read(self.view.apply(Z))
         if A.shape[1] != B.shape[1]:
             raise ValueError(
                 f"{self.owner}: X has {A.shape[1]} features but Z has {B.shape[1]}; both need the same columns"
@@ -123,19 +126,33 @@ class VectorStatistic(Statistic):
         self.check(A)
         if B is not A:
             self.check(B)
+        shift = None
         if sparse.issparse(A) or sparse.issparse(B):
             A, B = sparse.csr_array(A), sparse.csr_array(A if Z is X else B)
         elif self.centred and (not self.direct_form or dtype == np.float32):
             with np.errstate(all="ignore"):
                 shift = middle(A[:: max(1, len(A) // LOOKED_AT)])
-                A, B = A.astype(np.float64) - shift, B if Z is X else B.astype(np.float64) - shift
         with np.errstate(all="ignore"):  # overflow is reported once, on the result, in words
-            left = self._convert(A, dtype)
-            return left, left if Z is X else self._convert(B, dtype)
+            left = self._convert(A, dtype, shift)
+            return left, left if Z is X else self._convert(B, dtype, shift)
 
-    def _convert(self, A: Any, dtype: Any) -> Prepared:
-        # In the wider of both types, so that no digits are lost before there are fewer of them.
-        return self.transform(A.astype(np.promote_types(A.dtype, dtype), copy=False)).astype(dtype)
+    def _convert(self, A: Any, dtype: Any, shift: np.ndarray | None) -> Prepared:
+        """Return points shifted and transformed, block by block, so that no second copy of all of them is made."""
+
+        def change(block: Any) -> Prepared:
+            moved = block if shift is None else np.subtract(block, shift, dtype=np.float64)
+            # In the wider of both types, so that no digits are lost before there are fewer of them.
+            return self.transform(moved.astype(np.promote_types(moved.dtype, dtype), copy=False))
+
+        count, step = A.shape[0], max(1, PREPARED // (8 * A.shape[1]))
+        if sparse.issparse(A) or step >= count:
+            return change(A).astype(dtype)
+        first = change(A[:step])
+        out = np.empty((count, first.shape[1]), dtype=dtype)
+        out[:step] = first
+        for start in range(step, count, step):
+            out[start : start + step] = change(A[start : start + step])
+        return out
 
     def check(self, A: Any) -> None:
         """Raise if the data lies outside the domain of the statistic."""

@@ -129,6 +129,17 @@ class Gram:
         return "host" if self._place.on_host else self._place.device
 
     @property
+    def held(self) -> int:
+        """Bytes that the matrix keeps for as long as it lives: points as its backend reads them."""
+        return self._backend.held
+
+    def within(self, memory: int) -> Gram:
+        """Return this matrix with another memory budget, where what is held counts too."""
+        same = copy(self)
+        same.memory = memory
+        return same
+
+    @property
     def native_plan(self) -> Any:
         """The compiled core's own Gram matrix, for algorithms that run there; None with another backend."""
         return getattr(self._backend, "plan", None)

@@ -14,9 +14,9 @@ from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Expression, Stat, nodes
 from mercer.formula.program import anonymous, decline_outside, lower
 from mercer.formula.ranges import sizes
-from mercer.formula.statistics import VectorStatistic
+from mercer.formula.statistics import PREPARED, VectorStatistic
 
-WORKING = 8  # bytes of a number while it is centred and scaled, whatever it is stored as afterwards
+WORKING = 8  # bytes of a number in a column that was chosen or made
 Pair = tuple[Array, Array | None]  # points of both sides of a statistic; the second is None if it is the first again
 
 
@@ -54,7 +54,7 @@ class PreparedProgram:
 
 
 def copied_bytes(expression: Expression, X: Rows, Z: Rows | None, itemsize: int) -> int:
-    """Return the bytes that preparing the data takes at its peak: what is kept, and one copy in the making.
+    """Return the bytes that preparing the data takes at its peak: what is kept, and what is in the making.
 
     Objects that are no vectors are not counted, nor is what a user's map makes of them: only their kernels know.
     """
@@ -69,7 +69,8 @@ def copied_bytes(expression: Expression, X: Rows, Z: Rows | None, itemsize: int)
             for step in statistic.view.steps:
                 width = step.width(width)
             kept += count * statistic.width(width) * itemsize
-            working = max(working, count * width * WORKING)
+            made = count * width * WORKING
+            working = max(working, made if statistic.view.steps else min(made, PREPARED))
     return kept + working
 
 

@@ -139,7 +139,8 @@ def _prepare(statistic: VectorStatistic, X: Rows, Z: Rows, dtype: Any, place: Pl
 def _cut_tiles(backend: Backend, place: Place, reserved: int, width: int) -> Iterator[tuple[slice, slice]]:
     """Rows and columns of tiles that fit into what is left of the memory, with ``width`` slopes for each row."""
     n, m = backend.shape
-    room = min(place.memory - reserved - backend.held, TILE_BYTES * (16 if place.kind == "cuda" else 1))
+    left = (place.memory - reserved - 2 * backend.held) // 2  # points are prepared again, and callers hold vectors
+    room = min(left, TILE_BYTES * (16 if place.kind == "cuda" else 1))
     across = min(m, WIDE)
     step = max(1, room // (across * (backend.entry_bytes + 8 * PASSES) + 8 * PASSES * width))
     for start in range(0, n, step):

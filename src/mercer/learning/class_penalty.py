@@ -15,6 +15,7 @@ from mercer.solvers.ridge.fit import pick_points
 from mercer.solvers.rounding import outweighs_rounding, read_diagonal
 
 from .choice import find_best
+from .search import PATH_BYTES
 
 GRID = np.logspace(-6, 3, 19)  # times the mean of k(x, x)
 
@@ -57,8 +58,9 @@ def choose_penalty(problem: Problem, alphas: np.ndarray | None = None, random_st
         path: list[Any] = [prepared.solve(np.full(q, a), loo=True).loo for a in grid]
         total = problem.n if problem.weights is None else float(problem.weights.sum())
         return PenaltyChoice.of(grid, np.array([sum_errors(left, problem.y, problem.weights) for left in path]) / total)
-    if problem.n > SPECTRAL_LIMIT:
-        few = check_random_state(random_state).choice(problem.n, SPECTRAL_LIMIT, replace=False)
+    most = max(2, min(SPECTRAL_LIMIT, int((problem.memory / PATH_BYTES) ** 0.5)))
+    if problem.n > most:
+        few = check_random_state(random_state).choice(problem.n, most, replace=False)
         problem = pick_points(problem, few)
     return choose_on_path(problem, grid)
 

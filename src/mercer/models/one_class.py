@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.base import SupportVectorMachine
 from mercer.estimators.progress import with_callbacks
@@ -149,6 +149,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):  # type: ignore[misc]
         return np.where(self._values(X)[:, 0] > 0, 1, -1).astype(np.intp)
 
     @property
+    @in_the_kind_given
     def offset_(self) -> np.ndarray:
         """ρ."""
         return -self.intercept_

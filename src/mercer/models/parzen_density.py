@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.shapes import Inside, Shape
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.primal import PrimalForm
 from mercer.estimators.targets import check_whole
 from mercer.estimators.transaction import all_or_nothing
@@ -138,6 +138,7 @@ class ParzenDensity(PrimalForm, DensityMixin, ParzenEstimator):  # type: ignore[
         """
         return self._evaluate(X)
 
+    @in_the_kind_given
     def score(self, X: Rows, y: object = None) -> float:
         """Return the sum of the log-densities of all points, as scikit-learn's ``KernelDensity`` does.
 
@@ -150,6 +151,7 @@ class ParzenDensity(PrimalForm, DensityMixin, ParzenEstimator):  # type: ignore[
         """
         return float(self.score_samples(X).sum())
 
+    @in_the_kind_given
     def sample(self, n_samples: Any = 1, random_state: Any = None) -> np.ndarray:
         """Return points drawn from the density.
 

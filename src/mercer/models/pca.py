@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays import Array
 from mercer.arrays.shapes import Inside, Shape
 from mercer.arrays.tensors import host_array, is_tensor, on_device
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, MatrixArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike, default_gaussian
 from mercer.estimators.primal import PrimalForm
@@ -223,6 +223,7 @@ class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, Trans
             )
         return self
 
+    @in_the_kind_given
     def fit_transform(self, X: Rows, y: object = None, **params: Any) -> np.ndarray:
         """Find the components and return those of the training points, of shape (n, components).
 
@@ -263,6 +264,7 @@ class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, Trans
         )
         return _cast_like(values, X)
 
+    @in_the_kind_given
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return points whose components are about those given, by kernel ridge regression.
 

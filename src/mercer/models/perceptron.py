@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
 from mercer.estimators.classifier import Classes, ValueClassifier
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_whole
@@ -178,6 +178,7 @@ class KernelPerceptron(ValueClassifier):
             )
         return self
 
+    @in_the_kind_given
     def partial_fit(self, X: Rows, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on from where the model is, through some points, once and in the order given.
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.progress import report_progress, with_callbacks
 from mercer.estimators.ridge import RidgeEstimator
@@ -175,6 +175,7 @@ class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimato
         """
         return self._evaluate(X)
 
+    @in_the_kind_given
     def leave_one_out(self) -> np.ndarray:
         """Return what the model would predict at each training point had it been fitted without that point.
 
@@ -187,6 +188,7 @@ class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimato
         record = self._rows_are_here("leave_one_out")
         return leave_one_out(record, random_state=self.random_state, n_centers=self.n_centers)
 
+    @in_the_kind_given
     def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
         """Return intervals that hold new targets with a probability of about ``coverage``: the jackknife+.
 

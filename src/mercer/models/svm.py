@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from mercer.estimators.engine import in_the_kind_given
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.argument import MachineArgument
 from mercer.estimators.machines.classifier import SupportVectorClassifier
@@ -205,6 +206,7 @@ class SVC(SupportVectorClassifier):
         return problems.average() if self.scaling == "mean" else problems
 
     @property
+    @in_the_kind_given
     def weights_(self) -> np.ndarray:
         """The weights of several kernels, of shape (kernels,)."""
         if "mixture_" not in vars(self):

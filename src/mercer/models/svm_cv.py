@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators.classifier import Classes
+from mercer.estimators.engine import in_the_kind_given
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.classifier import read_labels
 from mercer.estimators.machines.search import SupportVectorSearch
@@ -129,6 +130,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         self.memory = memory
         self.assume_psd = assume_psd
 
+    @in_the_kind_given
     def predict(self, X: Rows) -> np.ndarray:
         """Return the class of all points, as :meth:`mercer.models.svm.SVC.predict` of the best machine.
 
@@ -143,6 +145,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         """
         return np.asarray(self._best(X).predict(X))
 
+    @in_the_kind_given
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return the decision values, as :meth:`mercer.models.svm.SVC.decision_function` of the best machine.
 
@@ -242,6 +245,7 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
         self.memory = memory
         self.assume_psd = assume_psd
 
+    @in_the_kind_given
     def predict(self, X: Rows) -> np.ndarray:
         """Return f(x) + b for all points, of the best machine.
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.base import SupportVectorMachine
 from mercer.estimators.targets import check_targets
@@ -38,6 +38,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ign
         return self._values(X)[:, 0]
 
     @property
+    @in_the_kind_given
     def alpha_(self) -> np.ndarray:
         """α and α* of all m training points, shape (m, 2): β = α − α*, and one of the two is 0.
 

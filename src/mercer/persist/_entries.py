@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.arrays.shapes import SizeError, measure, read_notes
+from mercer.arrays.standard import model_here
 from mercer.kernels.limits import find_excess
 from mercer.kernels.value import Value
 
@@ -129,7 +130,7 @@ class Fitted:
 
     def split(self, value: Any) -> dict[str, Values]:
         """Return the parameters and the fitted attributes."""
-        own = vars(value)
+        own = vars(model_here(value))
         return {
             "params": value.get_params(deep=False),
             "fitted": {name: own[name] for name in self.kinds if name in own},

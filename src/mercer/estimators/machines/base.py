@@ -30,7 +30,7 @@ from mercer.solvers.machines.rounds import Progress
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
 
-from ..engine import where_the_data_lives
+from ..engine import in_the_kind_given, where_the_data_lives
 from ..primal import PrimalForm
 from ..progress import fit_task, with_callbacks
 from ..transaction import all_or_nothing
@@ -263,6 +263,7 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
         return self.expansion_ if found is None or found.coef.shape[1] == 1 else found
 
     @property
+    @in_the_kind_given
     def alpha_(self) -> np.ndarray:
         """The multipliers 0 ≤ αᵢ ≤ Cᵢ of all m training points, shape (m,), or (m, pairs) for several pairs of classes.
 
@@ -272,6 +273,7 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
         return alpha[:, 0] if alpha.shape[1] == 1 else alpha
 
     @property
+    @in_the_kind_given
     def margin_set_(self) -> np.ndarray | list[np.ndarray]:
         """SV₁, the positions of the training points with 0 < αᵢ < Cᵢ, which lie exactly on the margin.
 
@@ -297,6 +299,7 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
         return free
 
     @property
+    @in_the_kind_given
     def coef_(self) -> Any:
         """The weights of the features, one row for each problem, if the kernel is linear."""
         if not isinstance(getattr(self, "kernel_", None), Linear):

@@ -23,7 +23,7 @@ from mercer.solvers.machines.pairs import choose_winners
 from mercer.solvers.machines.platt import couple_pairs, pair_probabilities
 from mercer.solvers.machines.problems import MachineForm, MachineProblems
 
-from ..engine import where_the_data_lives
+from ..engine import in_the_kind_given, where_the_data_lives
 from ..targets import check_labels
 from .base import SupportVectorMachine
 
@@ -129,11 +129,13 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
         return self._log_probabilities
 
     @property
+    @in_the_kind_given
     def probA_(self) -> np.ndarray:  # noqa: N802
         """A of P(first class of a pair) = 1/(1 + exp(A·v + B)), v its value, positive for the first class."""
         return self._read_sigmoids("probA_")[0]
 
     @property
+    @in_the_kind_given
     def probB_(self) -> np.ndarray:  # noqa: N802
         """B of the same."""
         return self._read_sigmoids("probB_")[1]

@@ -32,7 +32,7 @@ from mercer.solvers.machines.path import Lane, solve_paths
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
 
-from ..engine import where_the_data_lives
+from ..engine import in_the_kind_given, where_the_data_lives
 from ..progress import fit_task, reporter, with_callbacks
 from ..transaction import all_or_nothing
 from .argument import MachineArgument, machine_argument, with_weight
@@ -282,16 +282,19 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         return list(self.best_estimator_.expansions_)
 
     @property
+    @in_the_kind_given
     def coef_primal_(self) -> np.ndarray:
         """The weights of that machine in explicit features, where those are finite."""
         return self.best_estimator_.coef_primal_
 
     @property
+    @in_the_kind_given
     def alpha_(self) -> np.ndarray:
         """The multipliers of all training points in that machine."""
         return self.best_estimator_.alpha_
 
     @property
+    @in_the_kind_given
     def margin_set_(self) -> np.ndarray | list[np.ndarray]:
         """The points exactly on the margin of that machine."""
         return self.best_estimator_.margin_set_

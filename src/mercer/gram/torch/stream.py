@@ -18,6 +18,7 @@ from .points import is_matrix
 
 BLOCK = 2**28  # bytes of points sent at a time
 LEAST = 1024  # points in a block
+SHARE = 8  # times the bytes of a copy of all points that the host has if it takes them at once
 FORMS = 12  # times the bytes of a float32 point that its forms on the device take
 
 
@@ -55,11 +56,15 @@ class CrossProducts:
 
 
 def send_blocks(X: Rows, place: Place) -> Iterator[Rows]:
-    """Yield the points in blocks at a place; the next block is on its way while one is used."""
-    if place.on_host or not is_matrix(X) or length(X) == 0:
+    """Yield the points in blocks at a place; the next block is on its way while one is used.
+
+    The host takes all of them at once if their copy is small beside its memory.
+    """
+    if not is_matrix(X) or length(X) == 0 or (place.on_host and 8 * SHARE * X.size <= place.memory):
         yield X
         return
-    step = max(LEAST, min(BLOCK, place.memory // FORMS) // (4 * X.shape[1]))
+    room = place.memory // (2 * SHARE) if place.on_host else min(BLOCK, place.memory // FORMS)
+    step = max(LEAST, room // (4 * X.shape[1]))
     if is_tensor(X) or place.kind != "cuda" or step >= length(X):
         for start in range(0, length(X), step):
             yield take(X, start, start + step)

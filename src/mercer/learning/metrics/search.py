@@ -36,6 +36,7 @@ TRUSTED = 50  # rows for each number to learn from which on they are not
 SCALE_ROWS = (200, 500)  # rows that a scale is found from: at least, at most
 ROUND_ROWS = 1200  # rows that a round averages over
 STEP_ROWS = (650, 25, 1200)  # rows of a step of a descent: at least, one more for so many rows, and at most
+PAIR_BYTES = 40  # that a task takes for each pair of its rows; as many tasks as there are threads run side by side
 COARSE = 2.0 ** np.arange(-3.0, 6.0)  # multiples of a metric, at whose unit the mean squared distance is 1
 NEAR = 2.0 ** np.arange(-1.0, 1.1)  # the same around the last one
 ROUNDS = 2
@@ -178,20 +179,23 @@ class Search:
         problem = pick_points(problem, order)
         self.problem, self.kernels, self.structures = problem, kernels, structures
         self.refine, self.rounds, self.rng, self._on_step = refine, rounds, rng, on_step
-        self.size = min(STEP_ROWS[0] + problem.n // STEP_ROWS[1], STEP_ROWS[2])
+        tasks = default_threads() if problem.place.on_host else 1
+        self.most = max(FEWEST, int((problem.memory / (PAIR_BYTES * tasks)) ** 0.5))  # rows that fit into memory
+        self.size = min(STEP_ROWS[0] + problem.n // STEP_ROWS[1], STEP_ROWS[2], self.most)
         self.effort = min(1.0, EFFORT[0] + problem.n / EFFORT[1])
         self.haste = self.effort**-0.5  # fewer steps are longer
         self._count, self._stopped = 0, False
         every, d = np.arange(problem.n), problem.X.shape[1]
         # Where there are many rows for each number that is learned, no row knows its own target from the metric.
         alike = problem.n < FEWEST or problem.n >= TRUSTED * max(one.count_entries(d) for one in structures)
-        beside = min(round(BESIDE[0] + BESIDE[1] * problem.n), BESIDE[2])
-        first = min(beside, problem.n) if alike else min(JUDGED, problem.n // 3)
+        beside = min(round(BESIDE[0] + BESIDE[1] * problem.n), BESIDE[2], self.most)
+        first = min(beside, problem.n) if alike else min(JUDGED, problem.n // 3, self.most)
         left = every if alike and judged is None else every[first if judged is None else len(judged) :]
         self.rest = pick_points(problem, left) if len(left) < problem.n else problem
-        count = first if judged is None else min(JUDGED, len(judged))
+        count = first if judged is None else min(JUDGED, len(judged), self.most)
         self.judge = Judgement(pick_points(problem, np.union1d(every[:count], left)[: max(count, beside)]), count)
-        sample = pick_points(self.rest, np.arange(min(SCALE_ROWS[1], SCALE_ROWS[0] + problem.n // 20, self.rest.n)))
+        scaled = min(SCALE_ROWS[1], SCALE_ROWS[0] + problem.n // 20, self.rest.n, self.most)
+        sample = pick_points(self.rest, np.arange(scaled))
         self.scaler = Judgement(sample, sample.n)
         self.tried: list[MetricTrial] = []
 
@@ -268,7 +272,7 @@ class Search:
 
     def _make_rounds(self, start: MetricTrial, structure: Structure, rows: Problem) -> list[MetricTrial]:
         """Return what is found after each round of recursive features."""
-        some, found = pick_points(rows, np.arange(min(ROUND_ROWS, rows.n))), [start]
+        some, found = pick_points(rows, np.arange(min(ROUND_ROWS, rows.n, self.most))), [start]
         for count in range(1, self.rounds + 1):
             metric = advance(some, found[-1], structure)
             found.append(self._rescale(replace(found[-1], metric=metric, structure=structure, rounds=count)))

@@ -10,7 +10,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 
 from mercer.arrays.namespace import namespace
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
 from mercer.formula.data import Rows
@@ -116,6 +116,7 @@ class KernelQuantileRegressor(LossRegressor):
         values = self._evaluate(X)
         return values if values.ndim == 1 else namespace(values).sort(values, axis=1)
 
+    @in_the_kind_given
     def score(self, X: Rows, y: Any, sample_weight: Any = None) -> float:
         """Return minus the mean pinball loss over all points and levels: the larger the better, and at most 0.
 

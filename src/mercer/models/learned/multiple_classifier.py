@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.arrays.shapes import Inside
 from mercer.estimators.classifier import Classes, Labelled, check_labelled, choose_classes
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.machines.base import check_options
 from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.transaction import all_or_nothing
@@ -199,6 +199,7 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
         return np.asarray(self.classes_[choose_classes(self.decision_function(X))])
 
     @property
+    @in_the_kind_given
     def weights_(self) -> np.ndarray:
         """The weights of the kernels, of shape (m,)."""
         check_is_fitted(self)

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.arrays.shapes import Shape
 from mercer.arrays.tensors import host_array
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.ridge import SearchedRidge
 from mercer.estimators.targets import check_alphas, check_targets, check_weights, check_whole
@@ -252,12 +252,14 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
         return np.asarray(self.fit(X, y, **options).transform(X))
 
     @property
+    @in_the_kind_given
     def weights_(self) -> np.ndarray:
         """The weights of the kernels, of shape (m,) or (m, targets)."""
         check_is_fitted(self)
         return self.mixture_.weights
 
     @property
+    @in_the_kind_given
     def shares_(self) -> np.ndarray:
         """The share of each kernel in the variance of f at the training points, (m,) or for several targets (m, q).
 
@@ -270,6 +272,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
         return share_variance(self.mixture_, centers, coef, memory=self.memory)
 
     @property
+    @in_the_kind_given
     def loo_predictions_(self) -> np.ndarray:
         """What the model would predict at each training point had it been fitted without it, exactly."""
         if hasattr(self, "loo_scores_"):
@@ -280,6 +283,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
         return super().loo_predictions_
 
     @property
+    @in_the_kind_given
     def loo_score_(self) -> float:
         """R² of the leave-one-out predictions, weighted, the mean over targets."""
         check_is_fitted(self)

@@ -37,6 +37,7 @@ class RecursiveFeatures:
     blocks: Any
     rounds: Any
     refine: bool
+    memory: float | str | None
     random_state: Any
 
     metric_: Annotated[np.ndarray, Shape("d d")]
@@ -110,7 +111,7 @@ class RecursiveFeatures:
         """Keep how much f changes with each feature, and along which directions."""
         n, spread = length(function.centers), np.std(host_array(function.centers), axis=0, dtype=np.float64)
         few = pick(function.centers, np.unique(np.linspace(0, n - 1, min(n, SLOPES)).astype(int)))
-        slopes = np.asarray(host_array(function.gradient(few))).reshape(-1, len(spread)) * spread
+        slopes = np.asarray(host_array(function.gradient(few, self.memory))).reshape(-1, len(spread)) * spread
         squares = slopes.T @ slopes / len(slopes)
         total = float(np.trace(squares))
         self.feature_importances_ = np.diag(squares) / total if total > 0 else np.zeros(len(spread))

@@ -203,12 +203,13 @@ class _Apart:
     def __init__(self, kernel: Kernel, X: Rows, lane: Lane) -> None:
         self._kernel, self._points, self._held = kernel, pick(X, lane.index), pick(X, lane.held)
         self.problem = lane.problem
+        self._taken = sum(getattr(points, "nbytes", 0) for points in (self._points, self._held))
 
     def solve(
         self, solver: SMO, problem: DualProblem, values: np.ndarray | None, watch: Progress
     ) -> tuple[DualSolution, np.ndarray]:
         """Solve, and multiply by the kernel between points held out and support vectors."""
-        found = solver.solve(self._kernel, self._points, problem, watch)
+        found = solver.solve(self._kernel, self._points, problem, watch, self._taken)
         support = np.flatnonzero(found.beta)
         if len(support) == 0:
             return found, np.zeros(length(self._held))

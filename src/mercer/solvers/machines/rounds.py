@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from copy import copy
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from .smo import SMO
 
 LEAST, MOST = 1024, 3072  # variables of a working set
+FEWEST = 16  # of them, however little memory there is
 INNER = 0.1  # share of the violation down to which a working set is solved
 SAFETY = 0.25  # share of the tolerance that rounding of kernel values may take
 STEPS = 100_000  # of a working set before Python looks around
@@ -134,7 +136,7 @@ class Run:
     """One problem on its way to a solution on the host, with rows of K in float32 or float64.
 
     ``values`` are Kβ at the start, if they are known.  Working sets have ``least`` variables at least; fewer are better
-    where rows are cheap.
+    where rows are cheap, and where memory is short.
     """
 
     def __init__(
@@ -159,9 +161,12 @@ class Run:
 
     def _take(self, dtype: type, values: np.ndarray | None = None) -> None:
         """Go on with kernel values of some precision."""
-        self._dtype, self._rows = dtype, self._source(dtype)
+        vars(self).pop("_rows", None)  # before memory is needed again
+        self._dtype = dtype
         self._buffer: np.ndarray = np.empty(0, dtype=dtype)
+        self._rows = self._source(dtype)
         self._complete = False  # whether the buffer holds the matrix of all variables
+        self._most = max(FEWEST, int(min(MOST, math.sqrt(self._rows.room / self._buffer.itemsize))))
         if values is None:
             self._recompute()
         else:
@@ -199,7 +204,8 @@ class Run:
         problem, course = self.problem, self.course
         rounds = 0
         # From a start that is not 0 the free variables are the ones that go on moving.
-        kept = np.flatnonzero((self.beta > problem.lower) & (self.beta < problem.upper) & (self.beta != 0))[:MOST]
+        inside = (self.beta > problem.lower) & (self.beta < problem.upper) & (self.beta != 0)
+        kept = np.flatnonzero(inside)[: self._most]
         while True:
             rise, fall = problem.scores(self.beta, problem.target - self.slope)
             violation = max(float(rise[g].max() - fall[g].min()) for g in problem.groups)
@@ -235,8 +241,10 @@ class Run:
         few = copy(self)
         few.problem = self.problem.part(active, self.beta[active])
         few.beta, few.slope = self.beta[active], self.slope[active]
-        few._rows, few._buffer, few._complete = rows.part(active), np.empty(0, dtype=self._dtype), False
+        few._rows, few._complete = rows.part(active), False
+        self._buffer, self._complete = np.empty(0, dtype=self._dtype), False  # one for both, which may grow there
         few._rounds()
+        self._buffer = few._buffer
         change = few.beta - self.beta[active]
         moved = np.flatnonzero(change)
         rows.add(active[moved], -change[moved], self.slope)
@@ -278,9 +286,9 @@ class Run:
         """Return the variables of the next round, group by group: the worst violators, and some of the last round."""
         problem = self.problem
         inside = int(np.count_nonzero((self.beta > problem.lower) & (self.beta < problem.upper) & (self.beta != 0)))
-        size = min(MOST, max(self._least, 1 << max(inside - 1, 1).bit_length()))
+        size = min(self._most, max(self._least, 1 << max(inside - 1, 1).bit_length()))
         # To copy half of a matrix that is there takes longer than smaller steps save.
-        if problem.n <= (2 * size if isinstance(self._rows, DenseRows) else MOST):
+        if problem.n <= (2 * size if isinstance(self._rows, DenseRows) else self._most):
             return np.arange(problem.n)
         # The pair that violates most is chosen anew whatever is kept, so that every round makes progress.
         worst = [g.start + at for g in problem.groups for at in (int(rise[g].argmax()), int(fall[g].argmin()))]

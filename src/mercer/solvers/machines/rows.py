@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -11,10 +12,13 @@ from mercer.gram import Gram
 
 CHEAP = 64  # features up to which computing a row natively takes no longer than reading it from memory
 CHUNK = 512  # rows computed together
+COPIED = 32  # rows copied together
 
 
 class RowSource(Protocol):
     """What sequential minimal optimisation asks of K."""
+
+    room: float  # bytes that the matrix of a working set may take
 
     def add(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """Add weights @ K[index] to ``out``."""
@@ -26,8 +30,8 @@ class RowSource(Protocol):
 class FusedRows:
     """Rows that are cheaper to compute than to read: nothing is kept."""
 
-    def __init__(self, gram: Gram) -> None:
-        self._gram = gram
+    def __init__(self, gram: Gram, room: float = math.inf) -> None:
+        self._gram, self.room = gram, room
 
     def add(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """Add weights @ K[index] to ``out``."""
@@ -39,15 +43,15 @@ class FusedRows:
 
     def part(self, index: np.ndarray) -> FusedRows:
         """Return the rows of some points, at these points."""
-        return FusedRows(self._gram.part(index))
+        return FusedRows(self._gram.part(index), self.room)
 
 
 class KeptRows:
-    """Rows kept in so many bytes of memory, the least recently used leaving first."""
+    """Rows kept in so many bytes of memory, the least recently used leaving first, and computed ``step`` at a time."""
 
-    def __init__(self, gram: Gram, memory: int, threads: int) -> None:
+    def __init__(self, gram: Gram, memory: int, threads: int, step: int = CHUNK, room: float = math.inf) -> None:
         n = gram.shape[1]
-        self._gram, self._threads = gram, threads
+        self._gram, self._threads, self._step, self.room = gram, threads, step, room
         self.capacity = int(min(n, max(memory // (n * gram.dtype.itemsize), 1)))
         # Pages are taken only when rows come in, so that unused capacity costs nothing.
         self._kept = np.empty((self.capacity, n), dtype=gram.dtype)
@@ -69,8 +73,7 @@ class KeptRows:
     def corner(self, index: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write K[index][:, index] to ``out``."""
         if (self._place[index] >= 0).all():
-            np.take(self._kept[self._place[index]], index, axis=1, out=out, mode="clip")
-            return out
+            return _take_corner(self._kept, self._place[index], index, out)
         return self._gram.part(index).dense(out=out)
 
     def _bring(self, index: np.ndarray) -> np.ndarray:
@@ -82,8 +85,8 @@ class KeptRows:
         if len(missing):
             free = np.argpartition(self._used, len(missing) - 1)[: len(missing)]
             self._place[self._owner[free[self._owner[free] >= 0]]] = -1
-            for start in range(0, len(missing), CHUNK):
-                part = slice(start, start + CHUNK)
+            for start in range(0, len(missing), self._step):
+                part = slice(start, start + self._step)
                 self._kept[free[part]] = self._gram.rows(missing[part])
             self._owner[free], self._place[missing], self._used[free] = missing, free, self._clock
             self.computed += len(missing)
@@ -92,6 +95,8 @@ class KeptRows:
 
 class DenseRows:
     """A matrix that is there as a whole, C-contiguous, in float32 or float64."""
+
+    room = math.inf  # a working set is at most half of it
 
     def __init__(self, matrix: np.ndarray, threads: int) -> None:
         self.matrix, self._threads = matrix, threads
@@ -104,15 +109,14 @@ class DenseRows:
         """Return K[index][:, index], which is K itself when all are asked for."""
         if len(index) == len(self.matrix):
             return self.matrix
-        np.take(self.matrix[index], index, axis=1, out=out, mode="clip")
-        return out
+        return _take_corner(self.matrix, index, index, out)
 
 
 class TwiceRows:
     """Rows of [[K, K], [K, K]], for problems with two variables a point."""
 
     def __init__(self, rows: RowSource, n: int) -> None:
-        self._rows, self._n = rows, n
+        self._rows, self._n, self.room = rows, n, rows.room
 
     def add(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """Add weights @ K[index] to both halves of ``out``."""
@@ -125,3 +129,11 @@ class TwiceRows:
     def corner(self, index: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write the corner at the points the variables belong to."""
         return self._rows.corner(index % self._n, out)
+
+
+def _take_corner(matrix: np.ndarray, rows: np.ndarray, columns: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Write some rows of a matrix at some columns to ``out``, a few at a time, because rows are copied on the way."""
+    for start in range(0, len(rows), COPIED):
+        part = slice(start, start + COPIED)
+        np.take(matrix[rows[part]], columns, axis=1, out=out[part], mode="clip")
+    return out

@@ -74,9 +74,14 @@ class SMO:
     memory: float | str | None = None
     shrinking: bool = True
 
-    def solve(self, kernel: Kernel, X: Rows, problem: DualProblem, progress: Progress | None = None) -> DualSolution:
-        """Solve one problem; X has a point for each variable, or for each two with the second half like the first."""
-        matrix = MachineMatrix(kernel, X, parse_memory(self.memory))
+    def solve(
+        self, kernel: Kernel, X: Rows, problem: DualProblem, progress: Progress | None = None, taken: int = 0
+    ) -> DualSolution:
+        """Solve one problem; X has a point for each variable, or for each two with the second half like the first.
+
+        ``taken`` bytes of the memory are the caller's: those of points that were copied for this problem.
+        """
+        matrix = MachineMatrix(kernel, X, parse_memory(self.memory), taken)
         return Run(self, partial(matrix.rows, None, problem.n), matrix.largest, problem, progress).solution()
 
     def countdown(self) -> Callable[[], SMO]:
@@ -116,7 +121,10 @@ class SMO:
             return self.solve_many(kernel, X, parts, progress)
         ((index, problem),) = parts
         everything = len(index) == length(X) and bool((index == np.arange(len(index))).all())
-        return [self.solve(kernel, X if everything else pick(X, index), problem, progress)]
+        if everything:
+            return [self.solve(kernel, X, problem, progress)]
+        points = pick(X, index)
+        return [self.solve(kernel, points, problem, progress, getattr(points, "nbytes", 0))]
 
 
 class _Crowd:
