@@ -21,7 +21,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NAMES = ("python3.11", "python3.12", "python3.13", "python3.14", "python3.14t")
-SHIPPED = {"CHANGELOG.md", "CMakeLists.txt", "LICENSE", "PKG-INFO", "README.md", "native", "pyproject.toml", "src"}
+SHIPPED = {
+    "CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "LICENSE", "PKG-INFO", "README.md", "SECURITY.md", "native",
+    "pyproject.toml", "src",
+}  # fmt: skip
 TESTS = (  # the compiled core, what calls it, and fits side by side
     "tests/native/test_plan.py", "tests/gram/test_native.py", "tests/solvers/machines/test_smo.py",
     "tests/solvers/ridge/test_cholesky.py", "tests/kernels/test_strings.py", "tests/models/test_svr.py",
