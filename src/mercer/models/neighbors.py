@@ -193,7 +193,7 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
     def _check_fitted(self) -> None:
         """Raise if the classes of neighbours are none of the labels; files call this."""
         labels, values = self.classes_ if self.outputs_2d_ else [self.classes_], self._neighbors.values
-        right = values.shape[1:] == (len(labels),) and values.dtype.kind in "iu" and isinstance(labels, list)
+        right = values.shape[1:] == (len(labels),) and values.dtype == np.int64 and isinstance(labels, list)
         right = right and all(isinstance(each, np.ndarray) and each.ndim == 1 for each in labels)
         if not right or any(not 0 <= v.min() <= v.max() < len(c) for v, c in zip(values.T, labels, strict=True)):
             raise ValueError("the classes of neighbours are no positions among the labels")

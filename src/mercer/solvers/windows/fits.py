@@ -260,6 +260,10 @@ class MeanWindows(Windows):
     weights: Annotated[np.ndarray, Shape("n", of="float64")]
     targets: Annotated[np.ndarray, Shape("n t?")]
 
+    def __post_init__(self) -> None:
+        if not (self.weights.min(initial=0.0) >= 0.0 and self.weights.sum() > 0.0):
+            raise ValueError("the weights of windows must not be negative, and some must be positive")
+
     @property
     def unit_of_loss(self) -> float:
         """A power of 2 near the largest target, so that neither sums nor squares leave the range of numbers."""
