@@ -96,6 +96,8 @@ def left_over(folder, machine="0" * 12, process=1, started=1, age=0.0):
 def test_a_file_stays_while_its_writer_may_live(tmp_path, options, stays):
     if options.get("machine") == "ours":
         options = options | {"machine": files._name_machine()}
+    if options.get("process") == "this":
+        options = options | {"process": os.getpid()}
     path = left_over(tmp_path, **options)
     with replacing(tmp_path / "other.csv") as temporary:
         temporary.write_text("whole")

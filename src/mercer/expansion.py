@@ -14,7 +14,7 @@ from mercer.arrays import Array
 from mercer.arrays.budget import parse_memory, require
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
-from mercer.arrays.shapes import Inside, Shape
+from mercer.arrays.shapes import Axes, Inside
 from mercer.arrays.tensors import host_array, is_tensor, on_device, real_type
 from mercer.formula.data import Rows, concatenate, length, take
 from mercer.gram import Gram
@@ -68,7 +68,7 @@ class ExplicitFunction:
         b.
     """
 
-    w: Annotated[np.ndarray, Shape("D+ q?")]
+    w: Annotated[np.ndarray, Axes("D+ q?")]
 
     def __init__(self, feature_map: FeatureMap, w: np.ndarray, intercept: ArrayLike) -> None:
         self.feature_map = feature_map
@@ -127,8 +127,8 @@ class Expansion:
     5.0
     """
 
-    centers: Annotated[Rows, Shape("n …")]
-    coef: Annotated[np.ndarray, Shape("n q?")]
+    centers: Annotated[Rows, Axes("n …")]
+    coef: Annotated[np.ndarray, Axes("n q?")]
     explicit: Annotated[ExplicitFunction, Inside(q="q")] | None
 
     __array_ufunc__ = None  # so that np.float64(2) * f comes here

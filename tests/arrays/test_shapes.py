@@ -6,20 +6,20 @@ from typing import Annotated
 import numpy as np
 import pytest
 
-from mercer.arrays.shapes import Inside, Number, Positions, Shape, SizeError, measure_object
+from mercer.arrays.shapes import Axes, Inside, Number, Positions, SizeError, measure_object
 
 
 @dataclass
 class Votes:
-    label: Annotated[np.ndarray, Shape("m", below="c")]
-    weight: Annotated[np.ndarray, Shape("m", of="float64")] | None = None
+    label: Annotated[np.ndarray, Axes("m", below="c")]
+    weight: Annotated[np.ndarray, Axes("m", of="float64")] | None = None
 
 
 @dataclass
 class Model:
-    points: Annotated[list, Shape("n …")]
-    coef: Annotated[np.ndarray, Shape("n q?")]
-    classes: Annotated[np.ndarray, Shape("c+", of="U")]
+    points: Annotated[list, Axes("n …")]
+    coef: Annotated[np.ndarray, Axes("n q?")]
+    classes: Annotated[np.ndarray, Axes("c+", of="U")]
     width: Annotated[int, Number("d")]
     columns: Annotated[tuple, Positions("d")]
     votes: Annotated[Votes, Inside(m="n", c=lambda c: c)]

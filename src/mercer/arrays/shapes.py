@@ -25,7 +25,7 @@ class SizeError(ValueError):
 
 
 @dataclass
-class Sizes:
+class AxisSizes:
     """The numbers that letters stand for, and for some only how large they are at least."""
 
     exact: dict[str, int] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Shape:
     below: str | None = None
     of: str = "biuf"
 
-    def measure(self, name: str, value: Any, sizes: Sizes) -> None:
+    def measure(self, name: str, value: Any, sizes: AxisSizes) -> None:
         """Add the sizes of a value to others."""
         shape = tuple(getattr(value, "shape", ())) if hasattr(value, "shape") else (len(value),)
         letters = self.axes.split()
@@ -88,7 +88,7 @@ class Shape:
         if isinstance(value, np.ndarray) and "…" not in self.axes:
             self._check_entries(name, value, sizes)
 
-    def _check_entries(self, name: str, value: np.ndarray, sizes: Sizes) -> None:
+    def _check_entries(self, name: str, value: np.ndarray, sizes: AxisSizes) -> None:
         one = self.of[-1].isdigit()
         if self.below is None and (value.dtype.name != self.of if one else value.dtype.kind not in self.of):
             raise SizeError(f"{name} is an array of {value.dtype}")
@@ -107,7 +107,7 @@ class Number:
 
     letter: str
 
-    def measure(self, name: str, value: Any, sizes: Sizes) -> None:
+    def measure(self, name: str, value: Any, sizes: AxisSizes) -> None:
         """Add a value to the sizes."""
         sizes.bind(self.letter, int(value), name)
 
@@ -118,7 +118,7 @@ class Positions:
 
     letter: str
 
-    def measure(self, name: str, value: Any, sizes: Sizes) -> None:
+    def measure(self, name: str, value: Any, sizes: AxisSizes) -> None:
         """Add how many columns there are at least."""
         places = [each + 1 if each >= 0 else -each for each in value if isinstance(each, int)]
         sizes.exceed(self.letter, max(places, default=0))
@@ -133,7 +133,7 @@ class Inside:
     def __init__(self, **letters: str | Callable[..., int]) -> None:
         self.letters = letters
 
-    def measure(self, name: str, value: Any, sizes: Sizes) -> None:
+    def measure(self, name: str, value: Any, sizes: AxisSizes) -> None:
         """Add the sizes of an object inside."""
         inner = measure_object(value)
         for letter, outer in self.letters.items():
@@ -153,7 +153,7 @@ class Inside:
 class MayBeNone:
     """None may stand here instead, as ``Annotated[np.ndarray, Shape("n")] | None`` says."""
 
-    def measure(self, name: str, value: Any, sizes: Sizes) -> None:
+    def measure(self, name: str, value: Any, sizes: AxisSizes) -> None:
         """Add nothing."""
 
 
@@ -166,7 +166,7 @@ OF_ESTIMATORS: dict[str, tuple[Note, ...]] = {  # what scikit-learn leaves on th
 }
 
 
-def measure(notes: Mapping[str, tuple[Note, ...]], values: Mapping[str, Any]) -> Sizes:
+def measure(notes: Mapping[str, tuple[Note, ...]], values: Mapping[str, Any]) -> AxisSizes:
     """Return the sizes of named values, or raise SizeError if they are not what is noted of them.
 
     Examples
@@ -179,7 +179,7 @@ def measure(notes: Mapping[str, tuple[Note, ...]], values: Mapping[str, Any]) ->
     ...
     mercer.arrays.shapes.SizeError: an axis of priors, which has the shape (c), is 3, but c is 2 elsewhere
     """
-    sizes = Sizes()
+    sizes = AxisSizes()
     for name, value in values.items():
         if value is None and name in notes and MAY_BE_NONE not in notes[name]:
             raise SizeError(f"{name} is None")
@@ -191,7 +191,7 @@ def measure(notes: Mapping[str, tuple[Note, ...]], values: Mapping[str, Any]) ->
     return sizes
 
 
-def measure_object(value: Any) -> Sizes:
+def measure_object(value: Any) -> AxisSizes:
     """Return the sizes of what an object holds, as far as its class notes them."""
     kind: Any = type(value)
     return measure(read_notes(kind), vars(value))

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.shapes import ANYTHING, Inside, Shape
+from mercer.arrays.shapes import ANYTHING, Axes, Inside
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
@@ -46,7 +46,7 @@ def count_functions(c: int) -> int:
     return 0 if c == 2 else c
 
 
-Classes = Annotated[np.ndarray, Shape("c+", of=ANYTHING)]
+Classes = Annotated[np.ndarray, Axes("c+", of=ANYTHING)]
 ClassFunction = Annotated[Expansion, Inside(q=count_functions)]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mercer.arrays.shapes import Shape
+from mercer.arrays.shapes import Axes
 from mercer.formula.data import Rows, length, pick
 from mercer.formula.evaluation import Evaluation
 from mercer.kernels import Kernel
@@ -65,9 +65,9 @@ class Nystroem(KernelMap):
     True
     """
 
-    centers_: Annotated[Rows, Shape("m+ …")]
-    component_indices_: Annotated[np.ndarray, Shape("m", of="iu")]
-    cholesky_: Annotated[np.ndarray, Shape("m m")]
+    centers_: Annotated[Rows, Axes("m+ …")]
+    component_indices_: Annotated[np.ndarray, Axes("m", of="iu")]
+    cholesky_: Annotated[np.ndarray, Axes("m m")]
     residual_trace_: Annotated[float, SOMETIMES]
 
     def __init__(

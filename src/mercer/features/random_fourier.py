@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mercer.arrays.shapes import Shape
+from mercer.arrays.shapes import Axes
 from mercer.formula.data import Rows
 from mercer.formula.parameters import is_vector
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, PowerExponential, RationalQuadratic
@@ -64,7 +64,7 @@ class RandomFourier(KernelMap):
     True
     """
 
-    frequencies_: Annotated[np.ndarray, Shape("D+ d")]
+    frequencies_: Annotated[np.ndarray, Axes("D+ d")]
 
     _takes_sparse = True
 

@@ -9,6 +9,7 @@ import numpy as np
 from mercer.formula.parameters import LARGEST_EXACT, check_integer, check_positive
 
 from .base import FeatureMap, Matrix, Seed, check_count
+from .polynomial import MOST_FEATURES
 
 
 class TensorSketch(FeatureMap):
@@ -70,6 +71,8 @@ class TensorSketch(FeatureMap):
         check_positive(sketch, "coef0", allow_zero=True)
         for name in ("degree", "n_components"):
             check_integer(sketch, name, 1)
+        if sketch.n_components > MOST_FEATURES:
+            raise ValueError(f"TensorSketch: there are more than {MOST_FEATURES} features")
         shape = (sketch.degree, getattr(sketch, "n_features_in_", 0) + (sketch.coef0 != 0))
         places, signs = sketch.indexHash_, sketch.bitHash_
         right = places.shape == signs.shape == shape and places.dtype.kind == signs.dtype.kind == "i"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from mercer.arrays.shapes import Inside, Number, Shape
+from mercer.arrays.shapes import Axes, Inside, Number
 from mercer.formula.parameters import check_integer, check_positive
 from mercer.kernels import Fourier as FourierKernel
 
@@ -19,11 +19,11 @@ class Waves:
     """√w_j (cos θ_j(x_d − m_d), sin θ_j(x_d − m_d)): all cosines first, frequency by frequency, then all sines."""
 
     n_inputs: Annotated[int, Number("d")]
-    frequencies: Annotated[np.ndarray, Shape("m+")]  # the θ_j
-    labels: Annotated[list[str], Shape("m")]  # the text of each frequency in names
-    weights: Annotated[np.ndarray, Shape("m")] | None = None  # the w_j; all 1 if not given
+    frequencies: Annotated[np.ndarray, Axes("m+")]  # the θ_j
+    labels: Annotated[list[str], Axes("m")]  # the text of each frequency in names
+    weights: Annotated[np.ndarray, Axes("m")] | None = None  # the w_j; all 1 if not given
     # the m_d, which no value depends on; large angles have large rounding errors
-    centre: Annotated[np.ndarray, Shape("d")] | None = None
+    centre: Annotated[np.ndarray, Axes("d")] | None = None
 
     @property
     def width(self) -> int:

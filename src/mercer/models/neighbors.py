@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, Regre
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.shapes import Inside, Number, Shape
+from mercer.arrays.shapes import Axes, Inside, Number
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
@@ -28,7 +28,7 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
     """What both estimators share: the points, and the search among them."""
 
     kernel_: Kernel
-    X_fit_: Annotated[Rows, Shape("n …")]
+    X_fit_: Annotated[Rows, Axes("n …")]
     n_samples_fit_: Annotated[int, Number("n")]
     plan_: Annotated[Plan, SOMETIMES]
     _neighbors: Annotated[Neighbors, Inside(n="n")]
@@ -194,7 +194,7 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
     def _check_fitted(self) -> None:
         """Raise if the classes of neighbours are none of the labels; files call this."""
         labels, values = self.classes_ if self.outputs_2d_ else [self.classes_], self._neighbors.values
-        right = values.shape[1:] == (len(labels),) and values.dtype.kind in "iu" and isinstance(labels, list)
+        right = values.shape[1:] == (len(labels),) and values.dtype == np.int64 and isinstance(labels, list)
         right = right and all(isinstance(each, np.ndarray) and each.ndim == 1 for each in labels)
         if not right or any(not 0 <= v.min() <= v.max() < len(c) for v, c in zip(values.T, labels, strict=True)):
             raise ValueError("the classes of neighbours are no positions among the labels")

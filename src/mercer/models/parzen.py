@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
-from mercer.arrays.shapes import Inside, Shape
+from mercer.arrays.shapes import Axes, Inside
 from mercer.estimators.classifier import Classes
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
@@ -44,7 +44,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
 
     kernel_: Kernel
     length_scale_: Any
-    X_fit_: Annotated[Rows, Shape("n …")]
+    X_fit_: Annotated[Rows, Axes("n …")]
     loo_length_scales_: Annotated[np.ndarray, SOMETIMES]
     loo_losses_: Annotated[np.ndarray, SOMETIMES]
     n_loo_points_: Annotated[int, SOMETIMES]
@@ -161,7 +161,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
     """
 
     classes_: Classes
-    class_prior_: Annotated[np.ndarray, Shape("c")]
+    class_prior_: Annotated[np.ndarray, Axes("c")]
     _windows: Annotated[ClassWindows, Inside(n="n", c="c")]
 
     def __init__(

@@ -9,7 +9,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.shapes import Inside, Shape
+from mercer.arrays.shapes import Axes, Inside
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.primal import PrimalForm
 from mercer.estimators.targets import check_whole
@@ -84,7 +84,7 @@ class ParzenDensity(PrimalForm, DensityMixin, ParzenEstimator):  # type: ignore[
 
     normalized_: bool
     log_integral_: float
-    weights_: Annotated[np.ndarray, Shape("n")]
+    weights_: Annotated[np.ndarray, Axes("n")]
     _windows: Annotated[DensityWindows, Inside(n="n", d="d")]
 
     @where_the_data_lives

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array
-from mercer.arrays.shapes import Inside, Shape
+from mercer.arrays.shapes import Axes, Inside
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, MatrixArgument, kernel_argument
@@ -128,9 +128,9 @@ class KernelPCA(PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, Trans
     """
 
     kernel_: Kernel
-    X_fit_: Annotated[Rows, Shape("n …")]
-    eigenvalues_: Annotated[np.ndarray, Shape("m")]
-    eigenvectors_: Annotated[np.ndarray, Shape("n m")]
+    X_fit_: Annotated[Rows, Axes("n …")]
+    eigenvalues_: Annotated[np.ndarray, Axes("m")]
+    eigenvectors_: Annotated[np.ndarray, Axes("n m")]
     eigen_solver_: str
     expansion_: Annotated[Expansion, Inside(q="m")]
     gamma_: Annotated[float, SOMETIMES]

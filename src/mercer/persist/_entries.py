@@ -183,12 +183,12 @@ def check_complete(owner: str, values: Values, needed: Any) -> None:
 def check_sizes(owner: str, cls: Any, values: Values) -> None:
     """Raise if what an object holds is not of the sizes that its class notes."""
     try:
-        sizes = measure(read_notes(cls), values).exact
+        sizes = measure(read_notes(cls), values)
     except SizeError as error:
         raise ModelFileError(f"{owner}: {error}") from None
     if not all(isinstance(name, str) for name in values.get("feature_names_in_", ())):
         raise ModelFileError(f"{owner} has names of columns that are no texts")
-    if "d" in sizes and issubclass(cls, BaseEstimator) and "n_features_in_" not in values:
+    if "d" in sizes.exact | sizes.least and issubclass(cls, BaseEstimator) and "n_features_in_" not in values:
         raise ModelFileError(f"{owner} has columns, but no n_features_in_")
 
 

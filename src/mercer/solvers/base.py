@@ -25,7 +25,7 @@ import numpy as np
 
 from mercer.arrays.budget import parse_memory
 from mercer.arrays.place import Place
-from mercer.arrays.shapes import Shape
+from mercer.arrays.shapes import Axes
 from mercer.formula.data import Rows, length
 from mercer.gram import Gram
 from mercer.kernels import Kernel
@@ -56,9 +56,9 @@ class Problem:
     """
 
     kernel: Kernel
-    X: Annotated[Rows, Shape("n …")]
-    y: Annotated[np.ndarray, Shape("n q")]
-    weights: Annotated[np.ndarray, Shape("n")] | None = None
+    X: Annotated[Rows, Axes("n …")]
+    y: Annotated[np.ndarray, Axes("n q")]
+    weights: Annotated[np.ndarray, Axes("n")] | None = None
     fit_intercept: bool = False
     memory: int = field(default_factory=lambda: parse_memory(None))
     device: Any = None

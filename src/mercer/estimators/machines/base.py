@@ -16,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
-from mercer.arrays.shapes import Inside, Shape
+from mercer.arrays.shapes import Axes, Inside
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.features.params import KernelParams
@@ -109,11 +109,11 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
     verbose: bool | int
     shrinking: bool
 
-    support_: Annotated[np.ndarray, Shape("s", of="iu")]
+    support_: Annotated[np.ndarray, Axes("s", of="iu")]
     support_vectors_: Rows
     n_support_: np.ndarray
-    dual_coef_: Annotated[np.ndarray | sparse.spmatrix | sparse.sparray, Shape("k s")]
-    intercept_: Annotated[np.ndarray, Shape("p+")]
+    dual_coef_: Annotated[np.ndarray | sparse.spmatrix | sparse.sparray, Axes("k s")]
+    intercept_: Annotated[np.ndarray, Axes("p+")]
     kernel_: Kernel
     shape_fit_: tuple[int, ...]
     n_iter_: int | np.ndarray
@@ -126,7 +126,7 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
     # Of all machines, with a centre of no weight where there are no support vectors.
     _function: Annotated[Expansion, Inside(n=lambda s: max(s, 1), q="p")]
     # Which coefficients of support vectors are inside of their boxes, if they have such.
-    _free: Annotated[np.ndarray, Shape("s p")] | None
+    _free: Annotated[np.ndarray, Axes("s p")] | None
     _gamma: float
     _X_fit: Rows | None  # all training points, for functions of two collections
 

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.shapes import ANYTHING, Inside, Shape
+from mercer.arrays.shapes import ANYTHING, Axes, Inside
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows
@@ -63,8 +63,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):  # type: i
     class_weight: Any
     random_state: Any
 
-    classes_: Annotated[np.ndarray, Shape("c", of=ANYTHING)]
-    class_weight_: Annotated[np.ndarray, Shape("c")]
+    classes_: Annotated[np.ndarray, Axes("c", of=ANYTHING)]
+    class_weight_: Annotated[np.ndarray, Axes("c")]
     _function: Annotated[Expansion, Inside(n=lambda s: max(s, 1), q=lambda c: c * (c - 1) // 2), Inside(q="p")]
     _sigmoids: np.ndarray  # A and B of each pair, or none
 

@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike
 
 from mercer.arrays.budget import require
 from mercer.arrays.place import Place
-from mercer.arrays.shapes import Shape
+from mercer.arrays.shapes import Axes
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows, length
 from mercer.gram import Gram
@@ -53,9 +53,9 @@ class KernelMixture:
     0.125 * Linear() + Gaussian(length_scale=1.0)
     """
 
-    kernels: Annotated[tuple[Kernel, ...], Shape("m+")]
-    scales: Annotated[np.ndarray, Shape("m")]
-    weights: Annotated[np.ndarray, Shape("m t?")]
+    kernels: Annotated[tuple[Kernel, ...], Axes("m+")]
+    scales: Annotated[np.ndarray, Axes("m")]
+    weights: Annotated[np.ndarray, Axes("m t?")]
 
     @property
     def factors(self) -> np.ndarray:

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mercer.arrays.shapes import Shape
+from mercer.arrays.shapes import Axes
 from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.progress import fit_task, reporter, with_callbacks
@@ -146,7 +146,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
 
     mixture_: KernelMixture
     alpha_: float | np.ndarray
-    X_fit_: Annotated[Rows, Shape("n …")]
+    X_fit_: Annotated[Rows, Axes("n …")]
     ridge_: Annotated[KernelRidge, SOMETIMES]
     expansion_: Annotated[Expansion, SOMETIMES]
     kernel_: Annotated[Kernel, SOMETIMES]

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from mercer.arrays.shapes import Shape
+from mercer.arrays.shapes import Axes
 from mercer.arrays.tensors import host_array
 from mercer.estimators.kernel_argument import KernelArgument, TableArgument
 from mercer.expansion import Expansion
@@ -40,8 +40,8 @@ class RecursiveFeatures:
     memory: float | str | None
     random_state: Any
 
-    metric_: Annotated[np.ndarray, Shape("d d")]
-    feature_importances_: Annotated[np.ndarray, Shape("d")]
+    metric_: Annotated[np.ndarray, Axes("d d")]
+    feature_importances_: Annotated[np.ndarray, Axes("d")]
     components_: np.ndarray
     component_shares_: np.ndarray
     candidates_: list[dict[str, Any]]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from mercer.arrays.place import Place
-from mercer.arrays.shapes import Shape
+from mercer.arrays.shapes import Axes
 from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 
@@ -24,9 +24,9 @@ class Neighbors:
     """Points, what belongs to each of them, and the search among them."""
 
     kernel: Kernel
-    points: Annotated[Rows, Shape("n+ …")]
+    points: Annotated[Rows, Axes("n+ …")]
     # Targets (n,) or (n, outputs), or classes (n, outputs) as positions among the labels of each.
-    values: Annotated[np.ndarray, Shape("n t?")]
+    values: Annotated[np.ndarray, Axes("n t?")]
 
     def find(self, X: Rows | None, k: int, place: Place) -> Found:
         """Return distances and indices of the nearest points; those of the points themselves, others only, if None."""

@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 import mercer._native as _native
-from mercer.arrays.shapes import Inside, Number, Shape
+from mercer.arrays.shapes import Axes, Inside, Number
 from mercer.arrays.threads import default_threads
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, concatenate, length, pick, take
@@ -42,11 +42,11 @@ Way = Literal["auto", "dense", "pool", "sweep"]
 class Mistakes:
     """Every mistake made, in order."""
 
-    vector: Annotated[np.ndarray, Shape("m", below="s")]  # position of the point among the vectors kept
-    label: Annotated[np.ndarray, Shape("m", below="c")]  # its class
-    wrong: Annotated[np.ndarray, Shape("m", below="c")]  # the one taken instead
-    step: Annotated[np.ndarray, Shape("m", of="float64")]  # by how much the functions changed
-    time: Annotated[np.ndarray, Shape("m", of="int64")]  # how many points had been seen by then, with this one
+    vector: Annotated[np.ndarray, Axes("m", below="s")]  # position of the point among the vectors kept
+    label: Annotated[np.ndarray, Axes("m", below="c")]  # its class
+    wrong: Annotated[np.ndarray, Axes("m", below="c")]  # the one taken instead
+    step: Annotated[np.ndarray, Axes("m", of="float64")]  # by how much the functions changed
+    time: Annotated[np.ndarray, Axes("m", of="int64")]  # how many points had been seen by then, with this one
 
     def and_then(self, *later: np.ndarray) -> Mistakes:
         """Return these mistakes followed by others, given as the fields in order."""
@@ -76,12 +76,12 @@ class Kept:
     """
 
     outputs: Annotated[int, Number("q")]  # q, 1 for two classes, otherwise as many as classes
-    vectors: Annotated[Rows, Shape("s …")] | None = None
-    coef: Annotated[np.ndarray, Shape("s q")] = field(default_factory=lambda: np.zeros((0, 1)))
+    vectors: Annotated[Rows, Axes("s …")] | None = None
+    coef: Annotated[np.ndarray, Axes("s q")] = field(default_factory=lambda: np.zeros((0, 1)))
     # Σ steps that led there · time of each
-    moment: Annotated[np.ndarray, Shape("s q")] = field(default_factory=lambda: np.zeros((0, 1)))
+    moment: Annotated[np.ndarray, Axes("s q")] = field(default_factory=lambda: np.zeros((0, 1)))
     # when each vector came in
-    entered: Annotated[np.ndarray, Shape("s")] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    entered: Annotated[np.ndarray, Axes("s")] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     seen: int = 0  # how many points have been seen
     # all mistakes, unless vectors have left
     log: Annotated[Mistakes, Inside(s="s", c=lambda q: max(q, 2))] = field(default_factory=make_empty_log)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from mercer.arrays.budget import MemoryBudgetError, parse_memory
-from mercer.arrays.shapes import Inside, Shape
+from mercer.arrays.shapes import Axes, Inside
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion, evaluate_expansion
 from mercer.formula.data import Rows, length, pick, result_dtype, take
@@ -61,15 +61,15 @@ class RidgeFit:
 
     plan: Plan
     expansion: Annotated[Expansion, Inside(q="t")]
-    penalty: Annotated[np.ndarray, Shape("q")]
+    penalty: Annotated[np.ndarray, Axes("q")]
     residual: float
     tolerance: float
     n_iter: int
     objective: Objective
     problem: Annotated[Problem, Inside(n="m", q="q")] | None = None
-    points: Annotated[Rows, Shape("n …")] | None = None
-    targets: Annotated[np.ndarray, Shape("n t?")] | None = None
-    kept: Annotated[np.ndarray, Shape("m", below="n")] | None = None
+    points: Annotated[Rows, Axes("n …")] | None = None
+    targets: Annotated[np.ndarray, Axes("n t?")] | None = None
+    kept: Annotated[np.ndarray, Axes("m", below="n")] | None = None
     loo_score: float | None = None
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from mercer.arrays.budget import require
 from mercer.arrays.columns import power_of_two
 from mercer.arrays.place import Place
-from mercer.arrays.shapes import Number, Shape
+from mercer.arrays.shapes import Axes, Number
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, length, pick
@@ -117,7 +117,7 @@ class Windows:
     """A window on each of some points: what the estimators keep of a fit."""
 
     kernel: Kernel
-    points: Annotated[Rows, Shape("n+ …")]
+    points: Annotated[Rows, Axes("n+ …")]
 
     def choose_scale(self, owner: str, memory: int, random_state: Any) -> tuple[Self, ScaleSearch]:
         """Return the same with the length scale that leaving out every point once finds, and how it was found."""
@@ -159,7 +159,7 @@ class Windows:
 class DensityWindows(Windows):
     """p(x) = Σᵢ wᵢ k(xᵢ, x) / ∫ k with weights that add up to 1; ``dim`` is that of vectors, None for other objects."""
 
-    weights: Annotated[np.ndarray, Shape("n", of="float64")]
+    weights: Annotated[np.ndarray, Axes("n", of="float64")]
     dim: Annotated[int, Number("d")] | None
 
     def __post_init__(self) -> None:
@@ -202,8 +202,8 @@ class DensityWindows(Windows):
 class ClassWindows(Windows):
     """p(c | x) ∝ π_c · Σ wᵢ k(xᵢ, x) / Σ wᵢ over the points of class c; members are wᵢ in the column of the class."""
 
-    members: Annotated[np.ndarray, Shape("n c", of="float64")]
-    priors: Annotated[np.ndarray, Shape("c", of="float64")]
+    members: Annotated[np.ndarray, Axes("n c", of="float64")]
+    priors: Annotated[np.ndarray, Axes("c", of="float64")]
 
     @classmethod
     def sort(
@@ -257,8 +257,12 @@ class ClassWindows(Windows):
 class MeanWindows(Windows):
     """f(x) = Σᵢ wᵢ k(xᵢ, x) yᵢ / Σᵢ wᵢ k(xᵢ, x), with targets of shape (n,) or (n, targets)."""
 
-    weights: Annotated[np.ndarray, Shape("n", of="float64")]
-    targets: Annotated[np.ndarray, Shape("n t?")]
+    weights: Annotated[np.ndarray, Axes("n", of="float64")]
+    targets: Annotated[np.ndarray, Axes("n t?")]
+
+    def __post_init__(self) -> None:
+        if not (self.weights.min(initial=0.0) >= 0.0 and self.weights.sum() > 0.0):
+            raise ValueError("the weights of windows must not be negative, and some must be positive")
 
     @property
     def unit_of_loss(self) -> float:
