@@ -1,9 +1,9 @@
 """What annotations say of the sizes of what an object holds, and the comparison with what it does hold.
 
     class Windows:
-        points: Annotated[Rows, Shape("n …")]
-        members: Annotated[np.ndarray, Shape("n c")]
-        priors: Annotated[np.ndarray, Shape("c")]
+        points: Annotated[Rows, Axes("n …")]
+        members: Annotated[np.ndarray, Axes("n c")]
+        priors: Annotated[np.ndarray, Axes("c")]
 
 A letter stands for one number in all of an object.  Model files are compared with these words when they are read, so
 that a model that was loaded can be used; see ``mercer.persist``.
@@ -48,7 +48,7 @@ class AxisSizes:
 
 
 @dataclass(frozen=True)
-class Shape:
+class Axes:
     """How long the axes of an array or collection are.
 
     Parameters
@@ -151,18 +151,18 @@ class Inside:
 
 
 class MayBeNone:
-    """None may stand here instead, as ``Annotated[np.ndarray, Shape("n")] | None`` says."""
+    """None may stand here instead, as ``Annotated[np.ndarray, Axes("n")] | None`` says."""
 
     def measure(self, name: str, value: Any, sizes: AxisSizes) -> None:
         """Add nothing."""
 
 
-Note = Shape | Number | Positions | Inside | MayBeNone
+Note = Axes | Number | Positions | Inside | MayBeNone
 MAY_BE_NONE = MayBeNone()
 ANYTHING = "biufcmMOSUV"  # that an array may hold
 OF_ESTIMATORS: dict[str, tuple[Note, ...]] = {  # what scikit-learn leaves on them
     "n_features_in_": (Number("d"),),
-    "feature_names_in_": (Shape("d", of="OU"),),
+    "feature_names_in_": (Axes("d", of="OU"),),
 }
 
 
@@ -171,7 +171,7 @@ def measure(notes: Mapping[str, tuple[Note, ...]], values: Mapping[str, Any]) ->
 
     Examples
     --------
-    >>> notes = {"points": (Shape("n …"),), "members": (Shape("n c"),), "priors": (Shape("c"),)}
+    >>> notes = {"points": (Axes("n …"),), "members": (Axes("n c"),), "priors": (Axes("c"),)}
     >>> measure(notes, {"points": ["a", "b"], "members": np.eye(2), "priors": np.ones(2)}).exact
     {'n': 2, 'c': 2}
     >>> measure(notes, {"points": ["a", "b"], "members": np.eye(2), "priors": np.ones(3)})
@@ -204,10 +204,10 @@ def read_notes(cls: type) -> dict[str, tuple[Note, ...]]:
     Examples
     --------
     >>> class Line:
-    ...     points: Annotated[np.ndarray, Shape("n 2")]
+    ...     points: Annotated[np.ndarray, Axes("n 2")]
     ...     name: str
     >>> read_notes(Line)["points"]
-    (Shape(axes='n 2', below=None, of='biuf'),)
+    (Axes(axes='n 2', below=None, of='biuf'),)
     """
     hints = get_type_hints(cls, include_extras=True)
     return OF_ESTIMATORS | {name: notes for name, hint in hints.items() if (notes := tuple(_find_notes(hint)))}
