@@ -20,6 +20,13 @@ def pytest_ignore_collect(collection_path):
     return "\ntorch = pytest.importorskip" in collection_path.read_text("utf-8") or None
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leave scikit-learn's checks of the array API to estimators/test_array_api.py: SciPy is started for them there."""
+    away = [item for item in items if "-check_array_api" in item.name]
+    items[:] = [item for item in items if item not in away]
+    config.hook.pytest_deselected(items=away)
+
+
 @pytest.fixture(autouse=True)
 def _tensors_like_those_of_a_gpu(request, monkeypatch):
     """Let NumPy refuse tensors, as it does those on a GPU: whoever needs an array must ask for it."""

@@ -29,10 +29,7 @@ def fitted(moons):
 
 
 @parametrize_with_checks(
-    [
-        AutoClassifier("logistic", kernel=Gaussian(), test=None),
-        AutoClassifier("svm", kernel=Gaussian(), random_state=0),
-    ],
+    [AutoClassifier("logistic", kernel=Gaussian(), test=None)],
     expected_failed_checks=lambda estimator: REORDERED,
 )
 def test_scikit_learn_accepts_the_estimator(estimator, check):

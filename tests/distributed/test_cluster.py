@@ -404,14 +404,6 @@ def _peak():
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
-def test_a_fit_streams_through_workers_much_smaller_than_the_data(client):
-    model, total, base, peak, restarts = stream(client, extra=150_000_000, rows_in_all=1_880_000, parts=188)
-    assert total > 5 * 150_000_000
-    assert peak <= base + 150_000_000
-    assert not restarts
-    assert model.converged_
-
-
 @pytest.mark.slow
 def test_a_gigabyte_streams_through_workers_of_200_megabytes(client):
     model, total, base, peak, restarts = stream(client, extra=200_000_000, rows_in_all=2_500_000, parts=250)

@@ -140,16 +140,15 @@ def written(path, document, tensors):
     return path
 
 
-@pytest.mark.parametrize("share", [2, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MODELS)
-def test_any_other_description_with_a_right_checksum_gives_an_error_or_a_model(name, share, tmp_path):
+def test_any_other_description_with_a_right_checksum_gives_an_error_or_a_model(name, tmp_path):
     document, tensors = described(name)
     assert attempt(written(tmp_path / "file", document, tensors))
     outcomes = set()
     for count, path in enumerate(list(places(document))[1:]):
         # Each place meets some of the substitutes, and all places together meet all of them.
-        for offset in range(share):
-            new = (..., *SUBSTITUTES)[(share * count + offset) % (len(SUBSTITUTES) + 1)]
+        for offset in range(2):
+            new = (..., *SUBSTITUTES)[(2 * count + offset) % (len(SUBSTITUTES) + 1)]
             outcomes.add(attempt(written(tmp_path / "file", replaced(document, path, new), tensors)))
     assert outcomes == {True, False}
 

@@ -240,7 +240,8 @@ def list_dates(low: float, high: float) -> list[tuple[float, str]]:
     first, last = (np.datetime64(math.floor(day), "D") for day in (low, high))
     for unit, days in (("Y", 365.0), ("M", 30.0), ("D", 1.0)):
         if high - low >= 2 * days or unit == "D":
-            every = np.arange(first.astype(f"datetime64[{unit}]"), last.astype(f"datetime64[{unit}]") + 1)
+            start, stop = (int(day.astype(f"datetime64[{unit}]").astype(np.int64)) for day in (first, last))
+            every = np.arange(start, stop + 1).astype(f"datetime64[{unit}]")
             places = every.astype("datetime64[D]").astype(float)
             inside = (places >= low) & (places <= high)
             few = max(1, math.ceil(int(inside.sum()) / (5 if unit == "Y" else 4)))

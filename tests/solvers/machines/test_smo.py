@@ -151,7 +151,7 @@ def test_leaving_variables_alone_for_a_while_changes_nothing_in_the_end(name, mo
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_working_sets_serve_every_machine(name, monkeypatch):
-    X, problem = machine(name, *data(200))
+    X, problem = machine(name, *data(120))
     whole = SMO(tol=1e-6).solve(Gaussian(), X, problem)
     monkeypatch.setattr(module, "LEAST", 16)
     monkeypatch.setattr(module, "MOST", 32)
