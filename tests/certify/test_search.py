@@ -240,7 +240,7 @@ def random_tree(rng, depth, columns=2):
 @pytest.mark.parametrize("seed", range(12))
 def test_the_search_alone_never_refutes_a_composition_of_proved_kernels(seed):
     rng = np.random.default_rng(seed)
-    for _ in range(8):
+    for _ in range(5):
         kernel = random_tree(rng, int(rng.integers(1, 5)))
         assert isinstance(kernel.certificate(), Proved)
         found, _ = refute_kernel(kernel, dim=int(rng.choice([2, 3])))

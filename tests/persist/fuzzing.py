@@ -24,7 +24,7 @@ from mercer.persist._files import describe
 from .test_auto import COLUMNS, TABLE, TARGET
 from .test_models import CASES, METHODS, fitted
 
-MEANT = (ValueError, TypeError, AttributeError, OverflowError)
+MEANT = (ValueError, TypeError, AttributeError, ImportError, OverflowError)
 OURS = tuple(str(Path(package.__file__).parent) for package in (mercer, sklearn))
 NUMBERS = (0, 1, -1, 2, 3, 7, 10**3, 10**9, 10**15, 2**63 - 1, -(2**63), 0.5, -0.5, 1e-300, 1e300, -1e300, True, False)
 VALUES = (

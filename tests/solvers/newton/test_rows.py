@@ -14,7 +14,7 @@ from mercer.solvers.newton.sums import label_loss
 
 N, CUT = 40, 15
 HOST = Place(None, 10**9)
-PLACES = ["host", "tensor"]
+PLACES = ["host", pytest.param("tensor", marks=pytest.mark.torch)]
 
 
 def _rows(classes, place, part=slice(None), **memory):
