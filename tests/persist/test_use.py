@@ -13,7 +13,7 @@ from mercer.persist._decode import Decoder
 
 from .fuzzing import NAMES, Mutation, find_problems
 
-EACH = 3  # changes of each model; tools/fuzz_models.py makes any number of them
+EACH = 5  # changes of each model; tools/fuzz_models.py makes any number of them
 
 
 def refuse(*_):
