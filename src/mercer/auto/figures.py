@@ -87,7 +87,7 @@ class Calibration:
     counts : tuple of int
         How many rows each group has.
     error : float
-        The mean of |said - seen| over all rows, which is called the expected calibration error.
+        The mean of ``|said - seen|`` over all rows, which is called the expected calibration error.
     by_chance : float
         How large that becomes by chance alone, in 95 of 100 cases, where every chance is right.
     """
