@@ -1,0 +1,1 @@
+"""A playground for kernels: points, a kernel and a learner as one value, and all that can be drawn of it."""

@@ -1,0 +1,210 @@
+"""The learned function: a curve with its band, or regions with their boundaries and margins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays.threads import silence_warnings
+from mercer.needs import load_package
+
+from ..fitting import Fit, explain_failure
+from ..limits import PlayError
+
+COVERAGE = 0.9  # of the band
+ODDS = math.log(9.0)  # where a probability is 0.9
+MOST_BAND = 600  # points up to which a band is quick enough to follow a drag
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A function of one input.
+
+    Parameters
+    ----------
+    grid, values : arrays of shape (r,)
+        Where it is drawn, and its values.
+    lower, upper : arrays of shape (r,), optional
+        The ends of a band.
+    band_label : str
+        What the band is.
+    tube : float, optional
+        Half of the width of the tube in which errors cost nothing.
+    vectors : int array of shape (m,)
+        Which points carry the model.
+    vectors_label : str
+        What they are called; empty if all points do.
+    """
+
+    grid: np.ndarray
+    values: np.ndarray
+    lower: np.ndarray | None
+    upper: np.ndarray | None
+    band_label: str
+    tube: float | None
+    vectors: np.ndarray
+    vectors_label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """A function of two inputs, and the classes it tells apart.
+
+    Parameters
+    ----------
+    xs, ys : arrays of shape (r,)
+        The grid.
+    codes : int8 array of shape (r, r), optional
+        The class predicted at (xs[j], ys[i]) in row i and column j; None if nothing is predicted.
+    scores : array of shape (r, r)
+        f for two classes, how far the winner is ahead for more.
+    boundary, margins : lists of arrays of shape (m, 2)
+        Lines between classes, and lines of equal margin or probability.
+    margin_label : str
+        What the margins are.
+    vectors : int array of shape (m,)
+        Which points carry the model.
+    vectors_label : str
+        What they are called; empty if all points do.
+    """
+
+    xs: np.ndarray
+    ys: np.ndarray
+    codes: np.ndarray | None
+    scores: np.ndarray
+    boundary: list[np.ndarray]
+    margins: list[np.ndarray]
+    margin_label: str
+    vectors: np.ndarray
+    vectors_label: str
+
+
+def draw_surface(fit: Fit, resolution: int) -> Curve | Regions:
+    """Return the learned function on a grid over the view.
+
+    Parameters
+    ----------
+    fit : Fit
+        A fitted state.
+    resolution : int
+        Points of the grid, along each input.
+
+    Returns
+    -------
+    Curve or Regions
+        For one input, or for two.
+
+    Examples
+    --------
+    >>> from mercer.playground.fitting import fit_state
+    >>> from mercer.playground.presets import PRESETS
+    >>> from mercer.playground.views.surface import draw_surface
+    >>> found = draw_surface(fit_state(PRESETS["moons"].make()), 50)
+    >>> found.codes.shape, found.margin_label
+    ((50, 50), 'margin f = ±1')
+    """
+    try:
+        with silence_warnings(), np.errstate(all="ignore"):
+            return _draw_curve(fit, resolution) if fit.state.dim == 1 else _draw_regions(fit, resolution)
+    except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
+        raise error if isinstance(error, PlayError) else explain_failure(error) from error
+
+
+def make_grid(fit: Fit, resolution: int) -> np.ndarray:
+    """Return the points of the grid over the view, shape (r, 1) or (r², 2), along the first input first."""
+    x0, x1, y0, y1 = fit.state.view
+    xs = np.linspace(x0, x1, resolution)
+    if fit.state.dim == 1:
+        return xs[:, None]
+    return np.stack(np.meshgrid(xs, np.linspace(y0, y1, resolution)), axis=-1).reshape(-1, 2)
+
+
+def find_vectors(fit: Fit) -> tuple[np.ndarray, str]:
+    """Return which points carry the model, and what they are called; all of them have no name."""
+    support = getattr(fit.model, "support_", None)
+    if support is not None:
+        return np.asarray(support), "support vectors"
+    return np.arange(fit.state.n), ""
+
+
+# -- one input -------------------------------------------------------------------------------------------------------
+
+
+def _draw_curve(fit: Fit, resolution: int) -> Curve:
+    grid = make_grid(fit, resolution)
+    values = np.asarray(fit.model.predict(grid), dtype=np.float64)
+    lower, upper, label = _find_band(fit, grid)
+    return Curve(grid[:, 0], values, lower, upper, label, _find_tube(fit), *find_vectors(fit))
+
+
+def _find_band(fit: Fit, grid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None, str]:
+    if not hasattr(fit.model, "predict_interval") or fit.state.n > MOST_BAND:
+        return None, None, ""
+    try:
+        lower, upper = fit.model.predict_interval(grid, COVERAGE).T
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+        return None, None, ""
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        return None, None, ""
+    return lower, upper, f"{COVERAGE:.0%} of new points (jackknife+)"
+
+
+def _find_tube(fit: Fit) -> float | None:
+    tube: Any = getattr(fit.model, "epsilon", None)
+    return None if tube is None else float(tube)
+
+
+# -- two inputs ------------------------------------------------------------------------------------------------------
+
+
+def score_classes(fit: Fit, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class predicted at each point, and f of each class, or of the second of two, shape (m,) or (m, q)."""
+    model, classes = fit.model, np.asarray(fit.model.classes_)
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(points), dtype=np.float64)
+    else:
+        shares = np.asarray(model.predict_proba(points), dtype=np.float64)
+        scores = shares[:, 1] - shares[:, 0] if shares.shape[1] == 2 else shares
+    if scores.ndim == 1:
+        return classes[(scores > 0).astype(int)], scores
+    if hasattr(model, "support_"):  # pairs of classes vote
+        return np.asarray(model.predict(points)), scores
+    return classes[np.argmax(scores, axis=1)], scores
+
+
+def _draw_regions(fit: Fit, resolution: int) -> Regions:
+    x0, x1, y0, y1 = fit.state.view
+    xs, ys = np.linspace(x0, x1, resolution), np.linspace(y0, y1, resolution)
+    codes, scores = score_classes(fit, make_grid(fit, resolution))
+    square = (resolution, resolution)
+    if scores.ndim == 1:
+        field = scores.reshape(square)
+        boundary, level, label = _trace(xs, ys, field, 0.0), *_find_margin(fit)
+        margins = [line for at in (-level, level) for line in _trace(xs, ys, field, at)] if level else []
+    else:
+        two = np.sort(scores, axis=1)[:, -2:]
+        field = (two[:, 1] - two[:, 0]).reshape(square)
+        leads = scores - np.where(scores == two[:, 1:], two[:, :1], two[:, 1:])
+        # Every boundary has two sides, so that those of the last class are among those of the others.
+        boundary = [line for lead in leads.T[:-1] for line in _trace(xs, ys, lead.reshape(square), 0.0)]
+        margins, label = [], ""
+    found = codes.astype(np.int8).reshape(square)
+    return Regions(xs, ys, found, field, boundary, margins, label, *find_vectors(fit))
+
+
+def _find_margin(fit: Fit) -> tuple[float, str]:
+    """Return f at the margins, 0 if there are none, and what they are."""
+    if hasattr(fit.model, "support_"):
+        return 1.0, "margin f = ±1"
+    return 0.0, ""
+
+
+def _trace(xs: np.ndarray, ys: np.ndarray, field: np.ndarray, level: float) -> list[np.ndarray]:
+    """Return the lines on which a field has a value."""
+    if not np.isfinite(field).all() or not field.min() < level < field.max():
+        return []
+    contourpy = load_package("contourpy", "a boundary")
+    return [np.asarray(line) for line in contourpy.contour_generator(xs, ys, field).lines(level)]
