@@ -63,9 +63,7 @@ def fit_state(state: State) -> Fit:
     start = perf_counter()
     try:
         with silence_warnings(), np.errstate(all="ignore"):  # what they say is read off the model below
-            model = learner.fit(
-                state.task, learner.build(state.task, kernel, state.values), state.x, state.y, state.values
-            )
+            model = learner.fit(learner.build(state.task, kernel, state.values), state.x, state.y, state.values)
     except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
         raise explain_failure(error) from error
     return Fit(state, kernel, model, perf_counter() - start, tuple(_find_notes(model)))

@@ -9,14 +9,36 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer.kernels import Kernel
-from mercer.models import SVC, SVR, KernelRidge, KernelRidgeClassifier
+from mercer.models import (
+    SVC,
+    SVR,
+    ImportVectorMachine,
+    KernelClassifier,
+    KernelLogisticRegression,
+    KernelNeighborsClassifier,
+    KernelNeighborsRegressor,
+    KernelPCA,
+    KernelPerceptron,
+    KernelRegressor,
+    KernelRidge,
+    KernelRidgeClassifier,
+    ParzenClassifier,
+    ParzenRegressor,
+)
 
-from .limits import PlayError, round_number
+from .limits import MOST_POINTS, PlayError, round_number
 
 Task = Literal["regression", "classification"]
 Value = float | str
 TASKS: tuple[Task, ...] = ("regression", "classification")
-BOTH = TASKS
+EPOCHS = 10  # passes over the points that a perceptron can be followed through
+SEED = 0  # of the order in which it sees them
+COMPONENTS = 6  # of principal component analysis
+REGRESSION_LOSSES = (
+    "Squared", "Absolute", "Huber(0.3)", "LogCosh", "EpsilonInsensitive(0.1)", "SquaredEpsilonInsensitive(0.1)",
+    "Quantile(0.9)", "Quantile(0.1)", "Expectile(0.9)",
+)  # fmt: skip
+CLASSIFICATION_LOSSES = ("Hinge", "SquaredHinge", "Logistic", "Exponential", "Softmax")
 
 
 @dataclass(frozen=True)
@@ -55,7 +77,7 @@ class Setting:
     log: bool = False
     whole: bool = False
     choices: tuple[str, ...] = ()
-    tasks: tuple[Task, ...] = BOTH
+    tasks: tuple[Task, ...] = TASKS
     per_point: int = 0
     parameter: str | None = None
 
@@ -150,13 +172,27 @@ class Learner:
         """Return the model, not yet fitted."""
         return self.models[task](kernel=kernel, **self.list_arguments(task, values))
 
-    def fit(self, task: Task, model: Any, x: np.ndarray, y: np.ndarray, values: Mapping[str, Value]) -> Any:
-        """Return the model, fitted."""
-        return model.fit(x, y)
+    def fit(self, model: Any, x: np.ndarray, y: np.ndarray, values: Mapping[str, Value]) -> Any:
+        """Return the model, fitted to points."""
+        if "steps" not in values:
+            return model.fit(x, y)
+        order = order_steps(len(y), int(values["steps"]))
+        return model.partial_fit(x[order], y[order], classes=np.unique(y))
 
-    def write_fit(self, task: Task, values: Mapping[str, Value]) -> list[str]:
-        """Return the lines that fit ``model`` to ``x`` and ``y``, and print its score."""
-        return ["model.fit(x, y)", "print(model.score(x, y))"]
+    def write_fit(self, values: Mapping[str, Value]) -> list[str]:
+        """Return the lines that fit ``model`` to ``x`` and ``y``, and print what came of it."""
+        if self.key == "pca":
+            return ["model.fit(x)", "print(model.eigenvalues_)"]
+        score = "print(model.score(x, y))"
+        if "steps" not in values:
+            return ["model.fit(x, y)", score]
+        return [
+            f"rng = np.random.default_rng({SEED})",
+            f"order = np.concatenate([rng.permutation(len(y)) for _ in range({EPOCHS})])",
+            f"order = order[:{int(values['steps'])}]  # the points in the order in which it sees them",
+            "model.partial_fit(x[order], y[order], classes=np.unique(y))",
+            score,
+        ]
 
     def source(self, task: Task, kernel_text: str, values: Mapping[str, Value]) -> tuple[str, str]:
         """Return the line that imports the model and the expression that builds it.
@@ -194,7 +230,70 @@ SVM = Learner(
     ), "C",
 )  # fmt: skip
 
-LEARNERS: dict[str, Learner] = {learner.key: learner for learner in (RIDGE, SVM)}
+LOGISTIC = Learner(
+    "logistic", "Logistic regression", {"classification": KernelLogisticRegression},
+    (_penalty("alpha", "penalty α", 1e-6, 1e4, 0.1),), "alpha",
+)  # fmt: skip
+IMPORT_VECTORS = Learner(
+    "import_vectors", "Import vectors", {"classification": ImportVectorMachine},
+    (_penalty("alpha", "penalty α", 1e-6, 1e4, 0.1),), "alpha",
+)  # fmt: skip
+PERCEPTRON = Learner(
+    "perceptron", "Perceptron", {"classification": KernelPerceptron},
+    (
+        Setting("steps", "points seen", 1, EPOCHS * MOST_POINTS, 100.0, whole=True, per_point=EPOCHS),
+        Setting("kind", "function", 0, 0, "plain", choices=("plain", "averaged"), parameter="kind"),
+    ),
+)  # fmt: skip
+NEIGHBOURS = Learner(
+    "neighbours", "Nearest neighbours",
+    {"regression": KernelNeighborsRegressor, "classification": KernelNeighborsClassifier},
+    (
+        Setting(
+            "n_neighbors", "neighbours", 1, MOST_POINTS, 5.0, whole=True, per_point=1, parameter="n_neighbors"
+        ),
+    ), "n_neighbors",
+)  # fmt: skip
+PARZEN = Learner(
+    "parzen", "Parzen windows", {"regression": ParzenRegressor, "classification": ParzenClassifier}, ()
+)  # fmt: skip
+PCA = Learner(
+    "pca", "Principal components", {"regression": KernelPCA, "classification": KernelPCA},
+    (Setting("component", "component", 1, COMPONENTS, 1.0, whole=True, per_point=1, parameter="n_components"),),
+)  # fmt: skip
+ANY_LOSS = Learner(
+    "any_loss", "Any loss", {"regression": KernelRegressor, "classification": KernelClassifier},
+    (
+        Setting(
+            "loss", "loss", 0, 0, "Huber(0.3)", choices=REGRESSION_LOSSES, tasks=("regression",), parameter="loss"
+        ),
+        Setting(
+            "loss", "loss", 0, 0, "SquaredHinge", choices=CLASSIFICATION_LOSSES, tasks=("classification",),
+            parameter="loss",
+        ),
+        _penalty("alpha", "penalty α", 1e-4, 1e4, 0.1),
+    ), "alpha",
+)  # fmt: skip
+
+LEARNERS: dict[str, Learner] = {
+    learner.key: learner
+    for learner in (RIDGE, SVM, LOGISTIC, IMPORT_VECTORS, PERCEPTRON, NEIGHBOURS, PARZEN, PCA, ANY_LOSS)
+}
+
+
+def order_steps(n: int, steps: int) -> np.ndarray:
+    """Return the points that a perceptron sees one after the other: all of them in each pass, in an order of its own.
+
+    The first steps are the same however many there are, so that a perceptron can be followed.
+
+    Examples
+    --------
+    >>> from mercer.playground.learners import order_steps
+    >>> sorted(order_steps(4, 4).tolist()), bool((order_steps(4, 9)[:4] == order_steps(4, 4)).all())
+    ([0, 1, 2, 3], True)
+    """
+    rng = np.random.default_rng(SEED)
+    return np.concatenate([rng.permutation(n) for _ in range(EPOCHS)])[:steps]
 
 
 def find_learner(key: object) -> Learner:

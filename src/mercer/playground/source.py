@@ -44,7 +44,7 @@ def write_source(state: State) -> str:
         [
             "import numpy as np", "", line, f"from mercer.kernels import {', '.join(sorted(called - {'float'}))}", "",
             *_write_array("x", rows if rows else []), *_write_array("y", [_write(value) for value in state.y.tolist()]),
-            "", f"kernel = {kernel}", f"model = {built}", *learner.write_fit(state.task, state.values), "",
+            "", f"kernel = {kernel}", f"model = {built}", *learner.write_fit(state.values), "",
         ]
     )  # fmt: skip
 
