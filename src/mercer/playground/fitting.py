@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays.threads import silence_warnings
+from mercer.certify import Refuted
 from mercer.kernels import Kernel
 
 from .composing import read_kernel
@@ -65,20 +66,23 @@ def fit_state(state: State) -> Fit:
         with silence_warnings(), np.errstate(all="ignore"):  # what they say is read off the model below
             model = learner.fit(learner.build(state.task, kernel, state.values), state.x, state.y, state.values)
     except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
-        raise explain_failure(error) from error
+        raise explain_failure(error, kernel, state.dim) from error
     return Fit(state, kernel, model, perf_counter() - start, tuple(_find_notes(model)))
 
 
-def explain_failure(error: Exception) -> PlayError:
-    """Return what a model could not do as an error for whoever plays."""
+def explain_failure(error: Exception, kernel: Kernel | None = None, dim: int | None = None) -> PlayError:
+    """Return what a model could not do as an error for whoever plays; one of its kernel names the points against it."""
     text = " ".join(str(error).split())
-    if "assume_psd" in text or "refuted" in text.lower():
-        text = text.partition(" Call ")[0].rstrip(". ")
+    verdict = kernel.certificate(dim=dim) if kernel is not None and "Refuted" in text else None
+    if isinstance(verdict, Refuted):
+        reason = verdict.reason.partition(", but")[0].replace("At these", "at some")
         return PlayError(
-            f"{text}. This is no kernel, so that nothing can be fitted with it: the certificate shows the points that "
-            "say so. Choose another kernel or other parameters."
+            f"{verdict.name} is not a kernel: {reason}. The certificate shows where. Change its parameters, or choose "
+            "another kernel."
         )
-    return PlayError(f"{text[:400] or type(error).__name__}. Change the kernel, the settings or the points.")
+    return PlayError(
+        f"{text[:400].rstrip('.') or type(error).__name__}. Change the kernel, the settings or the points."
+    )
 
 
 def _check_enough(state: State) -> None:
