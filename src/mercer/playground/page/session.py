@@ -6,18 +6,19 @@ import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Template
 
-from ..composing import combine, complete, list_parameters
+from ..composing import OPERATIONS, combine, complete, list_parameters, set_parameter
 from ..fitting import Fit, fit_state
 from ..links import decode, encode
-from ..presets import PRESETS, read_table
+from ..presets import PRESETS
 from ..source import write_source
 from ..state import PlayError, State
+from ..tables import read_table
 from ..views.certificate import certify_state
 from ..views.features import draw_features
 from ..views.gram import draw_gram
@@ -122,7 +123,7 @@ class Session:
         given = {name: value for name, value in options.items() if value is not None}
         state = PRESETS[key].make(**given, seed=int(seed))
         if key == self._preset:  # other points, and whatever was made of the kernel and the learner stays
-            state = replace(self.state, x=state.x, y=state.y)
+            state = replace(self.state, x=state.x, y=state.y, view=state.view)
         self._preset = key
         self._change(state, f"points {key}")
 
@@ -152,16 +153,15 @@ class Session:
         self._change(self.state.with_kernel(str(text)), "kernel")
 
     def _on_parameter(self, path: str, value: float) -> None:
-        from ..composing import set_parameter
-
-        self._change(self.state.with_kernel(set_parameter(self.state.kernel, str(path), float(value))), f"parameter {path}")
+        text = set_parameter(self.state.kernel, str(path), float(value))
+        self._change(self.state.with_kernel(text), f"parameter {path}")
 
     def _on_combine(self, operation: str) -> None:
         self._change(self.state.with_kernel(combine(self.state.kernel, str(operation))))
 
     def _on_complete(self, text: str, cursor: int) -> None:
         found = complete(str(text), int(cursor))
-        self._bridge.tell(completions={"text": text, "items": [[one.insert, one.title, one.what] for one in found]})
+        self._bridge.tell(completions={"text": text, "items": [asdict(one) for one in found]})
 
     def _on_learner(self, key: str) -> None:
         self._change(self.state.with_learner(str(key)))
@@ -203,9 +203,10 @@ class Session:
         state = self.state
         self._plane.place(state)
         parts = describe_state(state, self._history)
-        parts["parameters"] = [vars_of(one) for one in list_parameters(state.kernel)]
+        parts["parameters"] = [asdict(one) for one in list_parameters(state.kernel)]
         parts["preset"] = self._preset
         if everything:
+            parts["operations"] = OPERATIONS
             parts["presets"] = [[one.key, one.title, one.noise] for one in PRESETS.values()]
         self._bridge.tell(state=parts, link=encode(state), note=None)
         self._ask("fit", lambda stop: self._learn(state), self._show_fit)
@@ -307,11 +308,6 @@ class Session:
         for lane in self._lanes.values():
             lane.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-
-def vars_of(parameter: Any) -> dict[str, Any]:
-    """Return the fields of a parameter or setting by name."""
-    return {name: getattr(parameter, name) for name in parameter.__dataclass_fields__}
 
 
 def clean(value: Any) -> Any:

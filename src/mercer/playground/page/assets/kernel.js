@@ -3,9 +3,6 @@
 import { ask, element, listen } from "./bridge.js";
 import { makeSlider } from "./slider.js";
 
-const OPERATIONS = [
-  ["+ Linear", "add"], ["× Periodic", "multiply"], ["exp", "exp"], ["normalize", "normalize"], ["on [0]", "on"], ["square", "power"],
-];
 const PAUSE = 250; // milliseconds after which what was typed is read
 
 let items = [];
@@ -14,12 +11,6 @@ let later = 0;
 
 export function startKernel() {
   const text = element("kernel");
-  element("operations").replaceChildren(...OPERATIONS.map(([title, operation]) => {
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: title });
-    button.dataset.operation = operation;
-    button.onclick = () => ask({ do: "combine", operation });
-    return button;
-  }));
   text.oninput = () => {
     ask({ do: "complete", text: text.value, cursor: text.selectionStart });
     clearTimeout(later);
@@ -31,7 +22,8 @@ export function startKernel() {
     if (found.text === text.value && document.activeElement === text) show(found.items);
   });
   listen("state", (state) => {
-    if (document.activeElement !== text || pendingAccept) text.value = state.kernel;
+    if (state.operations) showOperations(state.operations);
+    if (document.activeElement !== text) text.value = state.kernel;
     showParameters(state.parameters);
     element("formula").innerHTML = state.formula; // written and escaped by the library
   });
@@ -51,7 +43,14 @@ export function startKernel() {
   });
 }
 
-let pendingAccept = false;
+function showOperations(operations) {
+  element("operations").replaceChildren(...operations.map((operation) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: operation });
+    button.onclick = () => ask({ do: "combine", operation });
+    return button;
+  }));
+}
+
 function send() {
   clearTimeout(later);
   const text = element("kernel").value.trim();
@@ -62,7 +61,7 @@ function show(found) {
   items = found;
   chosen = -1;
   const list = element("completions");
-  list.replaceChildren(...found.map(([, title, what], i) => {
+  list.replaceChildren(...found.map(({ title, what }, i) => {
     const item = document.createElement("li");
     const words = document.createElement("small");
     item.setAttribute("role", "option");
@@ -86,10 +85,8 @@ function hide() {
 
 function accept(i) {
   const text = element("kernel");
-  const [insert] = items[i];
-  const at = text.selectionStart;
-  const start = /[A-Za-z_][A-Za-z_0-9]*$/.exec(text.value.slice(0, at))?.index ?? at;
-  text.setRangeText(insert, start, at, "end");
+  const { insert, start } = items[i];
+  text.setRangeText(insert, start, text.selectionStart, "end");
   if (insert.endsWith(")") && insert.includes("(")) text.selectionStart = text.selectionEnd = start + insert.indexOf("(") + 1;
   hide();
   send();
@@ -118,10 +115,10 @@ function chooseByKey(event) {
 
 function showParameters(parameters) {
   const box = element("parameters");
-  const shape = JSON.stringify(parameters.map(({ value, ...rest }) => rest));
+  const shape = JSON.stringify(parameters.map(({ path, title }) => [path, title]));
   if (box.dataset.shape !== shape) {
     box.replaceChildren(...parameters.map((one) => makeSlider(one, (value) => ask({ do: "parameter", path: one.path, value }))));
     box.dataset.shape = shape;
   }
-  parameters.forEach((one, i) => box.children[i].show(one.value));
+  parameters.forEach((one, i) => box.children[i].show(one.value, one.low, one.high));
 }

@@ -31,7 +31,8 @@ export function makeSlider({ title, low, high, log, whole }, send) {
     if (Number.isFinite(number.valueAsNumber)) send(number.valueAsNumber);
   };
   label.append(name, range, number);
-  label.show = (value) => {
+  label.show = (value, newLow = low, newHigh = high) => {
+    if (value < low || value > high) [low, high] = [newLow, newHigh]; // a range that moved with its value could not be dragged
     if (document.activeElement !== number) number.value = Number(Number(value).toPrecision(4));
     if (document.activeElement !== range || toValue(range.valueAsNumber) !== value) range.value = toPlace(value);
     range.setAttribute("aria-valuetext", String(number.value));
