@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -62,12 +64,21 @@ def fit_state(state: State) -> Fit:
     _check_enough(state)
     kernel, learner = read_kernel(state.kernel, state.dim), LEARNERS[state.learner]
     start = perf_counter()
-    try:
-        with silence_warnings(), np.errstate(all="ignore"):  # what they say is read off the model below
-            model = learner.fit(learner.build(state.task, kernel, state.values), state.x, state.y, state.values)
-    except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
-        raise explain_failure(error, kernel, state.dim) from error
+    with guard(kernel, state.dim):
+        model = learner.fit(learner.build(state.task, kernel, state.values), state.x, state.y, state.values)
     return Fit(state, kernel, model, perf_counter() - start, tuple(_find_notes(model)))
+
+
+@contextmanager
+def guard(kernel: Kernel | None = None, dim: int | None = None) -> Iterator[None]:
+    """Turn what goes wrong inside the block into a PlayError, and leave warnings to what is read off the model."""
+    try:
+        with silence_warnings(), np.errstate(all="ignore"):
+            yield
+    except PlayError:
+        raise
+    except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
+        raise explain_failure(error, kernel, dim) from error
 
 
 def explain_failure(error: Exception, kernel: Kernel | None = None, dim: int | None = None) -> PlayError:

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays.threads import silence_warnings
 from mercer.needs import load_package
 
-from ..fitting import Fit, explain_failure
+from ..fitting import Fit, guard
 from ..limits import PlayError
+from ..state import State
 
 COVERAGE = 0.9  # of the band
 ODDS = math.log(9.0)  # where a probability is 0.9
 MOST_BAND = 600  # points up to which a band is quick enough to follow a drag
+BAND_GRID = 80  # points at which it is computed; it is straight in between
+ROUNDING = 1e-9  # relative size of a coefficient that is 0
+LEVELS = 9  # lines of a principal component
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,35 +109,50 @@ def draw_surface(fit: Fit, resolution: int) -> Curve | Regions:
     >>> found.codes.shape, found.margin_label
     ((50, 50), 'margin f = ±1')
     """
-    try:
-        with silence_warnings(), np.errstate(all="ignore"):
-            return _draw_curve(fit, resolution) if fit.state.dim == 1 else _draw_regions(fit, resolution)
-    except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
-        raise error if isinstance(error, PlayError) else explain_failure(error) from error
+    with guard(fit.kernel, fit.state.dim):
+        return _draw_curve(fit, resolution) if fit.state.dim == 1 else _draw_regions(fit, resolution)
 
 
-def make_grid(fit: Fit, resolution: int) -> np.ndarray:
+def make_grid(state: State, resolution: int) -> np.ndarray:
     """Return the points of the grid over the view, shape (r, 1) or (r², 2), along the first input first."""
-    x0, x1, y0, y1 = fit.state.view
+    x0, x1, y0, y1 = state.view
     xs = np.linspace(x0, x1, resolution)
-    if fit.state.dim == 1:
+    if state.dim == 1:
         return xs[:, None]
     return np.stack(np.meshgrid(xs, np.linspace(y0, y1, resolution)), axis=-1).reshape(-1, 2)
 
 
 def find_vectors(fit: Fit) -> tuple[np.ndarray, str]:
     """Return which points carry the model, and what they are called; all of them have no name."""
-    support = getattr(fit.model, "support_", None)
-    if support is not None:
-        return np.asarray(support), "support vectors"
-    return np.arange(fit.state.n), ""
+    model, everything = fit.model, np.arange(fit.state.n)
+    for name, label in (("support_", "support vectors"), ("import_indices_", "import vectors")):
+        if hasattr(model, name):
+            return np.sort(np.asarray(getattr(model, name))), label
+    if fit.state.learner == "perceptron":
+        return _find_rows(fit.state.x, np.asarray(model.expansion_.centers)), "mistakes"
+    if fit.state.learner == "any_loss" and not model.loss_.smooth:
+        coef = np.asarray(model.dual_coef_).reshape(len(model.dual_coef_), -1)
+        carries = np.abs(coef).max(axis=1) > ROUNDING * np.abs(coef).max(initial=0.0)
+        if len(coef) == fit.state.n:
+            return np.flatnonzero(carries), "points that carry f"
+        return _find_rows(fit.state.x, np.asarray(model.expansion_.centers)[carries]), "points that carry f"
+    return everything, ""
+
+
+def _find_rows(x: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Return the positions of points that are among some."""
+    known = {tuple(row) for row in some.tolist()}
+    return np.array([i for i, row in enumerate(x.tolist()) if tuple(row) in known], dtype=np.int64)
 
 
 # -- one input -------------------------------------------------------------------------------------------------------
 
 
 def _draw_curve(fit: Fit, resolution: int) -> Curve:
-    grid = make_grid(fit, resolution)
+    grid = make_grid(fit.state, resolution)
+    if fit.state.learner == "pca":
+        nobody = np.empty(0, dtype=np.int64)
+        return Curve(grid[:, 0], find_component(fit, grid), None, None, "", None, nobody, "")
     values = np.asarray(fit.model.predict(grid), dtype=np.float64)
     lower, upper, label = _find_band(fit, grid)
     return Curve(grid[:, 0], values, lower, upper, label, _find_tube(fit), *find_vectors(fit))
@@ -143,18 +161,22 @@ def _draw_curve(fit: Fit, resolution: int) -> Curve:
 def _find_band(fit: Fit, grid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None, str]:
     if not hasattr(fit.model, "predict_interval") or fit.state.n > MOST_BAND:
         return None, None, ""
+    some = np.linspace(grid[0], grid[-1], min(len(grid), BAND_GRID))
     try:
-        lower, upper = fit.model.predict_interval(grid, COVERAGE).T
+        ends = fit.model.predict_interval(some, COVERAGE).T
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):
         return None, None, ""
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+    if not np.isfinite(ends).all():
         return None, None, ""
+    lower, upper = (np.interp(grid[:, 0], some[:, 0], end) for end in ends)
     return lower, upper, f"{COVERAGE:.0%} of new points (jackknife+)"
 
 
 def _find_tube(fit: Fit) -> float | None:
-    tube: Any = getattr(fit.model, "epsilon", None)
-    return None if tube is None else float(tube)
+    loss: Any = getattr(fit.model, "loss_", None)
+    tube = getattr(fit.model, "epsilon", None) if loss is None else getattr(loss, "width", None)
+    wide = loss is None or "Epsilon" in type(loss).__name__
+    return float(tube) if tube is not None and wide else None
 
 
 # -- two inputs ------------------------------------------------------------------------------------------------------
@@ -175,11 +197,29 @@ def score_classes(fit: Fit, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return classes[np.argmax(scores, axis=1)], scores
 
 
+def find_component(fit: Fit, points: np.ndarray) -> np.ndarray:
+    """Return the principal component that is looked at, at each point."""
+    values = np.asarray(fit.model.transform(points), dtype=np.float64)
+    wanted = int(fit.state.values["component"])
+    large = fit.model.eigenvalues_ > ROUNDING * np.abs(fit.model.eigenvalues_).max(initial=0.0)
+    if wanted > large.sum():
+        raise PlayError(
+            f"in the features of this kernel the points vary in {large.sum()} directions only, so that there is no "
+            f"component {wanted}. Choose a smaller one, or another kernel."
+        )
+    return values[:, wanted - 1]
+
+
 def _draw_regions(fit: Fit, resolution: int) -> Regions:
     x0, x1, y0, y1 = fit.state.view
     xs, ys = np.linspace(x0, x1, resolution), np.linspace(y0, y1, resolution)
-    codes, scores = score_classes(fit, make_grid(fit, resolution))
-    square = (resolution, resolution)
+    grid, square = make_grid(fit.state, resolution), (resolution, resolution)
+    if fit.state.learner == "pca":
+        field, nobody = find_component(fit, grid).reshape(square), np.empty(0, dtype=np.int64)
+        levels = np.linspace(field.min(), field.max(), LEVELS + 2)[1:-1]
+        lines = [line for level in levels for line in _trace(xs, ys, field, float(level))]
+        return Regions(xs, ys, None, field, _trace(xs, ys, field, 0.0), lines, "lines of equal value", nobody, "")
+    codes, scores = score_classes(fit, grid)
     if scores.ndim == 1:
         field = scores.reshape(square)
         boundary, level, label = _trace(xs, ys, field, 0.0), *_find_margin(fit)
@@ -197,8 +237,13 @@ def _draw_regions(fit: Fit, resolution: int) -> Regions:
 
 def _find_margin(fit: Fit) -> tuple[float, str]:
     """Return f at the margins, 0 if there are none, and what they are."""
-    if hasattr(fit.model, "support_"):
+    loss = type(getattr(fit.model, "loss_", None)).__name__ if fit.state.learner == "any_loss" else ""
+    if fit.state.learner == "svm" or loss in ("Hinge", "SquaredHinge"):
         return 1.0, "margin f = ±1"
+    if fit.state.learner == "ridge":
+        return 1.0, "f = ±1, where the labels are"
+    if fit.state.learner in ("logistic", "import_vectors") or loss == "Logistic":
+        return ODDS, "probability 0.1 and 0.9"
     return 0.0, ""
 
 
