@@ -25,7 +25,7 @@ class Playground:
     """A running playground: it has an :attr:`address`, shows itself in a notebook, and can be stopped.
 
     It listens on 127.0.0.1 only.  The address holds a token that nobody can guess; whatever is asked without it, under
-    another host's name or from a page of another origin, is refused.  Pages may ask nobody but this server for anything.
+    another host's name or from a page of another origin is refused.  Pages may ask nobody but this server for anything.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ class Playground:
         load_package("bokeh.server.server", "the playground")
         self._token = secrets.token_urlsafe(24)
         self._fragment = "" if state is None else f"#state={encode(state)}"
-        self._ready, self._failure = threading.Event(), None
+        self._ready = threading.Event()
+        self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, args=(port,), name="mercer play", daemon=True)
         self._thread.start()
         if not self._ready.wait(START):
@@ -200,7 +201,9 @@ def _make_guard(hosts: list[str]) -> type:
         def __init__(self, request: Any) -> None:
             self._known = urlsplit(f"//{request.host}").netloc in hosts
 
-        def transform_first_chunk(self, status: int, sent: Any, chunk: bytes, finishing: bool) -> tuple[int, Any, bytes]:
+        def transform_first_chunk(
+            self, status: int, sent: Any, chunk: bytes, finishing: bool
+        ) -> tuple[int, Any, bytes]:
             if not self._known:  # a name of elsewhere that leads here
                 status, chunk = 403, b""
                 sent["Content-Length"] = "0"

@@ -1,6 +1,7 @@
 """The playground in a real browser, as a person has it: started by the command, opened at the address it prints."""
 
 import shutil
+import signal
 import subprocess
 import sys
 from urllib.parse import urlsplit
@@ -8,7 +9,14 @@ from urllib.parse import urlsplit
 import pytest
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 20_000  # milliseconds
 FIND = "Bokeh.documents[0].get_model_by_name"
 
 
@@ -17,7 +25,9 @@ class Visitor:
 
     def __init__(self, page, address):
         self.page, self.said, self.asked = page, [], []
-        page.on("console", lambda message: self.said.append(message.text) if message.type in ("error", "warning") else None)
+        page.on(
+            "console", lambda message: self.said.append(message.text) if message.type in ("error", "warning") else None
+        )
         page.on("pageerror", lambda error: self.said.append(str(error)))
         page.on("request", lambda request: self.asked.append(request.url))
         self.open(address)
@@ -26,18 +36,25 @@ class Visitor:
         self.page.goto("about:blank")  # an address that differs after # only would not be loaded again
         self.page.goto(address)
         self.page.wait_for_selector("html[data-ready]")
-        self.page.wait_for_function("document.getElementById('numbers').children.length > 0 || !document.getElementById('note').hidden")
-        self.settle()
+        self.until("document.getElementById('numbers').children.length > 0 || !document.getElementById('note').hidden")
 
     def settle(self):
         """Wait until everything that was asked for has been answered."""
         self.page.wait_for_timeout(30)
-        self.page.wait_for_function("mercer.isQuiet()")
+        self._wait("mercer.isQuiet()")
 
     def until(self, expression):
-        """Wait for something to be true on the page."""
-        self.page.wait_for_function(expression)
+        """Wait for something to be true on the page, and for answers."""
+        self._wait(expression)
         self.settle()
+
+    def _wait(self, expression):
+        # Playwright's own function is a text that the page would have to run, which its rules forbid.
+        for _ in range(PATIENCE // 20):
+            if self.page.evaluate(expression):
+                return
+            self.page.wait_for_timeout(20)
+        pytest.fail(f"this did not become true: {expression}")
 
     def column(self, source, name):
         """Return a column of a picture's data."""
@@ -91,11 +108,12 @@ def browser():
 @pytest.fixture(scope="session")
 def address():
     command = [sys.executable, "-m", "mercer", "play", "--no-browser"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    line = next(line for line in process.stdout if "http://" in line)
-    yield line.strip()
-    process.terminate()
-    process.wait(timeout=30)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        line = next(line for line in process.stdout if "http://" in line)
+        yield line.strip()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+        assert [line for line in process.stderr if "bug" in line or "Traceback" in line] == []
 
 
 @pytest.fixture

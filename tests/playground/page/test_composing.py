@@ -107,7 +107,7 @@ MIDDLE = "(({start, end}) => (start + end) / 2)(Bokeh.documents[0].get_model_by_
 def test_an_entry_of_the_matrix_lights_its_two_points(page):
     page.until("Bokeh.documents[0].get_model_by_name('order').data.point.length > 0")
     order = page.column("order", "point")
-    page.page.mouse.move(*page.place(7.5, 2.5, "matrix"))
+    page.page.mouse.move(*page.place(7.5, len(order) - 2.5, "matrix"))  # row 2 from above, column 7
     page.page.wait_for_timeout(100)
     assert page.column("lit", "x") == pytest.approx([page.column("points", "x")[order[i]] for i in (2, 7)])
     assert f"x{order[2]}" in page.text("#entry")

@@ -70,7 +70,9 @@ def test_presets_and_their_sizes(page):
 
 def test_a_table_of_ones_own_is_drawn_and_never_run(page, tmp_path):
     table = tmp_path / "own.csv"
-    table.write_text('a<img src=x onerror="document.title=1">,b,c\n1,2,<script>alert(1)</script>\n2,1,=1+1\n0,0,=1+1\n3,3,=1+1\n')
+    table.write_text(
+        'a<img src=x onerror="document.title=1">,b,c\n1,2,<script>alert(1)</script>\n2,1,=1+1\n0,0,=1+1\n3,3,=1+1\n'
+    )
     page.page.set_input_files("#table", table)
     page.until("Bokeh.documents[0].get_model_by_name('points').data.x.length === 4")
     assert page.page.title() == "mercer play"
@@ -95,7 +97,9 @@ def test_the_time_from_a_move_to_its_picture(page):
     times = page.page.evaluate("mercer.latencies")
     assert times
     tenth = statistics.quantiles(times, n=10)
-    print(f"\n200 points, {len(times)} frames: median {statistics.median(times):.0f} ms, nine of ten {tenth[-1]:.0f} ms")
+    print(
+        f"\n200 points, {len(times)} frames: median {statistics.median(times):.0f} ms, nine of ten {tenth[-1]:.0f} ms"
+    )
 
 
 def test_many_points_are_said_to_be_slower(page):

@@ -22,7 +22,12 @@ def ask(address, path=None, host=None, **headers):
 def shake(address, origin):
     """Return the status with which a WebSocket is answered."""
     path = urlsplit(address).path.rstrip("/") + "/ws"
-    key = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "bWVyY2VyIGlzIGEgbGliLg=="}
+    key = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "bWVyY2VyIGlzIGEgbGliLg==",
+    }
     protocol = {"Sec-WebSocket-Protocol": "bokeh, " + get_session(address)}
     parts = urlsplit(address)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
@@ -38,7 +43,9 @@ def get_session(address):
     return body[start : body.index('"', start)]
 
 
-@pytest.mark.parametrize("path", ["/", "/ws", "/metadata", "/autoload.js", "/static/js/bokeh.min.js", "/assets/play.js", "/x" * 20])
+@pytest.mark.parametrize(
+    "path", ["/", "/ws", "/metadata", "/autoload.js", "/static/js/bokeh.min.js", "/assets/play.js", "/x" * 20]
+)
 def test_without_the_token_there_is_nothing(address, path):
     status, _, body = ask(address, path)
     assert status == 404
@@ -60,7 +67,9 @@ def test_a_name_of_elsewhere_that_leads_here_is_refused(address, host):
     assert ask(address, host=host)[2] == b""
 
 
-@pytest.mark.parametrize("origin", ["http://example.org", "http://127.0.0.1:1", "null", "https://127.0.0.1.example.org"])
+@pytest.mark.parametrize(
+    "origin", ["http://example.org", "http://127.0.0.1:1", "null", "https://127.0.0.1.example.org"]
+)
 def test_a_page_of_another_origin_is_refused(address, origin):
     assert shake(address, origin) == 403
 

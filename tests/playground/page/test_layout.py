@@ -16,7 +16,8 @@ def test_the_page_fits(visit, width, scheme):
     page.until("document.getElementById('penaltywords').textContent !== ''")
     page.page.wait_for_timeout(500)
     assert page.page.evaluate("document.documentElement.scrollWidth") <= width
-    outside = "[...document.querySelectorAll('main button, main input, main select, main section')].filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"
+    outside = """[...document.querySelectorAll('main button, main input, main select, main section')].filter(
+      e => e.getBoundingClientRect().right > innerWidth + 1).length"""
     assert page.page.evaluate(outside) == 0
     dark = page.page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] < 128")
     assert dark == (scheme == "dark")

@@ -72,11 +72,9 @@ class Session:
         self._lanes: dict[str, Lane] = {}
         self._missing: set[str] = set()  # pictures that say why they are not there
         self._certified: tuple[str, int] | None = None
-        pictures = (
-            self._plane, self._matrix, self._eigenvalues, self._eigenfunction, self._space, self._penalties, self._errors,
-        )  # fmt: skip
-        for picture in pictures:
-            document.add_root(picture.figure)  # type: ignore[attr-defined]
+        pictures = (self._plane, self._matrix, self._space, self._penalties, self._errors)
+        for picture in (*pictures, self._eigenvalues, self._eigenfunction):
+            document.add_root(picture.figure)
         self._plane.figure.tags = [self._bridge]
         self._bridge.on_change("request", self._receive)
         document.title = "mercer play"
@@ -119,9 +117,8 @@ class Session:
     def _on_preset(self, key: str, count: float | None = None, noise: float | None = None, seed: int = 0) -> None:
         if key not in PRESETS:
             raise PlayError(f"there are no points called {str(key)[:60]!r}; choose some from the list")
-        options = {"count": None if count is None else int(count), "noise": None if noise is None else float(noise)}
-        given = {name: value for name, value in options.items() if value is not None}
-        state = PRESETS[key].make(**given, seed=int(seed))
+        size = None if count is None else int(count), None if noise is None else float(noise)
+        state = PRESETS[key].make(*size, seed=int(seed))
         if key == self._preset:  # other points, and whatever was made of the kernel and the learner stays
             state = replace(self.state, x=state.x, y=state.y, view=state.view)
         self._preset = key
@@ -224,7 +221,9 @@ class Session:
         if len(fit.state.y) == len(self.state.y):  # else it is of points that are no longer there
             self._plane.show(self.state, surface)
         labels = [getattr(surface, name, "") for name in ("vectors_label", "margin_label", "band_label")]
-        self._bridge.tell(fitted={"legend": [label for label in labels if label], "notes": list(fit.notes)}, slow=_warn(fit))
+        self._bridge.tell(
+            fitted={"legend": [label for label in labels if label], "notes": list(fit.notes)}, slow=_warn(fit)
+        )
         self._ask("numbers", lambda stop: list_numbers(fit), self._show_numbers)
         self._ask("matrix", lambda stop: draw_gram(fit), self._show_matrix)
         self._ask("space", lambda stop: draw_features(fit), lambda view: self._space.show(fit.state, view))

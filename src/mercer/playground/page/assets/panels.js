@@ -28,19 +28,20 @@ function startMatrix() {
     const there = i >= 0 && j >= 0 && i < order.length && j < order.length;
     const pair = there ? [order[i], order[j]] : [];
     set(find("lit"), { x: pair.map((at) => data.x[at]), y: pair.map((at) => data.y[at]) });
-    set(find("entry"), there ? { x: [j + 0.5], y: [i + 0.5] } : { x: [], y: [] });
+    set(find("entry"), there ? { x: [j + 0.5], y: [order.length - i - 0.5] } : { x: [], y: [] });
     if (there) words.textContent = `k(x${pair[0]}, x${pair[1]}) = ${format(entry(i, j))}`;
     else words.textContent = plain;
   };
-  figure.on_event("mousemove", ({ x, y }) => light(Math.floor(y), Math.floor(x)));
-  figure.on_event("tap", ({ x, y }) => light(Math.floor(y), Math.floor(x)));
+  const point = ({ x, y }) => light(find("order").data.point.length - 1 - Math.floor(y), Math.floor(x));
+  figure.on_event("mousemove", point);
+  figure.on_event("tap", point);
   figure.on_event("mouseleave", () => light(-1, -1));
 }
 
 function entry(i, j) {
   const image = find("matrix").renderers.find(({ glyph }) => glyph.type === "Image").data_source.data.image[0];
-  const [, width] = image.shape ?? [0, Math.sqrt(image.length)];
-  return image[i * width + j];
+  const size = Math.sqrt(image.length);
+  return image[(size - 1 - i) * size + j]; // rows are kept from below
 }
 
 function set(source, columns) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from bokeh.models import ColumnDataSource, LinearColorMapper, Range1d
 from bokeh.palettes import Cividis256
 
@@ -13,15 +14,15 @@ class Matrix:
     """The kernel matrix, its first row on top."""
 
     def __init__(self) -> None:
-        self.figure = make_figure("matrix", "j", "i", x_range=Range1d(0, 1), y_range=Range1d(1, 0), match_aspect=True)
+        self.figure = make_figure("matrix", "j", "i", x_range=Range1d(0, 1), y_range=Range1d(0, 1), match_aspect=True)
         self.figure.axis.visible = False
         self.figure.grid.visible = False
         self._colours = LinearColorMapper(palette=Cividis256, low=0.0, high=1.0)
         self._image = ColumnDataSource({"image": [], "size": []})
         # The page reads which points the rows are, and puts a frame around an entry.
-        self._order = ColumnDataSource({"point": [], "row": []}, name="order")
+        self._order = ColumnDataSource({"point": []}, name="order")
         self._entry = ColumnDataSource({"x": [], "y": []}, name="entry")
-        place = {"x": 0, "y": 0, "dw": "size", "dh": "size", "origin": "top_left", "anchor": "top_left"}
+        place = {"x": 0, "y": 0, "dw": "size", "dh": "size"}
         self.figure.image("image", source=self._image, color_mapper=self._colours, **place)
         self.figure.rect("x", "y", 1, 1, source=self._entry, fill_alpha=0.0, line_color="#D55E00", line_width=2)
 
@@ -30,7 +31,6 @@ class Matrix:
         size = len(picture.matrix)
         self._colours.update(low=picture.low, high=picture.high if picture.high > picture.low else picture.low + 1.0)
         self.figure.x_range.update(start=0, end=size)
-        self.figure.y_range.update(start=size, end=0)
-        self._image.data = {"image": [picture.matrix], "size": [size]}
-        # A CSS pixel cannot show more digits than this; the page shows the value of the entry under the pointer.
-        self._order.data = {"point": picture.order, "row": list(range(size))}
+        self.figure.y_range.update(start=0, end=size)
+        self._image.data = {"image": [np.ascontiguousarray(picture.matrix[::-1])], "size": [size]}  # drawn from below
+        self._order.data = {"point": picture.order}

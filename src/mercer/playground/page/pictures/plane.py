@@ -36,16 +36,16 @@ class Plane:
         plot.line("x", "y", source=self._curve, line_color=CURVE, line_width=2.5)
         plot.multi_line("xs", "ys", source=self._boundary, line_width=2, name=INK)
         plot.multi_line("xs", "ys", source=self._margins, line_width=1.2, line_dash="dashed", name=INK)
-        plot.scatter(
-            "x", "y", source=self._vectors, size=17, fill_alpha=0.0, line_width=1.4, marker="circle", name=INK
-        )
+        plot.scatter("x", "y", source=self._vectors, size=17, fill_alpha=0.0, line_width=1.4, marker="circle", name=INK)
         look = {"fill_color": "colour", "line_color": "white", "marker": "marker"}
         plot.scatter("x", "y", source=self._points, size=9, line_width=0.8, name="data", **look)
         cross = {"marker": "x", "size": 13, "line_width": 3, "line_color": MARK}
         plot.scatter("x", "y", source=self._refuting, **cross)
         label = {"x_offset": 9, "y_offset": 9, "text_color": MARK, "text_font_size": "13px"}
         plot.text("x", "y", "text", source=self._refuting, **label)
-        plot.scatter("x", "y", source=self._lit, size=22, fill_alpha=0.0, line_width=3, line_color=GREY, marker="circle")
+        plot.scatter(
+            "x", "y", source=self._lit, size=22, fill_alpha=0.0, line_width=3, line_color=GREY, marker="circle"
+        )
 
     def place(self, state: State) -> None:
         """Show the points of a state in its view."""
@@ -55,7 +55,12 @@ class Plane:
         self.figure.y_range.update(start=bottom, end=top)
         self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = state.names
         x, y = locate(state)
-        self._points.data = {"x": x, "y": y, "colour": colour_points(state.y, plane), "marker": mark_points(state.y, plane)}
+        self._points.data = {
+            "x": x,
+            "y": y,
+            "colour": colour_points(state.y, plane),
+            "marker": mark_points(state.y, plane),
+        }
         self._lit.data = EMPTY
 
     def show(self, state: State, surface: Curve | Regions) -> None:

@@ -17,7 +17,9 @@ class Eigenvalues:
     """Eigenvalues from the largest on, on a logarithmic scale, with the penalty they are compared with."""
 
     def __init__(self) -> None:
-        self.figure = make_figure("eigenvalues", "j", "λⱼ", y_axis_type="log", x_range=Range1d(0, 1), y_range=Range1d(1e-3, 1))
+        self.figure = make_figure(
+            "eigenvalues", "j", "λⱼ", y_axis_type="log", x_range=Range1d(0, 1), y_range=Range1d(1e-3, 1)
+        )
         self._values = ColumnDataSource(EMPTY)
         self._chosen = ColumnDataSource(EMPTY)
         self._penalty = ColumnDataSource(EMPTY)
