@@ -225,7 +225,7 @@ RIDGE = Learner(
 SVM = Learner(
     "svm", "Support vector machine", {"regression": SVR, "classification": SVC},
     (
-        _penalty("C", "price C", 1e-3, 1e5, 10.0),
+        _penalty("C", "price C", 1e-3, 1e4, 10.0),
         Setting("epsilon", "tube ε", 0.0, 100.0, 0.1, tasks=("regression",), parameter="epsilon"),
     ), "C",
 )  # fmt: skip
@@ -236,7 +236,7 @@ LOGISTIC = Learner(
 )  # fmt: skip
 IMPORT_VECTORS = Learner(
     "import_vectors", "Import vectors", {"classification": ImportVectorMachine},
-    (_penalty("alpha", "penalty α", 1e-6, 1e4, 0.1),), "alpha",
+    (_penalty("alpha", "penalty α", 1e-6, 1e4, 0.1),),
 )  # fmt: skip
 PERCEPTRON = Learner(
     "perceptron", "Perceptron", {"classification": KernelPerceptron},
