@@ -26,7 +26,7 @@ from mercer.gram.torch.points import is_matrix
 from mercer.gram.torch.stream import send_blocks
 from mercer.kernels import Kernel
 from mercer.kernels.base import show_given
-from mercer.markup import Markup, show_card, show_facts, show_note, show_table, show_wide
+from mercer.markup import Markup, show_card, show_facts, show_note, show_table
 from mercer.words import count_things, show_number
 
 if TYPE_CHECKING:
@@ -351,7 +351,8 @@ class Expansion:
         """Return the function, its kernel and its largest coefficients for a notebook."""
         n, sizes = length(self.centers), np.abs(self.coef).reshape(len(self.coef), -1).max(axis=1)
         order = np.argsort(-sizes, kind="stable")[:LARGEST_SHOWN]
-        facts = [("terms", f"{n:,}, of which {np.count_nonzero(sizes):,} are not 0")]
+        zeros = n - np.count_nonzero(sizes)
+        facts = [("terms", f"{n:,}" + f", of which {zeros:,} are 0" * bool(zeros))]
         if self.coef.ndim == 2:
             facts.append(("outputs", f"{self.coef.shape[1]:,}"))
             facts.append(("b", _list_numbers(np.broadcast_to(self.intercept, self.coef.shape[1:]))))
@@ -362,10 +363,10 @@ class Expansion:
         rows = [(int(i), _list_numbers(np.atleast_1d(self.coef[i])), _show_center(self.centers, int(i))) for i in order]
         return show_card(
             "Expansion",
-            show_wide(Markup(show_mathml(self._equation()))),
-            show_wide(Markup(show_mathml(self.kernel.mathematics(), VALUE))),
+            show_mathml(self._equation()),
+            show_mathml(self.kernel.mathematics(), VALUE),
             show_facts(facts),
-            show_table(["i", "cᵢ", "xᵢ"], rows, numbers=[0, 1]),
+            show_table(["row", "cᵢ", "xᵢ"], rows, numbers=[0, 1]),
             show_note(f"the largest {len(rows)} of {n:,} coefficients") if n > len(rows) else Markup(""),
         )
 
@@ -403,7 +404,8 @@ def _as_number(values: np.ndarray) -> float | np.ndarray:
 
 def _list_numbers(values: np.ndarray) -> str:
     """Return a few numbers with commas, and dots for the rest."""
-    return ", ".join(map(show_number, values[:LARGEST_SHOWN])) + ", …" * (len(values) > LARGEST_SHOWN)
+    shown = ", ".join(map(show_number, values[:LARGEST_SHOWN])) + ", …" * (len(values) > LARGEST_SHOWN)
+    return shown.replace("-", "−")
 
 
 def _show_center(centers: Rows, i: int) -> str:

@@ -19,7 +19,7 @@ from mercer.formula.notation.reading import VALUE, show_latex, show_mathml
 from mercer.formula.notation.tree import Apply, Indexed, Letter, Listed, Node, Relation
 from mercer.kernels import Kernel
 from mercer.kernels.base import show_given
-from mercer.markup import Markup, show_card, show_code, show_facts, show_note, show_wide
+from mercer.markup import show_card, show_code, show_facts, show_note
 from mercer.words import count_things
 
 from .backend import TILE_BYTES, Backend, cut_strips, require_row, write_matrix
@@ -186,8 +186,8 @@ class Gram:
         fits = "within" if dense <= self.memory else "beyond"
         return show_card(
             f"Gram matrix, {n:,} × {m:,}{', symmetric' * self.symmetric}",
-            show_wide(Markup(show_mathml(self._equation()))),
-            show_wide(Markup(show_mathml(self.kernel.mathematics(), VALUE))),
+            show_mathml(self._equation()),
+            show_mathml(self.kernel.mathematics(), VALUE),
             show_facts(
                 [
                     ("kernel", show_code(repr(self.kernel))),

@@ -26,7 +26,7 @@ from mercer.formula.parameters import show
 from mercer.formula.single import read_points, unwrap
 from mercer.formula.slopes import slopes_of_pairs
 from mercer.formula.statistics import BlockStatistic, Prepared
-from mercer.markup import Markup, show_card, show_code, show_fold, show_note, show_table, show_text, show_wide
+from mercer.markup import Markup, show_card, show_code, show_fold, show_note, show_table, show_text
 from mercer.words import shorten, show_number
 
 from .theorem import UNDECIDED, Definiteness, Theorem
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 Number: TypeAlias = float | np.floating | np.integer
 Operand: TypeAlias = "Kernel | Number"  # what a kernel is added to or multiplied by
 Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
-MOST_SHOWN = 12  # hyperparameters in a notebook
-LONGEST_CODE = 600  # characters of code there
+FEW, MOST_SHOWN = 6, 40  # hyperparameters in a notebook that are shown at once, and at all
+LONGEST_NAME, LONGEST_CODE = 40, 300  # characters there
 ATOM = 4  # precedence of an expression that never needs parentheses
 OPERATORS = {  # of a kernel on the left, and on the right of something of NumPy
     "add": ("__add__", "__radd__"), "subtract": ("__sub__", "__rsub__"), "multiply": ("__mul__", "__rmul__"),
@@ -383,27 +383,41 @@ class Kernel(Value):
 
     def _repr_html_(self) -> str:
         """Return the formula, the code, the hyperparameters, and what is proved at once, for a notebook."""
-        theorem = self.theorem()
-        if theorem is None:
-            verdict = show_text(
-                "Not proved by composition. ", show_code("k.certificate()"), " looks for a counterexample."
-            )
-        else:
-            verdict = show_fold("Proved: this is a kernel.", show_text(f"because {theorem.because}"))
-        found = self.hyperparameters()
-        rows = [(name, show_number(value)) for name, value in list(found.items())[:MOST_SHOWN]]
-        more = (
-            show_note(f"and {len(found) - len(rows)} more in hyperparameters()")
-            if len(found) > len(rows)
-            else Markup("")
-        )
         return show_card(
             "Kernel",
-            show_wide(Markup(show_mathml(self.mathematics(), VALUE))),
+            show_mathml(self.mathematics(), VALUE),
             show_text(show_code(shorten(repr(self), LONGEST_CODE))),
-            show_table(["hyperparameter", "value"], rows, numbers=[1]) if rows else Markup(""),
-            more,
-            verdict,
+            self._show_hyperparameters(),
+            self._show_theorem(),
+        )
+
+    def _show_hyperparameters(self) -> Markup:
+        """Return a table of them, folded if it is long."""
+        found = self.hyperparameters()
+        rows = [
+            ("…" + name[-LONGEST_NAME:] if len(name) > LONGEST_NAME else name, show_number(value).replace("-", "−"))
+            for name, value in list(found.items())[:MOST_SHOWN]
+        ]
+        if not rows:
+            return Markup("")
+        table = show_table(["hyperparameter", "value"], rows, numbers=[1])
+        if len(found) <= FEW:
+            return table
+        more = show_note(f"and {len(found) - len(rows)} more in hyperparameters()") if len(found) > len(rows) else ""
+        return show_fold(f"{len(found)} hyperparameters", table, more)
+
+    def _show_theorem(self) -> Markup:
+        """Return what is known without a search."""
+        asked = show_code("k.certificate()")
+        if self.depth > SHALLOW:  # where proofs are long
+            return show_text(asked, " looks for a proof or a counterexample.")
+        theorem = self.theorem()
+        if theorem is None:
+            return show_text("Not proved by composition. ", asked, " looks for a counterexample.")
+        return show_fold(
+            "Proved: this is a kernel.",
+            show_text(f"because {theorem.because}"),
+            show_note(asked, " has the whole proof."),
         )
 
 

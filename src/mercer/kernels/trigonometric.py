@@ -130,7 +130,8 @@ class CircleDot(VectorStatistic):
         frequency = given(self.frequencies[0]) if last == 0 else times(Number(2.0 / last), PI, count)
 
         def term(a: Node, b: Node, d: Node | None) -> Node:
-            return ONE if a == b else Apply("cos", (times(frequency, minus(a, b)),))
+            angle = ZERO if a == b else times(frequency, minus(a, b))
+            return ONE if angle == ZERO else Apply("cos", (angle,))
 
         inner = sum_coordinates(term, x, z)
         return inner if last == 0 else Total(inner, Relation(count, "=", ZERO), given(last))

@@ -35,6 +35,7 @@ from .tree import (
 ALONE, TERM, FACTOR, CLOSED = range(4)  # what a place asks of what stands there
 SMALL_DENOMINATOR = 9  # up to which a number is a fraction
 DIGITS = 5  # of numbers
+ROUNDING = 1e-14  # relative, up to which a number is taken for a fraction or a root
 
 Kind = Literal["number", "letter", "word", "function", "sign", "operator", "space", "comma"]
 
@@ -263,12 +264,20 @@ def _draw_number(value: float) -> tuple[Box, int]:
 
 def _split_coefficient(value: float) -> tuple[bool, list[Box], list[Box]]:
     """Return whether a number is negative, and the numbers above and below the line that it is made of."""
-    size = abs(value)
+    size, one = abs(value), Token("number", "1")
     near = Fraction(size).limit_denominator(SMALL_DENOMINATOR)
-    if size < 1e6 and float(near) == size and near:
+    if near and size < 1e6 and math.isclose(float(near), size, rel_tol=ROUNDING):
         bottom: list[Box] = [] if near.denominator == 1 else [Token("number", str(near.denominator))]
         return value < 0, [Token("number", str(near.numerator))], bottom
-    square = round(size * size, 10)
-    if square and math.sqrt(square) == size and len(f"{square:.10g}") <= DIGITS:
+    if (square := _find_square(size)) is not None:
         return value < 0, [Rooted(_draw_number(square)[0])], []
+    if (square := _find_square(1.0 / size)) is not None:
+        return value < 0, [one], [Rooted(_draw_number(square)[0])]
     return value < 0, [_draw_number(size)[0]], []
+
+
+def _find_square(root: float) -> float | None:
+    """Return the number of few digits that a number is the root of, if there is one."""
+    square = round(root * root, 10) if root < 1e6 else 0.0
+    short = square > 0 and len(f"{square:.10g}") <= DIGITS
+    return square if short and math.isclose(math.sqrt(square), root, rel_tol=ROUNDING) else None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
-from ..expression import Call, Const, Diagonal, Expression, Param, Stat, is_diagonal, nodes
+from mercer.markup import Markup, show_wide
+
+from ..expression import Call, Const, Diagonal, Expression, Param, Stat
 from .layout import lay_out
 from .tree import (
     DOTS,
     ONE,
+    ZERO,
     Apply,
     Indexed,
     Letter,
@@ -27,6 +31,7 @@ from .tree import (
 from .writing import write_latex, write_mathml
 
 LONGEST = 300  # characters of a formula, about, after which there are dots
+DEEPEST = 24  # operations inside each other, likewise
 MOST_NESTED = 3  # times that values at (x, x) are written out inside each other
 X, Z = Letter("x"), Letter("z")
 VALUE = Apply(Letter("k"), (X, Z))
@@ -42,24 +47,50 @@ def read_formula(expression: Expression, x: Node = X, z: Node = Z, nested: int =
     >>> print(show_latex(tree))
     $2\,\exp\left(-\frac{\left\|x - z\right\|^2}{2\cdot 1.5^2}\right)$
     """
-    known: dict[Expression, Node] = {}
-    for node in nodes(expression, is_diagonal):
+    return _Reader(x, z, nested).read(expression, 0)
+
+
+class _Reader:
+    """A reading of one formula at two points, from the outside in: only what is shown is looked at."""
+
+    def __init__(self, x: Node, z: Node, nested: int) -> None:
+        self.x, self.z, self.nested = x, z, nested
+        self.known: dict[tuple[Expression, int], Node] = {}
+
+    def read(self, node: Expression, depth: int) -> Node:
+        """Return a node that is inside so many others."""
+        if depth > DEEPEST:
+            return DOTS
+        if (node, depth) not in self.known:
+            self.known[node, depth] = shorten_tree(self._read_node(node, depth))
+        return self.known[node, depth]
+
+    def _read_node(self, node: Expression, depth: int) -> Node:
         if isinstance(node, Const):
-            found: Node = Number(node.value)
-        elif isinstance(node, Param):
-            found = given(node.value)
-        elif isinstance(node, Stat):
+            return Number(node.value)
+        if isinstance(node, Param):
+            return given(node.value)
+        if isinstance(node, Stat):
             view = node.statistic.view
-            found = node.statistic.notation(view.notation(x), view.notation(z))
-        elif isinstance(node, Diagonal):
-            point = x if node.side == "left" else z
-            found = read_formula(node.inner, point, point, nested + 1) if nested < MOST_NESTED else DOTS
-        elif isinstance(node, Call):
-            found = _OPERATIONS.get(node.op, _call_by_name(node.op))(
-                *(known[arg] for arg in node.args), *node.constants
-            )
-        known[node] = shorten_tree(found)
-    return known[expression]
+            return node.statistic.notation(view.notation(self.x), view.notation(self.z))
+        if isinstance(node, Diagonal):
+            point = self.x if node.side == "left" else self.z
+            return read_formula(node.inner, point, point, self.nested + 1) if self.nested < MOST_NESTED else DOTS
+        assert isinstance(node, Call)
+        parts = list(islice(_open_chain(node), LONGEST + 1))
+        found = [self.read(part, depth + 1) for part in parts[:LONGEST]] + [DOTS] * (len(parts) > LONGEST)
+        return _OPERATIONS.get(node.op, _call_by_name(node.op))(*found, *node.constants)
+
+
+def _open_chain(node: Call) -> Iterator[Expression]:
+    """Yield the arguments of an operation, of a sum or product all of its terms or factors, however it was built."""
+    left: list[Expression] = list(reversed(node.args))
+    while left:
+        part = left.pop()
+        if node.op in ("add", "mul") and isinstance(part, Call) and part.op == node.op:
+            left += reversed(part.args)
+        else:
+            yield part
 
 
 def shorten_tree(node: Node) -> Node:
@@ -86,7 +117,9 @@ def _take_first(parts: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _bessel(u: Node, exponent: float, order: float) -> Node:
-    """Return u^ν K_order(u) / (2^(ν−1) Γ(ν))."""
+    """Return u^ν K_order(u) / (2^(ν−1) Γ(ν)), 1 or 0 at u = 0."""
+    if u == ZERO:
+        return Number(float(exponent == order))
     scale = times(power(Number(2.0, given=True), 1.0 - exponent), power(Apply(Letter("Γ"), (given(exponent),)), -1.0))
     shown = u if exponent == 1 else Product(1.0, ((u, exponent),))  # as one, not multiplied out
     return times(scale, shown, Apply(Indexed(Letter("K"), given(order)), (u,)))
@@ -116,7 +149,7 @@ def show_latex(tree: Node) -> str:
     return f"${write_latex(lay_out(tree))}$"
 
 
-def show_mathml(tree: Node, name: Node | None = None, *, block: bool = True) -> str:
+def show_mathml(tree: Node, name: Node | None = None) -> Markup:
     """Return mathematics as an element of MathML, as the right side of an equation if it has a name."""
     whole = tree if name is None else Relation(name, "=", tree)
-    return f'<math display="{"block" if block else "inline"}">{write_mathml(lay_out(whole))}</math>'
+    return show_wide(Markup(f'<math displaystyle="true">{write_mathml(lay_out(whole))}</math>'))

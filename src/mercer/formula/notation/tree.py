@@ -268,7 +268,7 @@ def is_never_negative(node: Node) -> bool:
         term = node.term
         even = isinstance(term, Product) and term.coefficient >= 0 and all(_is_even(b, e) for b, e in term.powers)
         return even or is_never_negative(term)
-    return isinstance(node, Norm | Absolute) or (isinstance(node, Apply) and node.function == "exp")
+    return isinstance(node, Norm | Absolute) or (isinstance(node, Apply) and node.function in ("exp", "dim"))
 
 
 def _is_even(base: Node, exponent: float) -> bool:
@@ -305,7 +305,10 @@ def sum_coordinates(term: Callable[..., Node], *points: Node) -> Node:
     """
     if all(map(is_single, points)):
         return term(*points, None)
-    return Total(term(*(Indexed(point, COORDINATE, single=True) for point in points), COORDINATE), COORDINATE)
+    found = term(*(Indexed(point, COORDINATE, single=True) for point in points), COORDINATE)
+    if COORDINATE not in walk_tree(found):  # then nothing says over how many
+        return times(found, Apply("dim", (points[0],)))
+    return Total(found, COORDINATE)
 
 
 def scale_at(scales: tuple[float, ...], position: Node | None) -> Node:
