@@ -86,12 +86,12 @@ function startPenalties() {
   const figure = find("penalties");
   listen("penalties", (found) => {
     const words = element("penaltywords");
-    if (found === null) {
-      words.textContent = "This learner has no penalty to choose.";
+    if (found.why) {
+      words.textContent = found.why;
       return;
     }
-    const [value, error] = found.best;
-    words.textContent = `Best: ${found.name} = ${format(value)} with ${found.error} ${format(error)} (${found.way}). Drag to change.`;
+    const { value, error } = found.best;
+    words.textContent = `Best: ${found.name} = ${format(value)}, ${found.error} ${format(error)} (${found.way}). Drag to change.`;
   });
   const choose = ({ x }) => {
     const state = current();
@@ -111,7 +111,8 @@ function startSpectrum() {
     slider.value = Math.round(x);
     slider.oninput();
   });
-  listen("spectrum", ({ chosen, share, freedom }) => {
+  listen("spectrum", ({ chosen, count, share, freedom }) => {
+    slider.max = count;
     element("eigenwords").textContent = `${chosen + 1} (${(100 * share).toPrecision(2)} %)`;
     element("freedom").textContent = freedom === null ? "" : `${format(freedom)} degrees of freedom; the dashed line is the penalty.`;
   });

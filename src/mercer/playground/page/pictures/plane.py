@@ -72,21 +72,20 @@ class Plane:
         else:
             self._show_regions(surface)
 
-    def refute(self, points: np.ndarray | None, coefficients: np.ndarray | None, height: float) -> None:
-        """Draw the points that refute the kernel with their coefficients; on one input at a height."""
+    def refute(self, points: np.ndarray | None, coefficients: np.ndarray | None) -> None:
+        """Draw the points that refute the kernel with their coefficients, or none."""
         if points is None or coefficients is None:
             self._refuting.data = {**EMPTY, "text": []}
             return
-        y = points[:, 1] if points.shape[1] == 2 else np.full(len(points), height)
         text = [f"{value:+.3g}" for value in coefficients]
-        self._refuting.data = {"x": points[:, 0], "y": y, "text": text}
+        self._refuting.data = {"x": points[:, 0], "y": points[:, 1], "text": text}
 
     def _show_curve(self, curve: Curve) -> None:
         self._image.data = {"image": [], "x": [], "y": [], "dw": [], "dh": []}
         self._boundary.data = self._margins.data = {"xs": [], "ys": []}
         self._curve.data = {"x": curve.grid, "y": curve.values}
         band = curve.lower is not None and curve.upper is not None
-        parts = (curve.grid, curve.lower, curve.upper) if band else ([], [], [])
+        parts: tuple[Any, ...] = (curve.grid, curve.lower, curve.upper) if band else ([], [], [])
         self._band.data = dict(zip(("x", "lower", "upper"), parts, strict=True))
         ends = [] if curve.tube is None else [curve.values - curve.tube, curve.values + curve.tube]
         self._tube.data = {"xs": [curve.grid] * len(ends), "ys": ends}

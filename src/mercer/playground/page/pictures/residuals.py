@@ -7,7 +7,7 @@ from bokeh.models import ColumnDataSource, Range1d
 
 from ...state import State
 from ...views.residuals import Residuals
-from .look import CURVE, GREY, MARK, colour_points, frame, make_figure
+from .look import GREY, MARK, colour_points, frame, make_figure
 from .plane import EMPTY
 
 
@@ -27,16 +27,17 @@ class Errors:
 
     def show(self, state: State, found: Residuals) -> None:
         """Show residuals or margins."""
-        plane = state.task == "classification"
-        x, y = np.asarray(found.x, dtype=float), np.asarray(found.y, dtype=float)
-        colours = [CURVE] * len(x)
-        if plane and len(found.order) == len(x):
-            colours = colour_points(state.y[found.order], True)
+        left_out, colours = found.left_out, colour_points(state.y[found.order], state.task == "classification")
+        if found.margins is not None:
+            x, y, names = np.arange(1, len(found.margins) + 1), found.margins, ("points in order", "margin y·f(x)")
+        else:
+            assert found.fitted is not None
+            assert found.residuals is not None
+            x, y, names = found.fitted, found.residuals, ("f(x)", "residual y − f(x)")
         self._points.data = {"x": x, "y": y, "colour": colours}
-        left_out = None if found.left_out is None else np.asarray(found.left_out, dtype=float)
         self._left_out.data = EMPTY if left_out is None else {"x": x, "y": left_out}
         self._moves.data = {"x": [], "y0": [], "y1": []} if left_out is None else {"x": x, "y0": y, "y1": left_out}
         self._zero.data = {"x": [x.min(), x.max()], "y": [0.0, 0.0]} if len(x) else EMPTY
         frame(self.figure.x_range, x)
         frame(self.figure.y_range, np.concatenate([y, [0.0], [] if left_out is None else left_out]))
-        self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = found.names
+        self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = names
