@@ -31,8 +31,8 @@ def open_session(document: Any) -> None:
     """Fill a document of Bokeh's with a page."""
     session = Session(document)
     document.title = "mercer play"
-    document.template = Template(TEMPLATE.read_text(encoding="utf-8"), autoescape=True)
-    document.on_session_destroyed(session.close)
+    document.template = Template(TEMPLATE.read_text(encoding="utf-8"))
+    document.on_session_destroyed(lambda session_context: session.close())
 
 
 class Session:
@@ -50,7 +50,7 @@ class Session:
         """What is shown."""
         return self._history.state
 
-    def close(self, context: Any = None) -> None:
+    def close(self) -> None:
         """Compute nothing more."""
         self._screen.close()
 
