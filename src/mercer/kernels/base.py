@@ -393,7 +393,10 @@ class Kernel(Value):
 
     def _show_hyperparameters(self) -> Markup:
         """Return a table of them, folded if it is long."""
-        found = self.hyperparameters()
+        try:
+            found = self.hyperparameters()
+        except NotImplementedError:  # without a formula
+            return Markup("")
         rows = [
             ("…" + name[-LONGEST_NAME:] if len(name) > LONGEST_NAME else name, show_number(value).replace("-", "−"))
             for name, value in list(found.items())[:MOST_SHOWN]
