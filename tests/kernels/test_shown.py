@@ -193,7 +193,7 @@ def test_a_class_without_a_formula_shows_its_name():
 
 def test_names_given_by_a_user_are_shown_and_never_run():
     name = "<script>alert('&\"')</script>"
-    k = Gaussian().on(name) + Mismatch(2, 0, (name, "b")).on("$x_1$\\")
+    k = Gaussian().on(name) + Mismatch(2, 0, (name, ("b", 1), ())).on("$x_1$\\")
     page = read_page(k)
     assert "<script>alert" in page.text
     check_latex(k._repr_latex_())

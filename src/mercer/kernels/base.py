@@ -430,7 +430,7 @@ def _write_parameter(value: Any) -> Node:
         return Word(type(value).__name__ if isinstance(value, Kernel) else str(value))
     if isinstance(value, numbers.Real):
         return given(float(value))
-    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return list_values([_write_parameter(item) for item in value], vector=True)
     return Word(value if isinstance(value, str) else show(value))
 
