@@ -61,8 +61,8 @@ def show_card(title: Cell, *parts: Markup) -> str:
 
     Examples
     --------
-    >>> show_card("Kernel", show_note("a < b"))[-63:]
-    'opacity: 0.7">a &lt; b</div></div>'
+    >>> show_card("Kernel", show_note("a < b"))[-21:]
+    '>a &lt; b</div></div>'
     """
     head = tag("div", title, style="font-weight: 600; overflow-wrap: anywhere")
     return str(tag("div", head, *(part for part in parts if part), style=CARD))

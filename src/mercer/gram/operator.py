@@ -18,9 +18,9 @@ from mercer.formula.evaluation import check_overflow
 from mercer.formula.notation.reading import VALUE, show_latex, show_mathml
 from mercer.formula.notation.tree import Apply, Indexed, Letter, Listed, Node, Relation
 from mercer.kernels import Kernel
-from mercer.kernels.base import show_given
+from mercer.kernels.base import LONGEST_CODE, show_given
 from mercer.markup import show_card, show_code, show_facts, show_note
-from mercer.words import count_things
+from mercer.words import count_things, shorten
 
 from .backend import TILE_BYTES, Backend, cut_strips, require_row, write_matrix
 from .choice import BackendName, choose_backend
@@ -190,7 +190,7 @@ class Gram:
             show_mathml(self.kernel.mathematics(), VALUE),
             show_facts(
                 [
-                    ("kernel", show_code(repr(self.kernel))),
+                    ("kernel", show_code(shorten(repr(self.kernel), LONGEST_CODE))),
                     ("values", f"{self.dtype}{self._there}"),
                     ("backend", f"{self.backend_name}: {self.why}"),
                     ("memory budget", f"{show_bytes(self.memory)}, of which {show_bytes(self.held)} hold the points"),

@@ -393,7 +393,10 @@ class Kernel(Value):
 
     def _show_hyperparameters(self) -> Markup:
         """Return a table of them, folded if it is long."""
-        found = self.hyperparameters()
+        try:
+            found = self.hyperparameters()
+        except NotImplementedError:  # without a formula
+            return Markup("")
         rows = [
             ("…" + name[-LONGEST_NAME:] if len(name) > LONGEST_NAME else name, show_number(value).replace("-", "−"))
             for name, value in list(found.items())[:MOST_SHOWN]
@@ -427,7 +430,7 @@ def _write_parameter(value: Any) -> Node:
         return Word(type(value).__name__ if isinstance(value, Kernel) else str(value))
     if isinstance(value, numbers.Real):
         return given(float(value))
-    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return list_values([_write_parameter(item) for item in value], vector=True)
     return Word(value if isinstance(value, str) else show(value))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from mercer.markup import Markup, show_wide
+from mercer.markup import Markup, show_wide, tag
 
 from ..expression import Call, Const, Diagonal, Expression, Param, Stat
 from .layout import lay_out
@@ -33,6 +33,8 @@ from .writing import write_latex, write_mathml
 LONGEST = 300  # characters of a formula, about, after which there are dots
 DEEPEST = 24  # operations inside each other, likewise
 MOST_NESTED = 3  # times that values at (x, x) are written out inside each other
+# Fonts in which parentheses grow; browsers find some of them by themselves, but not all.
+FONTS = "font-family: 'Latin Modern Math', 'STIX Two Math', 'Cambria Math', 'DejaVu Math TeX Gyre', math"
 X, Z = Letter("x"), Letter("z")
 VALUE = Apply(Letter("k"), (X, Z))
 
@@ -152,4 +154,4 @@ def show_latex(tree: Node) -> str:
 def show_mathml(tree: Node, name: Node | None = None) -> Markup:
     """Return mathematics as an element of MathML, as the right side of an equation if it has a name."""
     whole = tree if name is None else Relation(name, "=", tree)
-    return show_wide(Markup(f'<math displaystyle="true">{write_mathml(lay_out(whole))}</math>'))
+    return show_wide(tag("math", Markup(write_mathml(lay_out(whole))), displaystyle="true", style=FONTS))
