@@ -56,14 +56,15 @@ def test_a_refuted_kernel_shows_its_points_in_the_picture(page):
 def test_the_perceptron_is_stepped_and_played(page):
     page.page.select_option("#learner", "perceptron")
     page.page.wait_for_selector("#step")
-    number = page.page.get_by_label("as a number").last
-    number.fill("0")
+    number = page.page.locator("#settings input[type=number]")
+    number.press("Control+a")
+    number.type("1")
     number.press("Enter")
     page.settle()
     for _ in range(3):
         page.page.click("#step")
         page.settle()
-    assert number.input_value() == "3"
+    assert number.input_value() == "4"
     page.page.click("#animate")
     page.until("Number(document.querySelector('#settings input[type=number]').value) >= 6")
     page.page.click("#animate")
@@ -90,9 +91,12 @@ def test_the_penalty_is_tuned_and_dragged_along_its_curve(page):
     page.page.select_option("#learner", "ridge")
     page.until("document.getElementById('penaltywords').textContent.startsWith('Best')")
     number = page.page.locator("#settings input[type=number]")
-    before = number.input_value()
+    number.press("Control+a")
+    number.type("1000")
+    number.press("Enter")
+    page.settle()
     page.page.click("#tune")
-    page.until(f"document.querySelector('#settings input[type=number]').value !== '{before}'")
+    page.until("Number(document.querySelector('#settings input[type=number]').value) < 100")
     page.page.mouse.move(*page.place(1.0, page.page.evaluate(MIDDLE), "penalties"))
     page.page.mouse.down()
     page.page.mouse.move(*page.place(10.0, page.page.evaluate(MIDDLE), "penalties"), steps=5)

@@ -194,7 +194,7 @@ function startSteps() {
   element("animate").onclick = () => {
     if (timer) return stopSteps();
     const setting = state.settings.find(({ name }) => name === "steps");
-    if (setting.value >= setting.high) ask({ do: "setting", name: "steps", value: 0 });
+    if (setting.value >= setting.high) ask({ do: "setting", name: "steps", value: setting.low });
     timer = setInterval(step, BEAT);
     element("animate").setAttribute("aria-pressed", "true");
     element("animate").textContent = "Pause";

@@ -63,7 +63,7 @@ startKernel();
 startStage();
 startPanels();
 startTakingAway();
-ask({ do: "start", link: decodeURIComponent(STATE.exec(location.hash)?.[1] ?? "") });
+ask({ do: "start", link: STATE.exec(location.hash)?.[1] ?? "" }); // Python says what is wrong with it
 addEventListener("hashchange", () => location.reload());
 globalThis.mercer = { isQuiet, latencies };
 document.documentElement.dataset.ready = "true";

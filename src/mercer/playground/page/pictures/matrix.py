@@ -22,6 +22,7 @@ class Matrix:
         # The page reads which points the rows are, and puts a frame around an entry.
         self._order = ColumnDataSource({"point": []}, name="order")
         self._entry = ColumnDataSource({"x": [], "y": []}, name="entry")
+        self.figure.tags = [self._order]  # so that the document has it
         place = {"x": 0, "y": 0, "dw": "size", "dh": "size"}
         self.figure.image("image", source=self._image, color_mapper=self._colours, **place)
         self.figure.rect("x", "y", 1, 1, source=self._entry, fill_alpha=0.0, line_color="#D55E00", line_width=2)
