@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
@@ -193,32 +194,43 @@ def _is_smooth(fit: Fit) -> bool:
 
 
 def _trace_machine(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
-    state, learner = fit.state, LEARNERS[fit.state.learner]
+    state = fit.state
     if state.n > MOST_REFITS:
         return None
     current, start = float(state.values["C"]), monotonic()
     errors: dict[float, float] = {}
     refits = 0
     for value in sorted(values.tolist(), key=lambda value: abs(np.log(value / current))):
-        if errors and monotonic() - start > MOST_SECONDS:
-            break
-        settings = {**state.values, "C": value}
-        model = learner.build(state.task, fit.kernel, settings).fit(state.x, state.y)
+        model = _build_machine(fit, value).fit(state.x, state.y)
         predicted = np.array(model.predict(state.x), dtype=np.float64)
         for i in model.support_.tolist():
             if stop():
                 return None
-            rest = np.delete(np.arange(state.n), i)
+            if errors and monotonic() - start > MOST_SECONDS:
+                break
+            predicted[i] = _predict_without(fit, value, i)
             refits += 1
-            if state.task == "classification" and len(np.unique(state.y[rest])) < 2:
-                predicted[i] = state.y[rest][0]  # the only class there is then
-                continue
-            without = learner.build(state.task, fit.kernel, settings).fit(state.x[rest], state.y[rest])
-            predicted[i] = without.predict(state.x[i : i + 1])[0]
-        errors[value] = _measure(state, predicted)
+        else:
+            errors[value] = _measure(state, predicted)
+            continue
+        break  # out of time
     done = np.array(sorted(errors))
     found = np.array([errors[value] for value in done.tolist()])
     return _Path(done, found, _name_error(state), f"exact, by {refits} refits without a support vector")
+
+
+def _build_machine(fit: Fit, price: float) -> Any:
+    values = {**fit.state.values, "C": price}
+    model = LEARNERS[fit.state.learner].build(fit.state.task, fit.kernel, values)
+    return model.set_params(assume_psd=True)  # which the first fit has looked into
+
+
+def _predict_without(fit: Fit, price: float, i: int) -> float:
+    """Return what a machine says of a point that it was not fitted to."""
+    x, y = np.delete(fit.state.x, i, axis=0), np.delete(fit.state.y, i)
+    if fit.state.task == "classification" and len(np.unique(y)) < 2:
+        return float(y[0])  # the only class there is then
+    return float(_build_machine(fit, price).fit(x, y).predict(fit.state.x[i : i + 1])[0])
 
 
 def _trace_neighbours(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
