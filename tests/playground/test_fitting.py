@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,28 @@ def test_what_cannot_be_fitted_is_said_in_words(plane: State, line: State) -> No
         fit_state(plane.with_kernel("Sigmoid()"))
     with pytest.raises(PlayError, match="histograms"):
         fit_state(line.with_kernel("Chi2()"))
+    with pytest.raises(PlayError, match="window must not be negative"):
+        fit_state(line.with_kernel("Linear()").with_learner("parzen"))
+    with pytest.raises(PlayError, match="no point tells the classes apart"):
+        fit_state(plane.with_kernel("Constant(0.0)").with_learner("import_vectors"))
+
+
+def test_threads_fit_and_draw_the_same_as_one_after_the_other(plane: State, line: State) -> None:
+    states = [
+        each.with_kernel(f"Gaussian({scale})")
+        for each in (plane, line, plane.with_learner("logistic"))
+        for scale in (0.3, 1.0)
+    ]
+
+    def work(state: State) -> np.ndarray:
+        found = draw_surface(fit_state(state), 15)
+        return found.values if hasattr(found, "values") else found.scores
+
+    alone = [work(state) for state in states]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(work, states * 3))
+    for found, expected in zip(together, alone * 3, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_points_in_one_place_can_be_fitted_or_are_refused_in_words() -> None:

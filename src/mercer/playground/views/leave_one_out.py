@@ -29,7 +29,9 @@ MOST_NEIGHBOURS = 60
 MOST_REFITS = 400  # points that a machine is refitted without, each of which takes milliseconds
 MOST_SECONDS = 5.0  # for a curve of refits, which then has the values there was time for
 MACHINE_RANGE = (1e-2, 1e3)  # of C, beyond which machines take long and change little
-MOST_AT_ONCE = 300  # points up to which a whole path is computed before anyone is asked whether to stop
+MOST_AT_ONCE = 300  # points up to which several penalties are tried before anyone is asked whether to stop
+AT_ONCE = 6  # penalties
+MOST_STEPS = 60  # of a fit that is only compared
 NEWTON = "one Newton step"
 Stop = Callable[[], bool]
 
@@ -96,6 +98,11 @@ def trace_penalty(fit: Fit, stop: Stop = go_on) -> PenaltyCurve | None:
     -------
     PenaltyCurve or None
         None if the learner has no penalty, there are too many or too few points, or somebody stopped it.
+
+    Raises
+    ------
+    PlayError
+        If points cannot be left out, for example of a class that has only one.
 
     Examples
     --------
@@ -169,24 +176,36 @@ def _trace_ridge(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
 
 
 def _trace_loss(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
-    """Leave out as the searches of the library do, some penalties at a time where that takes long."""
-    state, several = fit.state, len(values) if fit.state.n <= MOST_AT_ONCE else 3
-    errors, ways, name = [], set(), "log-loss"
-    for part in np.split(values, range(several, len(values), several)):
+    """Leave out as the searches of the library do, some penalties at a time, those nearest to the current one first."""
+    state = fit.state
+    current, start = float(state.values["alpha"]), monotonic()
+    order = np.argsort(np.abs(np.log(values / current)), kind="stable")
+    several = AT_ONCE if state.n <= MOST_AT_ONCE else 1
+    errors: dict[float, float] = {}
+    ways = set()
+    for part in np.split(order, range(several, len(order), several)):
         if stop():
             return None
-        if state.learner == "logistic":
-            model = KernelLogisticRegressionCV(part, kernel=fit.kernel, random_state=0)
-        else:
-            search = KernelRegressorCV if state.task == "regression" else KernelClassifierCV
-            model = search(state.values["loss"], part, kernel=fit.kernel, random_state=0)
-            name = f"loss {state.values['loss']}"
-        path = model.fit(state.x, state.y).path_
+        if errors and monotonic() - start > MOST_SECONDS:
+            break
+        search = _build_search(fit, np.sort(values[part]))
+        path = search.fit(state.x, state.y).path_
         losses = next(np.asarray(path[key]) for key in ("losses", "log_losses") if key in path)
-        errors += losses[0].tolist()
+        errors |= dict(zip(np.sort(values[part]).tolist(), losses[0].tolist(), strict=True))
         ways.add(NEWTON if path["by"] == "leave-one-out" else "folds, since one Newton step is not accurate here")
-    way = " and ".join(sorted(ways)) if _is_smooth(fit) else "folds, since the loss has corners"
-    return _Path(values, np.array(errors), f"mean {name}", way)
+    way = " and ".join(sorted(ways, reverse=True)) if _is_smooth(fit) else "folds, since the loss has corners"
+    name = "log-loss" if state.learner == "logistic" else f"loss {state.values['loss']}"
+    done = np.array(sorted(errors))
+    return _Path(done, np.array([errors[value] for value in done.tolist()]), f"mean {name}", way)
+
+
+def _build_search(fit: Fit, values: np.ndarray) -> Any:
+    """Return the model that leaves points out for some penalties."""
+    given: dict[str, Any] = {"kernel": fit.kernel, "max_iter": MOST_STEPS, "random_state": 0, "assume_psd": True}
+    if fit.state.learner == "logistic":
+        return KernelLogisticRegressionCV(values, **given)
+    search = KernelRegressorCV if fit.state.task == "regression" else KernelClassifierCV
+    return search(fit.state.values["loss"], values, **given)
 
 
 def _is_smooth(fit: Fit) -> bool:
