@@ -66,6 +66,7 @@ def fit_state(state: State) -> Fit:
     start = perf_counter()
     with guard(kernel, state.dim):
         model = learner.fit(learner.build(state.task, kernel, state.values), state.x, state.y, state.values)
+        _check_usable(state, model)
     return Fit(state, kernel, model, perf_counter() - start, tuple(_find_notes(model)))
 
 
@@ -101,6 +102,14 @@ def _check_enough(state: State) -> None:
         raise PlayError(f"a fit needs at least 2 points, and there {'is 1' if state.n else 'are none'}. Draw some.")
     if state.task == "classification" and state.learner != "pca" and len(np.unique(state.y)) < 2:
         raise PlayError("all points are of one class. Draw some of another.")
+
+
+def _check_usable(state: State, model: Any) -> None:
+    """Raise if a model was made that cannot say anything, now and not when it is drawn."""
+    if state.learner == "parzen":
+        model.predict(state.x)  # which a window below 0 is found at
+    if state.learner == "import_vectors" and model.n_import_vectors_ == 0:
+        raise PlayError("no point tells the classes apart with this kernel. Choose another kernel, or move points.")
 
 
 def _find_notes(model: Any) -> list[str]:

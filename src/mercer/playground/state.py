@@ -17,6 +17,7 @@ __all__ = ["LARGEST", "MOST_CLASSES", "MOST_POINTS", "PlayError", "State", "Task
 
 View = tuple[float, float, float, float]
 MARGIN = 0.12  # of a picture beyond its points, as a share of their range
+WIDEST = 10 * LARGEST  # end of a picture, which has room around its points
 PLAIN_KERNEL = "Gaussian(1.0)"
 NEAREST = "ridge"  # the learner that can do every task, for one that cannot
 
@@ -232,16 +233,16 @@ def _fits(setting: Any, value: Value) -> bool:
         return False
 
 
-def _read_numbers(values: Any, what: str) -> np.ndarray:
+def _read_numbers(values: Any, what: str, most: float = LARGEST) -> np.ndarray:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise PlayError(f"{what} are numbers; got something else") from None
     if not np.isfinite(array).all():
         raise PlayError(f"{what} are numbers; got one that is not finite")
-    if array.size and np.abs(array).max() > LARGEST:
+    if array.size and np.abs(array).max() > most:
         raise PlayError(
-            f"{what} go up to {LARGEST:g} here; got {np.abs(array).max():g}. Measure the points in a larger unit."
+            f"{what} go up to {most:g} here; got {np.abs(array).max():g}. Measure the points in a larger unit."
         )
     return array
 
@@ -273,7 +274,7 @@ def _count(values: Any) -> int:
 
 
 def _check_view(view: Any) -> View:
-    ranges = _read_numbers(view, "ranges of a picture")
+    ranges = _read_numbers(view, "ranges of a picture", WIDEST)
     if ranges.shape != (4,) or not (ranges[0] < ranges[1] and ranges[2] < ranges[3]):
         raise PlayError("a view is left, right, bottom and top, each pair in order; got something else")
     x0, x1, y0, y1 = ranges.tolist()

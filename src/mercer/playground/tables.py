@@ -97,7 +97,7 @@ def _read_rows(text: str, called: str) -> tuple[list[str], list[Row]]:
         raise PlayError(f"{called} has more than {MOST_COLUMNS} columns. Keep the two or three to look at.")
     rows: list[Row] = []
     try:
-        for i, row in enumerate(csv.reader(io.StringIO(text), delimiter=separator), 1):
+        for i, row in enumerate(csv.reader(io.StringIO(text), delimiter=separator, strict=True), 1):
             if any(cell.strip() for cell in row):
                 rows.append((i, [_clean(cell, separator) for cell in row]))
     except csv.Error as error:

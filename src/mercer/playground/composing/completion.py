@@ -67,8 +67,10 @@ def complete(text: str, cursor: int | None = None) -> list[Completion]:
     ['normalize()', 'on([0])']
     """
     before = text[: min(len(text) if cursor is None else max(cursor, 0), LONGEST_KERNEL)]
+    if re.search(r"\d\.?$", before):  # of a number, or of a name that is written out
+        return []
     method = _METHOD.search(before)
-    if method is not None and not re.search(r"\d\s*\.\w*$", before):
+    if method is not None:
         return _complete_method(before, method[2] or "")
     found = _WORD.search(before)
     word, start = (found[0], found.start()) if found else ("", len(before))
@@ -139,7 +141,7 @@ def _find_call(before: str) -> tuple[type[Kernel] | None, str]:
 def _complete_parameter(owner: type[Kernel], given: str, word: str, start: int) -> list[Completion]:
     if given.rstrip() and given.rstrip()[-1] != ",":  # a value comes here, or an operator
         return []
-    flat = re.sub(r"\[[^\]]*\]?", "", given)
+    flat = re.sub(r"\[[^\]]*\]?", "[]", given)
     parts = [part for part in flat.split(",")[:-1] if part.strip()]
     positional = sum("=" not in part for part in parts)
     named = {part.partition("=")[0].strip() for part in parts if "=" in part}

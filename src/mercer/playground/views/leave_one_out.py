@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,9 @@ MOST_NEIGHBOURS = 60
 MOST_REFITS = 400  # points that a machine is refitted without, each of which takes milliseconds
 MOST_SECONDS = 5.0  # for a curve of refits, which then has the values there was time for
 MACHINE_RANGE = (1e-2, 1e3)  # of C, beyond which machines take long and change little
-MOST_AT_ONCE = 300  # points up to which a whole path is computed before anyone is asked whether to stop
+MOST_AT_ONCE = 300  # points up to which several penalties are tried before anyone is asked whether to stop
+AT_ONCE = 6  # penalties
+MOST_STEPS = 60  # of a fit that is only compared
 NEWTON = "one Newton step"
 Stop = Callable[[], bool]
 
@@ -95,6 +98,11 @@ def trace_penalty(fit: Fit, stop: Stop = go_on) -> PenaltyCurve | None:
     -------
     PenaltyCurve or None
         None if the learner has no penalty, there are too many or too few points, or somebody stopped it.
+
+    Raises
+    ------
+    PlayError
+        If points cannot be left out, for example of a class that has only one.
 
     Examples
     --------
@@ -168,24 +176,36 @@ def _trace_ridge(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
 
 
 def _trace_loss(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
-    """Leave out as the searches of the library do, some penalties at a time where that takes long."""
-    state, several = fit.state, len(values) if fit.state.n <= MOST_AT_ONCE else 3
-    errors, ways, name = [], set(), "log-loss"
-    for part in np.split(values, range(several, len(values), several)):
+    """Leave out as the searches of the library do, some penalties at a time, those nearest to the current one first."""
+    state = fit.state
+    current, start = float(state.values["alpha"]), monotonic()
+    order = np.argsort(np.abs(np.log(values / current)), kind="stable")
+    several = AT_ONCE if state.n <= MOST_AT_ONCE else 1
+    errors: dict[float, float] = {}
+    ways = set()
+    for part in np.split(order, range(several, len(order), several)):
         if stop():
             return None
-        if state.learner == "logistic":
-            model = KernelLogisticRegressionCV(part, kernel=fit.kernel, random_state=0)
-        else:
-            search = KernelRegressorCV if state.task == "regression" else KernelClassifierCV
-            model = search(state.values["loss"], part, kernel=fit.kernel, random_state=0)
-            name = f"loss {state.values['loss']}"
-        path = model.fit(state.x, state.y).path_
+        if errors and monotonic() - start > MOST_SECONDS:
+            break
+        search = _build_search(fit, np.sort(values[part]))
+        path = search.fit(state.x, state.y).path_
         losses = next(np.asarray(path[key]) for key in ("losses", "log_losses") if key in path)
-        errors += losses[0].tolist()
+        errors |= dict(zip(np.sort(values[part]).tolist(), losses[0].tolist(), strict=True))
         ways.add(NEWTON if path["by"] == "leave-one-out" else "folds, since one Newton step is not accurate here")
-    way = " and ".join(sorted(ways)) if _is_smooth(fit) else "folds, since the loss has corners"
-    return _Path(values, np.array(errors), f"mean {name}", way)
+    way = " and ".join(sorted(ways, reverse=True)) if _is_smooth(fit) else "folds, since the loss has corners"
+    name = "log-loss" if state.learner == "logistic" else f"loss {state.values['loss']}"
+    done = np.array(sorted(errors))
+    return _Path(done, np.array([errors[value] for value in done.tolist()]), f"mean {name}", way)
+
+
+def _build_search(fit: Fit, values: np.ndarray) -> Any:
+    """Return the model that leaves points out for some penalties."""
+    given: dict[str, Any] = {"kernel": fit.kernel, "max_iter": MOST_STEPS, "random_state": 0, "assume_psd": True}
+    if fit.state.learner == "logistic":
+        return KernelLogisticRegressionCV(values, **given)
+    search = KernelRegressorCV if fit.state.task == "regression" else KernelClassifierCV
+    return search(fit.state.values["loss"], values, **given)
 
 
 def _is_smooth(fit: Fit) -> bool:
@@ -193,32 +213,43 @@ def _is_smooth(fit: Fit) -> bool:
 
 
 def _trace_machine(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
-    state, learner = fit.state, LEARNERS[fit.state.learner]
+    state = fit.state
     if state.n > MOST_REFITS:
         return None
     current, start = float(state.values["C"]), monotonic()
     errors: dict[float, float] = {}
     refits = 0
     for value in sorted(values.tolist(), key=lambda value: abs(np.log(value / current))):
-        if errors and monotonic() - start > MOST_SECONDS:
-            break
-        settings = {**state.values, "C": value}
-        model = learner.build(state.task, fit.kernel, settings).fit(state.x, state.y)
+        model = _build_machine(fit, value).fit(state.x, state.y)
         predicted = np.array(model.predict(state.x), dtype=np.float64)
         for i in model.support_.tolist():
             if stop():
                 return None
-            rest = np.delete(np.arange(state.n), i)
+            if errors and monotonic() - start > MOST_SECONDS:
+                break
+            predicted[i] = _predict_without(fit, value, i)
             refits += 1
-            if state.task == "classification" and len(np.unique(state.y[rest])) < 2:
-                predicted[i] = state.y[rest][0]  # the only class there is then
-                continue
-            without = learner.build(state.task, fit.kernel, settings).fit(state.x[rest], state.y[rest])
-            predicted[i] = without.predict(state.x[i : i + 1])[0]
-        errors[value] = _measure(state, predicted)
+        else:
+            errors[value] = _measure(state, predicted)
+            continue
+        break  # out of time
     done = np.array(sorted(errors))
     found = np.array([errors[value] for value in done.tolist()])
     return _Path(done, found, _name_error(state), f"exact, by {refits} refits without a support vector")
+
+
+def _build_machine(fit: Fit, price: float) -> Any:
+    values = {**fit.state.values, "C": price}
+    model = LEARNERS[fit.state.learner].build(fit.state.task, fit.kernel, values)
+    return model.set_params(assume_psd=True)  # which the first fit has looked into
+
+
+def _predict_without(fit: Fit, price: float, i: int) -> float:
+    """Return what a machine says of a point that it was not fitted to."""
+    x, y = np.delete(fit.state.x, i, axis=0), np.delete(fit.state.y, i)
+    if fit.state.task == "classification" and len(np.unique(y)) < 2:
+        return float(y[0])  # the only class there is then
+    return float(_build_machine(fit, price).fit(x, y).predict(fit.state.x[i : i + 1])[0])
 
 
 def _trace_neighbours(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -185,6 +187,8 @@ def _find_tube(fit: Fit) -> float | None:
 def score_classes(fit: Fit, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the class predicted at each point, and f of each class, or of the second of two, shape (m,) or (m, q)."""
     model, classes = fit.model, np.asarray(fit.model.classes_)
+    if hasattr(model, "support_") and len(classes) > 2:
+        return np.asarray(model.predict(points)), _compare_pairs(model, points)
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(points), dtype=np.float64)
     else:
@@ -192,9 +196,21 @@ def score_classes(fit: Fit, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         scores = shares[:, 1] - shares[:, 0] if shares.shape[1] == 2 else shares
     if scores.ndim == 1:
         return classes[(scores > 0).astype(int)], scores
-    if hasattr(model, "support_"):  # pairs of classes vote
-        return np.asarray(model.predict(points)), scores
     return classes[np.argmax(scores, axis=1)], scores
+
+
+def _compare_pairs(model: Any, points: np.ndarray) -> np.ndarray:
+    """Return the least lead of each class over any other one, by the machine of each pair of classes.
+
+    It is above 0 exactly for a class that has the votes of all its pairs, and has no jumps as votes have.
+    """
+    count = len(model.classes_)
+    pairs = copy(model).set_params(decision_function_shape="ovo").decision_function(points)
+    leads = np.full((len(points), count), np.inf)
+    for value, (i, j) in zip(np.asarray(pairs).T, combinations(range(count), 2), strict=True):
+        leads[:, i] = np.minimum(leads[:, i], value)
+        leads[:, j] = np.minimum(leads[:, j], -value)
+    return leads
 
 
 def find_component(fit: Fit, points: np.ndarray) -> np.ndarray:
