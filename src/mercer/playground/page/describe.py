@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mercer.formula.notation.reading import show_mathml
+
 from ..composing import read_kernel
 from ..fitting import Fit
 from ..learners import LEARNERS, Setting
@@ -40,8 +42,8 @@ def _describe_setting(setting: Setting, state: State) -> dict[str, Any]:
 
 
 def show_kernel(state: State) -> str:
-    """Return the kernel with its formula as HTML, which the library writes and escapes."""
-    return str(read_kernel(state.kernel, state.dim)._repr_html_())
+    """Return the formula of the kernel as MathML, which the library writes and escapes."""
+    return str(show_mathml(read_kernel(state.kernel, state.dim).mathematics()))
 
 
 def describe_certificate(found: Certificate) -> dict[str, Any]:

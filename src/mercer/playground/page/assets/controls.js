@@ -28,6 +28,7 @@ export function startControls() {
     showPoints(found);
     element("undo").disabled = !found.undo;
     element("redo").disabled = !found.redo;
+    element("title-errors").textContent = found.task === "regression" ? "Residuals" : "Margins";
     element("tune").disabled = found.penalty === null;
   });
   listen("fitted", ({ legend, notes }) => {

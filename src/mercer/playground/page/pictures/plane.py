@@ -66,7 +66,8 @@ class Plane:
     def show(self, state: State, surface: Curve | Regions) -> None:
         """Show what was learned from the points of a state."""
         x, y = locate(state)
-        self._vectors.data = {"x": x[surface.vectors], "y": y[surface.vectors]}
+        vectors = surface.vectors if surface.vectors_label else slice(0)  # all points carry what has no name
+        self._vectors.data = {"x": x[vectors], "y": y[vectors]}
         if isinstance(surface, Curve):
             self._show_curve(surface)
         else:
