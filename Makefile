@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check  # errors are shown, advice about pip is not
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: help demo test test-torch test-gpu sanitize wheels lint bench docs release-check clean
+.PHONY: help demo test test-torch test-browser test-gpu sanitize wheels lint bench docs release-check clean
 
 help:
 	@echo "make demo    set everything up and show the library at work"
 	@echo "make test    set everything up and run the whole suite but for devices"
 	@echo "make test-torch   the tests of devices, with torch on the processor and Triton's interpreter"
+	@echo "make test-browser  the tests of pages, in Chromium, which is installed if it is not there"
 	@echo "make test-gpu     the same on a CUDA device, with the torch that PYTHON has"
 	@echo "make sanitize     the native core with AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer"
 	@echo "make wheels       a wheel for every Python on the path or in PYTHONS='…', each tested where it is installed"
@@ -24,11 +25,15 @@ demo: $(VENV)/.demo
 	$(BIN)/mercer demo
 
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not torch"  # one worker a core, one thread a worker
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not torch and not browser"  # one worker a core, one thread a worker
 
 test-torch: $(VENV)/.test $(VENV)/.torch
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m torch
 	TRITON_INTERPRET=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/gram/torch/test_fused.py tests/solvers/machines/device/test_triton.py
+
+test-browser: $(VENV)/.test $(VENV)/.browser
+	@command -v chromium chromium-browser google-chrome > /dev/null || { echo "installing Chromium"; tools/chromium.sh; }
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser -rP
 
 test-gpu:  # everything that is needed must be there: the package itself and torch with CUDA
 	$(PYTHON) -m pytest -m torch tests/gram tests/solvers tests/learning tests/models tests/distributed
@@ -81,6 +86,6 @@ $(VENV)/.sanitize: $(VENV)/.installed
 $(VENV)/.release: $(VENV)/.installed
 	$(INSTALL) "auditwheel>=6" "cffconvert>=2" "twine>=6"
 	@touch $@
-$(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.torch: $(VENV)/.%: $(VENV)/.installed
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.torch $(VENV)/.browser: $(VENV)/.%: $(VENV)/.installed
 	$(call EXTRA,$*)
 	@touch $@

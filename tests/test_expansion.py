@@ -11,6 +11,8 @@ from scipy import sparse
 from mercer import Expansion, MemoryBudgetError
 from mercer.kernels import Custom, Gaussian, Linear, Matern, Polynomial
 
+from .page import read_page
+
 rng = np.random.default_rng(3)
 X, Z, T = rng.normal(size=(7, 2)), rng.normal(size=(5, 2)), rng.normal(size=(4, 2))
 
@@ -138,3 +140,37 @@ def test_without_finitely_many_features_the_error_says_what_to_do():
         Expansion(Gaussian(), np.zeros((1, 2)), [1.0]).in_features()
     with pytest.raises(MemoryBudgetError, match=r"the weights of .* features .*use expansion_"):
         Expansion(Polynomial(60, 1.0), np.zeros((1, 60)), [1.0]).in_features()
+
+
+def test_a_notebook_shows_the_function_and_its_largest_coefficients():
+    f = Expansion(Gaussian(0.7), X, [1.0, -9.0, 2.0, 0.0, 5.0, -4.0, 3.0], intercept=-2.5)
+    assert f._repr_latex_() == r"$f\left(x\right) = \sum_{i = 1}^7 c_i\,k\left(x_i, x\right) - 2.5$"
+    page = read_page(f)
+    shown = [page.text.index(number) for number in ("−9", "5(", "−4(", "3(", "2(")]
+    assert shown == sorted(shown)
+    assert "of which 1 are 0" in page.text
+    assert f"{f.norm():.4g}" in page.text
+    assert "largest 5 of 7" in page.text
+
+
+def test_a_notebook_computes_no_norm_that_may_take_long():
+    def refuse(*points):
+        raise AssertionError("evaluated")
+
+    page = read_page(Expansion(Custom(refuse), ["<b>a</b>", "b"], [1.0, 2.0]))
+    assert "‖f‖" not in page.text
+    assert "<b>a</b>" in page.text
+    many = np.zeros((500, 2))
+    assert "‖f‖" not in read_page(Expansion(Gaussian(), many, np.ones(500))).text
+
+
+@pytest.mark.parametrize(
+    "centers",
+    [X, X.tolist(), pd.DataFrame(X, columns=["a", "b"]), pl.DataFrame(X, schema=["a", "b"]), sparse.csr_array(X)],
+    ids=["array", "list", "pandas", "polars", "sparse"],
+)
+def test_a_notebook_shows_centers_of_any_kind_and_several_outputs(centers):
+    page = read_page(Expansion(Linear(), centers, np.ones((7, 2)), intercept=[0.5, 1.5]))
+    assert f"{X[0, 0]:.4g}".lstrip("-")[:4] in page.text
+    assert "0.5, 1.5" in page.text
+    assert "outputs" in page.text

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .persist import ModelFileError as ModelFileError
     from .persist import load as load
     from .persist import save as save
+    from .playground import play as play
     from .solvers.plan import plan as plan
 
 __version__ = "0.1.0"
@@ -29,6 +30,7 @@ HERE = ["Expansion", "Gram", "MemoryBudgetError", "certify", "kernels", "losses"
 LATER = {
     "mercer.auto": ["AutoClassifier", "AutoRegressor"],
     "mercer.persist": ["ModelFileError", "load", "save"],
+    "mercer.playground": ["play"],
     "mercer.solvers": ["plan"],
 }
 

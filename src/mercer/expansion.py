@@ -16,18 +16,25 @@ from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.shapes import Axes, Inside
 from mercer.arrays.tensors import host_array, is_tensor, on_device, real_type
-from mercer.formula.data import Rows, concatenate, length, take
+from mercer.formula.data import Rows, concatenate, length, pick, short, take
+from mercer.formula.notation.reading import VALUE, X, show_latex, show_mathml
+from mercer.formula.notation.tree import ONE, Apply, Indexed, Letter, Node, Relation, Total, given, plus, times
+from mercer.formula.program import UnsupportedError, lower
 from mercer.gram import Gram
 from mercer.gram.slopes import sum_slopes
 from mercer.gram.torch.points import is_matrix
 from mercer.gram.torch.stream import send_blocks
 from mercer.kernels import Kernel
 from mercer.kernels.base import show_given
+from mercer.markup import Markup, show_card, show_facts, show_note, show_table
+from mercer.words import count_things, show_number
 
 if TYPE_CHECKING:
     from mercer.features.base import FeatureMap
 
 BLOCK_BYTES = 2**26  # of features at a time
+LARGEST_SHOWN = 5  # coefficients in a notebook
+FEW = 200  # centres of which a norm is computed only to be shown
 
 
 def evaluate_expansion(
@@ -321,6 +328,58 @@ class Expansion:
         outputs = "" if self.coef.ndim == 1 else f", {self.coef.shape[1]} outputs"
         return f"<Expansion of {self.kernel!r} at {length(self.centers)} centers{outputs}>"
 
+    def _repr_latex_(self) -> str:
+        r"""Return f(x) = Σ cᵢ k(xᵢ, x) + b as LaTeX, with the number of terms and the intercept.
+
+        Examples
+        --------
+        >>> from mercer import Expansion
+        >>> from mercer.kernels import Linear
+        >>> print(Expansion(Linear(), [[3.0], [4.0]], [1.0, 2.0], intercept=-0.5)._repr_latex_())
+        $f\left(x\right) = \sum_{i = 1}^2 c_i\,k\left(x_i, x\right) - 0.5$
+        """
+        return show_latex(self._equation())
+
+    def _equation(self) -> Node:
+        i, several = Letter("i"), self.coef.ndim == 2
+        term = times(Indexed(Letter("c"), i), Apply(Letter("k"), (Indexed(X, i), X)))
+        shift = Letter("b") if several else given(float(self.intercept))
+        terms = Total(term, Relation(i, "=", ONE), given(length(self.centers)))
+        return Relation(Apply(Letter("f"), (X,)), "=", plus(terms, shift))
+
+    def _repr_html_(self) -> str:
+        """Return the function, its kernel and its largest coefficients for a notebook."""
+        n, sizes = length(self.centers), np.abs(self.coef).reshape(len(self.coef), -1).max(axis=1)
+        order = np.argsort(-sizes, kind="stable")[:LARGEST_SHOWN]
+        zeros = n - np.count_nonzero(sizes)
+        facts = [("terms", f"{n:,}" + f", of which {zeros:,} are 0" * bool(zeros))]
+        if self.coef.ndim == 2:
+            facts.append(("outputs", f"{self.coef.shape[1]:,}"))
+            facts.append(("b", _list_numbers(np.broadcast_to(self.intercept, self.coef.shape[1:]))))
+        if self.explicit is not None:
+            facts.append(("found in", count_things(len(self.explicit.w), "explicit feature")))
+        if self._has_cheap_norm():
+            facts.append(("‖f‖", _list_numbers(np.atleast_1d(self.norm()))))
+        rows = [(int(i), _list_numbers(np.atleast_1d(self.coef[i])), _show_center(self.centers, int(i))) for i in order]
+        return show_card(
+            "Expansion",
+            show_mathml(self._equation()),
+            show_mathml(self.kernel.mathematics(), VALUE),
+            show_facts(facts),
+            show_table(["row", "cᵢ", "xᵢ"], rows, numbers=[0, 1]),
+            show_note(f"the largest {len(rows)} of {n:,} coefficients") if n > len(rows) else Markup(""),
+        )
+
+    def _has_cheap_norm(self) -> bool:
+        """Whether ‖f‖ takes next to nothing: of weights of features, or of few centres and a compiled formula."""
+        if self.explicit is not None or length(self.centers) > FEW:
+            return self.explicit is not None
+        try:
+            lower(self.kernel.traced())
+        except UnsupportedError:
+            return False
+        return True
+
     def _explicit_form(self, factor: float, intercept: ArrayLike) -> ExplicitFunction | None:
         """Return the explicit form of a multiple of this function with another intercept."""
         if self.explicit is None:
@@ -341,3 +400,20 @@ class Expansion:
 def _as_number(values: np.ndarray) -> float | np.ndarray:
     """Return one value as a number, and several as they are."""
     return float(values) if values.ndim == 0 else values
+
+
+def _list_numbers(values: np.ndarray) -> str:
+    """Return a few numbers with commas, and dots for the rest."""
+    shown = ", ".join(map(show_number, values[:LARGEST_SHOWN])) + ", …" * (len(values) > LARGEST_SHOWN)
+    return shown.replace("-", "−")
+
+
+def _show_center(centers: Rows, i: int) -> str:
+    """Return the text of one centre, cut where it gets long."""
+    row: Any = host_array(pick(centers, [i]))
+    if sparse.issparse(row):
+        row = row.toarray()
+    found = row.to_numpy()[0] if hasattr(row, "to_numpy") else row[0]
+    if isinstance(found, np.ndarray) and found.ndim == 1 and found.dtype.kind in "biuf":
+        return f"({_list_numbers(found)})"
+    return short(found)

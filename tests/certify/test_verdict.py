@@ -5,9 +5,11 @@ from fractions import Fraction
 import numpy as np
 
 from mercer.certify import Proved, Refuted, Unknown, Verdict, certify
-from mercer.certify.layout import format_number
-from mercer.kernels import Gaussian, Linear, Polynomial, Sigmoid, exp
+from mercer.certify.layout import DEEPEST, format_number, format_point
+from mercer.kernels import Gaussian, Linear, Periodic, Polynomial, Sigmoid, exp
 from mercer.kernels.theorem import Theorem
+
+from ..page import read_page
 
 
 def test_all_verdicts_explain_themselves_and_print_as_their_explanation():
@@ -85,3 +87,63 @@ def test_numbers_are_shown_in_few_digits_however_large_they_are():
     assert format_number(-0.1234567) == "−0.12346"
     assert format_number(Fraction(10) ** 400 / 3) == "3.3333e+399"
     assert format_number(-0.0) == "0"
+
+
+def test_a_proof_unfolds_in_a_notebook_and_only_the_conclusion_is_open():
+    verdict = ((Gaussian() + 2.0 * Linear()) * Periodic()).normalize().certificate()
+    page = read_page(verdict)
+    assert page.tags.count("details") == len(list_theorems(verdict.proof))
+    assert [name for name, _ in page.attributes].count("open") == 1
+    for theorem in list_theorems(verdict.proof):
+        assert theorem.claim in page.text
+        assert theorem.because in page.text
+    assert "Strictly positive definite" in page.text
+
+
+def list_theorems(proof):
+    """Every claim of a proof, once."""
+    return {proof}.union(*map(list_theorems, proof.parts))
+
+
+def test_a_claim_that_was_shown_is_only_named_again_and_long_proofs_end():
+    page = read_page((Gaussian() * Gaussian()).certificate())
+    assert page.text.count("(shown above)") == 1
+    kernel = Linear()
+    for _ in range(60):
+        kernel = exp(kernel)
+    page = read_page(kernel.certificate())
+    assert "print the certificate" in page.text
+    assert page.tags.count("details") == DEEPEST
+
+
+def test_a_refutation_shows_points_coefficients_matrix_and_bound_in_a_notebook():
+    verdict = Sigmoid().certificate()
+    page = read_page(verdict)
+    for number in (*verdict.coefficients, *verdict.gram.ravel(), verdict.value, verdict.error_bound):
+        assert format_number(number) in page.text
+    for point in verdict.points:
+        assert format_point(point) in page.text
+    assert "< 0" in page.text
+
+
+def test_a_function_that_is_not_symmetric_has_no_coefficients_in_a_notebook():
+    page = read_page(certify(lambda x, z: x[0] - 2 * z[0]))
+    assert "aᵢ" not in page.text
+    assert "k(x₂, x₁)" in page.text
+
+
+def test_many_points_are_counted_in_a_notebook():
+    n = 30
+    refuted = Refuted(np.arange(n * 1.0)[:, None], np.ones(n), -1.0, 0.0, "why", "how", np.eye(n), "<i>f</i>")
+    page = read_page(refuted)
+    assert "and 10 more" in page.text
+    assert "<i>f</i>" in page.text
+    assert "exactly" in page.text
+    assert "details" not in page.tags
+
+
+def test_what_is_unknown_says_in_a_notebook_what_was_tried():
+    page = read_page(Unknown(("a proof <b>", "a search"), "f"))
+    assert page.tags.count("li") == 2
+    assert "a proof <b>" in page.text
+    assert "not a proof" in page.text

@@ -15,9 +15,11 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from mercer.distributed import ClusterError
+from mercer.distributed.cluster import ClusterPlan
 from mercer.kernels import Gaussian, Polynomial
 from mercer.models import SVC, KernelLogisticRegression, KernelRidge, KernelRidgeCV
 
+from ..page import read_page
 from .conftest import assert_same, da, dask
 
 distributed = pytest.importorskip("distributed")
@@ -411,3 +413,10 @@ def test_five_times_their_memory_streams_through_workers(client):
     assert peak <= base + 120_000_000
     assert not restarts
     assert model.converged_
+
+
+def test_a_notebook_shows_what_ran_where_and_what_moved():
+    plan = ClusterPlan("cg", "it is <quick>", 10, 2.0, 3.0, 4, 5, "products", "sums", {"gradients": 2_000})
+    page = read_page(plan)
+    for known in ("cg", "it is <quick>", "products, over 4 partitions in 5 passes", "sums", "gradients", "2.0 KB"):
+        assert known in page.text

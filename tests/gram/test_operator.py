@@ -36,6 +36,8 @@ from mercer.kernels import (
 )
 from mercer.testing import check_gram
 
+from ..page import read_page
+
 rng = np.random.default_rng(0)
 X, Z = rng.normal(size=(53, 4)), rng.normal(size=(31, 4))
 
@@ -419,3 +421,24 @@ def test_infinities_on_the_right_hand_side_are_not_taken_for_overflow():
     for backend in ("numpy", "native"):
         with pytest.raises(ValueError, match="the right-hand side holds NaN or infinity"):
             Gram(Gaussian(), X, Z, backend=backend) @ np.full(31, np.inf)
+
+
+def test_a_notebook_shows_what_is_known_of_a_matrix_and_evaluates_none_of_it():
+    def refuse(*points):
+        raise AssertionError("evaluated")
+
+    for K in (Gram(Custom(refuse), ["<b>a</b>", "b", "c"]), Gram(Custom(refuse), ["a"], ["b", "c"], memory="1MB")):
+        page = read_page(K)
+        n, m = K.shape
+        assert f"{n} × {m}" in page.text
+        assert ("symmetric" in page.text) == K.symmetric
+        assert f"{6 if K.symmetric else 2} kernel values" in page.text
+        for known in (K.backend_name, K.why, str(K.dtype), repr(K.kernel)):
+            assert known in page.text
+    assert K._repr_latex_() == r"$K_{i, j} = k\left(x_i, z_j\right)$"
+
+
+def test_a_notebook_says_whether_the_dense_matrix_is_within_the_budget():
+    X = np.zeros((300, 2))
+    assert "720.0 KB, beyond the budget" in read_page(Gram(Gaussian(), X, memory="500KB")).text
+    assert "720.0 KB, within the budget" in read_page(Gram(Gaussian(), X, memory="1MB")).text

@@ -12,6 +12,8 @@ from mercer.solvers.base import Problem
 from mercer.solvers.costs import HOST
 from mercer.solvers.plan import SOLVERS, SPECTRAL_LIMIT, make_solver, plan, plan_problem
 
+from ..page import read_page
+
 
 @pytest.mark.parametrize(
     ("kernel", "n", "options", "solver"),
@@ -168,3 +170,10 @@ def test_alpha_zero_is_solved_in_explicit_features_however_many_points_there_are
         model = KernelRidge(0.0, kernel=Linear()).fit(X, y)
     assert model.plan_.solver == "primal"
     np.testing.assert_allclose(model.predict(np.eye(2)), np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-10)
+
+
+def test_a_notebook_shows_the_solver_its_reason_and_its_cost():
+    chosen = plan(Gaussian(), 1_000, 4, memory="1GB")
+    page = read_page(chosen)
+    for known in (chosen.solver, chosen.reason, f"{chosen.flops:.1e}"):
+        assert known in page.text

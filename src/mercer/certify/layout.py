@@ -13,8 +13,11 @@ from fractions import Fraction
 import numpy as np
 
 from mercer.kernels.theorem import Theorem
+from mercer.markup import Markup, show_fold, show_text
 
 WIDTH = 110
+MOST_STEPS = 200  # of a proof that is folded
+DEEPEST = 24  # claims inside each other there
 _DIGITS = "0123456789"
 
 
@@ -95,3 +98,19 @@ def draw_proof(proof: Theorem) -> list[str]:
         return lines
 
     return draw(proof)
+
+
+def fold_proof(proof: Theorem) -> Markup:
+    """Return a proof as a tree of parts that unfold, the conclusion open; a claim shown before is only named again."""
+    shown: set[Theorem] = set()
+
+    def fold(node: Theorem, depth: int) -> Markup:
+        if node in shown and (node.parts or len(node.because) > 40):
+            return show_text(f"{node.claim} (shown above)")
+        if depth == DEEPEST or len(shown) >= MOST_STEPS:
+            return show_text("… and more: print the certificate to read all of it")
+        shown.add(node)
+        parts = [fold(part, depth + 1) for part in node.parts]
+        return show_fold(node.claim, show_text(f"because {node.because}"), *parts, is_open=depth == 0)
+
+    return fold(proof, 0)

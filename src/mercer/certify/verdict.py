@@ -13,11 +13,14 @@ import numpy as np
 
 from mercer.formula.data import Rows
 from mercer.kernels.theorem import UNDECIDED, Definiteness, Theorem
+from mercer.markup import Markup, show_card, show_fold, show_note, show_table, show_text, tag
 
-from .layout import align_columns, draw_proof, format_number, format_point, lower_digits
+from .layout import align_columns, draw_proof, fold_proof, format_number, format_point, lower_digits
 
 WIDTH = 100
 SMALL = 8  # Gram matrices up to this size are printed
+MOST_POINTS = 20  # that a notebook shows
+NO_PROOF = "A sample without a violation is not a proof: the function may or may not be a kernel."
 
 
 class Verdict:
@@ -32,6 +35,10 @@ class Verdict:
     def headline(self) -> str:
         """Return the verdict in one line."""
         raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """Return the reasons for a notebook."""
+        return show_card(self.headline())
 
     def __str__(self) -> str:
         return self.explain()
@@ -93,13 +100,24 @@ class Proved(Verdict):
 
     def explain(self) -> str:
         """Return the proof, the conclusion first and everything it rests on below it."""
-        where = self._name_space()
-        lines = [f"Proved: this is a kernel{where}.", "", *("  " + line for line in draw_proof(self.proof))]
-        if self.strict is not None:
-            lines += ["", *textwrap.wrap(_explain_strictness(self.definiteness), WIDTH)]
-        if where:
-            lines += ["", f"The proof is for{where[3:]} only; in other dimensions the answer may differ."]
+        lines = [f"Proved: this is a kernel{self._name_space()}.", ""]
+        lines += ["  " + line for line in draw_proof(self.proof)]
+        for remark in self._list_remarks():
+            lines += ["", *textwrap.wrap(remark, WIDTH)]
         return "\n".join(lines)
+
+    def _list_remarks(self) -> list[str]:
+        """Return what is to be said besides the proof."""
+        where = self._name_space()
+        strictness = [] if self.strict is None else [_explain_strictness(self.definiteness)]
+        return strictness + [f"The proof is for{where[3:]} only; in other dimensions the answer may differ."] * bool(
+            where
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the proof for a notebook, as a tree that unfolds."""
+        title = f"Proved: this is a kernel{self._name_space()}."
+        return show_card(title, fold_proof(self.proof), *map(show_text, self._list_remarks()))
 
 
 def _explain_strictness(known: Definiteness) -> str:
@@ -172,18 +190,45 @@ class Refuted(Verdict):
     def explain(self) -> str:
         """Return the points, the coefficients and how sure the value is."""
         n = len(self.coefficients)
-        names = [f"x{lower_digits(i + 1)}" for i in range(n)]
-        columns = [["", *names], ["xᵢ", *map(format_point, self._list_points())]]
-        if self.symmetric:
-            columns.insert(1, ["aᵢ", *map(format_number, self.coefficients)])
         lines = [f"Refuted: {self.name} is not a kernel.", "", *textwrap.wrap(self.reason, WIDTH), ""]
-        lines += ["  " + line for line in align_columns(list(zip(*columns, strict=True)))]
+        lines += ["  " + line for line in align_columns(self._tabulate())]
         if 1 < n <= SMALL:
             rows = [[format_number(value) for value in row] for row in self.gram]
             lines += ["", "The Gram matrix k(xᵢ, xⱼ):", "", *("  " + line for line in align_columns(rows, right=True))]
         elif n > SMALL:
             lines += ["", f"The Gram matrix k(xᵢ, xⱼ) has shape {n} × {n}; it is in the attribute gram."]
         return "\n".join([*lines, "", *textwrap.wrap(self.check, WIDTH)])
+
+    def _tabulate(self) -> list[tuple[str, ...]]:
+        """Return the points and their coefficients as rows of text, below the headings."""
+        names = [f"x{lower_digits(i + 1)}" for i in range(len(self.coefficients))]
+        columns = [["", *names], ["xᵢ", *map(format_point, self._list_points())]]
+        if self.symmetric:
+            columns.insert(1, ["aᵢ", *map(format_number, self.coefficients)])
+        return list(zip(*columns, strict=True))
+
+    def _repr_html_(self) -> str:
+        """Return the points, the coefficients, the matrix and how sure the value is, for a notebook."""
+        n = len(self.coefficients)
+        head, *rows = self._tabulate()
+        left_out = n - len(rows[:MOST_POINTS])
+        more = show_note(f"and {left_out} more in the attribute points") if left_out else Markup("")
+        values = [[format_number(value) for value in row] for row in self.gram] if n <= SMALL else []
+        names = [row[0] for row in rows]
+        matrix = show_table(
+            ["", *names], [[name, *row] for name, row in zip(names, values, strict=False)], range(1, n + 1)
+        )
+        bound = f" ± {format_number(self.error_bound)}" if self.error_bound else ", exactly"
+        what = "Σ aᵢaⱼ k(xᵢ, xⱼ)" if self.symmetric else "−|k(x₁, x₂) − k(x₂, x₁)|"
+        return show_card(
+            f"Refuted: {self.name} is not a kernel.",
+            show_text(self.reason),
+            show_table(head, rows[:MOST_POINTS], numbers=[1] if self.symmetric else []),
+            more,
+            show_text(f"{what} = {format_number(self.value)}{bound} < 0"),
+            show_fold("The Gram matrix k(xᵢ, xⱼ)", matrix) if values else Markup(""),
+            show_note(self.check),
+        )
 
     def _list_points(self) -> list[object]:
         if hasattr(self.points, "iloc") or hasattr(self.points, "iter_rows"):
@@ -215,5 +260,10 @@ class Unknown(Verdict):
         lines = [f"Unknown: neither a proof nor a violation was found for {self.name}.", "", "Tried:"]
         for item in self.tried:
             lines += textwrap.wrap(item, WIDTH, initial_indent="  - ", subsequent_indent="    ")
-        lines += ["", "A sample without a violation is not a proof: the function may or may not be a kernel."]
-        return "\n".join(lines)
+        return "\n".join([*lines, "", NO_PROOF])
+
+    def _repr_html_(self) -> str:
+        """Return what was tried, for a notebook."""
+        tried = tag("ul", *(tag("li", item) for item in self.tried), style="margin: 0.2em 0; padding-left: 1.4em")
+        title = f"Unknown: neither a proof nor a violation was found for {self.name}."
+        return show_card(title, show_text("Tried:", tried), show_note(NO_PROOF))

@@ -22,6 +22,7 @@ from .demo import demo
 from .fit import fit
 from .inspect import inspect
 from .plan import plan
+from .play import play
 from .predict import predict
 
 EPILOG = """\b
@@ -102,5 +103,5 @@ def app(ctx: click.Context) -> None:
         ctx.exit(_errors.WRONG)
 
 
-for command in (demo, fit, predict, inspect, certify, plan, bench, completion):
+for command in (demo, play, fit, predict, inspect, certify, plan, bench, completion):
     app.add_command(command)

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from mercer.arrays.budget import show_bytes
+from mercer.markup import Cell
 from mercer.solvers.plan import Plan
 
 from ._graph import find_worker, fuse
@@ -52,6 +53,15 @@ class ClusterPlan(Plan):
     def bytes_moved(self) -> int:
         """All bytes that moved."""
         return sum(self.moved.values())
+
+    def facts(self) -> list[tuple[str, Cell]]:
+        """Return what is expected, and what was done where."""
+        own = [
+            ("on the workers", f"{self.workers}, over {self.partitions} partitions in {self.passes} passes"),
+            ("on the client", self.client),
+            *((f"moved: {what}", show_bytes(size)) for what, size in self.moved.items()),
+        ]
+        return [*super().facts(), *own]
 
     def __str__(self) -> str:
         parts = ", ".join(f"{show_bytes(size)} of {what}" for what, size in self.moved.items()) or "nothing"

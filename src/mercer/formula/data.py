@@ -22,6 +22,7 @@ from mercer.arrays.shapes import Positions
 from mercer.arrays.tensors import host_array, pack
 from mercer.messages import name_kernels
 
+from .notation.tree import Indexed, Node, Word, given, list_values
 from .parameters import show
 
 Rows = Any  # any ordered collection of objects with a length: array, frame, sparse matrix, list
@@ -39,6 +40,9 @@ class Step(Protocol):
 
     def apply(self, X: Rows) -> Rows:
         """Return the transformed collection, one object for each object of X."""
+
+    def notation(self, point: Node) -> Node:
+        """Return the transformed point as people write it."""
 
 
 @runtime_checkable
@@ -67,6 +71,12 @@ class Steps:
         for step in self.steps:
             X = step.apply(X)
         return X
+
+    def notation(self, point: Node) -> Node:
+        """Return a point after all steps, as people write it."""
+        for step in self.steps:
+            point = step.notation(point)
+        return point
 
     def check_slopes(self, owner: str) -> None:
         """Raise if gradients do not pass back through a step."""
@@ -273,6 +283,14 @@ class Columns:
             self.span is not None and len(self.span) != 3
         ):
             raise ValueError(f"{self.owner}: columns are positions or names, got {self.columns!r}")
+
+    def notation(self, point: Node) -> Node:
+        """Return the point with its columns below."""
+        if self.span is not None:
+            ends = ["" if end is None else str(end) for end in self.span]
+            return Indexed(point, Word(":".join(ends).removesuffix(":")))
+        columns = [Word(name) if isinstance(name, str) else given(name) for name in self.columns]
+        return Indexed(point, list_values(columns), single=len(columns) == 1)
 
     def width(self, d: int) -> int:
         """Return how many columns are kept, d at most."""

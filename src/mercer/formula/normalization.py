@@ -18,6 +18,8 @@ from mercer.arrays.tensors import host_array
 
 from .data import Rows, as_matrix
 from .expression import Call, Const, Diagonal, Expression, Param, Stat, inverse_norms, power
+from .notation.tree import ONE, Node, length, times
+from .notation.tree import power as raise_to
 from .statistics import Dot, Prepared, Statistic, make_dense, square_norms
 
 
@@ -72,6 +74,12 @@ class UnitDot(Dot):
     """xᵀz / ‖x‖‖z‖, of rows that have unit length, or are 0."""
 
     degree = ""
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """xᵀz / ‖x‖‖z‖."""
+        if x == z:
+            return ONE
+        return times(super().notation(x, z), raise_to(length(x), -1.0), raise_to(length(z), -1.0))
 
     def transform(self, A: Any) -> Any:
         """Divide by the largest entry, then by the norm, so that no square leaves the range of numbers."""

@@ -21,6 +21,23 @@ from mercer.arrays.tensors import is_tensor
 
 from .data import Rows, Steps, as_matrix
 from .expression import Const, Diagonal, Expression, Param, Stat
+from .notation.tree import (
+    ONE,
+    ZERO,
+    Absolute,
+    Apply,
+    Inner,
+    Node,
+    Norm,
+    Word,
+    is_single,
+    length,
+    minus,
+    power,
+    scale_at,
+    sum_coordinates,
+    times,
+)
 
 if TYPE_CHECKING:
     from mercer.kernels.base import ObjectKernel
@@ -80,6 +97,10 @@ class Statistic:
     def log_derivative(self, name: str) -> Expression:
         """Derivative of the statistic by the logarithm of a hyperparameter, again an expression."""
         return Const(0.0)
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """Return the statistic as people write it; redefine it where there is more to say than the name."""
+        return Apply(Word(type(self).__name__), (x, z))
 
     def check_slopes(self) -> None:
         """Raise if the statistic has no derivative in its points."""
@@ -198,6 +219,12 @@ class Dot(VectorStatistic):
     degree = "product"
     takes_sparse = True
 
+    def notation(self, x: Node, z: Node) -> Node:
+        """xᵀz, or ‖x‖²."""
+        if x == z:
+            return power(length(x), 2.0)
+        return times(x, z) if is_single(x) else Inner(x, z)
+
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Matrix of dot products."""
         return make_dense(A @ B.T)
@@ -242,6 +269,24 @@ class ScaledDistance(VectorStatistic):
     def order(self) -> float:
         """The degree of which the statistic is homogeneous."""
         return 1
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """‖x − z‖ to its power, or the sum over coordinates where each has a length scale."""
+        if x == z:
+            return ZERO
+        if not self.scale:
+            return power(self.norm(minus(x, z)) if not is_single(x) else Absolute(minus(x, z)), self.order)
+        scales = tuple(param.value for param in self.scale)
+
+        def term(a: Node, b: Node, d: Node | None) -> Node:
+            apart = minus(a, b) if self.order == 2 else Absolute(minus(a, b))
+            return times(power(apart, self.order), power(scale_at(scales, d), -self.order))
+
+        return sum_coordinates(term, x, z)
+
+    def norm(self, inside: Node) -> Node:
+        """Return the norm that distances are measured in."""
+        return Norm(inside)
 
     def check(self, A: Any) -> None:
         """Raise if there is not one length scale for each feature."""
@@ -351,6 +396,10 @@ class AbsoluteDistance(CoordinateSum, ScaledDistance):
     centred = True
     direct_form = True
 
+    def norm(self, inside: Node) -> Node:
+        """‖·‖₁."""
+        return Norm(inside, ONE)
+
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """|a − b|."""
         return np.abs(a - b)
@@ -366,6 +415,10 @@ class BlockStatistic(Statistic):
     """The values of a kernel that computes its own blocks, on objects of any kind."""
 
     kernel: ObjectKernel
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """Return what the kernel calls itself."""
+        return self.kernel.notation(x, z)
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Let the kernel prepare both collections."""

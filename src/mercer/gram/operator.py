@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from mercer.arrays import Array
-from mercer.arrays.budget import require
+from mercer.arrays.budget import require, show_bytes
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor
 from mercer.formula.data import Rows, pick
 from mercer.formula.evaluation import check_overflow
+from mercer.formula.notation.reading import VALUE, show_latex, show_mathml
+from mercer.formula.notation.tree import Apply, Indexed, Letter, Listed, Node, Relation
 from mercer.kernels import Kernel
-from mercer.kernels.base import show_given
+from mercer.kernels.base import LONGEST_CODE, show_given
+from mercer.markup import show_card, show_code, show_facts, show_note
+from mercer.words import count_things, shorten
 
 from .backend import TILE_BYTES, Backend, cut_strips, require_row, write_matrix
 from .choice import BackendName, choose_backend
@@ -156,6 +160,46 @@ class Gram:
     def __repr__(self) -> str:
         n, m = self.shape
         return f"<Gram {n} × {m} of {self.kernel!r}, {self.dtype}, {self.backend_name} backend>"
+
+    def _repr_latex_(self) -> str:
+        r"""Return what an entry is, as LaTeX.
+
+        Examples
+        --------
+        >>> from mercer import Gram
+        >>> from mercer.kernels import Linear
+        >>> print(Gram(Linear(), [[1.0], [2.0]])._repr_latex_())
+        $K_{i, j} = k\left(x_i, x_j\right)$
+        """
+        return show_latex(self._equation())
+
+    def _equation(self) -> Node:
+        i, j, other = Letter("i"), Letter("j"), Letter("x" if self.symmetric else "z")
+        entry = Apply(Letter("k"), (Indexed(Letter("x"), i), Indexed(other, j)))
+        return Relation(Indexed(Letter("K"), Listed((i, j))), "=", entry)
+
+    def _repr_html_(self) -> str:
+        """Return what is known of the matrix for a notebook, without evaluating any of it."""
+        n, m = self.shape
+        values = n * (n + 1) // 2 if self.symmetric else n * m
+        dense = n * m * self.dtype.itemsize
+        fits = "within" if dense <= self.memory else "beyond"
+        return show_card(
+            f"Gram matrix, {n:,} × {m:,}{', symmetric' * self.symmetric}",
+            show_mathml(self._equation()),
+            show_mathml(self.kernel.mathematics(), VALUE),
+            show_facts(
+                [
+                    ("kernel", show_code(shorten(repr(self.kernel), LONGEST_CODE))),
+                    ("values", f"{self.dtype}{self._there}"),
+                    ("backend", f"{self.backend_name}: {self.why}"),
+                    ("memory budget", f"{show_bytes(self.memory)}, of which {show_bytes(self.held)} hold the points"),
+                    ("a product", f"computes {count_things(values, 'kernel value')} and stores none of them"),
+                    ("the dense matrix", f"{show_bytes(dense)}, {fits} the budget"),
+                ]
+            ),
+            show_note("Nothing was evaluated to show this."),
+        )
 
     def __matmul__(self, V: ArrayLike | Array) -> Array:
         """K @ V for one vector of length m or a matrix of shape (m, r); sums are in float64."""

@@ -19,11 +19,15 @@ import numpy as np
 from mercer.formula.data import Rows, Step, as_objects, short
 from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Expression, log_derivatives, parameters
+from mercer.formula.notation.reading import VALUE, X, Z, read_formula, show_latex, show_mathml
+from mercer.formula.notation.tree import Apply, Indexed, Node, Word, given, list_values
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import show
 from mercer.formula.single import read_points, unwrap
 from mercer.formula.slopes import slopes_of_pairs
 from mercer.formula.statistics import BlockStatistic, Prepared
+from mercer.markup import Markup, show_card, show_code, show_fold, show_note, show_table, show_text
+from mercer.words import shorten, show_number
 
 from .theorem import UNDECIDED, Definiteness, Theorem
 from .value import SHALLOW, Value
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
 Number: TypeAlias = float | np.floating | np.integer
 Operand: TypeAlias = "Kernel | Number"  # what a kernel is added to or multiplied by
 Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
+FEW, MOST_SHOWN = 6, 40  # hyperparameters in a notebook that are shown at once, and at all
+LONGEST_NAME, LONGEST_CODE = 40, 300  # characters there
 ATOM = 4  # precedence of an expression that never needs parentheses
 OPERATORS = {  # of a kernel on the left, and on the right of something of NumPy
     "add": ("__add__", "__radd__"), "subtract": ("__sub__", "__rsub__"), "multiply": ("__mul__", "__rmul__"),
@@ -352,8 +358,81 @@ class Kernel(Value):
                 params[path] = float(value)
         return self.with_params(**params)
 
+    # -- what is shown ----------------------------------------------------------------------------------------------
+
     def __repr__(self) -> str:
         return self.expression()
+
+    def mathematics(self) -> Node:
+        """Return k(x, z) as people write it, derived from the formula; long compositions end in dots."""
+        try:
+            return read_formula(self.traced())
+        except NotImplementedError:  # a class that has no formula yet is still somebody's to look at
+            return Apply(Word(type(self).__name__), (X, Z))
+
+    def _repr_latex_(self) -> str:
+        r"""Return k(x, z) as LaTeX, which notebooks draw.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian, Polynomial
+        >>> print((2.0 * Gaussian(length_scale=1.5) + Polynomial(degree=2))._repr_latex_())
+        $2\,\exp\left(-\frac{\left\|x - z\right\|^2}{2\cdot 1.5^2}\right) + \left(x^\top z + 1\right)^2$
+        """
+        return show_latex(self.mathematics())
+
+    def _repr_html_(self) -> str:
+        """Return the formula, the code, the hyperparameters, and what is proved at once, for a notebook."""
+        return show_card(
+            "Kernel",
+            show_mathml(self.mathematics(), VALUE),
+            show_text(show_code(shorten(repr(self), LONGEST_CODE))),
+            self._show_hyperparameters(),
+            self._show_theorem(),
+        )
+
+    def _show_hyperparameters(self) -> Markup:
+        """Return a table of them, folded if it is long."""
+        try:
+            found = self.hyperparameters()
+        except NotImplementedError:  # without a formula
+            return Markup("")
+        rows = [
+            ("…" + name[-LONGEST_NAME:] if len(name) > LONGEST_NAME else name, show_number(value).replace("-", "−"))
+            for name, value in list(found.items())[:MOST_SHOWN]
+        ]
+        if not rows:
+            return Markup("")
+        table = show_table(["hyperparameter", "value"], rows, numbers=[1])
+        if len(found) <= FEW:
+            return table
+        more = show_note(f"and {len(found) - len(rows)} more in hyperparameters()") if len(found) > len(rows) else ""
+        return show_fold(f"{len(found)} hyperparameters", table, more)
+
+    def _show_theorem(self) -> Markup:
+        """Return what is known without a search."""
+        asked = show_code("k.certificate()")
+        if self.depth > SHALLOW:  # where proofs are long
+            return show_text(asked, " looks for a proof or a counterexample.")
+        theorem = self.theorem()
+        if theorem is None:
+            return show_text("Not proved by composition. ", asked, " looks for a counterexample.")
+        return show_fold(
+            "Proved: this is a kernel.",
+            show_text(f"because {theorem.because}"),
+            show_note(asked, " has the whole proof."),
+        )
+
+
+def _write_parameter(value: Any) -> Node:
+    """Return a parameter inside a formula."""
+    if isinstance(value, bool | Kernel):
+        return Word(type(value).__name__ if isinstance(value, Kernel) else str(value))
+    if isinstance(value, numbers.Real):
+        return given(float(value))
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        return list_values([_write_parameter(item) for item in value], vector=True)
+    return Word(value if isinstance(value, str) else show(value))
 
 
 def show_given(value: object) -> str:
@@ -398,6 +477,12 @@ class ObjectKernel(Kernel):
     def is_object(self, thing: Any) -> bool:
         """Whether something with a length can only be a single object."""
         return False
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """Return k(x, z) as people write it: the name, with the parameters below."""
+        name, values = Word(type(self).__name__), self.get_params(deep=False).values()
+        below = [_write_parameter(value) for value in values if value is not None]
+        return Apply(Indexed(name, list_values(below)) if below else name, (x, z))
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Return both collections in a form that can be sliced and given to :meth:`block`."""

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from mercer.formula.data import Rows, is_frame, is_missing, refuse_masked
 from mercer.formula.expression import Expression
+from mercer.formula.notation.tree import ONE, Node, Relation, sum_coordinates
 from mercer.formula.pair import Pair
 from mercer.formula.statistics import CoordinateSum, Prepared, Statistic
 
@@ -71,6 +72,10 @@ class Match(CoordinateSum):
 
     native = "match"
     reads_rows = False  # categories may be given as a flat list, one for each point
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """Σ 1[x = z]."""
+        return sum_coordinates(lambda a, b, d: ONE if a == b else Relation(a, "=", b, indicator=True), x, z)
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Number the categories of both collections together, column by column."""

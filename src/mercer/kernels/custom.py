@@ -13,12 +13,13 @@ from scipy import sparse
 
 from mercer.formula.data import Rows, as_objects, short
 from mercer.formula.expression import Expression
+from mercer.formula.notation.tree import Apply, Indexed, Letter, Listed, Node
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import freeze
 from mercer.formula.statistics import Dot, Prepared
 
 from .base import Domain, Kernel, ObjectKernel
-from .mapping import Mapped
+from .mapping import Mapped, name_function
 from .prepared import Sliced
 from .theorem import UNDECIDED, Definiteness, finitely
 
@@ -48,6 +49,10 @@ class Custom(ObjectKernel):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"Custom: function must be callable, got {self.function!r}")
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """f(x, z), by the function's own name if it has one."""
+        return Apply(name_function(self.function, "f"), (x, z))
 
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Call the function for every pair, or once."""
@@ -238,6 +243,10 @@ class Precomputed(ObjectKernel):
 
     def _key(self) -> tuple[Any, ...]:
         return (type(self), len(self.matrix), self._digest)  # a list and an array of the same numbers are equal
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """An entry of the matrix."""
+        return Indexed(Letter("K"), Listed((x, z)), single=True)
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Check the row numbers."""

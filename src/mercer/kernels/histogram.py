@@ -10,6 +10,7 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.formula.expression import Expression
+from mercer.formula.notation.tree import Apply, Node, minus, plus, power, sum_coordinates, times
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import Positive
 from mercer.formula.statistics import CoordinateSum, Prepared, sum_of_terms
@@ -39,6 +40,10 @@ class ChiSquare(Histogram):
     native = "chi2"
     degree = 1.0
 
+    def notation(self, x: Node, z: Node) -> Node:
+        """Σ (x − z)² / (x + z)."""
+        return sum_coordinates(lambda a, b, d: times(power(minus(a, b), 2.0), power(plus(a, b), -1.0)), x, z)
+
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """(a − b)² / (a + b), 0 where both are 0."""
         total = a + b
@@ -57,6 +62,10 @@ class MinimumSum(Histogram):
 
     native = "min"
     degree = 1.0
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """Σ min(x, z)."""
+        return sum_coordinates(lambda a, b, d: a if a == b else Apply("min", (a, b)), x, z)
 
     def term(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """min(a, b)."""

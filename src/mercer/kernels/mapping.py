@@ -13,6 +13,7 @@ from scipy import sparse
 from mercer.arrays import Array
 from mercer.arrays.tensors import is_tensor
 from mercer.formula.data import Rows, as_matrix, as_objects, is_frame, length, pick, short
+from mercer.formula.notation.tree import Apply, Node, Unnamed, Word
 from mercer.formula.parameters import freeze, make_hashable, show
 
 from .value import Value
@@ -95,6 +96,10 @@ class Multiplied:
     owner: str = field(compare=False)
     reads_rows: ClassVar[bool] = True
 
+    def notation(self, point: Node) -> Node:
+        """R(x)."""
+        return Apply(Unnamed("R", self.map), (point,))
+
     def apply(self, X: Rows) -> Array:
         """Return XR, in float64; tensors stay where they are."""
         A = X if is_tensor(X) else as_matrix(X, self.owner, allow_sparse=True)
@@ -145,6 +150,10 @@ class Mapped:
         """Return 0: only the function knows how many numbers it makes."""
         return 0
 
+    def notation(self, point: Node) -> Node:
+        """Return the point after the function."""
+        return Apply(name_function(self.map, "g"), (point,))
+
     def apply(self, X: Rows) -> Rows:
         """Return the images of the objects of X."""
         if not hasattr(self.map, "transform"):
@@ -155,6 +164,12 @@ class Mapped:
                 f"{self.owner}: the transformer made {length(images)} rows of {length(X)} objects; it must keep each"
             )
         return images
+
+
+def name_function(function: Any, letter: str) -> Node:
+    """Return the name of a function or transformer in a formula: its own, or a letter if it has none."""
+    name = getattr(function, "__name__", type(function).__name__ if hasattr(function, "transform") else "")
+    return Word(name) if str(name).isidentifier() else Unnamed(letter, make_hashable(function))
 
 
 def apply_function(function: Callable[[Any], Any], X: Rows, owner: str) -> Rows:

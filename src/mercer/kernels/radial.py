@@ -11,6 +11,7 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.formula.expression import Expression, scaled_bessel
+from mercer.formula.notation.tree import Node, Norm, given
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import LengthScale, Positive, check_positive
 from mercer.formula.statistics import (
@@ -167,6 +168,10 @@ class PowerDistance(CoordinateSum, ScaledDistance):
         return self.p
 
     order = degree = exponent
+
+    def norm(self, inside: Node) -> Node:
+        """‖·‖ₚ."""
+        return Norm(inside, given(self.p))
 
     def term(self, a: Array, b: Array) -> Array:
         """|a − b|^p."""

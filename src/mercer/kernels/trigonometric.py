@@ -13,6 +13,23 @@ from mercer.arrays import Array
 from mercer.arrays.namespace import namespace, put_beside
 from mercer.formula.data import Rows
 from mercer.formula.expression import Const, Expression, Param, Stat
+from mercer.formula.notation.tree import (
+    ONE,
+    PI,
+    ZERO,
+    Apply,
+    Letter,
+    Node,
+    Number,
+    Relation,
+    Total,
+    given,
+    minus,
+    power,
+    scale_at,
+    sum_coordinates,
+    times,
+)
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import LengthScale, Natural, NotNegative, Positive
 from mercer.formula.statistics import (  # fmt: skip
@@ -62,6 +79,17 @@ class WaveSum(CoordinateSum):
     centred = True
     direct_form = True
 
+    def notation(self, x: Node, z: Node) -> Node:
+        """Σ sin(2π(x − z))/(x − z); other waves occur in derivatives only."""
+        if self.wave != "sinc" or self.frequencies != (2.0 * math.pi,):
+            return super().notation(x, z)
+
+        def term(a: Node, b: Node, d: Node | None) -> Node:
+            turn = times(Number(2.0), PI)
+            return turn if a == b else times(Apply("sin", (times(turn, minus(a, b)),)), power(minus(a, b), -1.0))
+
+        return sum_coordinates(term, x, z)
+
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Weighted sum of the coordinates' terms."""
         if not self.weights:
@@ -95,6 +123,18 @@ class CircleDot(VectorStatistic):
     param: Param | None = None  # the hyperparameter that is the (single) frequency
     native = "dot"
     centred = True
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """Σ cos θ(x − z), over whole numbers l as well if there are several frequencies θ = 2πl/L."""
+        last, count = len(self.frequencies) - 1, Letter("l")
+        frequency = given(self.frequencies[0]) if last == 0 else times(Number(2.0 / last), PI, count)
+
+        def term(a: Node, b: Node, d: Node | None) -> Node:
+            angle = ZERO if a == b else times(frequency, minus(a, b))
+            return ONE if angle == ZERO else Apply("cos", (angle,))
+
+        inner = sum_coordinates(term, x, z)
+        return inner if last == 0 else Total(inner, Relation(count, "=", ZERO), given(last))
 
     def transform(self, A: Any) -> Any:
         """(cos θx, sin θx) for all frequencies and coordinates."""
@@ -136,6 +176,16 @@ class CircleDistance(ScaledDistance):
     native = "sqdist"
     centred = True
     order = 2
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """4 Σ sin²(π(x − z)/p), each term divided by its length scale."""
+        scales = tuple(param.value for param in self.scale)
+
+        def term(a: Node, b: Node, d: Node | None) -> Node:
+            angle = times(PI, minus(a, b), power(given(self.period.value), -1.0))
+            return times(power(Apply("sin", (angle,)), 2.0), power(scale_at(scales, d), -2.0))
+
+        return ZERO if x == z else times(Number(4.0), sum_coordinates(term, x, z))
 
     def transform(self, A: Any) -> Any:
         """Points on circles, one circle for each coordinate, its radius divided by the length scale."""

@@ -1,48 +1,12 @@
-"""Pieces of HTML, with every text from outside escaped."""
+"""Pieces of the report's page."""
 
 from __future__ import annotations
 
-import html
-import unicodedata
 from collections.abc import Container, Iterable, Sequence
-from typing import Any
 
-Cell = Any  # a text to be escaped, or Markup that is HTML already
+from mercer.markup import Cell, Markup, tag, text
 
-
-class Markup(str):
-    """A text that is HTML already."""
-
-    __slots__ = ()
-
-
-def text(value: object) -> Markup:
-    """Return any value as HTML that shows it; what HTML cannot hold becomes a replacement character.
-
-    Examples
-    --------
-    >>> text("<script>"), text(Markup("<b>"))
-    ('&lt;script&gt;', '<b>')
-    """
-    if isinstance(value, Markup):
-        return value
-    shown = "".join(
-        letter if letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cs") else "\ufffd"
-        for letter in str(value)
-    )
-    return Markup(html.escape(shown, quote=True))
-
-
-def tag(name: str, *content: Cell, **attributes: object) -> Markup:
-    """Return an element; ``class_`` stands for ``class`` and ``aria_label`` for ``aria-label``.
-
-    Examples
-    --------
-    >>> tag("p", "a < b", class_="note")
-    '<p class="note">a &lt; b</p>'
-    """
-    given = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
-    return Markup(f"<{name}{given}>{''.join(text(part) for part in content)}</{name}>")
+__all__ = ["Cell", "Markup", "code", "facts", "figure", "section", "side_by_side", "table", "tag", "text"]
 
 
 def section(title: str, *content: Cell) -> Markup:

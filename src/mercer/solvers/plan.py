@@ -17,6 +17,7 @@ from mercer.formula.data import length, take
 from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
 from mercer.kernels.base import show_given
+from mercer.markup import Cell, show_card, show_facts, show_text
 from mercer.words import show_estimate
 
 from .base import Problem
@@ -62,6 +63,18 @@ class Plan:
             f"{self.solver}, because {self.reason} (expected: {show_bytes(self.memory)}, "
             f"{self.flops:.1e} operations, {show_estimate(self.seconds)})"
         )
+
+    def facts(self) -> list[tuple[str, Cell]]:
+        """Return what is expected, by name."""
+        return [
+            ("memory", show_bytes(self.memory)),
+            ("operations", f"{self.flops:.1e}"),
+            ("time", show_estimate(self.seconds)),
+        ]
+
+    def _repr_html_(self) -> str:
+        """Return the solver, the reason and what is expected, for a notebook."""
+        return show_card(f"Solver: {self.solver}", show_text(f"because {self.reason}"), show_facts(self.facts()))
 
 
 def plan(

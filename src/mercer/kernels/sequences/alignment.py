@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.formula.data import Rows, as_objects, refuse_masked, short
+from mercer.formula.notation.tree import Node, power, times
 from mercer.formula.parameters import LengthScale, is_vector
 
 from ..algebra import Normalized
@@ -114,6 +115,12 @@ class NormalizedAlignment(ObjectKernel):
 
     kernel: GlobalAlignment
     because = Normalized.because
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """k(x, z) / √(k(x, x) k(z, z))."""
+        norms = [power(self.kernel.notation(point, point), -0.5) for point in (x, z)]
+        return times(self.kernel.notation(x, z), *norms)
+
     definite = GlobalAlignment.definite
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:

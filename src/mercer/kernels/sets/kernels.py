@@ -12,10 +12,14 @@ import numpy as np
 from mercer.formula.data import Rows, as_objects, concatenate, is_frame, length, short
 from mercer.formula.distance import Distances
 from mercer.formula.evaluation import TILE_ENTRIES, Evaluation
+from mercer.formula.notation.reading import read_formula
+from mercer.formula.notation.tree import DOTS, Absolute, Letter, Node, Relation, Total, power, times, walk_tree
 
 from ..base import Inner, ObjectKernel
 from ..prepared import Sliced
 from ..theorem import Definiteness
+
+ELEMENTS = [(Letter(a), Letter(b)) for a, b in ("uv", "st", "pq")]  # of bags, and of bags inside these
 
 
 class BagKernel(ObjectKernel):
@@ -28,6 +32,16 @@ class BagKernel(ObjectKernel):
     def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the values of bags with given sizes from the sums over their pairs."""
         raise NotImplementedError
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """Σ_{u∈x} Σ_{v∈z} base(u, v), in other letters where bags hold bags."""
+        letters = set(walk_tree(x)) | set(walk_tree(z))
+        free = [pair for pair in ELEMENTS if not letters & set(pair)]
+        if not free:
+            return DOTS
+        u, v = free[0]
+        inner = read_formula(self.base.traced(), u, v)
+        return Total(Total(inner, Relation(v, "∈", z)), Relation(u, "∈", x))
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Bags, Bags]:
         """Put the elements of all bags into one collection, for which the base kernel is prepared once."""
@@ -129,6 +143,10 @@ class MeanEmbedding(BagKernel):
 
     because = "k(X, Z) = μ_Xᵀμ_Z, where μ_X is the mean of the features φ(x) of the elements"
     definite = Definiteness(False, "a bag with all elements twice has the same mean", separates=False)
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """The sum over the number of pairs."""
+        return times(super().notation(x, z), power(Absolute(x), -1.0), power(Absolute(z), -1.0))
 
     def weigh(self, sums: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The sums divided by the number of pairs."""

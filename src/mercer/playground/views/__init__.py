@@ -1,0 +1,1 @@
+"""What is drawn of a fitted state: pure functions that return arrays."""

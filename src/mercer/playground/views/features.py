@@ -1,0 +1,75 @@
+"""The points in the space of features: in the features themselves where there are few, else where they vary most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.models import KernelPCA
+
+from ..composing import read_kernel
+from ..fitting import Fit, guard
+from ..state import State
+from .gram import evaluate, get_state
+
+AXES = 3
+MOST = 1000  # points that principal components are found from
+FEWEST = 2
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePicture:
+    """Points in up to three dimensions of the space of features.
+
+    Parameters
+    ----------
+    coordinates : array of shape (n, c)
+        c ≤ 3 coordinates of each point.
+    names : tuple of str
+        What the axes are.
+    shares : array of shape (c,), optional
+        The share of the variance along each axis; None for features themselves.
+    explicit : bool
+        Whether the axes are all the features that the kernel has.
+    """
+
+    coordinates: np.ndarray
+    names: tuple[str, ...]
+    shares: np.ndarray | None
+    explicit: bool
+
+
+def draw_features(given: Fit | State) -> FeaturePicture:
+    """Return the points in the space of features.
+
+    Examples
+    --------
+    >>> from mercer.playground.presets import PRESETS
+    >>> from mercer.playground.views.features import draw_features
+    >>> state = PRESETS["corners"].make()
+    >>> found = draw_features(state.with_kernel("Polynomial(2, 0)"))
+    >>> found.explicit, found.coordinates.shape
+    (True, (4, 3))
+    >>> draw_features(state.with_kernel("Gaussian(1.0)")).shares.round(2).tolist()
+    [0.36, 0.36, 0.28]
+    """
+    state = get_state(given)
+    kernel = read_kernel(state.kernel, state.dim)
+    with guard():
+        if kernel.feature_dim(state.dim) <= AXES and state.n > 0:
+            phi = kernel.feature_map(state.dim).fit(state.x)
+            names = tuple(str(name) for name in phi.get_feature_names_out())
+            return FeaturePicture(np.asarray(phi.transform(state.x), dtype=np.float64), names, None, True)
+        if state.n < FEWEST:
+            return FeaturePicture(np.zeros((state.n, 1)), ("component 1",), np.ones(1), False)
+        some = state.x if state.n <= MOST else state.x[np.arange(MOST) * state.n // MOST]
+        found = KernelPCA(min(AXES, len(some)), kernel=kernel, eigen_solver="dense").fit(some)
+        values = np.maximum(np.asarray(found.eigenvalues_), 0.0)
+        coordinates = np.nan_to_num(np.asarray(found.transform(state.x), dtype=np.float64))
+    K = evaluate(state, some)
+    total = float(np.trace(K) - K.sum() / len(K))  # of the variance of features: the trace of HKH
+    shares = values / total if total > 0 else np.zeros(len(values))
+    return FeaturePicture(
+        coordinates, tuple(f"component {j + 1}" for j in range(coordinates.shape[1])), np.minimum(shares, 1.0), False
+    )
