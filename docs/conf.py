@@ -6,6 +6,7 @@ from pathlib import Path
 import mercer
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+import notebooks
 
 project = "mercer"
 author = "The mercer developers"
@@ -18,6 +19,7 @@ extensions = [
     "benchmarks_page",
     "example_report",
     "mathml",
+    "notebooks",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
@@ -39,6 +41,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "show_memory": False,
     "capture_repr": (),
+    "first_notebook_cell": notebooks.install(),
     "write_computation_times": False,
     "within_subsection_order": "lecture.LectureOrder",
 }
