@@ -27,8 +27,8 @@ PAGES = sorted(
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 NOT_RUN_AT_MOST = 6  # blocks in all pages together; each must say why
 FACTOR = 2.0  # between numbers on a page that depend on how fast a machine is and those of this one
-NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?")
-TIME = re.compile(r"\b[\d.,]+ (?:ms|s|min)\b")
+NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
+TIME = re.compile(r"\b(?:[\d.,]+ (?:ms|s|min|h|seconds?|minutes?|hours?|days?|weeks?|years?)\b ?)+")
 
 
 notebooks = load_extension("notebooks")
@@ -95,8 +95,8 @@ def is_roughly(shown, printed):
 
 
 def agree(line, other):
-    """Whether two lines have the same words, and numbers within a factor; times are anything."""
-    line, other = (TIME.sub("TIME", text) for text in (line, other))
+    """Whether two lines have the same words, and numbers within a factor; times and lengths of rules are anything."""
+    line, other = (re.sub("─+", "─", TIME.sub("TIME", text)) for text in (line, other))
     if NUMBER.sub("0", line).split() != NUMBER.sub("0", other).split():
         return False
     pairs = zip(
@@ -139,6 +139,7 @@ class Commands:
 def test_numbers_may_differ_a_little_where_a_page_says_so_and_words_may_not():
     printed = "RMSE of two models\nmercer  0.41  3.7 s\nmean   10.03  23 ms\n"
     assert is_roughly("mercer 0.35 820 ms\nmean 10.03 1 s", printed)
+    assert is_roughly("──\nabout 1,000 rows", "────\nabout 900 rows")
     assert not is_roughly("mercer 0.15 820 ms", printed)
     assert not is_roughly("mercers 0.41 3.7 s", printed)
     assert not is_roughly("mean 10.03 23 ms\nmercer 0.41 3.7 s", printed)  # another order
