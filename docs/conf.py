@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "benchmarks_page",
+    "citation",
     "example_report",
     "mathml",
     "notebooks",
@@ -52,8 +53,11 @@ suppress_warnings = ["ref.ref"]
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 5}
-html_sidebars = {page: [] for page in ("start", "api", "benchmarks", "design", "changelog")}  # nothing is below them
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
+ALONE = (
+    "start", "installation", "exercises", "api", "benchmarks", "faq", "glossary", "design", "citing", "changelog",
+)  # fmt: skip
+html_sidebars = {page: [] for page in ALONE}  # nothing is below them
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]

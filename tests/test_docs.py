@@ -9,6 +9,7 @@ import linecache
 import re
 import shlex
 import sys
+import tomllib
 import warnings
 from pathlib import Path
 
@@ -246,6 +247,57 @@ def test_every_name_of_the_reference_exists():
             assert (PACKAGE / module.removeprefix("mercer.").split(".")[0]).exists(), module
             continue
         assert hasattr(loaded, name), f"docs/api.md names {module}.{name}"
+
+
+# -- pages that other files are the source of -------------------------------------------------------------------------
+
+citation = load_extension("citation")
+PERSONS = [{"family-names": "Hilbert", "given-names": "D."}, {"family-names": "Schmidt", "given-names": "E."}]
+RELEASED = {"date-released": "2030-01-31", "doi": "10.1000/1", "authors": PERSONS}
+
+
+def test_citations_say_what_the_citation_file_says():
+    entry = citation.load()
+    assert f"version = {{{mercer.__version__}}}" in citation.format_bibtex(entry)
+    for text in (citation.format_bibtex(entry), citation.format_apa(entry)):
+        assert entry["title"] in text
+        assert entry["authors"][0]["name"] in text
+    assert "(n.d.)" in citation.format_apa({k: v for k, v in entry.items() if k != "date-released"})
+
+
+def test_citations_of_a_release_have_persons_a_year_and_an_address():
+    entry = citation.load() | RELEASED
+    assert citation.format_apa(entry).startswith("Hilbert, D., & Schmidt, E. (2030). *")
+    assert citation.format_apa(entry).endswith("https://doi.org/10.1000/1")
+    assert "author  = {Hilbert, D. and Schmidt, E.}," in citation.format_bibtex(entry)
+    assert "year    = {2030}," in citation.format_bibtex(entry)
+
+
+def test_the_installation_page_names_every_extra():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    page = (DOCS / "installation.md").read_text()
+    assert [extra for extra in extras if f"`{extra}`" not in page] == []
+
+
+def test_scores_that_the_page_on_choosing_cites_are_those_of_the_benchmarks(benchmarks):
+    page = (DOCS / "guide" / "choose-a-kernel.md").read_text()
+    cited = re.findall(r"(?<![\d.])\.\d{3,4}\b", page)
+    assert cited
+    measured = {
+        score for section in benchmarks.load()["sections"] for row in section["rows"]
+        for score in re.findall(r"\.\d{3,4}\b", row["mercer"].get("score", ""))
+    }  # fmt: skip
+    assert {*cited} <= measured
+
+
+def test_terms_that_the_glossary_refers_to_are_in_it():
+    page = (DOCS / "glossary.md").read_text()
+    terms = re.findall(r"^(\S.*)\n  ", page[page.index("{glossary}") :], re.MULTILINE)
+    assert len(terms) == len({*terms}) > 30
+    referred = [re.sub(r".*<(.*)>", r"\1", term) for term in re.findall(r"\{term\}`([^`]*)`", page)]
+    assert {*referred} <= {*terms}
+    for definition in re.split(r"^\S.*\n(?=  )", page[page.index(":sorted:") :], flags=re.MULTILINE)[1:]:
+        assert "](" in definition or "{term}" in definition or "support vector" in definition, definition
 
 
 # -- the benchmarks ---------------------------------------------------------------------------------------------------
