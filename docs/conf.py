@@ -60,4 +60,4 @@ ALONE = (
 html_sidebars = {page: [] for page in ALONE}  # nothing is below them
 html_show_sourcelink = False
 html_static_path = ["_static"]
-html_css_files = ["wide.css"]
+html_css_files = ["wide.css", ("paper.css", {"media": "print"})]

@@ -3,6 +3,7 @@
 import re
 import runpy
 import sys
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -63,6 +64,19 @@ def test_links_of_a_notebook_lead_to_the_site_where_that_has_an_address():
     assert "](https://mercer.example/docs/guide/gram.html)" in text
     assert "](https://mercer.example/docs/guide/gram.html#expansions)" in text
     assert "](https://mercer.example/docs/gallery/plot_primal_dual.html)" in text
+
+
+def test_pages_that_are_notebooks_link_to_them_below_their_title_and_others_do_not():
+    nodes = pytest.importorskip("docutils.nodes")  # comes with Sphinx
+    for name, links in (("guide/ridge", 1), ("guide/index", 0)):
+        title, paragraph = nodes.title("", "Ridge"), nodes.paragraph("", "Text.")
+        section = nodes.section("", title, paragraph)
+        app = SimpleNamespace(env=SimpleNamespace(docname=name), notebooks=NAMES)
+        notebooks.link_notebook(app, section)
+        assert len(section.children) == 2 + links
+        if links:
+            assert section.children[0] is title
+            assert 'href="ridge.ipynb"' in section.children[1].astext()
 
 
 def test_pictures_lie_in_the_notebook():
