@@ -6,6 +6,7 @@ from pathlib import Path
 import mercer
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+import notebooks
 
 project = "mercer"
 author = "The mercer developers"
@@ -16,8 +17,10 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "benchmarks_page",
+    "citation",
     "example_report",
     "mathml",
+    "notebooks",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
@@ -39,6 +42,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "show_memory": False,
     "capture_repr": (),
+    "first_notebook_cell": notebooks.install(),
     "write_computation_times": False,
     "within_subsection_order": "lecture.LectureOrder",
 }
@@ -49,8 +53,11 @@ suppress_warnings = ["ref.ref"]
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 5}
-html_sidebars = {page: [] for page in ("start", "api", "benchmarks", "design", "changelog")}  # nothing is below them
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
+ALONE = (
+    "start", "installation", "exercises", "api", "benchmarks", "faq", "glossary", "design", "citing", "changelog",
+)  # fmt: skip
+html_sidebars = {page: [] for page in ALONE}  # nothing is below them
 html_show_sourcelink = False
 html_static_path = ["_static"]
-html_css_files = ["wide.css"]
+html_css_files = ["wide.css", ("paper.css", {"media": "print"})]
