@@ -15,7 +15,8 @@ from .words import find_close
 
 INSIDE = frozenset({"mercer", "sklearn", "joblib", "functools", "contextlib"})  # whose lines no caller can change
 FEW = 4  # names that are read before a question
-LIKE = 0.6  # how alike a name must be to one of a short list
+LIKE = 0.7  # how alike a name must be to one of a short list
+FEWEST = 3  # letters that may stand for the whole of a name
 Answer = TypeVar("Answer")
 LONGEST = 60  # characters of a name that are compared
 
@@ -192,8 +193,14 @@ def did_you_mean(name: str, known: Iterable[str], others: Mapping[str, str] | No
     if others and plain in others:
         return f": did you mean {others[plain]}"
     known = list(known)
-    close = find_close(plain, known, LIKE) or find_close(name[:LONGEST], known, LIKE)
+    close = find_close(plain, known, LIKE) or find_close(name[:LONGEST], known, LIKE) or _find_longer(plain, known)
     return f": did you mean {close}?" if close else ""
+
+
+def _find_longer(plain: str, known: Iterable[str]) -> str | None:
+    """Return the one known name that begins with another of a few letters, such as lin; None if there are several."""
+    found = [other for other in known if len(plain) >= FEWEST and other.casefold().startswith(plain)]
+    return found[0] if len(found) == 1 else None
 
 
 def refuse_parameter(owner: str, name: str, known: Iterable[str]) -> str:
@@ -205,8 +212,9 @@ def refuse_parameter(owner: str, name: str, known: Iterable[str]) -> str:
     "Matern has no parameter 'smoothness'; it has ['length_scale', 'nu']: did you mean nu?"
     """
     names = sorted(known)
+    same = [f"{other}?" for other in names if other.casefold() == name.casefold()]  # nearer than anything of elsewhere
     answers = (answer for key, answer in PARAMETERS.get(name, {}).items() if key == owner or key in names)
-    found = next(answers, "")
+    found = next(iter(same), next(answers, ""))
     hint = f": did you mean {found}" if found else did_you_mean(name, names)
     if hint and len(names) > FEW:
         return f"{owner} has no parameter {name!r}{hint}; it has {', '.join(names)}"

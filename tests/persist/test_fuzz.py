@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import mercer
-from mercer import features
+from mercer import features, kernels
 from mercer.kernels import Custom, Gaussian, Graph, Linear, Overlap, Polynomial, Spectrum, WeisfeilerLehman
 from mercer.persist import ModelFileError, _container
 from mercer.persist._files import describe
@@ -214,6 +214,9 @@ def test_a_description_that_is_deep_is_refused(tmp_path):
         {"array": "a", "as": "datetime64[fs]"},
         {"frame": "pandas", "names": {"list": ["x"]}, "name": None, "index": {"tuple": ["range", 0, 10**12, 1]},
          "columns": {"list": [{"tuple": ["numpy", {"array": "z", "as": "array"}]}]}},
+        {"frame": "pandas", "names": {"list": [{"tuple": [{"list": []}]}]}, "name": None,
+         "index": {"tuple": ["range", 0, 1, 1]},
+         "columns": {"list": [{"tuple": ["numpy", {"array": "a", "as": "array"}]}]}},
         {"frame": "os", "names": None, "name": None, "index": None, "columns": {"list": []}},
         {"partial": {"type": "Linear", "fields": {}}, "keywords": {"dict": []}},
         {"scalar": "int8", "value": 300},
@@ -233,3 +236,19 @@ def test_what_would_harm_compiled_code_or_fill_memory_is_refused(tmp_path, state
     with pytest.raises(ModelFileError) as caught:
         mercer.load(written(tmp_path / "file", document | {"state": state, "estimator": "FromFeatures"}, tensors))
     assert "FromFeatures: expected" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda words: words[::-1],
+        lambda words: words[[0, *range(len(words) - 1)]],
+        lambda words: words + np.array([2**63 - 99, 0]),
+    ],
+    ids=["out of order", "repeated", "at places that no string has"],
+)
+def test_words_that_could_not_be_searched_for_are_refused(tmp_path, change):
+    document, tensors = describe(features.ExplicitMap(kernels.WeightedDegree(2)).fit(["abab", "bcab"]))
+    assert attempt(written(tmp_path / "file", document, tensors))
+    name = "features_.words.0"
+    assert not attempt(written(tmp_path / "file", document, tensors | {name: change(tensors[name]).copy()}))

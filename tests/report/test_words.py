@@ -54,3 +54,10 @@ def test_few_rows_show_no_difference_however_large_it_is():
     assert "no difference from Trees that these rows could show" in write_headline(few)
     assert write_comparison(few).startswith("12 rows held out cannot tell whether Trees is better")
     assert "67 % below Trees" in write_headline(many)
+
+
+def test_percent_are_said_only_of_what_is_less_than_the_score_of_the_rival():
+    report = report_of("log-loss", 0.0421, majority=0.676, Trees=2e-5)
+    report = replace(report, comparison=RivalComparison("Trees", -0.0421, -0.119, -0.00128, 154))
+    words = "0.0421 above Trees (90 % interval: 0.00128 to 0.119), which is better here"
+    assert write_headline(report) == f"Log-loss 0.0421 on 154 held-out rows: {words}."

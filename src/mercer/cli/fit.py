@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mercer.words import count_things
+
 from . import _fitted, _show
 from ._errors import CommandError
 from ._options import (
@@ -144,9 +146,10 @@ def fit(
 def _show_table(table: Table, X: pd.DataFrame, read: ReadTargets, why: str, target: str) -> None:
     """Say what was read, before it takes time."""
     said, dropped = f" ({table.said})" if table.said else "", len(read.missing)
-    _show.paragraph(f"{table.name}: {len(read.kept):,} rows, {X.shape[1]} columns{said}. {why}")
+    size = f"{count_things(len(read.kept), 'row')}, {count_things(X.shape[1], 'column')}"
+    _show.paragraph(f"{table.name}: {size}{said}. {why}")
     if dropped:
-        _show.paragraph(f"{dropped:,} row{'s' * (dropped > 1)} without a {target} left out.")
+        _show.paragraph(f"{count_things(dropped, 'row')} without a {target} left out.")
 
 
 def fit_model(task: str, X: pd.DataFrame, y: pd.Series, options: dict[str, Any], quiet: bool = False) -> Any:

@@ -99,9 +99,9 @@ def _check_wishes(fitted: Any, model: str, interval: float | None, proba: bool) 
     for name, wanted in (("predict_interval", interval is not None), ("predict_proba", proba)):
         if wanted and not hasattr(fitted, name):
             option = "--interval is for regression" if name == "predict_interval" else "--proba is for classification"
-            raise CommandError(f"{model} holds a {type(fitted).__name__}, which has no {name}; {option}")
+            raise CommandError(f"{model}: the model in it, {type(fitted).__name__}, has no {name}; {option}")
     if not hasattr(fitted, "predict"):
-        raise CommandError(f"{model} holds a {type(fitted).__name__}, which predicts nothing")
+        raise CommandError(f"{model}: the model in it, {type(fitted).__name__}, predicts nothing")
 
 
 def _show_reading(table: Table, kept: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from .composition import Node
 from .explicit import NoFiniteMapError, build, examples
 
 GAP = -1  # stands in a word where its mask does not look
+LARGEST_PLACE = 2**31  # of a word in its string
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,10 @@ class Vocabulary:
         for words, columns in zip(self.words, kinds, strict=True) if right else ():
             array = isinstance(words, np.ndarray) and words.dtype == np.int64 and words.shape == (len(words), columns)
             codes = words[:, placed:] if array else np.array([GAP - 1])
+            places = words[:, :placed] if array else np.array([-1])
             right = right and GAP <= codes.min(initial=0) <= codes.max(initial=-1) < count
+            right = right and 0 <= places.min(initial=0) <= places.max(initial=0) < LARGEST_PLACE
+            right = right and np.array_equal(_drop_repeated(words), words)  # they are searched for in their order
         if not right or self.width == 0:
             raise ValueError(f"{self.kernel!r}: the words of the feature map do not fit the kernel")
 

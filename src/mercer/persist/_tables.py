@@ -82,6 +82,11 @@ def join_frame(library: str, parts: Parts) -> Any:
         raise ModelFileError("a frame has no lists of columns and names")
     if len(columns) != (1 if names is None else len(names)):
         raise ModelFileError(f"a frame has {len(columns)} columns and {len(names or ())} names")
+    for name in [parts["name"]] if names is None else names:
+        try:
+            hash(name)
+        except TypeError:
+            raise ModelFileError(f"{name!r} is no name of a column") from None
     return (_join_pandas if library == "pandas" else _join_polars)(columns, names, parts)
 
 

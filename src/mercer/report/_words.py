@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mercer.auto.report import ENOUGH, Report, RivalComparison, Score
+from mercer.auto.report import ENOUGH, Report, Score
 from mercer.words import count_things, round_number
 
 
@@ -47,18 +47,14 @@ def _compare(value: float, rival: Score, report: Report) -> str:
     side = "below" if value < other else "above"
     better = (value < other) == report.lower_is_better
     remark = "" if better else ", which is better here"
-    if report.lower_is_better and other > 0:
-        share = 100 * abs(other - value) / other
-        sure = "" if compared is None else _show_interval(compared, other)
-        return f"{share:.{0 if share >= 1 else 1}f} % {side} {rival.name}{sure}{remark}"
-    return f"{round_number(abs(value - other))} {side} {rival.name}{remark}"
-
-
-def _show_interval(compared: RivalComparison, other: float) -> str:
-    """Return where a gain lies, in percent of the score of the rival."""
-    low, high = sorted(100 * abs(end) / other for end in (compared.low, compared.high))
-    digits = 0 if low >= 1 else 1
-    return f" (90 % interval: {low:.{digits}f} to {high:.{digits}f} %)"
+    sizes = [abs(other - value), *(sorted(map(abs, (compared.low, compared.high))) if compared else [])]
+    if report.lower_is_better and max(sizes) < other:
+        digits = 0 if 100 * min(sizes) >= other else 1
+        shown, unit = [f"{100 * size / other:.{digits}f}" for size in sizes], " %"
+    else:  # more than all of it makes no sense to anybody
+        shown, unit = [round_number(size) for size in sizes], ""
+    sure = f" (90 % interval: {shown[1]} to {shown[2]}{unit})" if compared else ""
+    return f"{shown[0]}{unit} {side} {rival.name}{sure}{remark}"
 
 
 def _is_known(score: Score, metric: str) -> bool:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.words import count_things
+
 from .._errors import CommandError
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class TargetCells:
         distinct = len(np.unique(numbers))
         whole = bool(np.all(numbers == numbers.round()))
         if whole and distinct <= FEW_CLASSES and len(numbers) >= LEAST_REPEATS * distinct:
-            return "classification", f"the target holds only {distinct} different whole numbers"
+            return "classification", f"the target holds only {count_things(distinct, 'different whole number')}"
         return "regression", "the target holds numbers"
 
     def find_odd(self) -> Any:
