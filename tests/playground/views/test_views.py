@@ -79,7 +79,7 @@ def test_a_principal_component_is_drawn_as_a_field(plane: State, line: State) ->
         if isinstance(found, Regions):
             assert found.codes is None
             assert found.margins
-    with pytest.raises(PlayError, match="1 directions only"):
+    with pytest.raises(PlayError, match="1 direction only"):
         draw_surface(fit_state(line.with_kernel("Linear()").with_learner("pca").with_setting("component", 2.0)), 15)
 
 
@@ -140,6 +140,16 @@ def test_shares_of_variance_are_those_of_the_centred_matrix(plane: State) -> Non
     values = np.linalg.eigvalsh(H @ K @ H)[::-1]
     np.testing.assert_allclose(found.shares, values[:3] / values.sum(), rtol=1e-6)
     np.testing.assert_allclose((found.coordinates**2).sum(axis=0), values[:3], rtol=1e-6)
+
+
+def test_what_is_no_kernel_can_be_looked_at_all_the_same(plane: State) -> None:
+    state = plane.with_kernel("Sigmoid()")
+    assert draw_spectrum(state).eigenvalues[-1] < 0
+    found = draw_features(state)
+    assert np.isfinite(found.coordinates).all()
+    assert draw_gram(state).matrix.shape == (plane.n, plane.n)
+    flat = draw_features(state.with_kernel("Constant(1.0) + Constant(2.0)"))
+    assert np.abs(flat.coordinates - flat.coordinates[0]).max() < 1e-12
 
 
 def test_residuals_are_targets_minus_values_with_and_without_each_point(line: State) -> None:

@@ -217,11 +217,12 @@ def find_component(fit: Fit, points: np.ndarray) -> np.ndarray:
     """Return the principal component that is looked at, at each point."""
     values = np.asarray(fit.model.transform(points), dtype=np.float64)
     wanted = int(fit.state.values["component"])
-    large = fit.model.eigenvalues_ > ROUNDING * np.abs(fit.model.eigenvalues_).max(initial=0.0)
-    if wanted > large.sum():
+    found = np.asarray(fit.model.eigenvalues_)
+    large = int((found > ROUNDING * np.abs(found).max(initial=0.0)).sum())
+    if wanted > large:
         raise PlayError(
-            f"in the features of this kernel the points vary in {large.sum()} directions only, so that there is no "
-            f"component {wanted}. Choose a smaller one, or another kernel."
+            f"this kernel has no component {wanted} here: the features of the points vary in {large} "
+            f"direction{'s' * (large != 1)} only. Choose a smaller one, or another kernel."
         )
     return values[:, wanted - 1]
 
