@@ -36,6 +36,14 @@ def test_regions_are_what_the_model_predicts(key: str, plane: State, clouds: Sta
                 assert np.median(two[:, 1] - two[:, 0]) < 0.2
 
 
+@pytest.mark.parametrize("key", [key for key in CLASSIFIERS if key != "import_vectors"])  # which are refused
+def test_regions_are_what_the_model_predicts_where_nothing_tells_classes_apart(key: str) -> None:
+    fit = fit_state(State("classification", np.zeros((4, 2)), [0, 1, 0, 1], learner=key, view=(-1, 1, -1, 1)))
+    found = draw_surface(fit, 5)
+    grid = np.stack(np.meshgrid(found.xs, found.ys), axis=-1).reshape(-1, 2)
+    np.testing.assert_array_equal(found.codes.ravel(), fit.model.predict(grid))
+
+
 @pytest.mark.parametrize("key", REGRESSORS)
 def test_a_curve_is_what_the_model_predicts(key: str, line: State) -> None:
     fit = fit_state(line.with_learner(key))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..composing import read_kernel
 from ..fitting import Fit, guard
+from ..limits import pick_some
 from ..state import State
 from .gram import evaluate, get_state
 
@@ -71,9 +72,9 @@ def _find_components(state: State) -> tuple[np.ndarray, np.ndarray]:
 
     KernelPCA refuses what is no kernel, which is to be looked at here as well.
     """
-    some = state.x if state.n <= MOST else state.x[np.arange(MOST) * state.n // MOST]
+    some = state.x[pick_some(state.n, MOST)]
     K = evaluate(state, some)
-    rows = K if some is state.x else evaluate(state, state.x, some)
+    rows = K if len(some) == state.n else evaluate(state, state.x, some)
     means = K.mean(axis=0)
     centred = rows - rows.mean(axis=1, keepdims=True) - means + means.mean()
     own = K - means[:, None] - means + means.mean()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..fitting import Fit
-from ..limits import PlayError
+from ..limits import PlayError, pick_some
 from ..state import State
 from .gram import evaluate, get_state, sort_points
 from .surface import make_grid
@@ -95,9 +95,7 @@ def draw_spectrum(given: Fit | State, count: int = COUNT, resolution: int = 60, 
     ([1.62, 1.0, 0.38], 0.5)
     """
     state = get_state(given)
-    order = sort_points(state)
-    if len(order) > most:
-        order = order[np.arange(most) * len(order) // most]
+    order = sort_points(state)[pick_some(state.n, most)]
     K = evaluate(state, state.x[order])
     values, vectors = np.linalg.eigh((K + K.T) / 2)
     values, vectors = values[::-1], vectors[:, ::-1]

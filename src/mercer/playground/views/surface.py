@@ -194,6 +194,8 @@ def score_classes(fit: Fit, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     else:
         shares = np.asarray(model.predict_proba(points), dtype=np.float64)
         scores = shares[:, 1] - shares[:, 0] if shares.shape[1] == 2 else shares
+    if scores.ndim == 1 and (scores == 0).any():  # where models decide each in their own way
+        return np.asarray(model.predict(points)), scores
     if scores.ndim == 1:
         return classes[(scores > 0).astype(int)], scores
     return classes[np.argmax(scores, axis=1)], scores
