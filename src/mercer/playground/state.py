@@ -88,6 +88,11 @@ class State:
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The view of the settings that nobody can write to is neither copied nor pickled by Python.
+        given = (self.task, self.x, self.y, self.kernel, self.learner, dict(self.settings), self.view, self.names)
+        return type(self), given
+
     @property
     def n(self) -> int:
         """How many points there are."""

@@ -115,6 +115,14 @@ def test_eigenfunctions_are_eigenvectors_at_the_points(plane: State, line: State
             assert found.eigenfunctions(j).shape == ((9,) if state.dim == 1 else (9, 9))
 
 
+def test_signs_do_not_change_with_the_order_of_points(plane: State) -> None:
+    turned = plane.with_points(plane.x[::-1], plane.y[::-1])
+    one, other = draw_spectrum(plane, resolution=9), draw_spectrum(turned, resolution=9)
+    for j in range(3):
+        np.testing.assert_allclose(one.eigenfunctions(j), other.eigenfunctions(j), atol=1e-6)
+    np.testing.assert_allclose(draw_features(plane).coordinates, draw_features(turned).coordinates[::-1], atol=1e-8)
+
+
 def test_a_kernel_of_two_features_has_two_eigenfunctions(plane: State) -> None:
     found = draw_spectrum(plane.with_kernel("Linear()"))
     assert found.count == 2

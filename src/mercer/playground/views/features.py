@@ -11,6 +11,7 @@ from ..fitting import Fit, guard
 from ..limits import pick_some
 from ..state import State
 from .gram import evaluate, get_state
+from .spectrum import fix_signs
 
 AXES = 3
 MOST = 600  # points that principal components are found from
@@ -83,5 +84,5 @@ def _find_components(state: State) -> tuple[np.ndarray, np.ndarray]:
     kept = values > ROUNDING * np.abs(np.diag(K)).sum()
     if not kept.any():
         return np.zeros((state.n, 1)), np.zeros(1)
-    values, vectors = values[kept], vectors[:, kept]
+    values, vectors = values[kept], fix_signs(vectors[:, kept])
     return centred @ vectors / np.sqrt(values), np.minimum(values / max(float(np.trace(own)), float(values[0])), 1.0)

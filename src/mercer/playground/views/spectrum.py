@@ -104,10 +104,27 @@ def draw_spectrum(given: Fit | State, count: int = COUNT, resolution: int = 60, 
         alpha is not None and len(order) == state.n and state.n > 0 and values.min(initial=0.0) > -ROUNDING * state.n
     )
     kept = min(count, int((values > ROUNDING * values.max(initial=0.0)).sum()))
+    shown = fix_signs(vectors[:, :kept])
     return Spectrum(
-        values, vectors[:, :kept], order, state.n, alpha, _count_freedom(values, vectors, alpha) if whole else None,
+        values, shown, order, state.n, alpha, _count_freedom(values, vectors, alpha) if whole else None,
         state, resolution,
     )  # fmt: skip
+
+
+def fix_signs(vectors: np.ndarray) -> np.ndarray:
+    """Return columns whose largest entry is positive: signs are free, and a picture that is dragged must not flicker.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.playground.views.spectrum import fix_signs
+    >>> fix_signs(np.array([[0.6, 0.8], [-0.8, 0.6]])).tolist()
+    [[-0.6, 0.8], [0.8, 0.6]]
+    """
+    if vectors.size == 0:
+        return vectors
+    largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])]
+    return np.asarray(vectors * np.where(largest < 0, -1.0, 1.0))
 
 
 def _count_freedom(values: np.ndarray, vectors: np.ndarray, alpha: float | None) -> float:
