@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -16,6 +19,12 @@ def test_a_state_is_not_touched_by_what_happens_to_its_arrays() -> None:
         state.x[0] = 1.0
     with pytest.raises(TypeError):
         state.settings["alpha"] = 1.0  # type: ignore[index]
+
+
+def test_a_state_can_be_copied_and_pickled(plane: State) -> None:
+    state = plane.with_setting("C", 3.0)
+    for again in (copy.copy(state), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
+        assert again.same(state)
 
 
 @pytest.mark.parametrize(

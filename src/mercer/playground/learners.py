@@ -211,6 +211,8 @@ class Learner:
 
 
 def _write(value: object) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'  # one of the choices
     return repr(round_number(value)) if isinstance(value, float) else repr(value)
 
 

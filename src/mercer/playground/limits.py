@@ -58,3 +58,15 @@ def round_numbers(values: np.ndarray) -> np.ndarray:
     array([3.14159])
     """
     return np.array([round_number(value) for value in values.ravel().tolist()], dtype=np.float64).reshape(values.shape)
+
+
+def pick_some(n: int, most: int) -> np.ndarray:
+    """Return the positions of n points, or of so many of them at equal distances.
+
+    Examples
+    --------
+    >>> from mercer.playground.limits import pick_some
+    >>> pick_some(3, 5).tolist(), pick_some(10, 4).tolist()
+    ([0, 1, 2], [0, 2, 5, 7])
+    """
+    return np.arange(min(n, most)) * n // max(min(n, most), 1)

@@ -88,6 +88,11 @@ class State:
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The view of the settings that nobody can write to is neither copied nor pickled by Python.
+        given = (self.task, self.x, self.y, self.kernel, self.learner, dict(self.settings), self.view, self.names)
+        return type(self), given
+
     @property
     def n(self) -> int:
         """How many points there are."""
@@ -167,9 +172,7 @@ class State:
 
     def with_learner(self, key: str) -> Self:
         """Return the state with another learner, which keeps settings of the same name."""
-        known = {setting.name: setting for setting in find_learner(key).list_settings(self.task)}
-        kept = {name: value for name, value in self.settings.items() if _fits(known.get(name), value)}
-        return replace(self, learner=key, settings=kept)
+        return replace(self, learner=key, settings=self._keep_settings(key, self.task))
 
     def with_setting(self, name: str, value: Value) -> Self:
         """Return the state with a setting of its learner changed."""
@@ -201,9 +204,13 @@ class State:
         except PlayError:
             kernel = PLAIN_KERNEL
         key = self.learner if task in LEARNERS[self.learner].tasks else NEAREST
-        known = {setting.name: setting for setting in LEARNERS[key].list_settings(task)}
-        kept = {name: value for name, value in self.settings.items() if _fits(known.get(name), value)}
+        kept = self._keep_settings(key, task)
         return replace(self, task=task, x=x, y=y, kernel=kernel, learner=key, settings=kept)
+
+    def _keep_settings(self, key: str, task: Task) -> dict[str, Value]:
+        """Return the settings that another learner has too."""
+        known = {setting.name: setting for setting in find_learner(key).list_settings(task)}
+        return {name: value for name, value in self.settings.items() if _fits(known.get(name), value)}
 
 
 def find_view(x: np.ndarray, y: np.ndarray | None = None) -> View:

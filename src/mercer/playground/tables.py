@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .limits import LARGEST, LONGEST_NAME, MOST_CLASSES, MOST_POINTS, PlayError
+from .limits import LARGEST, LONGEST_NAME, MOST_CLASSES, MOST_POINTS, PlayError, pick_some
 from .state import State, find_view
 
 MOST_BYTES = 5_000_000
@@ -153,8 +153,8 @@ def _read_columns(rows: list[Row], columns: list[int], header: list[str], called
 
 
 def _thin(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return all points, or as many as there can be, at equal distances among the rows."""
-    rows = np.arange(len(y)) if len(y) <= MOST_POINTS else np.arange(MOST_POINTS) * len(y) // MOST_POINTS
+    """Return all points, or as many as there can be."""
+    rows = pick_some(len(y), MOST_POINTS)
     return x[rows], y[rows]
 
 

@@ -36,6 +36,14 @@ def test_regions_are_what_the_model_predicts(key: str, plane: State, clouds: Sta
                 assert np.median(two[:, 1] - two[:, 0]) < 0.2
 
 
+@pytest.mark.parametrize("key", [key for key in CLASSIFIERS if key != "import_vectors"])  # which are refused
+def test_regions_are_what_the_model_predicts_where_nothing_tells_classes_apart(key: str) -> None:
+    fit = fit_state(State("classification", np.zeros((4, 2)), [0, 1, 0, 1], learner=key, view=(-1, 1, -1, 1)))
+    found = draw_surface(fit, 5)
+    grid = np.stack(np.meshgrid(found.xs, found.ys), axis=-1).reshape(-1, 2)
+    np.testing.assert_array_equal(found.codes.ravel(), fit.model.predict(grid))
+
+
 @pytest.mark.parametrize("key", REGRESSORS)
 def test_a_curve_is_what_the_model_predicts(key: str, line: State) -> None:
     fit = fit_state(line.with_learner(key))
@@ -79,7 +87,7 @@ def test_a_principal_component_is_drawn_as_a_field(plane: State, line: State) ->
         if isinstance(found, Regions):
             assert found.codes is None
             assert found.margins
-    with pytest.raises(PlayError, match="1 directions only"):
+    with pytest.raises(PlayError, match="1 direction only"):
         draw_surface(fit_state(line.with_kernel("Linear()").with_learner("pca").with_setting("component", 2.0)), 15)
 
 
@@ -105,6 +113,14 @@ def test_eigenfunctions_are_eigenvectors_at_the_points(plane: State, line: State
             np.testing.assert_allclose(at_points, np.sqrt(state.n) * found.eigenvectors[:, j], atol=1e-8)
             np.testing.assert_allclose(K @ at_points, found.eigenvalues[j] * at_points, atol=1e-8)
             assert found.eigenfunctions(j).shape == ((9,) if state.dim == 1 else (9, 9))
+
+
+def test_signs_do_not_change_with_the_order_of_points(plane: State) -> None:
+    turned = plane.with_points(plane.x[::-1], plane.y[::-1])
+    one, other = draw_spectrum(plane, resolution=9), draw_spectrum(turned, resolution=9)
+    for j in range(3):
+        np.testing.assert_allclose(one.eigenfunctions(j), other.eigenfunctions(j), atol=1e-6)
+    np.testing.assert_allclose(draw_features(plane).coordinates, draw_features(turned).coordinates[::-1], atol=1e-8)
 
 
 def test_a_kernel_of_two_features_has_two_eigenfunctions(plane: State) -> None:
@@ -140,6 +156,16 @@ def test_shares_of_variance_are_those_of_the_centred_matrix(plane: State) -> Non
     values = np.linalg.eigvalsh(H @ K @ H)[::-1]
     np.testing.assert_allclose(found.shares, values[:3] / values.sum(), rtol=1e-6)
     np.testing.assert_allclose((found.coordinates**2).sum(axis=0), values[:3], rtol=1e-6)
+
+
+def test_what_is_no_kernel_can_be_looked_at_all_the_same(plane: State) -> None:
+    state = plane.with_kernel("Sigmoid()")
+    assert draw_spectrum(state).eigenvalues[-1] < 0
+    found = draw_features(state)
+    assert np.isfinite(found.coordinates).all()
+    assert draw_gram(state).matrix.shape == (plane.n, plane.n)
+    flat = draw_features(state.with_kernel("Constant(1.0) + Constant(2.0)"))
+    assert np.abs(flat.coordinates - flat.coordinates[0]).max() < 1e-12
 
 
 def test_residuals_are_targets_minus_values_with_and_without_each_point(line: State) -> None:

@@ -24,6 +24,10 @@ RANGES: dict[str, tuple[float, float, bool]] = {  # low, high, and whether order
     "exponent": (1.0, 6.0, False),
 }  # fmt: skip
 WHOLE = ("degree", "order", "exponent")
+CALLED = {  # compositions
+    "Sum": "the sum", "Product": "the product", "Scaled": "the multiple", "Power": "the power", "Exp": "exp",
+    "Normalized": "the normalised", "On": "the part", "After": "the pull-back",
+}  # fmt: skip
 SIGNED = (-5.0, 5.0, False)  # of what can be negative
 HARD = {"nu": (1e-3, 50.0), "order": (1.0, float(LARGEST_ORDER)), "degree": (1.0, 1000.0), "exponent": (1.0, 100.0)}
 
@@ -149,7 +153,7 @@ def _describe(path: str, name: str, kernel: Kernel, value: float) -> Parameter:
     inner = kernel.inner_kernels().get("kernel")
     title = f"{type(kernel).__name__} {name.replace('_', ' ')}"
     if inner is not None:
-        title = f"{plain} of {type(inner).__name__}"
+        title = f"{plain} of {CALLED.get(type(inner).__name__, type(inner).__name__)}"
     return Parameter(path, title, value, min(low, value), max(high, value), log, plain in WHOLE)
 
 

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.models import KernelPCA
-
 from ..composing import read_kernel
 from ..fitting import Fit, guard
+from ..limits import pick_some
 from ..state import State
 from .gram import evaluate, get_state
+from .spectrum import fix_signs
 
 AXES = 3
-MOST = 1000  # points that principal components are found from
+MOST = 600  # points that principal components are found from
 FEWEST = 2
+ROUNDING = 1e-12  # of an eigenvalue, relative to the trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +62,27 @@ def draw_features(given: Fit | State) -> FeaturePicture:
             phi = kernel.feature_map(state.dim).fit(state.x)
             names = tuple(str(name) for name in phi.get_feature_names_out())
             return FeaturePicture(np.asarray(phi.transform(state.x), dtype=np.float64), names, None, True)
-        if state.n < FEWEST:
-            return FeaturePicture(np.zeros((state.n, 1)), ("component 1",), np.ones(1), False)
-        some = state.x if state.n <= MOST else state.x[np.arange(MOST) * state.n // MOST]
-        found = KernelPCA(min(AXES, len(some)), kernel=kernel, eigen_solver="dense").fit(some)
-        values = np.maximum(np.asarray(found.eigenvalues_), 0.0)
-        coordinates = np.nan_to_num(np.asarray(found.transform(state.x), dtype=np.float64))
+    if state.n < FEWEST:
+        return FeaturePicture(np.zeros((state.n, 1)), ("component 1",), np.ones(1), False)
+    coordinates, shares = _find_components(state)
+    return FeaturePicture(coordinates, tuple(f"component {j + 1}" for j in range(len(shares))), shares, False)
+
+
+def _find_components(state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Return Σᵢ vⱼᵢ k̃(xᵢ, x)/√λⱼ of HKH = Σⱼ λⱼ vⱼvⱼᵀ at all points, and the shares λⱼ/tr HKH.
+
+    KernelPCA refuses what is no kernel, which is to be looked at here as well.
+    """
+    some = state.x[pick_some(state.n, MOST)]
     K = evaluate(state, some)
-    total = float(np.trace(K) - K.sum() / len(K))  # of the variance of features: the trace of HKH
-    shares = values / total if total > 0 else np.zeros(len(values))
-    return FeaturePicture(
-        coordinates, tuple(f"component {j + 1}" for j in range(coordinates.shape[1])), np.minimum(shares, 1.0), False
-    )
+    rows = K if len(some) == state.n else evaluate(state, state.x, some)
+    means = K.mean(axis=0)
+    centred = rows - rows.mean(axis=1, keepdims=True) - means + means.mean()
+    own = K - means[:, None] - means + means.mean()
+    values, vectors = np.linalg.eigh((own + own.T) / 2)
+    values, vectors = values[::-1][:AXES], vectors[:, ::-1][:, :AXES]
+    kept = values > ROUNDING * np.abs(np.diag(K)).sum()
+    if not kept.any():
+        return np.zeros((state.n, 1)), np.zeros(1)
+    values, vectors = values[kept], fix_signs(vectors[:, kept])
+    return centred @ vectors / np.sqrt(values), np.minimum(values / max(float(np.trace(own)), float(values[0])), 1.0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..composing import read_kernel
 from ..fitting import Fit, guard
+from ..limits import pick_some
 from ..state import State
 
 MOST = 200  # points of a picture, of which each takes a few dots of a screen
@@ -55,9 +56,7 @@ def draw_gram(given: Fit | State, most: int = MOST) -> GramPicture:
     [[1.0, 0.61, 0.01], [0.61, 1.0, 0.14], [0.01, 0.14, 1.0]]
     """
     state = get_state(given)
-    order = sort_points(state)
-    if len(order) > most:
-        order = order[np.arange(most) * len(order) // most]
+    order = sort_points(state)[pick_some(state.n, most)]
     matrix = evaluate(state, state.x[order])
     low, high = (float(matrix.min()), float(matrix.max())) if matrix.size else (0.0, 0.0)
     return GramPicture(matrix, order, state.n, low, high)

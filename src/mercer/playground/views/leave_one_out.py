@@ -181,18 +181,26 @@ def _trace_loss(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
     current, start = float(state.values["alpha"]), monotonic()
     order = np.argsort(np.abs(np.log(values / current)), kind="stable")
     several = AT_ONCE if state.n <= MOST_AT_ONCE else 1
+    parts = [np.sort(values[part]) for part in np.split(order, range(several, len(order), several))]
     errors: dict[float, float] = {}
     ways = set()
-    for part in np.split(order, range(several, len(order), several)):
+    while parts:
         if stop():
             return None
         if errors and monotonic() - start > MOST_SECONDS:
             break
-        search = _build_search(fit, np.sort(values[part]))
-        path = search.fit(state.x, state.y).path_
+        part = parts.pop(0)
+        try:
+            path = _build_search(fit, part).fit(state.x, state.y).path_
+        except np.linalg.LinAlgError:  # of a penalty that is too small for the digits there are
+            parts = [*np.split(part, len(part)), *parts] if len(part) > 1 else parts
+            errors |= {float(part[0]): np.inf} if len(part) == 1 else {}
+            continue
         losses = next(np.asarray(path[key]) for key in ("losses", "log_losses") if key in path)
-        errors |= dict(zip(np.sort(values[part]).tolist(), losses[0].tolist(), strict=True))
+        errors |= dict(zip(part.tolist(), losses[0].tolist(), strict=True))
         ways.add(NEWTON if path["by"] == "leave-one-out" else "folds, since one Newton step is not accurate here")
+    if not ways:
+        return None
     way = " and ".join(sorted(ways, reverse=True)) if _is_smooth(fit) else "folds, since the loss has corners"
     name = "log-loss" if state.learner == "logistic" else f"loss {state.values['loss']}"
     done = np.array(sorted(errors))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..fitting import Fit
-from ..limits import PlayError
+from ..limits import PlayError, pick_some
 from ..state import State
 from .gram import evaluate, get_state, sort_points
 from .surface import make_grid
@@ -95,9 +95,7 @@ def draw_spectrum(given: Fit | State, count: int = COUNT, resolution: int = 60, 
     ([1.62, 1.0, 0.38], 0.5)
     """
     state = get_state(given)
-    order = sort_points(state)
-    if len(order) > most:
-        order = order[np.arange(most) * len(order) // most]
+    order = sort_points(state)[pick_some(state.n, most)]
     K = evaluate(state, state.x[order])
     values, vectors = np.linalg.eigh((K + K.T) / 2)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -106,10 +104,27 @@ def draw_spectrum(given: Fit | State, count: int = COUNT, resolution: int = 60, 
         alpha is not None and len(order) == state.n and state.n > 0 and values.min(initial=0.0) > -ROUNDING * state.n
     )
     kept = min(count, int((values > ROUNDING * values.max(initial=0.0)).sum()))
+    shown = fix_signs(vectors[:, :kept])
     return Spectrum(
-        values, vectors[:, :kept], order, state.n, alpha, _count_freedom(values, vectors, alpha) if whole else None,
+        values, shown, order, state.n, alpha, _count_freedom(values, vectors, alpha) if whole else None,
         state, resolution,
     )  # fmt: skip
+
+
+def fix_signs(vectors: np.ndarray) -> np.ndarray:
+    """Return columns whose largest entry is positive: signs are free, and a picture that is dragged must not flicker.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.playground.views.spectrum import fix_signs
+    >>> fix_signs(np.array([[0.6, 0.8], [-0.8, 0.6]])).tolist()
+    [[-0.6, 0.8], [0.8, 0.6]]
+    """
+    if vectors.size == 0:
+        return vectors
+    largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])]
+    return np.asarray(vectors * np.where(largest < 0, -1.0, 1.0))
 
 
 def _count_freedom(values: np.ndarray, vectors: np.ndarray, alpha: float | None) -> float:

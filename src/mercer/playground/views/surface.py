@@ -194,6 +194,8 @@ def score_classes(fit: Fit, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     else:
         shares = np.asarray(model.predict_proba(points), dtype=np.float64)
         scores = shares[:, 1] - shares[:, 0] if shares.shape[1] == 2 else shares
+    if scores.ndim == 1 and (scores == 0).any():  # where models decide each in their own way
+        return np.asarray(model.predict(points)), scores
     if scores.ndim == 1:
         return classes[(scores > 0).astype(int)], scores
     return classes[np.argmax(scores, axis=1)], scores
@@ -217,11 +219,12 @@ def find_component(fit: Fit, points: np.ndarray) -> np.ndarray:
     """Return the principal component that is looked at, at each point."""
     values = np.asarray(fit.model.transform(points), dtype=np.float64)
     wanted = int(fit.state.values["component"])
-    large = fit.model.eigenvalues_ > ROUNDING * np.abs(fit.model.eigenvalues_).max(initial=0.0)
-    if wanted > large.sum():
+    found = np.asarray(fit.model.eigenvalues_)
+    large = int((found > ROUNDING * np.abs(found).max(initial=0.0)).sum())
+    if wanted > large:
         raise PlayError(
-            f"in the features of this kernel the points vary in {large.sum()} directions only, so that there is no "
-            f"component {wanted}. Choose a smaller one, or another kernel."
+            f"this kernel has no component {wanted} here: the features of the points vary in {large} "
+            f"direction{'s' * (large != 1)} only. Choose a smaller one, or another kernel."
         )
     return values[:, wanted - 1]
 
