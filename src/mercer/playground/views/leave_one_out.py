@@ -33,6 +33,7 @@ MOST_AT_ONCE = 300  # points up to which several penalties are tried before anyo
 AT_ONCE = 6  # penalties
 MOST_STEPS = 60  # of a fit that is only compared
 NEWTON = "one Newton step"
+SQUARES = "root mean squared error"  # in units of the target
 Stop = Callable[[], bool]
 
 
@@ -170,7 +171,7 @@ def _trace_ridge(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
     state = fit.state
     if state.task == "regression":
         found = KernelRidgeCV(values, kernel=fit.kernel, random_state=0).fit(state.x, state.y)
-        return _Path(values, np.asarray(found.path_["errors"])[0], "mean squared error", "exact")
+        return _Path(values, np.sqrt(found.path_["errors"])[0], SQUARES, "exact")
     model = KernelRidgeClassifier("loo", alphas=values, kernel=fit.kernel, random_state=0).fit(state.x, state.y)
     return _Path(values, np.asarray(model.loo_errors_), "mean squared error of f − (±1)", "exact")
 
@@ -281,12 +282,12 @@ def _trace_neighbours(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
 
 def _measure(state: State, predicted: np.ndarray) -> float:
     if state.task == "regression":
-        return float(np.mean((state.y - predicted) ** 2))
+        return float(np.sqrt(np.mean((state.y - predicted) ** 2)))
     return float(np.mean(state.y != predicted))
 
 
 def _name_error(state: State) -> str:
-    return "mean squared error" if state.task == "regression" else "share of wrong classes"
+    return SQUARES if state.task == "regression" else "share of wrong classes"
 
 
 _TRACES: dict[str, Callable[[Fit, np.ndarray, Stop], _Path | None]] = {
