@@ -15,7 +15,7 @@ DOCS = Path(__file__).parent
 SOURCE = DOCS.parent / "src" / "mercer"
 SMALL = ("files", "words")  # which everything for people imports, and whose arrows would say nothing
 GROUPS = {
-    "for people": ("#009E73", {"cli", "report", "auto", "inspection", "persist", "datasets", "testing"}),
+    "for people": ("#009E73", {"cli", "report", "playground", "auto", "inspection", "persist", "datasets", "testing"}),
     "estimators": ("#E69F00", {"models", "estimators", "distributed", "learning"}),
     "argmin and f": ("#D55E00", {"solvers", "expansion", "losses"}),
     "k and K": ("#0072B2", {"formula", "kernels", "certify", "features", "gram"}),

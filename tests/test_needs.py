@@ -12,7 +12,7 @@ from mercer.needs import load_package, name_install
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-FOR_USERS = ("command", "dask", "gpu", "plot")
+FOR_USERS = ("command", "dask", "gpu", "play", "plot")
 TEXTS = (".md", ".py", ".pyi", ".toml", ".yml", ".yaml", ".cff", ".html", ".cpp", ".hpp", ".txt")
 PLACES = ("src", "docs", "examples", "benchmarks", "tools", "native", ".github")
 # A release of ours is on no index yet, so that a name there is somebody else's: a clone is what can be installed.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import secrets
+import socket
+import sys
 import threading
 import webbrowser
 from pathlib import Path
@@ -110,13 +112,13 @@ class Playground:
     def _make_server(self, port: int) -> Any:
         from bokeh.server.server import BaseServer
         from bokeh.server.tornado import BokehTornado
-        from bokeh.server.util import bind_sockets
         from tornado.httpserver import HTTPServer
         from tornado.web import StaticFileHandler
 
         from .page.session import open_session
 
-        sockets, self.port = bind_sockets(HOST, port)
+        listening = _listen(port)
+        self.port = listening.getsockname()[1]
         hosts = [f"{name}:{self.port}" for name in (HOST, "localhost")]
         application = BokehTornado(
             {"/": open_session},
@@ -128,7 +130,7 @@ class Playground:
             transforms=[_make_guard(hosts)],
         )
         server = HTTPServer(application)
-        server.add_sockets(sockets)
+        server.add_socket(listening)
         return BaseServer(self._loop, application, server)
 
 
@@ -166,10 +168,23 @@ def play(link: str | State | None = None, *, port: int = 0, open_browser: bool |
 
 
 def _is_notebook() -> bool:
-    import sys
-
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def _listen(port: int) -> socket.socket:
+    """Return a socket of this machine alone; the port is known before anything is served, because origins have it."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":  # where it would let two programs have one port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((HOST, port))
+        listening.listen(128)
+        listening.setblocking(False)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
 
 
 def _explain(error: BaseException, port: int) -> BaseException:
@@ -184,11 +199,11 @@ def _make_guard(hosts: list[str]) -> type:
     """Return what every answer of the server passes: it asks for the host, and forbids pages all that is elsewhere."""
     from tornado.web import OutputTransform
 
-    socket = " ".join(f"ws://{host}" for host in hosts)
+    sockets = " ".join(f"ws://{host}" for host in hosts)
     headers = {
         "Content-Security-Policy": (
             "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
-            f"img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' {socket}; base-uri 'none'; "
+            f"img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' {sockets}; base-uri 'none'; "
             "form-action 'none'; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
         ),
         "Referrer-Policy": "no-referrer",
