@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.formula.data import Rows
 
-from ._display import Display
-from ._estimator import find_vectors
-from ._regions import compute_leads, compute_margin, encode_labels, name_classes
-from ._slice import Slice
-from ._style import INK, add_legend, pick_colour, pick_marker
+from .drawing.display import Display
+from .drawing.estimator import find_vectors
+from .drawing.regions import compute_leads, compute_margin, encode_labels, name_classes
+from .drawing.slice import Slice
+from .drawing.style import INK, add_legend, pick_colour, pick_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

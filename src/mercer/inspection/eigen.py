@@ -12,7 +12,7 @@ from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from ._estimator import encode_rows, find_model, get_kernel, is_precomputed, sample, sample_gram
+from .drawing.estimator import encode_rows, find_model, get_kernel, is_precomputed, sample, sample_gram
 
 OWNER = "SpectrumDisplay"
 RANGE = (1e-9, 1e3)  # of penalties drawn, relative to the mean of k(x, x)

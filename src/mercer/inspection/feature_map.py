@@ -17,10 +17,10 @@ from mercer.features.polynomial import Monomials
 from mercer.formula.data import Rows, is_frame
 from mercer.kernels import Kernel, Polynomial
 
-from ._display import PairDisplay
-from ._estimator import check_labels, get_kernel
-from ._slice import Slice
-from ._style import GREY, INK, pick_colour, pick_marker
+from .drawing.display import PairDisplay
+from .drawing.estimator import check_labels, get_kernel
+from .drawing.slice import Slice
+from .drawing.style import GREY, INK, pick_colour, pick_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

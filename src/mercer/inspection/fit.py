@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.formula.data import Rows
 
-from ._display import Display
-from ._estimator import encode_rows, find_model, is_automatic
-from ._slice import Slice
-from ._style import GREY, INK, add_legend, hide_frame, pick_colour
+from .drawing.display import Display
+from .drawing.estimator import encode_rows, find_model, is_automatic
+from .drawing.slice import Slice
+from .drawing.style import GREY, INK, add_legend, hide_frame, pick_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

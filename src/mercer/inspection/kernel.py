@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 from mercer.kernels import Kernel
 from mercer.words import shorten
 
-from ._display import PairDisplay
-from ._estimator import find_model, get_kernel
-from ._style import GREY, add_legend, hide_frame, pick_colour, pick_line
+from .drawing.display import PairDisplay
+from .drawing.estimator import find_model, get_kernel
+from .drawing.style import GREY, add_legend, hide_frame, pick_colour, pick_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

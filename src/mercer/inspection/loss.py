@@ -11,8 +11,8 @@ import numpy as np
 from mercer.losses import CustomLoss, Loss, as_loss
 from mercer.words import shorten
 
-from ._display import Display
-from ._style import GREY, PALETTE, add_legend, hide_frame, pick_colour, pick_line
+from .drawing.display import Display
+from .drawing.style import GREY, PALETTE, add_legend, hide_frame, pick_colour, pick_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

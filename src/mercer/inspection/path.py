@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 
 from mercer.words import shorten
 
-from ._display import Display
-from ._estimator import find_model
-from ._style import LEVELS, add_legend, hide_frame, pick_colour, pick_line
+from .drawing.display import Display
+from .drawing.estimator import find_model
+from .drawing.style import LEVELS, add_legend, hide_frame, pick_colour, pick_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

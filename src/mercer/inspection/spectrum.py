@@ -14,8 +14,8 @@ from mercer.formula.data import Rows
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from ._display import PairDisplay
-from ._style import GREY, INK, add_legend, hide_frame, pick_colour
+from .drawing.display import PairDisplay
+from .drawing.style import GREY, INK, add_legend, hide_frame, pick_colour
 from .eigen import count_degrees, decompose_estimator, decompose_gram, decompose_kernel
 
 if TYPE_CHECKING:

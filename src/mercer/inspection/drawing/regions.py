@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, is_outlier_detector
 
 from mercer.formula.data import Rows
 
-from ._estimator import find_model
+from .estimator import find_model
 
 PROBABILITIES = (0.1, 0.9)  # the margins of a model of probabilities
 
