@@ -11,6 +11,7 @@ from .kernel import KernelDisplay
 from .loss import LossDisplay
 from .metric import MetricDisplay
 from .path import PathDisplay
+from .perceptron import PerceptronDisplay
 from .spectrum import SpectrumDisplay
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "LossDisplay",
     "MetricDisplay",
     "PathDisplay",
+    "PerceptronDisplay",
     "SpectrumDisplay",
 ]
