@@ -15,7 +15,8 @@ from mercer.formula.data import Rows
 
 from .drawing.display import Display
 from .drawing.estimator import find_vectors
-from .drawing.regions import compute_margin, encode_labels, name_classes, trace_regions
+from .drawing.outlines import trace_outlines
+from .drawing.regions import compute_margin, encode_labels, make_question, name_classes
 from .drawing.slice import Slice
 from .drawing.style import INK, add_legend, add_note, fill_outlines, pick_colour, pick_marker
 
@@ -139,7 +140,7 @@ class DecisionDisplay(Display):
         xx0, xx1 = view.ticks(grid_resolution, margin)
         grid = view.points(np.stack(np.meshgrid(xx0, xx1), axis=-1).reshape(-1, 2))
         classes, labels = name_classes(cls.__name__, estimator)
-        found = trace_regions(estimator, view, xx0, xx1, classes)
+        found = trace_outlines(make_question(estimator, view, classes), xx0, xx1, len(classes))
         values, levels, words = compute_margin(estimator, grid)
         vectors, called = find_vectors(estimator)
         if vectors is not None:

@@ -16,7 +16,7 @@ import numpy as np
 HALVINGS = 10  # of a step of the grid: a thousandth of it is less than any picture shows
 OUTSIDE = -1  # the class beyond the frame, so that all regions are closed
 
-Ask = Callable[[np.ndarray], np.ndarray]  # points of the plane, shape (m, 2), to codes of classes, shape (m,)
+Ask = Callable[[np.ndarray], np.ndarray]  # points, shape (m, d), to codes of classes, shape (m,)
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,30 @@ def trace_outlines(ask: Ask, xx0: np.ndarray, xx1: np.ndarray, count: int) -> Ou
     """
     predicted = ask(np.stack(np.meshgrid(xx0, xx1), axis=-1).reshape(-1, 2)).reshape(len(xx1), len(xx0))
     return _Tracer(ask, predicted, xx0, xx1).trace(count)
+
+
+def find_changes(ask: Ask, xx: np.ndarray) -> np.ndarray:
+    """Return where the class changes along a line, shape (m, 1), by bisection between the points of a grid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_changes(lambda p: (np.abs(p[:, 0]) < 0.5).astype(int), np.linspace(-1.0, 1.0, 8)).round(3).ravel().tolist()
+    [-0.5, 0.5]
+    """
+    predicted = ask(xx[:, None])
+    at = np.flatnonzero(predicted[1:] != predicted[:-1])
+    return halve(ask, xx[at, None], xx[at + 1, None], predicted[at])
+
+
+def halve(ask: Ask, low: np.ndarray, high: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Return where the class stops to be the first one between points, shape (m, d)."""
+    if len(low):
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            same = (ask(middle) == first)[:, None]
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return np.asarray((low + high) / 2)
 
 
 class _Tracer:
@@ -90,13 +114,8 @@ class _Tracer:
             known.append(labels[rows, columns])
         low, high, names = np.concatenate(starts), np.concatenate(ends), np.concatenate(keys)
         apart = np.flatnonzero((low != high).any(axis=1))  # not on the frame
-        if len(apart):
-            first = np.concatenate(known)[apart]
-            for _ in range(HALVINGS):
-                middle = (low[apart] + high[apart]) / 2
-                same = (self._ask(middle) == first)[:, None]
-                low[apart], high[apart] = np.where(same, middle, low[apart]), np.where(same, high[apart], middle)
-        self._places = dict(zip(names.tolist(), (low + high) / 2, strict=True))
+        low[apart] = halve(self._ask, low[apart], high[apart], np.concatenate(known)[apart])
+        self._places = dict(zip(names.tolist(), low, strict=True))
 
     def _join_cells(self) -> Iterator[tuple[tuple[int, int], list[int], bool]]:
         """Yield how changes are joined in each cell: the classes left and right of a path of nodes, and if inside."""

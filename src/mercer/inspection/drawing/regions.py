@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, is_outlier_detector
 from mercer.formula.data import Rows
 
 from .estimator import find_model
-from .outlines import Outlines, trace_outlines
+from .outlines import Ask
 from .slice import Slice
 
 PROBABILITIES = (0.1, 0.9)  # the margins of a model of probabilities
@@ -42,16 +42,14 @@ def encode_labels(owner: str, y: ArrayLike, classes: np.ndarray, n: int) -> np.n
     return codes
 
 
-def trace_regions(
-    estimator: BaseEstimator, view: Slice, xx0: np.ndarray, xx1: np.ndarray, classes: np.ndarray
-) -> Outlines:
-    """Return where a classifier predicts what, in the plane of a view."""
+def make_question(estimator: BaseEstimator, view: Slice, classes: np.ndarray) -> Ask:
+    """Return the function from points of a view to positions of the predicted labels among the classes."""
     order = np.argsort(classes, kind="stable")
 
     def ask(points: np.ndarray) -> np.ndarray:
-        return order[np.searchsorted(classes, np.asarray(estimator.predict(view.points(points))), sorter=order)]
+        return np.asarray(order[np.searchsorted(classes, estimator.predict(view.points(points)), sorter=order)])
 
-    return trace_outlines(ask, xx0, xx1, len(classes))
+    return ask
 
 
 def compute_margin(estimator: BaseEstimator, grid: Rows) -> tuple[np.ndarray | None, tuple[float, ...], str]:
