@@ -40,10 +40,14 @@ def decompose_estimator(
     points = encode_rows(estimator, X) if X is not None else getattr(model, "X_fit_", None)
     if points is None:
         raise ValueError(f"{OWNER}: {type(model).__name__} does not keep its training points; pass them as X")
-    penalty = _find_penalty(model, length(points)) if alpha is None else alpha
+    penalty, weight = (_find_penalty(model, length(points)), _find_weight(model)) if alpha is None else (alpha, None)
+    if weight is not None:
+        penalty = 1.0 / (2.0 * weight)
     if is_precomputed(model):
-        return decompose_gram(points, penalty, max_points, random_state)
-    return decompose_kernel(get_kernel(OWNER, model), points, penalty, max_points, random_state)
+        found = decompose_gram(points, penalty, max_points, random_state)
+    else:
+        found = decompose_kernel(get_kernel(OWNER, model), points, penalty, max_points, random_state)
+    return {**found, "weight": weight}
 
 
 def count_degrees(eigenvalues: np.ndarray, alphas: np.ndarray) -> np.ndarray:
@@ -75,6 +79,14 @@ def _decompose(matrix: np.ndarray, total: int, alpha: float | None) -> Found:
         "alpha": marked,
         "total": None if total == n else total,
     }
+
+
+def _find_weight(model: BaseEstimator) -> float | None:
+    """Return C of a support vector machine, ½‖f‖² + C Σ ξᵢ, which is C times Σ ξᵢ + α‖f‖² with α = 1/(2C)."""
+    if not hasattr(model, "support_") and not hasattr(model, "C_"):
+        return None
+    C: Any = getattr(model, "C_", getattr(model, "C", None))
+    return None if C is None else float(C)
 
 
 def _find_penalty(model: BaseEstimator, n: int) -> float | None:

@@ -242,7 +242,8 @@ class FitDisplay(Display):
             look: dict[str, Any] = {"color": GREY if several else pick_colour(1), "edgecolors": "white"}
             ax.scatter(self.x, self.y, s=20, linewidths=0.4, label="data", zorder=2, **look)
         elif self.x is not None:
-            ax.plot(self.x, np.zeros(len(self.x)), "|", color=GREY, transform=ax.get_xaxis_transform(), label="data")
+            low = np.full(len(self.x), 0.015)  # whole ticks, just above the axis
+            ax.plot(self.x, low, "|", color=GREY, transform=ax.get_xaxis_transform(), label="data")
         for i, fit in enumerate(self.fits):
             style = {"color": pick_colour(i), "linestyle": pick_line(i + i // len(PALETTE))}
             self._draw_fit(ax, fit, style)

@@ -81,6 +81,15 @@ def count_columns(lengths: Sequence[int], room: int) -> int:
     return 1
 
 
+def show_plain_numbers(axis: Any) -> None:
+    """Write 0.2, 0.5 and 1 rather than powers on a logarithmic axis of a decade or so."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def hide_frame(ax: Axes) -> None:
     """Leave out the two sides of the frame that carry no scale."""
     for side in ("top", "right"):
