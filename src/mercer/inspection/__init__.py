@@ -4,9 +4,11 @@ They need matplotlib: ``pip install matplotlib``.
 """
 
 from .decision import DecisionDisplay
+from .dependence import DependenceDisplay
 from .feature_map import FeatureMapDisplay
 from .fit import FitDisplay
 from .gram import GramDisplay
+from .importance import ImportanceDisplay
 from .kernel import KernelDisplay
 from .loss import LossDisplay
 from .metric import MetricDisplay
@@ -16,9 +18,11 @@ from .spectrum import SpectrumDisplay
 
 __all__ = [
     "DecisionDisplay",
+    "DependenceDisplay",
     "FeatureMapDisplay",
     "FitDisplay",
     "GramDisplay",
+    "ImportanceDisplay",
     "KernelDisplay",
     "LossDisplay",
     "MetricDisplay",

@@ -25,7 +25,8 @@ LETTERS = 16  # of a legend to an inch
 class LossDisplay(Display):
     """Losses in one picture: of classes against the margin m = yf, of numbers against the residual r = y − f.
 
-    Among losses of classes, one of numbers is that of a regression of y = ±1, such as (1 − m)² of squares.  Use :meth:`from_losses`; the parameters are what it computes.
+    Among losses of classes, one of numbers is that of a regression of y = ±1, such as (1 − m)² of squares.  Use
+    :meth:`from_losses`; the parameters are what it computes.
 
     Parameters
     ----------
