@@ -106,18 +106,21 @@ def test_it_draws_on_a_pair_of_axes(wave):
     assert display.ax_ == (axes[0], axes[1])
 
 
-@pytest.mark.parametrize("C", [0.5, 10.0])
-def test_the_penalty_that_is_marked_for_a_machine_is_the_one_it_has(C, moons, is_legible):
+@pytest.mark.parametrize(("C", "scaling"), [(0.5, "sum"), (10.0, "sum"), (800.0, "mean")])
+def test_the_penalty_that_is_marked_for_a_machine_is_the_one_it_has(C, scaling, moons, is_legible):
     X, y = moons
-    model = SVC(C=C, kernel=Gaussian(), tol=1e-8).fit(X, y)
+    model = SVC(C=C, kernel=Gaussian(), tol=1e-8, scaling=scaling).fit(X, y)
     display = SpectrumDisplay.from_estimator(model, X)
-    assert display.alpha == 1 / (2 * C)
+    letter, count = ("m", 80) if scaling == "mean" else ("1", 1)
+    assert display.alpha == count / (2 * C)
     # Σ hinge + α‖f‖², solved by Newton's method for any loss, has the same minimiser.
     same = KernelClassifier("hinge", display.alpha, kernel=Gaussian(), tol=1e-8).fit(X, y)
     np.testing.assert_allclose(same.decision_function(X), model.decision_function(X), atol=2e-3)
     left, right = display.ax_
-    assert left.get_legend().get_texts()[1].get_text() == f"C = {C:.3g}, penalty α = 1/(2C) = {1 / (2 * C):.3g}"
-    assert left.lines[1].get_ydata()[0] == 1 / (2 * C)
+    assert (
+        left.get_legend().get_texts()[1].get_text() == f"C = {C:.3g}, penalty α = {letter}/(2C) = {count / (2 * C):.3g}"
+    )
+    assert left.lines[1].get_ydata()[0] == count / (2 * C)
     assert right.get_legend().get_texts()[0].get_text().endswith("degrees of freedom of ridge")
     is_legible(display.figure_)
 

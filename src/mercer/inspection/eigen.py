@@ -42,12 +42,12 @@ def decompose_estimator(
         raise ValueError(f"{OWNER}: {type(model).__name__} does not keep its training points; pass them as X")
     penalty, weight = (_find_penalty(model, length(points)), _find_weight(model)) if alpha is None else (alpha, None)
     if weight is not None:
-        penalty = 1.0 / (2.0 * weight)
+        penalty = (length(points) if is_mean(model) else 1.0) / (2.0 * weight)
     if is_precomputed(model):
         found = decompose_gram(points, penalty, max_points, random_state)
     else:
         found = decompose_kernel(get_kernel(OWNER, model), points, penalty, max_points, random_state)
-    return {**found, "weight": weight}
+    return {**found, "weight": weight, "mean": weight is not None and is_mean(model)}
 
 
 def count_degrees(eigenvalues: np.ndarray, alphas: np.ndarray) -> np.ndarray:
@@ -82,11 +82,19 @@ def _decompose(matrix: np.ndarray, total: int, alpha: float | None) -> Found:
 
 
 def _find_weight(model: BaseEstimator) -> float | None:
-    """Return C of a support vector machine, ½‖f‖² + C Σ ξᵢ, which is C times Σ ξᵢ + α‖f‖² with α = 1/(2C)."""
+    """Return C of a support vector machine, ½‖f‖² + C Σ ξᵢ, which is C times Σ ξᵢ + α‖f‖² with α = 1/(2C).
+
+    Of m points in the mean form, ½‖f‖² + (C/m) Σ ξᵢ, it is α = m/(2C).
+    """
     if not hasattr(model, "support_") and not hasattr(model, "C_"):
         return None
     C: Any = getattr(model, "C_", getattr(model, "C", None))
     return None if C is None else float(C)
+
+
+def is_mean(model: BaseEstimator) -> bool:
+    """Whether the penalty of a model is that of the mean of losses, rather than of their sum."""
+    return bool(getattr(model, "scaling", "sum") == "mean")
 
 
 def _find_penalty(model: BaseEstimator, n: int) -> float | None:
@@ -96,4 +104,4 @@ def _find_penalty(model: BaseEstimator, n: int) -> float | None:
         value = float(alpha)
     except (TypeError, ValueError):
         return None
-    return value * n if getattr(model, "scaling", "sum") == "mean" else value
+    return value * n if is_mean(model) else value

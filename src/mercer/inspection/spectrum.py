@@ -43,6 +43,8 @@ class SpectrumDisplay(PairDisplay):
         The penalty of the model.
     weight : float, optional
         C of a support vector machine, whose penalty is α = 1/(2C).
+    mean : bool, default=False
+        Whether C weighs the mean of m errors, so that it is α = m/(2C).
     total : int, optional
         The number of points, if the eigenvalues are of a sample (they are scaled to all points then).
 
@@ -69,6 +71,7 @@ class SpectrumDisplay(PairDisplay):
     effective_dof: np.ndarray
     alpha: float | None = None
     weight: float | None = None
+    mean: bool = False
     total: int | None = None
 
     @classmethod
@@ -208,6 +211,6 @@ class SpectrumDisplay(PairDisplay):
         if self.alpha is not None:
             words = f"penalty α = {self.alpha:.3g}"
             if self.weight is not None:
-                words = f"C = {self.weight:.3g}, penalty α = 1/(2C) = {self.alpha:.3g}"
+                words = f"C = {self.weight:.3g}, penalty α = {'m' if self.mean else '1'}/(2C) = {self.alpha:.3g}"
             ax.axhline(self.alpha, color=INK, linestyle="--", linewidth=1.2, label=words)
         ax.set(xlabel="j", ylabel="eigenvalue λⱼ of K")
