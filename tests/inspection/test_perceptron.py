@@ -41,6 +41,14 @@ def test_the_boundary_of_a_step_is_where_the_function_of_then_is_0(learnt, is_le
     is_legible(display.figure_)
 
 
+def test_title_and_legend_do_not_meet_on_narrow_axes(learnt):
+    figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+    ax = draw(learnt, ax=axes[1]).ax_
+    figure.canvas.draw()
+    assert not ax.get_legend().get_window_extent().overlaps(ax._right_title.get_window_extent())
+    assert not axes[2].get_tightbbox().overlaps(ax.get_legend().get_window_extent())
+
+
 def test_the_mistake_and_those_before_are_ringed(learnt):
     model, X, _ = learnt
     wrong = model.history_.points

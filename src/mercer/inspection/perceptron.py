@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PICTURE = (8.0, 5.4)  # inches, of a film
+WIDE = 6.0  # inches that legend and title need beside each other
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -265,8 +266,11 @@ class PerceptronDisplay(Display):
         handles.append(ax.scatter(*last.T, **red, **ring))
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         ax.set(xlim=(self.xx0[0], self.xx0[-1]), ylim=(self.xx1[0], self.xx1[-1]))
-        ax.set_title(f"after {step} of {len(self.history)} mistakes", loc="right", fontsize=10)
-        add_legend(ax, handles, room=70)
+        # Beside the legend if there is room for both, and above it if not.
+        inches = ax.bbox.width / ax.figure.dpi
+        title: dict[str, Any] = {"loc": "right", "fontsize": 10} | ({} if inches > WIDE else {"pad": 46.0})
+        ax.set_title(f"after {step} of {len(self.history)} mistakes", **title)
+        add_legend(ax, handles, room=70 if inches > WIDE else 40)
         add_note(ax, self.note)
 
 
