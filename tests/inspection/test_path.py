@@ -17,6 +17,7 @@ from mercer import (
 )
 from mercer.inspection import PathDisplay
 from mercer.kernels import Gaussian, Matern
+from mercer.losses import SquaredHinge, as_loss
 
 
 def star_of(ax):
@@ -48,7 +49,7 @@ def test_one_kernel_has_one_line_with_its_name(wave):
     model = KernelRidgeCV(kernel=Gaussian()).fit(*wave)
     ax = PathDisplay.from_estimator(model).ax_
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "Gaussian(length_scale=1.0)",
+        repr(Gaussian()),
         f"chosen: α = {model.alpha_:.3g}",
     ]
 
@@ -70,7 +71,7 @@ def test_regressions_with_any_loss_are_shown_by_it(wave, loss):
     np.testing.assert_allclose(display.errors, root(model.path_["losses"]))
     np.testing.assert_allclose(star_of(display.ax_), [model.alpha_, root(-model.best_score_)])
     words = {"leave-one-out": "leave-one-out", "folds": "cross-validated"}[model.path_["by"]]
-    name = {"squared": "RMSE", "huber(.5)": "loss Huber(width=0.5)", "absolute": "loss Absolute()"}[loss]
+    name = "RMSE" if loss == "squared" else f"loss {as_loss(loss)!r}"
     assert display.ax_.get_ylabel() == f"{words} {name}"
 
 
@@ -78,7 +79,7 @@ def test_classifiers_with_any_loss_are_shown_by_it(moons):
     model = KernelClassifierCV("squared_hinge", alphas=[0.1, 1.0], kernel=Gaussian()).fit(*moons)
     display = PathDisplay.from_estimator(model)
     np.testing.assert_allclose(display.errors, model.path_["losses"])
-    assert display.error_name.endswith(" loss SquaredHinge()")
+    assert display.error_name.endswith(f" loss {SquaredHinge()!r}")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_scores_that_are_minus_errors_are_shown_as_errors(wave, scoring, name, u
     assert display.ax_.get_ylabel() == f"cross-validated {name}"
     assert display.ax_.get_xlabel() == "weight of errors C"
     assert display.larger_is_better == (scoring is None)
-    assert display.ax_.get_legend().get_texts()[0].get_text() == "Gaussian(length_scale=1.0)"
+    assert display.ax_.get_legend().get_texts()[0].get_text() == repr(Gaussian())
 
 
 def test_several_targets_are_said_to_be_over_their_deviation(wave):
