@@ -146,6 +146,12 @@ def test_constant_features_are_left_out(disc):
     np.testing.assert_allclose(display.features, X)
 
 
+def test_points_that_are_all_the_same_are_one_point():
+    display = FeatureMapDisplay.from_kernel(Gaussian(), np.ones((5, 2)))
+    np.testing.assert_allclose(display.features, 0.0, atol=1e-7)
+    display.figure_.canvas.draw()
+
+
 def test_a_pipeline_is_mapped_as_its_kernel_sees_the_data(disc):
     X, y = disc
     model = make_pipeline(StandardScaler(), SVC(C=100.0, kernel=CIRCLE)).fit(X * [1.0, 50.0], y)

@@ -96,7 +96,7 @@ def _choose_directions(owner: str, kernel: Kernel, points: np.ndarray, axes: Seq
             f"direction {max(places)}; axes are numbers below {pca.eigenvalues_.shape[0]}"
         )
     K = np.asarray(kernel(points))
-    total = float(np.trace(K) - len(K) * K.mean())  # of the centred matrix
+    total = max(float(np.trace(K) - len(K) * K.mean()), np.finfo(np.float64).tiny)  # of the centred matrix
     names = []
     for place in places:
         word = ORDINALS[place] if place < len(ORDINALS) else f"{place + 1}th"
