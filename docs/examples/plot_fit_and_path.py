@@ -28,8 +28,13 @@ FitDisplay.from_estimator(tube, X, y, ax=axes[1])
 axes[1].set_title(f"support vector regression, {len(tube.support_)} of {len(X)} points", pad=26)
 
 # %%
-# Every curve is the exact leave-one-out error of all penalties, from one decomposition for each length scale. The point
-# is what was chosen.
+# Both in one picture, with the function that the data came from:
+
+FitDisplay.from_estimators({"ridge": ridge, "machine": tube, "truth": lambda x: np.sin(1.5 * x[:, 0])}, X, y)
+
+# %%
+# Every curve is the exact leave-one-out error of all penalties, in units of the target, from one decomposition for each
+# length scale. The star is what was chosen.
 
 PathDisplay.from_estimator(ridge)
 plt.show()

@@ -44,10 +44,18 @@ def legend_of(ax):
 
 
 def lines_of(ax, style):
-    """Return the points of all level lines of a style ("solid" or "dashed")."""
-    solid = [c for c in ax.collections if isinstance(c, QuadContourSet) and not c.filled]
-    wanted = [c for c in solid if (c.get_linestyle()[0][1] is None) == (style == "solid")]
-    return np.concatenate([path.vertices for c in wanted for path in c.get_paths()])
+    """Return the points of all boundaries ("solid") or margins ("dashed")."""
+    if style == "solid":
+        return np.concatenate([line.get_xydata() for line in ax.lines])
+    margins = [c for c in ax.collections if isinstance(c, QuadContourSet)]
+    return np.concatenate([path.vertices for c in margins for path in c.get_paths()])
+
+
+def classes_around(model, points, radius):
+    """Return which classes are predicted in a ring of points around each point, shape (points, 24)."""
+    angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    ring = points[:, None] + np.stack([np.cos(angles), np.sin(angles)], axis=-1) * radius
+    return model.predict(ring.reshape(-1, 2)).reshape(len(points), 24)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -57,13 +65,25 @@ def test_regions_are_what_the_model_predicts(name, data, request, is_legible):
     model = CLASSIFIERS[name].fit(X, y)
     display = DecisionDisplay.from_estimator(model, X, y, grid_resolution=60)
     grid = np.stack(np.meshgrid(display.xx0, display.xx1), axis=-1).reshape(-1, 2)
-    drawn = np.asarray(display.leads).argmax(axis=0).ravel()
-    # Without scores the boundary is smoothed, by less than a step of the grid.
-    assert np.mean(np.asarray(model.classes_)[drawn] == model.predict(grid)) > 0.98
-    assert (np.sort(display.leads, axis=0)[-1] >= 0).all()
-    assert (np.sort(display.leads, axis=0)[-2] <= 0).all()
+    np.testing.assert_array_equal(np.asarray(model.classes_)[display.predicted.ravel()], model.predict(grid))
     assert legend_of(display.ax_)[: len(model.classes_)] == [str(label) for label in model.classes_]
     is_legible(display.figure_)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("data", ["moons", "blobs"])
+def test_every_point_of_a_boundary_is_next_to_a_change_of_the_predicted_class(name, data, request):
+    X, y = request.getfixturevalue(data)
+    model = CLASSIFIERS[name].fit(X, y)
+    display = DecisionDisplay.from_estimator(model, X, y, grid_resolution=60)
+    origin = np.array([display.xx0[0], display.xx1[0]])
+    steps = np.array([display.xx0[1], display.xx1[1]]) - origin
+    points = np.concatenate(display.boundary)
+    offsets = np.abs((points - origin) / steps - np.round((points - origin) / steps)).min(axis=1)
+    exact = offsets < 1e-9  # on a line of the grid; the others are amid a cell, where three regions meet
+    assert exact.sum() > 20
+    around = classes_around(model, points, np.where(exact, 0.01, 0.8)[:, None, None] * steps)
+    assert (around != around[:, :1]).any(axis=1).all()
 
 
 def test_points_have_the_colour_and_marker_of_their_class(moons):
@@ -148,7 +168,11 @@ def test_other_features_stay_at_their_medians_or_where_told(moons):
         assert display.ax_.get_xlabel() == "left"
         assert display.ax_.get_ylabel() == "up"
         corner = pd.DataFrame({"left": [display.xx0[-1]], "noise": [value], "up": [display.xx1[0]]})
-        np.testing.assert_allclose(display.leads[1, 0, -1], 2 * model.decision_function(corner)[0])
+        assert display.predicted[0, -1] == model.predict(corner)[0]
+        line = pd.DataFrame(np.concatenate(display.boundary), columns=["left", "up"])
+        line.insert(1, "noise", value)
+        np.testing.assert_allclose(model.decision_function(line), 0.0, atol=5e-3)
+        assert display.ax_.texts[0].get_text() == f"slice: noise = {value:.3g}"
         np.testing.assert_array_equal(display.vectors, np.asarray(model.support_vectors_)[:, [0, 2]])
 
 

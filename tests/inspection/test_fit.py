@@ -6,7 +6,17 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC, SVR, SVRCV, KernelNeighborsRegressor, KernelRidge, KernelRidgeCV, NuSVR, ParzenRegressor
+from mercer import (
+    SVC,
+    SVR,
+    SVRCV,
+    KernelNeighborsRegressor,
+    KernelRidge,
+    KernelRidgeCV,
+    NuSVR,
+    ParzenDensity,
+    ParzenRegressor,
+)
 from mercer.inspection import FitDisplay
 from mercer.kernels import Gaussian
 
@@ -102,6 +112,66 @@ def test_one_of_several_features_and_names_from_frames(wave):
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("time", "speed")
     rows = pd.DataFrame({"time": display.grid, "load": 0.25})
     np.testing.assert_allclose(display.prediction, model.predict(rows))
+    assert display.ax_.texts[0].get_text() == "slice: load = 0.25"
+
+
+def test_a_slice_through_many_features_says_so_in_the_picture(is_legible):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 13))
+    model = KernelRidge(1.0, kernel=Gaussian(4.0)).fit(X, X[:, 0])
+    display = FitDisplay.from_estimator(model, X, X[:, 0], feature=0)
+    assert display.ax_.texts[0].get_text() == "slice: 12 others at their medians"
+    fixed = FitDisplay.from_estimator(model, X, X[:, 0], feature=0, fixed={3: 1.5, 4: 0.0})
+    assert fixed.ax_.texts[0].get_text() == "slice: x3 = 1.5, x4 = 0, 10 others at their medians"
+    is_legible(fixed.figure_)
+
+
+def test_several_models_have_a_line_each_with_its_label(wave, is_legible):
+    X, y = wave
+    models = {"ridge": REGRESSORS["ridge"].fit(X, y), "machine": REGRESSORS["SVR"].fit(X, y)}
+    display = FitDisplay.from_estimators(models, X, y)
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["data", "ridge", "machine"]
+    for label, model in models.items():
+        x, f = by_label(display.ax_.lines, label).get_data()
+        np.testing.assert_allclose(f, model.predict(x[:, None]))
+    looks = {(line.get_color(), line.get_linestyle()) for line in display.ax_.lines}
+    assert len({colour for colour, _ in looks}) == len({style for _, style in looks}) == 2
+    is_legible(display.figure_)
+
+
+def test_ten_curves_differ_in_colour_or_line(wave):
+    X, _ = wave
+    powers = [lambda rows, p=p: rows[:, 0] ** p for p in range(10)]
+    lines = FitDisplay.from_estimators(powers, X).ax_.lines[1:]
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 10
+
+
+def test_a_list_is_labelled_by_classes(wave):
+    X, y = wave
+    models = [SVR(C=1.0).fit(X, y), KernelRidge(0.1, kernel=Gaussian()).fit(X, y), SVR(C=9.0).fit(X, y), np.sin]
+    display = FitDisplay.from_estimators(models, X, y)
+    assert [fit.label for fit in display.fits] == ["SVR 1", "KernelRidge", "SVR 2", "sin"]
+
+
+def test_an_expansion_is_drawn_as_the_function_that_it_is(wave):
+    X, y = wave
+    f = KernelRidge(0.1, kernel=Gaussian(0.5)).fit(X, y).expansion_
+    display = FitDisplay.from_function(2 * f, X, y, label="2f")
+    np.testing.assert_allclose(display.prediction, 2 * f(display.grid[:, None]))
+    assert by_label(display.ax_.lines, "2f") is not None
+
+
+def test_a_density_is_drawn_with_an_area_of_one(is_legible):
+    X = np.random.default_rng(0).normal(size=(200, 1))
+    density = ParzenDensity(length_scale=0.3).fit(X)
+    display = FitDisplay.from_estimator(density, X, margin=0.5)
+    np.testing.assert_allclose(np.log(display.prediction), density.score_samples(display.grid[:, None]))
+    assert np.trapezoid(display.prediction, display.grid) == pytest.approx(1.0, abs=1e-3)
+    assert display.ax_.get_ylabel() == "density"
+    assert display.ax_.get_ylim()[0] == 0
+    np.testing.assert_array_equal(by_label(display.ax_.lines, "data").get_xdata(), X[:, 0])
+    is_legible(display.figure_)
 
 
 def test_mistakes_are_explained(wave):
@@ -115,3 +185,14 @@ def test_mistakes_are_explained(wave):
         FitDisplay.from_estimator(KernelRidge().fit(X, np.column_stack([y, y])), X)
     with pytest.raises(ValueError, match="must have as many targets; got 2"):
         FitDisplay.from_estimator(KernelRidge().fit(X, y), X, y[:2])
+    ridge = KernelRidge().fit(X, y)
+    with pytest.raises(ValueError, match="one model or more"):
+        FitDisplay.from_estimators([], X, y)
+    with pytest.raises(TypeError, match="a mapping from labels to models or a list"):
+        FitDisplay.from_estimators(ridge, X, y)
+    with pytest.raises(TypeError, match="functions of points, got int"):
+        FitDisplay.from_estimators({"a": 3}, X, y)
+    with pytest.raises(TypeError, match="is an estimator; use from_estimator"):
+        FitDisplay.from_function(ridge, X, y)
+    with pytest.raises(ValueError, match="StandardScaler has neither predict nor score_samples"):
+        FitDisplay.from_estimator(StandardScaler().fit(X), X)

@@ -54,3 +54,11 @@ def test_the_kernel_of_a_model_is_drawn_along_one_of_its_features(moons):
 def test_a_feature_that_is_not_there_is_refused():
     with pytest.raises(ValueError, match="no feature 2"):
         KernelDisplay.from_kernel(Gaussian(), n_features=2, feature=2)
+
+
+def test_a_line_through_several_features_says_where_the_others_are(is_legible):
+    display = KernelDisplay.from_kernel(Gaussian(), n_features=13, feature=2)
+    assert display.ax_[1].texts[0].get_text() == "slice: 12 others at 0"
+    assert KernelDisplay.from_kernel(Gaussian(), n_features=2, feature=1).note == "slice: x0 = 0"
+    assert KernelDisplay.from_kernel(Gaussian()).note == ""
+    is_legible(display.figure_)

@@ -82,10 +82,31 @@ def test_axes_can_be_given_and_one_loss_is_enough():
         display.plot(kind="curve")
 
 
-def test_losses_of_two_kinds_or_of_several_outputs_have_no_common_axis():
-    with pytest.raises(ValueError, match=r"got Hinge\(\), Squared\(\): draw the two kinds on axes of their own"):
-        LossDisplay.from_losses([Hinge(), Squared()])
-    with pytest.raises(ValueError, match="got none"):
+def test_the_picture_of_every_lecture_takes_one_call(is_legible):
+    display = LossDisplay.from_losses(["hinge", "logistic", "squared_hinge", "squared"])
+    m = display.x
+    np.testing.assert_allclose(display.values[3], (1 - m) ** 2)
+    np.testing.assert_allclose(display.slopes[3], -2 * (1 - m))
+    assert list(_curves(display)) == [
+        "Hinge()", "Logistic()", "SquaredHinge()", "Squared() of y = ±1", "0–1 (errors)"
+    ]  # fmt: skip
+    assert display.ax_.get_xlabel() == "margin m = yf"
+    is_legible(display.figure_)
+    numbers = LossDisplay.from_losses(["squared", "absolute", "epsilon_insensitive(.5)", "huber(1)", "quantile(.8)"])
+    r = numbers.x
+    expected = [
+        r**2, np.abs(r), np.maximum(0, np.abs(r) - 0.5), np.where(np.abs(r) < 1, r**2 / 2, np.abs(r) - 0.5),
+        np.maximum(0.8 * r, -0.2 * r),
+    ]  # fmt: skip
+    np.testing.assert_allclose(numbers.values, expected, atol=1e-12)
+    assert numbers.ax_.get_xlabel() == "residual r = y − f"
+    is_legible(numbers.figure_)
+
+
+def test_losses_that_are_no_function_of_the_margin_have_no_common_axis():
+    with pytest.raises(ValueError, match=r"Quantile\(.*\) is not the same at y − f and f − y.*with ax="):
+        LossDisplay.from_losses([Hinge(), Squared(), "quantile(.8)"])
+    with pytest.raises(ValueError, match="one loss or more"):
         LossDisplay.from_losses([])
     with pytest.raises(ValueError, match=r"Softmax\(\) has an output for each class.*Logistic"):
         LossDisplay.from_losses([Logistic(), Softmax()])

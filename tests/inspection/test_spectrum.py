@@ -5,8 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC, Gram, KernelLogisticRegression, KernelRidge, KernelRidgeClassifier, KernelRidgeCV
+from mercer import (
+    SVC,
+    SVCCV,
+    SVR,
+    Gram,
+    KernelClassifier,
+    KernelLogisticRegression,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KernelRidgeCV,
+    NuSVC,
+)
 from mercer.inspection import SpectrumDisplay
 from mercer.inspection.eigen import count_degrees
 from mercer.kernels import Gaussian, Matern, Sigmoid
@@ -93,11 +106,43 @@ def test_it_draws_on_a_pair_of_axes(wave):
     assert display.ax_ == (axes[0], axes[1])
 
 
+@pytest.mark.parametrize(("C", "scaling"), [(0.5, "sum"), (10.0, "sum"), (800.0, "mean")])
+def test_the_penalty_that_is_marked_for_a_machine_is_the_one_it_has(C, scaling, moons, is_legible):
+    X, y = moons
+    model = SVC(C=C, kernel=Gaussian(), tol=1e-8, scaling=scaling).fit(X, y)
+    display = SpectrumDisplay.from_estimator(model, X)
+    letter, count = ("m", 80) if scaling == "mean" else ("1", 1)
+    assert display.alpha == count / (2 * C)
+    # Σ hinge + α‖f‖², solved by Newton's method for any loss, has the same minimiser.
+    same = KernelClassifier("hinge", display.alpha, kernel=Gaussian(), tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(same.decision_function(X), model.decision_function(X), atol=2e-3)
+    left, right = display.ax_
+    assert (
+        left.get_legend().get_texts()[1].get_text() == f"C = {C:.3g}, penalty α = {letter}/(2C) = {count / (2 * C):.3g}"
+    )
+    assert left.lines[1].get_ydata()[0] == count / (2 * C)
+    assert right.get_legend().get_texts()[0].get_text().endswith("degrees of freedom of ridge")
+    is_legible(display.figure_)
+
+
+def test_searches_regressions_and_pipelines_of_machines_have_a_penalty_too(moons, wave):
+    X, y = moons
+    model = SVCCV([0.5, 5.0], [0.5, 1.0]).fit(X, y)
+    assert SpectrumDisplay.from_estimator(model, X).alpha == 1 / (2 * model.C_)
+    assert SpectrumDisplay.from_estimator(SVR(C=4.0).fit(*wave), wave[0]).weight == 4.0
+    pipeline = make_pipeline(StandardScaler(), SVC(C=2.0, kernel=Gaussian())).fit(X, y)
+    display = SpectrumDisplay.from_estimator(pipeline, X)
+    assert display.alpha == 0.25
+    expected = np.linalg.eigvalsh(Gaussian()(pipeline[0].transform(X)))[::-1]
+    np.testing.assert_allclose(display.eigenvalues, expected, atol=1e-9)
+    assert SpectrumDisplay.from_estimator(model, X, alpha=3.0).weight is None
+
+
 def test_machines_need_their_points_and_matrices_are_square(moons):
     X, y = moons
     model = SVC(kernel=Gaussian()).fit(X, y)
     with pytest.raises(ValueError, match="does not keep its training points; pass them as X"):
         SpectrumDisplay.from_estimator(model)
-    assert SpectrumDisplay.from_estimator(model, X).alpha is None
+    assert SpectrumDisplay.from_estimator(NuSVC(nu=0.3, kernel=Gaussian()).fit(X, y), X).alpha is None
     with pytest.raises(ValueError, match="square"):
         SpectrumDisplay.from_gram(X)

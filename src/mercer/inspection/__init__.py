@@ -4,23 +4,29 @@ They need matplotlib: ``pip install matplotlib``.
 """
 
 from .decision import DecisionDisplay
+from .dependence import DependenceDisplay
 from .feature_map import FeatureMapDisplay
 from .fit import FitDisplay
 from .gram import GramDisplay
+from .importance import ImportanceDisplay
 from .kernel import KernelDisplay
 from .loss import LossDisplay
 from .metric import MetricDisplay
 from .path import PathDisplay
+from .perceptron import PerceptronDisplay
 from .spectrum import SpectrumDisplay
 
 __all__ = [
     "DecisionDisplay",
+    "DependenceDisplay",
     "FeatureMapDisplay",
     "FitDisplay",
     "GramDisplay",
+    "ImportanceDisplay",
     "KernelDisplay",
     "LossDisplay",
     "MetricDisplay",
     "PathDisplay",
+    "PerceptronDisplay",
     "SpectrumDisplay",
 ]

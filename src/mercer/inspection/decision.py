@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.formula.data import Rows
 
-from ._display import Display
-from ._estimator import find_vectors
-from ._regions import compute_leads, compute_margin, encode_labels, name_classes
-from ._slice import Slice
-from ._style import INK, add_legend, pick_colour, pick_marker
+from .drawing.display import Display
+from .drawing.estimator import find_vectors
+from .drawing.outlines import trace_outlines
+from .drawing.regions import compute_margin, encode_labels, make_question, name_classes
+from .drawing.slice import Slice
+from .drawing.style import INK, add_legend, add_note, fill_outlines, pick_colour, pick_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,8 +34,13 @@ class DecisionDisplay(Display):
     ----------
     xx0, xx1 : arrays of shape (r,)
         The grid along the two features.
-    leads : array of shape (classes, r, r)
-        How far each class is ahead of the best other one: positive in its region, 0 on its boundary.
+    predicted : int array of shape (r, r)
+        The class at each point of the grid, a position in ``classes``.
+    regions : sequence of sequences of arrays of shape (m, 2)
+        For each class the closed outlines of where it is predicted.
+    boundary : sequence of arrays of shape (m, 2)
+        The curves on which the predicted class changes.  Each point on a line of the grid is one where it does, found
+        by bisection.
     classes : sequence
         The names of the classes.
     margin : array of shape (r, r), optional
@@ -53,6 +59,8 @@ class DecisionDisplay(Display):
         What they are, for the legend.
     names : pair of str
         The names of the two features.
+    note : str
+        Where the other features stay.
 
     Attributes
     ----------
@@ -74,7 +82,9 @@ class DecisionDisplay(Display):
 
     xx0: np.ndarray
     xx1: np.ndarray
-    leads: np.ndarray
+    predicted: np.ndarray
+    regions: Sequence[Sequence[np.ndarray]]
+    boundary: Sequence[np.ndarray]
     classes: Sequence[Any]
     margin: np.ndarray | None = None
     margin_levels: Sequence[float] = ()
@@ -84,6 +94,7 @@ class DecisionDisplay(Display):
     vectors: np.ndarray | None = None
     vector_label: str = ""
     names: tuple[str, str] = ("x0", "x1")
+    note: str = ""
 
     @classmethod
     def from_estimator(
@@ -103,8 +114,8 @@ class DecisionDisplay(Display):
         Parameters
         ----------
         estimator : fitted classifier or outlier detector
-            Any with ``predict``; boundaries are smooth if it has ``decision_function`` or ``predict_proba`` too.
-            Margins are f = ±1 of support vector machines for two classes, and probabilities of 0.1 and 0.9.
+            Any with ``predict``.  Margins are f = ±1 of support vector machines for two classes, and probabilities of
+            0.1 and 0.9.
         X : array or frame of shape (n, d)
             The points to draw.
         y : array of shape (n,), optional
@@ -129,7 +140,7 @@ class DecisionDisplay(Display):
         xx0, xx1 = view.ticks(grid_resolution, margin)
         grid = view.points(np.stack(np.meshgrid(xx0, xx1), axis=-1).reshape(-1, 2))
         classes, labels = name_classes(cls.__name__, estimator)
-        leads = compute_leads(estimator, grid, classes).T.reshape(len(classes), len(xx1), len(xx0))
+        found = trace_outlines(make_question(estimator, view, classes), xx0, xx1, len(classes))
         values, levels, words = compute_margin(estimator, grid)
         vectors, called = find_vectors(estimator)
         if vectors is not None:
@@ -137,9 +148,11 @@ class DecisionDisplay(Display):
         return cls(
             xx0=xx0,
             xx1=xx1,
-            leads=leads,
+            predicted=found.predicted,
+            regions=found.loops,
+            boundary=found.boundary,
             classes=labels,
-            margin=None if values is None else values.reshape(leads.shape[1:]),
+            margin=None if values is None else values.reshape(found.predicted.shape),
             margin_levels=levels,
             margin_label=words,
             points=view.values,
@@ -147,6 +160,7 @@ class DecisionDisplay(Display):
             vectors=vectors,
             vector_label="" if vectors is None else f"{len(vectors)} {called}",
             names=(view.names[0], view.names[1]),
+            note=view.describe_rest(),
         ).plot(ax)
 
     def plot(self, ax: Axes | None = None, *, margins: bool = True, vectors: bool = True) -> Self:
@@ -173,16 +187,16 @@ class DecisionDisplay(Display):
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         ax.set(xlim=(self.xx0[0], self.xx0[-1]), ylim=(self.xx1[0], self.xx1[-1]))
         add_legend(ax, handles)
+        add_note(ax, self.note)
         return self
 
     def _draw_regions(self, ax: Axes) -> list[Any]:
         from matplotlib.patches import Patch
 
         handles: list[Any] = []
-        for code, (name, lead) in enumerate(zip(self.classes, self.leads, strict=True)):
+        for code, (name, outlines) in enumerate(zip(self.classes, self.regions, strict=True)):
             colour = pick_colour(code)
-            if lead.max() > 0:
-                ax.contourf(self.xx0, self.xx1, lead, levels=[0.0, np.inf], colors=[colour], alpha=0.2, zorder=1)
+            fill_outlines(ax, outlines, colour)
             if self.points is None or self.codes is None:
                 handles.append(Patch(facecolor=colour, alpha=0.35, label=str(name)))
                 continue
@@ -202,11 +216,9 @@ class DecisionDisplay(Display):
     def _draw_lines(self, ax: Axes, margins: bool) -> list[Any]:
         from matplotlib.lines import Line2D
 
-        handles: list[Any] = []
-        for lead in self.leads[1:] if len(self.leads) == 2 else self.leads:
-            if lead.min() < 0 < lead.max():
-                ax.contour(self.xx0, self.xx1, lead, levels=[0.0], colors=INK, linewidths=1.4, zorder=2)
-                handles = [Line2D([], [], color=INK, linewidth=1.4, label="boundary")]
+        handles: list[Any] = [Line2D([], [], color=INK, linewidth=1.4, label="boundary")] if self.boundary else []
+        for line in self.boundary:
+            ax.plot(*line.T, color=INK, linewidth=1.4, zorder=2, solid_joinstyle="round")
         if not margins or self.margin is None:
             return handles
         inside = [level for level in self.margin_levels if self.margin.min() < level < self.margin.max()]

@@ -12,7 +12,7 @@ from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from ._estimator import encode_rows, find_model, get_kernel, is_precomputed, sample, sample_gram
+from .drawing.estimator import encode_rows, find_model, get_kernel, is_precomputed, sample, sample_gram
 
 OWNER = "SpectrumDisplay"
 RANGE = (1e-9, 1e3)  # of penalties drawn, relative to the mean of k(x, x)
@@ -40,10 +40,14 @@ def decompose_estimator(
     points = encode_rows(estimator, X) if X is not None else getattr(model, "X_fit_", None)
     if points is None:
         raise ValueError(f"{OWNER}: {type(model).__name__} does not keep its training points; pass them as X")
-    penalty = _find_penalty(model, length(points)) if alpha is None else alpha
+    penalty, weight = (_find_penalty(model, length(points)), _find_weight(model)) if alpha is None else (alpha, None)
+    if weight is not None:
+        penalty = (length(points) if is_mean(model) else 1.0) / (2.0 * weight)
     if is_precomputed(model):
-        return decompose_gram(points, penalty, max_points, random_state)
-    return decompose_kernel(get_kernel(OWNER, model), points, penalty, max_points, random_state)
+        found = decompose_gram(points, penalty, max_points, random_state)
+    else:
+        found = decompose_kernel(get_kernel(OWNER, model), points, penalty, max_points, random_state)
+    return {**found, "weight": weight, "mean": weight is not None and is_mean(model)}
 
 
 def count_degrees(eigenvalues: np.ndarray, alphas: np.ndarray) -> np.ndarray:
@@ -77,6 +81,22 @@ def _decompose(matrix: np.ndarray, total: int, alpha: float | None) -> Found:
     }
 
 
+def _find_weight(model: BaseEstimator) -> float | None:
+    """Return C of a support vector machine, ½‖f‖² + C Σ ξᵢ, which is C times Σ ξᵢ + α‖f‖² with α = 1/(2C).
+
+    Of m points in the mean form, ½‖f‖² + (C/m) Σ ξᵢ, it is α = m/(2C).
+    """
+    if not hasattr(model, "support_") and not hasattr(model, "C_"):
+        return None
+    C: Any = getattr(model, "C_", getattr(model, "C", None))
+    return None if C is None else float(C)
+
+
+def is_mean(model: BaseEstimator) -> bool:
+    """Whether the penalty of a model is that of the mean of losses, rather than of their sum."""
+    return bool(getattr(model, "scaling", "sum") == "mean")
+
+
 def _find_penalty(model: BaseEstimator, n: int) -> float | None:
     """Return the penalty α of the sum form, or None if there is not one."""
     alpha: Any = getattr(model, "alpha_", getattr(model, "alpha", None))
@@ -84,4 +104,4 @@ def _find_penalty(model: BaseEstimator, n: int) -> float | None:
         value = float(alpha)
     except (TypeError, ValueError):
         return None
-    return value * n if getattr(model, "scaling", "sum") == "mean" else value
+    return value * n if is_mean(model) else value

@@ -2,59 +2,55 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.features.polynomial import Monomials
-from mercer.formula.data import Rows, is_frame
-from mercer.kernels import Kernel, Polynomial
+from mercer.formula.data import Rows
+from mercer.kernels import Kernel
 
-from ._display import PairDisplay
-from ._estimator import check_labels, get_kernel
-from ._slice import Slice
-from ._style import GREY, INK, pick_colour, pick_marker
+from .drawing.display import PairDisplay
+from .drawing.estimator import get_kernel
+from .drawing.space import FeatureSpace
+from .drawing.style import GREY, INK, pick_colour, pick_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RESOLUTION = 120  # of the grid on which a boundary is found
-MOST_CLASSES = 12
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FeatureMapDisplay(PairDisplay):
-    r"""Points in the plane, and the same points in the space of a kernel: the circle that becomes a plane.
+    r"""Points of a line or of the plane, and the same points in the space of a kernel: the circle becomes a plane.
 
-    A kernel with at most three explicit features is drawn in them.  Of a larger space the three directions of most
-    variance are drawn, by kernel principal component analysis.  A classifier's boundary is drawn in both spaces; where
-    the features are all there it lies in the plane wᵀφ + b = 0.  Use :meth:`from_kernel` or :meth:`from_estimator`; the
-    parameters are what they compute.
+    A kernel with at most three explicit features that are not constant is drawn in them.  Of a larger space the three
+    directions of most variance are drawn, by kernel principal component analysis; ``axes`` chooses others.  The line is
+    drawn as the curve φ(x).  A classifier's boundary is drawn in both spaces; where the features are all there it lies
+    in the plane wᵀφ + b = 0.  Use :meth:`from_kernel` or :meth:`from_estimator`; the parameters are what they compute.
 
     Parameters
     ----------
-    points : array of shape (n, 2)
+    points : array of shape (n, 1) or (n, 2)
         The data.
-    features : array of shape (n, 2) or (n, 3)
+    features : array of shape (n, 1), (n, 2) or (n, 3)
         Its images.
+    curve : array of shape (r, 1), (r, 2) or (r, 3), optional
+        The image of the line.
     codes : int array of shape (n,), optional
         The class of each point, a position in ``classes``.
     classes : sequence of str
         The names of the classes.
-    boundary : sequence of arrays of shape (m, 2)
-        The curves on which a classifier is undecided.
-    boundary_features : sequence of arrays of shape (m, 2) or (m, 3)
+    boundary : sequence of arrays of shape (m, 1) or (m, 2)
+        The points or curves at which the predicted class changes.
+    boundary_features : sequence of arrays of shape (m, 1), (m, 2) or (m, 3)
         Their images.
-    plane : array of shape (4,), optional
-        w and b of the plane wᵀφ + b = 0.
-    names : pair of str
+    plane : array of shape (features + 1,), optional
+        w and b of the plane wᵀφ + b = 0, a line among two features.
+    names : sequence of str
         The names of the inputs.
     feature_names : sequence of str
         The names of the features.
@@ -76,6 +72,13 @@ class FeatureMapDisplay(PairDisplay):
     >>> display.feature_names
     ['$x_{0}^{2}$', '$\\sqrt{2}\\,x_{0} x_{1}$', '$x_{1}^{2}$']
     >>> plt.close(display.figure_)
+
+    One input becomes a curve, here the parabola of x and x²:
+
+    >>> line = FeatureMapDisplay.from_kernel(Polynomial(degree=2, offset=1.0), X[:, :1], X[:, 0] ** 2 < 1)
+    >>> line.curve.shape, line.feature_names
+    ((200, 2), ['$\\sqrt{2}\\,x_{0}$', '$x_{0}^{2}$'])
+    >>> plt.close(line.figure_)
     """
 
     points: np.ndarray
@@ -85,12 +88,19 @@ class FeatureMapDisplay(PairDisplay):
     boundary: Sequence[np.ndarray] = ()
     boundary_features: Sequence[np.ndarray] = ()
     plane: np.ndarray | None = None
-    names: tuple[str, str] = ("x0", "x1")
+    curve: np.ndarray | None = None
+    names: tuple[str, ...] = ("x0", "x1")
     feature_names: Sequence[str] = ()
 
     @classmethod
     def from_kernel(
-        cls, kernel: Kernel, X: Rows, y: ArrayLike | None = None, *, ax: Sequence[Axes] | None = None
+        cls,
+        kernel: Kernel,
+        X: Rows,
+        y: ArrayLike | None = None,
+        *,
+        axes: Sequence[int | str] | None = None,
+        ax: Sequence[Axes] | None = None,
     ) -> Self:
         """Map points by a kernel, and draw.
 
@@ -98,10 +108,13 @@ class FeatureMapDisplay(PairDisplay):
         ----------
         kernel : Kernel
             A kernel on vectors.
-        X : array or frame of shape (n, 2)
+        X : array or frame of shape (n, 1) or (n, 2)
             The points.
         y : array of shape (n,), optional
             Their labels.
+        axes : one, two or three of int or str, optional
+            The features to draw, by position or by a name such as ``"x0^2"``, of the explicit map of the kernel; of a
+            kernel that has no finite one, the principal directions by number, from 0 on.
         ax : pair of Axes, optional
             What to draw on, the second with a projection of "3d"; a new figure if not given.
 
@@ -109,24 +122,29 @@ class FeatureMapDisplay(PairDisplay):
         -------
         FeatureMapDisplay
         """
-        points, names = _read_plane(cls.__name__, X)
-        return cls(**_map_points(kernel, points, names), **_read_labels(cls.__name__, y, len(points))).plot(ax)
+        return cls(**FeatureSpace(cls.__name__, kernel, X, axes, None).describe(y)).plot(ax)
 
     @classmethod
     def from_estimator(
-        cls, estimator: BaseEstimator, X: Rows, y: ArrayLike | None = None, *, ax: Sequence[Axes] | None = None
+        cls,
+        estimator: BaseEstimator,
+        X: Rows,
+        y: ArrayLike | None = None,
+        *,
+        axes: Sequence[int | str] | None = None,
+        ax: Sequence[Axes] | None = None,
     ) -> Self:
         """Map points by the kernel of a fitted estimator, and draw with its boundary.
 
         Parameters
         ----------
         estimator : fitted estimator
-            Any with a kernel; the boundary of a classifier for two classes is drawn.
-        X : array or frame of shape (n, 2)
+            Any with a kernel, or a pipeline that ends in one; the boundary of a classifier is drawn.
+        X : array or frame of shape (n, 1) or (n, 2)
             The points.
         y : array of shape (n,), optional
             Their labels.
-        ax : pair of Axes, optional
+        axes, ax
             As for :meth:`from_kernel`.
 
         Returns
@@ -134,13 +152,9 @@ class FeatureMapDisplay(PairDisplay):
         FeatureMapDisplay
         """
         check_is_fitted(estimator)
-        kernel = get_kernel(cls.__name__, estimator)
-        points, names = _read_plane(cls.__name__, X)
-        found = _map_points(kernel, points, names)
-        display = cls(**found, **_read_labels(cls.__name__, y, len(points)))
-        if len(getattr(estimator, "classes_", ())) == 2 and hasattr(estimator, "decision_function"):
-            display._add_boundary(estimator, kernel, X)
-        return display.plot(ax)
+        space = FeatureSpace(cls.__name__, get_kernel(cls.__name__, estimator), X, axes, estimator)
+        found = space.find_boundary(estimator) if is_classifier(estimator) or is_outlier_detector(estimator) else {}
+        return cls(**space.describe(y), **found).plot(ax)
 
     def plot(self, ax: Sequence[Axes] | None = None) -> Self:
         """Draw the inputs on the left and their images on the right.
@@ -161,16 +175,22 @@ class FeatureMapDisplay(PairDisplay):
                 f"{type(self).__name__}: the second of the axes shows three features; make it with "
                 "figure.add_subplot(projection='3d')"
             )
+        if self.curve is not None:
+            right.plot(*_raise_line(self.curve).T, color=GREY, linewidth=1.0, zorder=1)
         self._scatter(left, self.points)
         self._scatter(right, self.features)
         for i, (curve, image) in enumerate(zip(self.boundary, self.boundary_features, strict=True)):
-            look: dict[str, Any] = {"color": INK, "linewidth": 1.6, "label": "boundary" if i == 0 else None}
-            left.plot(*curve.T, **look)
-            right.plot(*image.T, **look)
-        left.set(xlabel=self.names[0], ylabel=self.names[1], title="input space", aspect="equal")
-        right.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1], title="feature space")
+            self._draw_boundary(left, curve, "boundary" if i == 0 else None)
+            self._draw_boundary(right, image, None)
+        self._finish_flat(left, self.names, "input space")
         if deep:
             self._finish_space(right)
+        else:
+            self._finish_flat(right, self.feature_names, "feature space")
+        if self.points.shape[1] == 2:
+            left.set_aspect("equal")
+        if self.plane is not None and self.features.shape[1] == 2:
+            self._draw_line(right)
         if left.get_legend_handles_labels()[0]:
             below = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.16)}
             owner: Any = left if ax is not None else left.figure
@@ -178,7 +198,27 @@ class FeatureMapDisplay(PairDisplay):
             owner.legend(handles=left.get_legend_handles_labels()[0], ncols=4, frameon=False, fontsize=9, **place)
         return self
 
+    def _draw_boundary(self, ax: Any, curve: np.ndarray, label: str | None) -> None:
+        if len(curve) > 1:
+            ax.plot(*curve.T, color=INK, linewidth=1.6, label=label)
+            return
+        if curve.shape[1] == 1:
+            ax.axvline(float(curve[0, 0]), 0.35, 0.65, color=INK, linewidth=1.4, zorder=2)
+        look: dict[str, Any] = {"marker": "D", "s": 42, "color": INK, "edgecolors": "white", "zorder": 5}
+        ax.scatter(*_raise_line(curve).T, label=label, **look, **({"depthshade": False} if curve.shape[1] == 3 else {}))
+
+    def _finish_flat(self, ax: Any, names: Sequence[str], title: str) -> None:
+        ax.set(xlabel=names[0], title=title)
+        if len(names) > 1:
+            ax.set_ylabel(names[1])
+            return
+        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        ax.set(ylim=(-1.0, 1.0), yticks=[])
+        for side in ("left", "top", "right"):
+            ax.spines[side].set_visible(False)
+
     def _scatter(self, ax: Any, points: np.ndarray) -> None:
+        points = _raise_line(points)
         if self.codes is None:
             ax.scatter(*points.T, s=16, color=pick_colour(0))
             return
@@ -190,7 +230,7 @@ class FeatureMapDisplay(PairDisplay):
             ax.scatter(*own.T, edgecolors="white", linewidths=0.3, **look)
 
     def _finish_space(self, ax: Any) -> None:
-        ax.set_zlabel(self.feature_names[2])
+        ax.set(title="feature space", **dict(zip(("xlabel", "ylabel", "zlabel"), self.feature_names, strict=True)))
         ax.view_init(elev=20, azim=-62)
         ax.set_box_aspect((1.0, 1.0, 0.9), zoom=0.86)  # room for the labels
         ax.tick_params(labelsize=8, pad=0)
@@ -214,86 +254,24 @@ class FeatureMapDisplay(PairDisplay):
         sheet[across[0]], sheet[across[1]], sheet[up] = first, second, height
         ax.plot_surface(*sheet, color=GREY, alpha=0.25, linewidth=0, shade=False)
 
-    def _add_boundary(self, estimator: BaseEstimator, kernel: Kernel, X: Rows) -> None:
-        """Find where the classifier is undecided, and the plane of those points among the features."""
-        self._import_pyplot()
-        from contourpy import contour_generator  # comes with matplotlib
-
-        view = Slice(type(self).__name__, X, 2, None, None)
-        xx0, xx1 = view.ticks(RESOLUTION, 0.05)
-        grid = np.stack(np.meshgrid(xx0, xx1), axis=-1).reshape(-1, 2)
-        values = np.asarray(estimator.decision_function(view.points(grid)))
-        lines: Any = contour_generator(xx0, xx1, values.reshape(RESOLUTION, RESOLUTION)).lines(0.0)
-        self.boundary = [np.asarray(line) for line in lines]
-        transform = _find_transform(kernel, self.points)[0]
-        self.boundary_features = [transform(line) for line in self.boundary]
-        images = transform(grid)
-        if kernel.feature_dim(2) == images.shape[1] == 3:
-            # f is linear in the features, so that least squares gives its weights exactly.
-            self.plane = np.linalg.lstsq(np.column_stack([images, np.ones(len(images))]), values, rcond=None)[0]
-
-
-def _read_plane(owner: str, X: Rows) -> tuple[np.ndarray, tuple[str, str]]:
-    points = np.asarray(X, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise ValueError(f"{owner} draws points of the plane: X must have 2 features, got shape {points.shape}")
-    names = [str(name) for name in X.columns] if is_frame(X) else ["x0", "x1"]
-    return points, (names[0], names[1])
+    def _draw_line(self, ax: Any) -> None:
+        """Draw the line wᵀφ + b = 0 across the picture."""
+        assert self.plane is not None
+        (w0, w1), b = self.plane[:2], self.plane[2]
+        (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+        ends = [(x, -(b + w0 * x) / w1) for x in (left, right)] if w1 else []
+        ends += [(-(b + w1 * y) / w0, y) for y in (low, high)] if w0 else []
+        slack = 1e-9 * (right - left), 1e-9 * (high - low)
+        inside = [
+            (x, y)
+            for x, y in ends
+            if left - slack[0] <= x <= right + slack[0] and low - slack[1] <= y <= high + slack[1]
+        ]
+        if len(inside) >= 2:
+            ax.plot(*np.array([min(inside), max(inside)]).T, color=INK, linewidth=1.6, zorder=2)
+            ax.set(xlim=(left, right), ylim=(low, high))
 
 
-def _read_labels(owner: str, y: ArrayLike | None, n: int) -> dict[str, Any]:
-    if y is None:
-        return {}
-    classes, codes = np.unique(check_labels(owner, y, n), return_inverse=True)
-    if len(classes) > MOST_CLASSES:
-        raise ValueError(f"{owner} draws up to {MOST_CLASSES} classes, and y has {len(classes)} values; leave it out")
-    return {"codes": codes, "classes": [str(label) for label in classes.tolist()]}
-
-
-def _map_points(kernel: Kernel, points: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:
-    transform, labels = _find_transform(kernel, points, names)
-    return {"points": points, "features": transform(points), "names": names, "feature_names": labels}
-
-
-def _find_transform(kernel: Kernel, points: np.ndarray, names: tuple[str, str] = ("x0", "x1")) -> tuple[Any, list[str]]:
-    """Return the map to at most three features, and their names."""
-    if kernel.feature_dim(2) in (2, 3):
-        explicit = kernel.feature_map(2)
-        return lambda x: np.asarray(explicit.transform(x), dtype=np.float64), _name_features(kernel, explicit, names)
-    from mercer.models import KernelPCA
-
-    pca = KernelPCA(n_components=3, kernel=kernel, eigen_solver="dense").fit(points)
-    K = np.asarray(kernel(points))
-    total = float(np.trace(K) - len(K) * K.mean())  # of the centred matrix
-    shares = [100 * value / total for value in pca.eigenvalues_]
-    words = ("1st", "2nd", "3rd")
-    return pca.transform, [f"{word} direction ({share:.0f} %)" for word, share in zip(words, shares, strict=False)]
-
-
-def _name_features(kernel: Kernel, explicit: Any, names: tuple[str, str]) -> list[str]:
-    """Return the names of features as formulas; monomials of a polynomial kernel with their weights."""
-    found = [write_formula(str(name)) for name in explicit.get_feature_names_out(list(names))]
-    if not isinstance(kernel, Polynomial):
-        return found
-    weights = Monomials(2, int(kernel.degree), float(kernel.offset)).weights()
-    return [f"${_write_weight(w)}{text[1:]}" for w, text in zip(weights, found, strict=True)]
-
-
-def _write_weight(weight: float) -> str:
-    square = weight**2
-    if math.isclose(square, 1.0):
-        return ""
-    return rf"\sqrt{{{round(square)}}}\," if math.isclose(square, round(square)) else rf"{weight:.3g}\,"
-
-
-def write_formula(name: str) -> str:
-    r"""Return a name such as ``x0^2`` as mathematics, if it is made of inputs without names of their own.
-
-    Examples
-    --------
-    >>> write_formula("x0 x1"), write_formula("age^2")
-    ('$x_{0} x_{1}$', '$\\mathrm{age}^{2}$')
-    """
-    text = re.sub(r"\bx(\d+)\b", r"x_{\1}", name)
-    text = re.sub(r"\b([A-Za-z]{2,}\w*)", lambda m: rf"\mathrm{{{m[1]}}}".replace("_", r"\_"), text)
-    return "$" + re.sub(r"\^(\d+)", r"^{\1}", text) + "$"
+def _raise_line(points: np.ndarray) -> np.ndarray:
+    """Return points of a line as points of the plane."""
+    return np.column_stack([points, np.zeros(len(points))]) if points.shape[1] == 1 else points

@@ -1,53 +1,48 @@
-"""The curve of a regression along one feature, with intervals and support vectors."""
+"""Curves along one feature: regressions with intervals and support vectors, densities, and any function of points."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
 from mercer.formula.data import Rows
 
-from ._display import Display
-from ._estimator import encode_rows, find_model, is_automatic
-from ._slice import Slice
-from ._style import GREY, INK, add_legend, hide_frame, pick_colour
+from .drawing.display import Display
+from .drawing.fits import COVERAGE, Fit, find_support, name_models, read_fit
+from .drawing.slice import Slice
+from .drawing.style import GREY, INK, PALETTE, add_legend, add_note, hide_frame, pick_colour, pick_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COVERAGE = 0.9
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FitDisplay(Display):
-    """The function a regression found, along one feature.
+    """The functions that one or more models found, along one feature.
 
-    Use :meth:`from_estimator`; the parameters are what it computes.
+    Use :meth:`from_estimator`, :meth:`from_estimators` or :meth:`from_function`; the parameters are what they compute.
 
     Parameters
     ----------
     grid : array of shape (r,)
         Values of the feature.
-    prediction : array of shape (r,)
-        f + b there.
-    interval : array of shape (r, 2), optional
-        The ends of intervals there.
+    fits : sequence of Fit
+        For each curve its ``label``, its ``values`` of shape (r,), and where there are any the ends of its
+        ``interval``, of shape (r, 2), the ``tube`` ε of a support vector regression, whose errors count from there on,
+        and the places of its ``support`` vectors, of shape (m, 2).
     coverage : float, optional
         The share of new targets that the intervals are to hold.
-    tube : float, optional
-        ε of a support vector regression, whose errors count from there on.
     x, y : arrays of shape (n,), optional
         The data.
-    support : array of shape (m, 2), optional
-        Values of the feature and targets of the support vectors.
     names : pair of str
         The names of the feature and of the target.
+    note : str
+        Where the other features stay.
 
     Attributes
     ----------
@@ -58,26 +53,49 @@ class FitDisplay(Display):
     --------
     >>> import matplotlib.pyplot as plt
     >>> import numpy as np
-    >>> from mercer import KernelRidge
+    >>> from mercer import SVR, KernelRidge
     >>> from mercer.inspection import FitDisplay
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0.0, 6.0, 40).reshape(-1, 1)
     >>> y = np.sin(X[:, 0]) + 0.1 * np.cos(37.0 * X[:, 0])
-    >>> display = FitDisplay.from_estimator(KernelRidge(0.1, kernel=Gaussian()).fit(X, y), X, y)
+    >>> ridge = KernelRidge(0.1, kernel=Gaussian()).fit(X, y)
+    >>> display = FitDisplay.from_estimator(ridge, X, y)
     >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
     ['data', 'f(x)', '90 % interval']
+    >>> both = FitDisplay.from_estimators({"ridge": ridge, "machine": SVR().fit(X, y), "truth": np.sin}, X, y)
+    >>> [text.get_text() for text in both.ax_.get_legend().get_texts()]
+    ['data', 'ridge', 'machine', 'truth']
     >>> plt.close(display.figure_)
+    >>> plt.close(both.figure_)
     """
 
     grid: np.ndarray
-    prediction: np.ndarray
-    interval: np.ndarray | None = None
+    fits: Sequence[Fit]
     coverage: float | None = None
-    tube: float | None = None
     x: np.ndarray | None = None
     y: np.ndarray | None = None
-    support: np.ndarray | None = None
     names: tuple[str, str] = ("x0", "y")
+    note: str = ""
+
+    @property
+    def prediction(self) -> np.ndarray:
+        """The values of the first curve."""
+        return self.fits[0].values
+
+    @property
+    def interval(self) -> np.ndarray | None:
+        """The interval of the first curve."""
+        return self.fits[0].interval
+
+    @property
+    def tube(self) -> float | None:
+        """The tube of the first curve."""
+        return self.fits[0].tube
+
+    @property
+    def support(self) -> np.ndarray | None:
+        """The support vectors of the first curve."""
+        return self.fits[0].support
 
     @classmethod
     def from_estimator(
@@ -93,12 +111,12 @@ class FitDisplay(Display):
         margin: float = 0.05,
         ax: Axes | None = None,
     ) -> Self:
-        """Ask a regressor about a grid, and draw.
+        """Ask a regressor or a density about a grid, and draw.
 
         Parameters
         ----------
-        estimator : fitted regressor
-            Any with ``predict`` and one target.
+        estimator : fitted regressor or density
+            Any with ``predict`` and one target; or with ``score_samples`` alone, the logarithm of a density.
         X : array or frame of shape (n, d)
             The points to draw.
         y : array of shape (n,), optional
@@ -121,35 +139,94 @@ class FitDisplay(Display):
         -------
         FitDisplay
         """
-        check_is_fitted(estimator)
-        if is_classifier(estimator):
-            raise ValueError(
-                f"{cls.__name__} draws regressors, and {type(estimator).__name__} is a classifier; use DecisionDisplay"
-            )
+        view = Slice(cls.__name__, X, 1, None if feature is None else [feature], fixed)
+        (grid,) = view.ticks(grid_resolution, margin)
+        fit = read_fit(cls.__name__, "f(x)", estimator, view.points(grid[:, None]), coverage)
+        targets = None if y is None else _check_targets(cls.__name__, y, len(view.values))
+        if targets is not None and not fit.density:
+            fit = replace(fit, support=find_support(estimator, X, view.values[:, 0], targets))
+        return cls(
+            grid=grid, fits=[replace(fit, label="density") if fit.density else fit],
+            coverage=COVERAGE if coverage == "auto" else coverage, x=view.values[:, 0], y=targets,
+            names=(view.names[0], _name_target(y, [fit])), note=view.describe_rest(),
+        ).plot(ax)  # fmt: skip
+
+    @classmethod
+    def from_estimators(
+        cls,
+        estimators: Mapping[str, Any] | Iterable[Any],
+        X: Rows,
+        y: ArrayLike | None = None,
+        *,
+        feature: int | str | None = None,
+        fixed: Mapping[Any, Any] | None = None,
+        grid_resolution: int = 400,
+        margin: float = 0.05,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Ask several models or functions about the same grid, and draw a curve for each.
+
+        Intervals, tubes and support vectors are left to pictures of a single one.
+
+        Parameters
+        ----------
+        estimators : mapping from labels, or list, of fitted estimators and functions
+            What :meth:`from_estimator` and :meth:`from_function` take.  A list is labelled by the names of classes.
+        X, y, feature, fixed, grid_resolution, margin, ax
+            As for :meth:`from_estimator`.
+
+        Returns
+        -------
+        FitDisplay
+        """
+        models = name_models(cls.__name__, estimators)
         view = Slice(cls.__name__, X, 1, None if feature is None else [feature], fixed)
         (grid,) = view.ticks(grid_resolution, margin)
         rows = view.points(grid[:, None])
-        prediction = np.asarray(estimator.predict(rows), dtype=np.float64)
-        if prediction.ndim > 1 and prediction.shape[1] > 1:
-            raise ValueError(
-                f"{cls.__name__} draws one target, and the model has {prediction.shape[1]}; fit one model for each"
-            )
-        interval = _find_interval(estimator, rows, coverage)
+        fits = [read_fit(cls.__name__, label, model, rows, None) for label, model in models.items()]
         targets = None if y is None else _check_targets(cls.__name__, y, len(view.values))
         return cls(
-            grid=grid,
-            prediction=prediction.ravel(),
-            interval=interval,
-            coverage=COVERAGE if coverage == "auto" else coverage,
-            tube=_find_tube(estimator),
-            x=view.values[:, 0],
-            y=targets,
-            support=None if targets is None else _find_support(estimator, X, view.values[:, 0], targets),
-            names=(view.names[0], str(getattr(y, "name", None) or "y")),
-        ).plot(ax)
+            grid=grid, fits=[replace(fit, tube=None) for fit in fits], x=view.values[:, 0], y=targets,
+            names=(view.names[0], _name_target(y, fits)), note=view.describe_rest(),
+        ).plot(ax)  # fmt: skip
+
+    @classmethod
+    def from_function(
+        cls,
+        function: Callable[[Rows], Any],
+        X: Rows,
+        y: ArrayLike | None = None,
+        *,
+        label: str = "f(x)",
+        feature: int | str | None = None,
+        fixed: Mapping[Any, Any] | None = None,
+        grid_resolution: int = 400,
+        margin: float = 0.05,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Ask a function of points, such as a :class:`mercer.Expansion`, about a grid, and draw.
+
+        Parameters
+        ----------
+        function : callable
+            Takes rows such as those of X, and returns a number for each.
+        X, y, feature, fixed, grid_resolution, margin, ax
+            As for :meth:`from_estimator`.
+        label : str, default="f(x)"
+            What the curve is called.
+
+        Returns
+        -------
+        FitDisplay
+        """
+        if isinstance(function, BaseEstimator):
+            raise TypeError(f"{cls.__name__}: {type(function).__name__} is an estimator; use from_estimator")
+        return cls.from_estimators(
+            {label: function}, X, y, feature=feature, fixed=fixed, grid_resolution=grid_resolution, margin=margin, ax=ax
+        )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the data, the curve, its intervals or its tube, and the support vectors.
+        """Draw the data, the curves, their intervals or tubes, and support vectors.
 
         Parameters
         ----------
@@ -160,54 +237,46 @@ class FitDisplay(Display):
         -------
         self
         """
-        ax = self._start(ax, (8.0, 4.5))
+        ax, several = self._start(ax, (8.0, 4.5)), len(self.fits) > 1
         if self.x is not None and self.y is not None:
-            ax.scatter(
-                self.x, self.y, s=20, color=pick_colour(1), edgecolors="white", linewidths=0.4, label="data", zorder=2
-            )
-        ax.plot(self.grid, self.prediction, color=pick_colour(0), linewidth=2.0, label="f(x)", zorder=3)
-        self._draw_interval(ax)
-        if self.tube is not None:
-            look: dict[str, Any] = {"color": pick_colour(0), "linewidth": 1.0, "linestyle": "--"}
-            ax.plot(self.grid, self.prediction + self.tube, label=f"tube f ± {self.tube:.3g}", **look)
-            ax.plot(self.grid, self.prediction - self.tube, **look)
-        if self.support is not None:
-            ring: dict[str, Any] = {"s": 80, "facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
-            ax.scatter(*self.support.T, label=f"{len(self.support)} support vectors", zorder=4, **ring)
-        elif self.y is None and self.x is not None:
-            ax.plot(self.x, np.zeros(len(self.x)), "|", color=GREY, transform=ax.get_xaxis_transform(), label="data")
+            look: dict[str, Any] = {"color": GREY if several else pick_colour(1), "edgecolors": "white"}
+            ax.scatter(self.x, self.y, s=20, linewidths=0.4, label="data", zorder=2, **look)
+        elif self.x is not None:
+            low = np.full(len(self.x), 0.015)  # whole ticks, just above the axis
+            ax.plot(self.x, low, "|", color=GREY, transform=ax.get_xaxis_transform(), label="data")
+        for i, fit in enumerate(self.fits):
+            style = {"color": pick_colour(i), "linestyle": pick_line(i + i // len(PALETTE))}
+            self._draw_fit(ax, fit, style)
         ax.set(xlabel=self.names[0], ylabel=self.names[1], xlim=(self.grid[0], self.grid[-1]))
+        if all(fit.density for fit in self.fits):
+            ax.set_ylim(bottom=0.0)
         hide_frame(ax)
         add_legend(ax)
+        add_note(ax, self.note)
         return self
 
-    def _draw_interval(self, ax: Axes) -> None:
-        if self.interval is None:
-            return
-        lower, upper = self.interval.T
-        there = np.isfinite(lower) & np.isfinite(upper)
-        if there.any():
-            label = "interval" if self.coverage is None else f"{100 * self.coverage:g} % interval"
-            look: dict[str, Any] = {"color": pick_colour(0), "alpha": 0.2, "linewidth": 0}
-            ax.fill_between(self.grid, lower, upper, where=there.tolist(), label=label, zorder=1, **look)
+    def _draw_fit(self, ax: Axes, fit: Fit, style: dict[str, Any]) -> None:
+        ax.plot(self.grid, fit.values, linewidth=2.0, label=fit.label, zorder=3, **style)
+        if fit.interval is not None:
+            lower, upper = fit.interval.T
+            there = np.isfinite(lower) & np.isfinite(upper)
+            if there.any():
+                label = "interval" if self.coverage is None else f"{100 * self.coverage:g} % interval"
+                look: dict[str, Any] = {"color": style["color"], "alpha": 0.2, "linewidth": 0, "zorder": 1}
+                ax.fill_between(self.grid, lower, upper, where=there.tolist(), label=label, **look)
+        if fit.tube is not None:
+            dashes: dict[str, Any] = {"color": style["color"], "linewidth": 1.0, "linestyle": "--"}
+            ax.plot(self.grid, fit.values + fit.tube, label=f"tube f ± {fit.tube:.3g}", **dashes)
+            ax.plot(self.grid, fit.values - fit.tube, **dashes)
+        if fit.support is not None:
+            ring: dict[str, Any] = {"s": 80, "facecolors": "none", "edgecolors": INK, "linewidths": 1.0, "zorder": 4}
+            ax.scatter(*fit.support.T, label=f"{len(fit.support)} support vectors", **ring)
 
 
-def _find_interval(estimator: BaseEstimator, rows: Rows, coverage: float | str | None) -> np.ndarray | None:
-    if coverage is None:
-        return None
-    if not hasattr(estimator, "predict_interval"):
-        if coverage == "auto":
-            return None
-        raise ValueError(
-            f"{type(estimator).__name__} has no predict_interval, so there is no interval of coverage {coverage!r} "
-            "to draw; leave coverage out"
-        )
-    try:
-        return np.asarray(estimator.predict_interval(rows, COVERAGE if coverage == "auto" else coverage))
-    except ValueError:
-        if coverage == "auto":  # no penalty, or Nyström centres: the model has no intervals, and none were asked for
-            return None
-        raise
+def _name_target(y: ArrayLike | None, fits: Sequence[Fit]) -> str:
+    """Return what the values are: the target by its name, a density, or y."""
+    name = getattr(y, "name", None)
+    return str(name) if name else "density" if all(fit.density for fit in fits) else "y"
 
 
 def _check_targets(owner: str, y: ArrayLike, n: int) -> np.ndarray:
@@ -215,24 +284,3 @@ def _check_targets(owner: str, y: ArrayLike, n: int) -> np.ndarray:
     if len(targets) != n:
         raise ValueError(f"{owner}: X has {n} points, so y must have as many targets; got {len(targets)}")
     return targets
-
-
-def _find_tube(estimator: BaseEstimator) -> float | None:
-    model = find_model(estimator)
-    model = getattr(model, "best_estimator_", model)
-    if not hasattr(model, "support_") or is_automatic(estimator):  # whose target may be transformed
-        return None
-    epsilon = getattr(model, "epsilon_", getattr(model, "epsilon", None))
-    return None if epsilon is None else float(epsilon)
-
-
-def _find_support(estimator: BaseEstimator, X: Rows, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-    """Return where the support vectors are, if the points drawn are those that the model was fitted to."""
-    model = find_model(estimator)
-    positions, vectors = getattr(model, "support_", None), getattr(model, "support_vectors_", None)
-    if positions is None or vectors is None or len(positions) == 0 or positions.max() >= len(x):
-        return None
-    seen = np.asarray(encode_rows(estimator, X), dtype=np.float64)
-    if not np.array_equal(seen[positions], np.asarray(vectors)):
-        return None
-    return np.column_stack([x[positions], y[positions]])

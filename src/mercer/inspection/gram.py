@@ -16,9 +16,9 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.words import shorten
 
-from ._display import Display
-from ._estimator import check_labels, encode_rows, get_kernel, is_precomputed, sample, sample_gram
-from ._style import INK, LEVELS, SIGNED
+from .drawing.display import Display
+from .drawing.estimator import check_labels, encode_rows, get_kernel, is_precomputed, sample, sample_gram
+from .drawing.style import INK, LEVELS, SIGNED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 from mercer.kernels import Kernel
 from mercer.words import shorten
 
-from ._display import PairDisplay
-from ._estimator import find_model, get_kernel
-from ._style import GREY, add_legend, hide_frame, pick_colour, pick_line
+from .drawing.display import PairDisplay
+from .drawing.estimator import find_model, get_kernel
+from .drawing.style import GREY, add_legend, add_note, hide_frame, pick_colour, pick_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +42,8 @@ class KernelDisplay(PairDisplay):
         The kernel.
     name : str
         The name of x.
+    note : str
+        Where the other features stay.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class KernelDisplay(PairDisplay):
     samples: np.ndarray
     title: str = ""
     name: str = "x"
+    note: str = ""
 
     @classmethod
     def from_kernel(
@@ -109,13 +112,17 @@ class KernelDisplay(PairDisplay):
             raise ValueError(f"{cls.__name__}: points have {n_features} features, so there is no feature {feature}")
         places = [float(z) for z in np.ravel(at)]
         x = np.linspace(*limits, resolution)
-        points, others = _place_on_line(x, n_features, feature), _place_on_line(np.array(places), n_features, feature)
-        profiles = np.asarray(kernel(points, others), dtype=np.float64).T
+        points, centres = _place_on_line(x, n_features, feature), _place_on_line(np.array(places), n_features, feature)
+        profiles = np.asarray(kernel(points, centres), dtype=np.float64).T
         samples = np.empty((0, resolution))
         if n_samples > 0:
             samples = _draw_functions(cls.__name__, kernel, points, n_samples, random_state)
         name = "x" if n_features == 1 else f"x{feature}"
-        return cls(x=x, at=places, profiles=profiles, samples=samples, title=repr(kernel), name=name).plot(ax)
+        others = n_features - 1
+        note = f"slice: {others} others at 0" if others > 1 else f"slice: x{1 - feature} = 0" if others else ""
+        return cls(
+            x=x, at=places, profiles=profiles, samples=samples, title=repr(kernel), name=name, note=note
+        ).plot(ax)  # fmt: skip
 
     @classmethod
     def from_estimator(
@@ -173,6 +180,7 @@ class KernelDisplay(PairDisplay):
             panel.axhline(0.0, color=GREY, linewidth=0.6, zorder=0)
             hide_frame(panel)
         add_legend(left, room=48)
+        add_note(right, self.note)
         if self.title and ax is None:
             self.figure_.suptitle(shorten(self.title, 90), fontsize=11)
         return self

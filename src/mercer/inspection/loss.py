@@ -11,8 +11,8 @@ import numpy as np
 from mercer.losses import CustomLoss, Loss, as_loss
 from mercer.words import shorten
 
-from ._display import Display
-from ._style import GREY, PALETTE, add_legend, hide_frame, pick_colour, pick_line
+from .drawing.display import Display
+from .drawing.style import GREY, PALETTE, add_legend, hide_frame, pick_colour, pick_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,9 +23,10 @@ LETTERS = 16  # of a legend to an inch
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LossDisplay(Display):
-    """Losses of one kind in one picture: of classes against the margin m = yf, of numbers against r = y − f.
+    """Losses in one picture: of classes against the margin m = yf, of numbers against the residual r = y − f.
 
-    Use :meth:`from_losses`; the parameters are what it computes.
+    Among losses of classes, one of numbers is that of a regression of y = ±1, such as (1 − m)² of squares.  Use
+    :meth:`from_losses`; the parameters are what it computes.
 
     Parameters
     ----------
@@ -80,7 +81,8 @@ class LossDisplay(Display):
         Parameters
         ----------
         losses : Loss, text, or several of them
-            All of classes or all of numbers; texts are what :func:`~mercer.losses.parse_loss` reads.
+            Of classes or of numbers; texts are what :func:`~mercer.losses.parse_loss` reads.  Where both occur, those
+            of numbers must be the same at y − f and f − y, so that they are functions of the margin for y = ±1.
         limits : pair of float, default=(-3, 3)
             The ends of margins or residuals.
         target : float, default=1.0
@@ -97,29 +99,32 @@ class LossDisplay(Display):
         LossDisplay
         """
         found = [as_loss(each) for each in ([losses] if isinstance(losses, Loss | str) else losses)]
-        tasks = {loss.task for loss in found}
-        if len(tasks) != 1:
-            listed = ", ".join(map(repr, found)) or "none"
-            raise ValueError(
-                f"{cls.__name__} draws losses of classes against the margin, or of numbers against the residual, on "
-                f"one axis; got {listed}: draw the two kinds on axes of their own, with ax="
-            )
+        if not found:
+            raise ValueError(f"{cls.__name__} draws one loss or more, and there is none")
         for loss in found:
             if loss.joint:
                 raise ValueError(
                     f"{cls.__name__}: {loss!r} has an output for each class, and is no function of one margin; with "
                     "two classes it is Logistic()"
                 )
-        task, x = found[0].task, np.linspace(*limits, resolution)
+        classes = any(loss.task == "classification" for loss in found)
+        task: Literal["regression", "classification"] = "classification" if classes else "regression"
+        x = np.linspace(*limits, resolution)
         y = np.full(resolution, 1.0 if task == "classification" else float(target))
         for loss in found:
-            loss.check_targets(y, cls.__name__)
+            if loss.task == task:
+                loss.check_targets(y, cls.__name__)
+            elif not np.allclose(loss.value(y, x), loss.value(-y, -x)):
+                raise ValueError(
+                    f"{cls.__name__}: {loss!r} is not the same at y − f and f − y, so it is no function of the margin, "
+                    "against which losses of classes are drawn; draw it on axes of its own, with ax="
+                )
         f, turn = (x, 1.0) if task == "classification" else (y - x, -1.0)
         values = np.array([loss.value(y, f) for loss in found])
         slopes = np.array([turn * loss.slope(y, f) for loss in found])
         same = task == "classification" or np.allclose([loss.value(y + 1.0, f + 1.0) for loss in found], values)
         return cls(
-            x=x, values=values, slopes=slopes, names=[_name(loss) for loss in found], task=task,
+            x=x, values=values, slopes=slopes, names=[_name(loss, task) for loss in found], task=task,
             target=None if same else float(target),
         ).plot(ax, kind=kind)  # fmt: skip
 
@@ -163,5 +168,6 @@ class LossDisplay(Display):
         return self
 
 
-def _name(loss: Loss) -> str:
-    return loss.name if isinstance(loss, CustomLoss) and loss.name else shorten(repr(loss), 60)
+def _name(loss: Loss, task: str) -> str:
+    name = loss.name if isinstance(loss, CustomLoss) and loss.name else shorten(repr(loss), 60)
+    return name if loss.task == task else f"{name} of y = ±1"

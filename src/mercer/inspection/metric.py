@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.tensors import host_array
 from mercer.words import shorten
 
-from ._display import PairDisplay
-from ._style import SIGNED, add_legend, hide_frame, pick_colour
+from .drawing.display import PairDisplay
+from .drawing.style import SIGNED, add_legend, hide_frame, pick_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

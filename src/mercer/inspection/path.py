@@ -1,4 +1,4 @@
-"""How good each penalty and each length scale was, and which was chosen."""
+"""How good each penalty and each length scale was, in units of the target, and which was chosen."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mercer.losses import Squared
 from mercer.words import shorten
 
-from ._display import Display
-from ._estimator import find_model
-from ._style import LEVELS, add_legend, hide_frame, pick_colour, pick_line
+from .drawing.display import Display
+from .drawing.estimator import find_model
+from .drawing.style import LEVELS, add_legend, hide_frame, pick_colour, pick_line, show_plain_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DECADES = 1e2  # errors larger than so many times the least are not worth the room
+MOST_TIMES = 10.0  # errors larger than so many times the least are not worth the room
+SQUARES = "neg_mean_squared_error"
+NAMES = {"root_mean_squared_error": "RMSE", "mean_absolute_error": "mean absolute error", "r2": "R²"}
 MOST_LINES = 6  # more are easier to read as a map
 
 
@@ -26,7 +29,8 @@ MOST_LINES = 6  # more are easier to read as a map
 class PathDisplay(Display):
     """The errors of a path of penalties, for each kernel or length scale that was tried.
 
-    Use :meth:`from_estimator`; the parameters are what it reads.
+    Squared errors are shown as their root, in units of the target, and losses as they are.  Use
+    :meth:`from_estimator`; the parameters are what it reads.
 
     Parameters
     ----------
@@ -64,7 +68,7 @@ class PathDisplay(Display):
     >>> model = KernelRidgeCV(kernel=Gaussian(), length_scales=[0.1, 1.0, 10.0]).fit(X, y)
     >>> display = PathDisplay.from_estimator(model)
     >>> display.errors.shape, display.ax_.get_ylabel()
-    ((3, 25), 'leave-one-out squared error')
+    ((3, 25), 'leave-one-out RMSE')
     >>> plt.close(display.figure_)
     """
 
@@ -75,7 +79,7 @@ class PathDisplay(Display):
     chosen_kernel: int = 0
     length_scales: np.ndarray | None = None
     penalty_name: str = "penalty α"
-    error_name: str = "leave-one-out squared error"
+    error_name: str = "leave-one-out RMSE"
     larger_is_better: bool = False
 
     @classmethod
@@ -86,8 +90,9 @@ class PathDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted KernelRidgeCV, KernelRidgeClassifier, KernelLogisticRegressionCV, SVCCV or SVRCV
-            The model, or a pipeline that ends in one.
+        estimator : fitted estimator
+            One that chose by a path: KernelRidgeCV, KernelRidgeClassifier, KernelLogisticRegressionCV,
+            KernelRegressorCV, KernelClassifierCV, SVCCV or SVRCV; or a pipeline that ends in one.
         kind : {"auto", "lines", "map"}, default="auto"
             As for :meth:`plot`.
         ax : Axes, optional
@@ -130,14 +135,14 @@ class PathDisplay(Display):
         for i, row in enumerate(self.errors):
             width = 2.4 if i == self.chosen_kernel and len(self.errors) > 1 else 1.6
             look: dict[str, Any] = {"color": pick_colour(i), "linestyle": pick_line(i), "linewidth": width}
-            label = self._name_kernel(i) if len(self.errors) > 1 else None
-            ax.plot(self.penalties[order], row[order], label=label, **look)
+            ax.plot(self.penalties[order], row[order], label=self._name_kernel(i), **look)
         self._mark_choice(ax, *self.chosen)
         ax.set_xscale("log")
         best = float(np.nanmin(self.errors))
         if not self.larger_is_better and best > 0:
             ax.set_yscale("log")
-            ax.set_ylim(top=min(2.0 * float(np.nanmax(self.errors)), DECADES * best))
+            ax.set_ylim(top=min(1.2 * float(np.nanmax(self.errors)), MOST_TIMES * best))
+            show_plain_numbers(ax.yaxis)
         ax.set(xlabel=self.penalty_name, ylabel=self.error_name)
         hide_frame(ax)
         add_legend(ax)
@@ -149,7 +154,7 @@ class PathDisplay(Display):
         rows, columns = np.argsort(self.length_scales), np.argsort(self.penalties)
         values = np.ma.masked_invalid(self.errors[np.ix_(rows, columns)].T)
         positive = not self.larger_is_better and float(values.min()) > 0
-        most = min(float(values.max()), DECADES * float(values.min()))
+        most = min(float(values.max()), MOST_TIMES * float(values.min()))
         look: dict[str, Any] = {"norm": LogNorm(float(values.min()), most)} if positive else {}
         cmap = LEVELS if self.larger_is_better else f"{LEVELS}_r"  # what is better is brighter
         x, y = self.length_scales[rows], self.penalties[columns]
@@ -157,11 +162,14 @@ class PathDisplay(Display):
         self._mark_choice(ax, self.length_scales[self.chosen_kernel], self.chosen[0])
         ax.set(xscale="log", yscale="log", xlabel="length scale", ylabel=self.penalty_name)
         more = positive and float(values.max()) > most
-        ax.figure.colorbar(picture, ax=ax, extend="max" if more else "neither").set_label(self.error_name)
+        bar = ax.figure.colorbar(picture, ax=ax, extend="max" if more else "neither")
+        bar.set_label(self.error_name)
+        if positive:
+            show_plain_numbers(bar.ax.yaxis)
         add_legend(ax)
 
     def _name_kernel(self, i: int) -> str:
-        if self.length_scales is not None and len(np.unique(self.length_scales)) == len(self.errors):
+        if self.length_scales is not None and len(np.unique(self.length_scales)) == len(self.errors) > 1:
             return f"length scale {self.length_scales[i]:.3g}"
         return shorten(self.kernels[i])
 
@@ -183,29 +191,25 @@ def read_path(estimator: BaseEstimator) -> dict[str, Any]:
         return _read_losses(model)
     raise ValueError(
         f"PathDisplay draws how a model chose its penalty, and {type(model).__name__} keeps no path; fit "
-        "KernelRidgeCV, KernelLogisticRegressionCV, SVCCV, SVRCV or KernelRidgeClassifier(alpha='loo')"
+        "KernelRidgeCV, KernelLogisticRegressionCV, KernelRegressorCV, SVCCV, SVRCV or "
+        "KernelRidgeClassifier(alpha='loo')"
     )
 
 
 def _read_penalties(model: BaseEstimator) -> dict[str, Any]:
-    """Read ``path_`` of ridge and logistic regression."""
+    """Read ``path_`` of ridge regression, and of logistic regression and others by their losses."""
     path = model.path_
-    logistic = "log_losses" in path
-    errors = np.asarray(path["log_losses" if logistic else "errors"], dtype=np.float64)
+    measured = next(key for key in ("errors", "log_losses", "losses") if key in path)
+    folds = path["by"] == "folds" if "by" in path else getattr(model, "cv", None) is not None
+    values, score = np.asarray(path[measured], dtype=np.float64), float(model.best_score_)
     kernels = list(path["kernels"])
     places = [i for i, kernel in enumerate(kernels) if kernel == model.kernel_]
-    by = f"{path['by']} " if logistic else "" if getattr(model, "cv", None) is not None else "leave-one-out "
-    measure = "log-loss" if logistic else "squared error"
-    scored = getattr(model, "scoring", None) is not None
     return {
         "penalties": np.asarray(path["alphas"], dtype=np.float64),
-        "errors": -_mask_infinite(errors) if scored else _mask_infinite(errors),
         "kernels": [repr(kernel) for kernel in kernels],
         "length_scales": _parse_scales(path["length_scales"]),
-        "chosen": (float(model.alpha_), float(model.best_score_ if scored else -model.best_score_)),
         "chosen_kernel": places[0] if places else 0,
-        "error_name": f"{by}{model.scoring}" if scored else f"{by}{measure}".replace("folds ", "cross-validated "),
-        "larger_is_better": scored,
+        **_measure(_name_measure(model, measured), -_mask_infinite(values), score, folds, float(model.alpha_)),
     }
 
 
@@ -219,27 +223,65 @@ def _read_grid(model: BaseEstimator) -> dict[str, Any]:
     given = np.array([cell["C"] for cell in table["params"]][:: len(scales)])
     scores = np.asarray(table["mean_test_score"]).reshape(len(given), len(scales))
     default = "accuracy" if hasattr(model, "classes_") else "R²"
+    scoring = default if model.scoring is None else _name_scoring(model.scoring)
     return {
         "penalties": given,
-        "errors": _mask_infinite(scores.T),
-        "kernels": [f"length scale {scale}" for scale in scales],
+        "kernels": [repr(model.kernel_) if scale is None else f"length scale {scale}" for scale in scales],
         "length_scales": _parse_scales(scales),
-        "chosen": (float(model.C_), float(model.best_score_)),
         "chosen_kernel": int(model.best_index_) % len(scales),
-        "penalty_name": "penalty C",
-        "error_name": f"cross-validated {model.scoring or default}",
-        "larger_is_better": True,
+        "penalty_name": "weight of errors C",
+        **_measure(scoring, _mask_infinite(scores.T), float(model.best_score_), True, float(model.C_)),
     }
 
 
 def _read_losses(model: BaseEstimator) -> dict[str, Any]:
     """Read ``loo_errors_`` of the ridge classifier."""
-    errors = np.asarray(model.loo_errors_, dtype=np.float64)
+    scores = -_mask_infinite(np.asarray(model.loo_errors_, dtype=np.float64))[None, :]
     return {
         "penalties": np.asarray(model.alphas_, dtype=np.float64),
-        "errors": _mask_infinite(errors[None, :]),
         "kernels": [repr(model.kernel_)],
-        "chosen": (float(model.alpha_), float(np.nanmin(errors))),
+        **_measure(f"{SQUARES} of targets ±1", scores, float(np.nanmax(scores)), False, float(model.alpha_)),
+    }
+
+
+def _name_measure(model: BaseEstimator, measured: str) -> str:
+    """Return what minus the entries of a path is: a score by its name, or SQUARES."""
+    if measured == "log_losses":
+        return "neg_log-loss"
+    if measured == "losses":
+        return SQUARES if isinstance(model.loss_, Squared) else f"neg_loss {shorten(repr(model.loss_), 40)}"
+    if getattr(model, "scoring", None) is not None:
+        return _name_scoring(model.scoring)
+    several = np.ndim(getattr(model, "dual_coef_", 0)) > 1
+    return f"{SQUARES} of targets over their deviation" if several else SQUARES
+
+
+def _name_scoring(scoring: Any) -> str:
+    return scoring if isinstance(scoring, str) else shorten(getattr(scoring, "__name__", str(scoring)), 40)
+
+
+def _measure(scoring: str, scores: np.ndarray, best: float, folds: bool, penalty: float) -> dict[str, Any]:
+    """Return scores as errors where they are minus those, in units of the target, with the choice and their name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = _measure("neg_mean_squared_error", np.array([[-4.0, -9.0]]), -4.0, True, 0.1)
+    >>> found["errors"].tolist(), found["chosen"], found["error_name"]
+    ([[2.0, 3.0]], (0.1, 2.0), 'cross-validated RMSE')
+    """
+    negative = scoring.startswith("neg_")
+    values, chosen = (-scores, -best) if negative else (scores, best)
+    name = scoring.removeprefix("neg_")
+    if scoring.startswith(SQUARES):
+        values, chosen = np.sqrt(np.maximum(values, 0.0)), float(np.sqrt(max(chosen, 0.0)))
+        name = "RMSE" + scoring.removeprefix(SQUARES)
+    name = NAMES.get(name, name)
+    return {
+        "errors": values,
+        "chosen": (penalty, chosen),
+        "error_name": f"{'cross-validated' if folds else 'leave-one-out'} {name}",
+        "larger_is_better": not negative,
     }
 
 

@@ -14,8 +14,8 @@ from mercer.formula.data import Rows
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from ._display import PairDisplay
-from ._style import GREY, INK, add_legend, hide_frame, pick_colour
+from .drawing.display import PairDisplay
+from .drawing.style import GREY, INK, add_legend, hide_frame, pick_colour
 from .eigen import count_degrees, decompose_estimator, decompose_gram, decompose_kernel
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 class SpectrumDisplay(PairDisplay):
     """Eigenvalues λ₁ ≥ λ₂ ≥ … of a kernel matrix, and the effective degrees of freedom Σ λⱼ/(λⱼ + α) against α.
 
-    Directions with λⱼ well above α are fitted, those well below are left out; the degrees of freedom count them.  Use
-    :meth:`from_kernel`, :meth:`from_gram` or :meth:`from_estimator`; the parameters are what they compute.
+    Directions with λⱼ well above α are fitted, those well below are left out; the degrees of freedom count them.  They
+    are those of ridge regression, Σ(y − f)² + α‖f‖².  A support vector machine, ½‖f‖² + C Σξ, has the same minimiser as
+    Σξ + α‖f‖² with α = 1/(2C), which is what is marked: a large C lets weak directions in.  Use :meth:`from_kernel`,
+    :meth:`from_gram` or :meth:`from_estimator`; the parameters are what they compute.
 
     Parameters
     ----------
@@ -39,6 +41,10 @@ class SpectrumDisplay(PairDisplay):
         The degrees of freedom of each, of f without an intercept.
     alpha : float, optional
         The penalty of the model.
+    weight : float, optional
+        C of a support vector machine, whose penalty is α = 1/(2C).
+    mean : bool, default=False
+        Whether C weighs the mean of m errors, so that it is α = m/(2C).
     total : int, optional
         The number of points, if the eigenvalues are of a sample (they are scaled to all points then).
 
@@ -64,6 +70,8 @@ class SpectrumDisplay(PairDisplay):
     alphas: np.ndarray
     effective_dof: np.ndarray
     alpha: float | None = None
+    weight: float | None = None
+    mean: bool = False
     total: int | None = None
 
     @classmethod
@@ -143,9 +151,10 @@ class SpectrumDisplay(PairDisplay):
         estimator : fitted estimator
             Any with a kernel, or a pipeline that ends in one.
         X : collection of n objects, optional
-            The points; those the estimator was fitted to, if it keeps them.
+            The points; those the estimator was fitted to, if it keeps them.  A support vector machine keeps only its
+            vectors, and needs them.
         alpha : float, optional
-            The penalty to mark; that of the estimator if not given.
+            The penalty to mark; that of the estimator if not given, 1/(2C) of a support vector machine.
         max_points, random_state, ax
             As for :meth:`from_gram`.
 
@@ -176,7 +185,7 @@ class SpectrumDisplay(PairDisplay):
         right.semilogx(self.alphas, self.effective_dof, color=pick_colour(0), linewidth=2.0)
         if self.alpha is not None:
             dof = self.dof_at(self.alpha)
-            words = f"α = {self.alpha:.3g}: {dof:.3g} degrees of freedom"
+            words = f"α = {self.alpha:.3g}: {dof:.3g} degrees of freedom" + " of ridge" * (self.weight is not None)
             right.plot([self.alpha, self.alpha], [0.0, dof], color=GREY, linestyle="--", linewidth=1.2)
             marker: dict[str, Any] = {"marker": "o", "markersize": 8, "linestyle": "none", "markeredgecolor": "white"}
             right.plot([self.alpha], [dof], color=pick_colour(5), label=words, **marker)
@@ -200,5 +209,8 @@ class SpectrumDisplay(PairDisplay):
         look: dict[str, Any] = {"marker": "o", "markersize": 4, "linewidth": 1.0, "color": pick_colour(0)}
         ax.loglog(places[above], self.eigenvalues[above], label=label, **look)
         if self.alpha is not None:
-            ax.axhline(self.alpha, color=INK, linestyle="--", linewidth=1.2, label=f"penalty α = {self.alpha:.3g}")
+            words = f"penalty α = {self.alpha:.3g}"
+            if self.weight is not None:
+                words = f"C = {self.weight:.3g}, penalty α = {'m' if self.mean else '1'}/(2C) = {self.alpha:.3g}"
+            ax.axhline(self.alpha, color=INK, linestyle="--", linewidth=1.2, label=words)
         ax.set(xlabel="j", ylabel="eigenvalue λⱼ of K")

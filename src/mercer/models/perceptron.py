@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -18,9 +19,10 @@ from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_whole
 from mercer.estimators.transaction import all_or_nothing
-from mercer.formula.data import Rows
+from mercer.formula.data import Rows, length
 from mercer.kernels import Kernel
 from mercer.messages import warn_caller
+from mercer.solvers.perceptron.history import History
 from mercer.solvers.perceptron.solver import Kept, Learnt, Perceptron
 from mercer.solvers.plan import Plan
 
@@ -82,6 +84,9 @@ class KernelPerceptron(ValueClassifier):
         Mistakes in all of them.
     mistakes_ : int array of shape (epochs,)
         Mistakes in each.
+    history_ : History
+        Every mistake in order, at which point and for which class, and each function that there was; not with a budget.
+        It is part of model files.
     n_vectors_ : int
         How many vectors are kept.
     converged_ : bool
@@ -205,6 +210,17 @@ class KernelPerceptron(ValueClassifier):
             self._learn(X, y, sample_weight, self.classes_, first=first)
         return self
 
+    @property
+    def history_(self) -> History:
+        """Every mistake in order, from which each function that there was can be rebuilt."""
+        check_is_fitted(self)
+        if len(self._kept.log.time) != self.n_mistakes_:
+            raise AttributeError(
+                f"{type(self).__name__}: there is no history_ with budget={self.budget}, since the vectors that left "
+                "are gone; fit without a budget"
+            )
+        return History(self._kept, self.kernel_, bool(self.fit_intercept), self.classes_)
+
     @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return the values the classes are told by, for every class, or for the second of two.
@@ -249,7 +265,9 @@ class KernelPerceptron(ValueClassifier):
             order = partial(check_random_state(self.random_state).permutation, len(data.codes))
         memory = parse_memory(self.memory)
         solver = Perceptron(kernel, bool(self.fit_intercept), self.budget, self.forget, memory)
-        found = solver.learn(before, data.points, data.codes, data.weights, max_iter or 1, order)
+        found = solver.learn(before, data.points, data.codes, data.weights, max_iter or 1, order, data.kept)
+        given = before.given + length(data.X)  # with points of weight 0 at the end
+        found = replace(found, kept=replace(found.kept, given=given))
         self.classes_, self.kernel_ = data.classes, kernel
         self._keep(found, first)
         return found

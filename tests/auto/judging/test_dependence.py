@@ -9,7 +9,12 @@ from sklearn.inspection import partial_dependence
 from mercer import KernelRidge
 from mercer.auto import TableEncoder
 from mercer.auto.judging import dependence
-from mercer.auto.judging.dependence import MOST_PREDICTIONS, choose_outputs, measure_dependence
+from mercer.auto.judging.dependence import (
+    MOST_PREDICTIONS,
+    choose_outputs,
+    measure_dependence,
+    measure_joint_dependence,
+)
 from mercer.kernels import Gaussian
 
 rng = np.random.default_rng(0)
@@ -128,3 +133,19 @@ def test_texts_are_passed_over_and_columns_without_time_left_out(monkeypatch):
 def test_of_many_classes_the_most_frequent_are_shown():
     assert choose_outputs(np.array([3, 3, 1, 1, 1, 0]), np.array(list("abcd"))) == [(1, "b"), (3, "d"), (0, "a")]
     assert choose_outputs(np.array([1.5, 2.5]), np.empty(0)) == []
+
+
+def test_two_columns_that_are_added_have_the_sum_of_what_each_does():
+    table = np.random.default_rng(0).normal(size=(40, 3))
+
+    def predict(rows):
+        return np.column_stack([np.sin(rows[:, 0]) + rows[:, 2] ** 2, rows[:, 1]])
+
+    encoder = TableEncoder().fit(table)
+    first, second, means = measure_joint_dependence(predict, table, encoder, ("x0", "x2"))
+    assert means.shape == (2, 20, 20)
+    expected = np.sin(first.grid)[:, None] + np.square(second.grid)
+    np.testing.assert_allclose(means[0], expected, atol=1e-12)
+    np.testing.assert_allclose(means[1], table[:, 1].mean())
+    one, other = measure_dependence(lambda rows: predict(rows)[:, 0], table, encoder, ["x0", "x2"])
+    assert (one.grid, other.grid) == (first.grid, second.grid)

@@ -79,14 +79,69 @@ def measure_dependence(
         spent = time.perf_counter() - begin
         if found and spent * (1 + 1 / len(found)) > seconds:
             break
-        many = copy_cells(pick(X, np.tile(rows, len(grid))))
-        made = predict(replace_cells(many, j, table, np.repeat(cells, len(rows))))
-        means = made.reshape(len(grid), len(rows), -1).mean(axis=1).T
+        means = _average(predict, X, table, [(j, cells)], rows)
         shown = means[[place for place, _ in outputs]] if outputs else means
         labels = tuple(label for _, label in outputs)
         dates = step["kind"] == "numeric" and step["data"] == "dates"
         found.append(Dependence(step["name"], grid, tuple(map(tuple, shown.tolist())), labels, len(rows), dates))
     return tuple(found)
+
+
+def measure_joint_dependence(
+    predict: Callable[[Any], np.ndarray], X: Rows, encoder: TableEncoder, names: tuple[str, str]
+) -> tuple[Dependence, Dependence, np.ndarray]:
+    """Return the mean prediction as a function of two columns, on the product of the grids of both.
+
+    The first two values describe the grids, as :func:`measure_dependence` would have them; the last is of shape
+    (outputs, first grid, second grid).  At most 20,000 predictions are made.
+
+    Parameters
+    ----------
+    predict : callable
+        Returns what the model makes of a table.
+    X : frame or array of shape (m, columns)
+        The rows; some are drawn if they are many, always the same ones.
+    encoder : TableEncoder
+        What the columns are.
+    names : pair of str
+        Which columns, of numbers, dates or levels that have values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> first, second, means = measure_joint_dependence(
+    ...     lambda X: X[:, 0] * X[:, 1], X, TableEncoder().fit(X), ("x0", "x1"))
+    >>> bool(np.allclose(means[0], np.outer(first.grid, second.grid)))
+    True
+    """
+    columns, places = list(iterate_columns(X)), [step["name"] for step in encoder.steps_]
+    found, cells = [], []
+    for name in names:
+        j = places.index(name)
+        step = encoder.steps_[j]
+        grid, own = _place_grid(step, read_column(name, columns[j]))
+        dates = step["kind"] == "numeric" and step["data"] == "dates"
+        found.append((name, grid, dates))
+        cells.append((j, own))
+    rows = show_rows(X.shape[0], max(1, MOST_PREDICTIONS // max(1, len(cells[0][1]) * len(cells[1][1]))))
+    means = _average(predict, X, X, cells, rows)
+    first, second = (Dependence(name, grid, (), (), len(rows), dates) for name, grid, dates in found)
+    return first, second, means
+
+
+def _average(
+    predict: Callable[[Any], np.ndarray], X: Rows, table: Rows, columns: Sequence[tuple[int, np.ndarray]],
+    rows: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Return mean predictions over rows whose cells in some columns come from rows of a table, for each combination."""
+    sizes = [len(cells) for _, cells in columns]
+    chosen = np.indices(sizes).reshape(len(sizes), -1)
+    many = copy_cells(pick(X, np.tile(rows, chosen.shape[1])))
+    for (j, cells), at in zip(columns, chosen, strict=True):
+        many = replace_cells(many, j, table, np.repeat(cells[at], len(rows)))
+    made = np.asarray(predict(many)).reshape(chosen.shape[1], len(rows), -1)
+    return np.asarray(made.mean(axis=1).T.reshape(-1, *sizes))
 
 
 def choose_outputs(targets: np.ndarray, classes: Sequence[object] | np.ndarray) -> Outputs:

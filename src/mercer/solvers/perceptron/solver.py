@@ -82,7 +82,10 @@ class Kept:
     moment: Annotated[np.ndarray, Axes("s q")] = field(default_factory=lambda: np.zeros((0, 1)))
     # when each vector came in
     entered: Annotated[np.ndarray, Axes("s")] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    seen: int = 0  # how many points have been seen
+    # which of all points given it is
+    origin: Annotated[np.ndarray, Axes("s", of="iu")] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    given: int = 0  # how many points there were in all calls
+    seen: int = 0  # how many points have been seen, in all epochs
     # all mistakes, unless vectors have left
     log: Annotated[Mistakes, Inside(s="s", c=lambda q: max(q, 2))] = field(default_factory=make_empty_log)
 
@@ -189,11 +192,13 @@ class Perceptron:
         weight: np.ndarray,
         max_iter: int = 1,
         order: Callable[[], np.ndarray] | None = None,
+        places: np.ndarray | None = None,
     ) -> Learnt:
         """Go through the points until an epoch makes no mistake, or ``max_iter`` times.
 
         ``before`` is what is kept of points that came before; labels are 0 and 1 for one function, otherwise positions
         among the functions; weights are the steps that mistakes make; ``order`` gives that of the next epoch.
+        ``places`` says which of the points given in this call these are, if others were left out.
         """
         m, q, old = length(X), before.outputs, len(before.coef)
         slate = self._fill_slate(before, X, label, weight)
@@ -213,7 +218,9 @@ class Perceptron:
             converged = len(at) == 0 and walk.confirm()
         radius = float(np.sqrt((1 if q == 1 else 2) * (weight**2 * (diagonal + slate.bias)).max().clip(0.0)))
         margin = self._measure_margin(slate, walk.scores) if converged and old == 0 else 0.0
-        return Learnt(self._keep_vectors(slate, log, clock), mistakes, converged, radius, margin, plan)
+        origin = np.concatenate([before.origin, before.given + (np.arange(m) if places is None else places)])
+        kept = self._keep_vectors(slate, log, clock, origin.astype(np.int64))
+        return Learnt(kept, mistakes, converged, radius, margin, plan)
 
     def _fill_slate(self, before: Kept, X: Rows, label: np.ndarray, weight: np.ndarray) -> Slate:
         m, q, old = length(X), before.outputs, len(before.coef)
@@ -245,12 +252,12 @@ class Perceptron:
         least = float((slate.weight * measure_margins(scores, slate.label)).min())
         return least / norm if norm > 0 else 0.0
 
-    def _keep_vectors(self, slate: Slate, log: Mistakes, seen: int) -> Kept:
+    def _keep_vectors(self, slate: Slate, log: Mistakes, seen: int, origin: np.ndarray) -> Kept:
         kept = slate.kept
         if self.budget is not None:
             log = make_empty_log()
         log = Mistakes(np.searchsorted(kept, log.vector), log.label, log.wrong, log.step, log.time)
         return Kept(
             slate.coef.shape[1], pick(slate.vectors, kept), slate.coef[kept], slate.moment[kept], slate.entered[kept],
-            seen, log,
+            origin[kept], int(origin.max()) + 1, seen, log,
         )  # fmt: skip

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from mercer.formula.data import Rows, is_frame
+from mercer.words import shorten
+
+MOST_NAMED = 3  # columns that stay where they are and are named with their values; more are counted
 
 
 class Slice:
@@ -32,7 +35,7 @@ class Slice:
         self._columns = self._read(X)
         self._chosen = self._choose(count, features)
         self._fixed = {self._find_column(key): value for key, value in (fixed or {}).items()}
-        self.names = [name if isinstance(name, str) else f"x{name}" for name in self._chosen]
+        self.names = [_name(name) for name in self._chosen]
         self.positions = [list(self._columns).index(name) for name in self._chosen]
         self.width = len(self._columns)
         self.values = np.column_stack([self._read_numbers(name) for name in self._chosen])
@@ -46,6 +49,31 @@ class Slice:
             else:
                 columns[name] = np.full(len(at), self._fixed[name] if name in self._fixed else find_middle(values))
         return np.column_stack(list(columns.values())) if self._kind is None else self._kind(columns)
+
+    def describe_rest(self) -> str:
+        """Return which columns stay where, for a line in the picture; nothing if there are no others.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Slice("example", np.arange(12.0).reshape(2, 6), 1, [0], {2: 0.5}).describe_rest()
+        'slice: x2 = 0.5, 4 others at their medians'
+        """
+        rest = [name for name in self._columns if name not in self._chosen]
+        told = [name for name in rest if name in self._fixed]
+        others = [name for name in rest if name not in self._fixed]
+        if len(rest) <= MOST_NAMED or len(others) == 1:
+            told, others = rest, []
+        words = [f"{_name(name)} = {self._show(name)}" for name in told]
+        if others:
+            numbers = all(self._columns[name].dtype.kind in "iuf" for name in others)
+            middles = "medians" if numbers else "medians or most frequent values"
+            words.append(f"{len(others)} others at their {middles}")
+        return "slice: " + ", ".join(words) if words else ""
+
+    def _show(self, name: Any) -> str:
+        value = self._fixed[name] if name in self._fixed else find_middle(self._columns[name])
+        return f"{value:.3g}" if isinstance(value, float | np.floating) else shorten(str(value), 24)
 
     def ticks(self, resolution: int, margin: float) -> list[np.ndarray]:
         """Return evenly spaced values for each column, from a little below the data to a little above."""
@@ -97,6 +125,10 @@ class Slice:
             return np.asarray(self._columns[name], dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"{self.owner} draws along columns of numbers, but column {name!r} holds others") from None
+
+
+def _name(column: Any) -> str:
+    return column if isinstance(column, str) else f"x{column}"
 
 
 def find_middle(values: np.ndarray) -> Any:

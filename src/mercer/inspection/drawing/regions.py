@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_outlier_detector
 
 from mercer.formula.data import Rows
 
-from ._estimator import find_model
+from .estimator import find_model
+from .outlines import Ask
+from .slice import Slice
 
 PROBABILITIES = (0.1, 0.9)  # the margins of a model of probabilities
 
@@ -42,39 +42,14 @@ def encode_labels(owner: str, y: ArrayLike, classes: np.ndarray, n: int) -> np.n
     return codes
 
 
-def compute_leads(estimator: BaseEstimator, grid: Rows, classes: np.ndarray) -> np.ndarray:
-    """Return how far each class is ahead of the best other one, shape (points, classes).
+def make_question(estimator: BaseEstimator, view: Slice, classes: np.ndarray) -> Ask:
+    """Return the function from points of a view to positions of the predicted labels among the classes."""
+    order = np.argsort(classes, kind="stable")
 
-    Scores give smooth boundaries, but only if the class with the largest is the one predicted everywhere, without ties.
-    """
-    predicted = np.searchsorted(classes, estimator.predict(grid))
-    everywhere = np.arange(len(predicted))
-    for method in ("decision_function", "predict_proba"):
-        if not hasattr(estimator, method):
-            continue
-        scores = np.asarray(getattr(estimator, method)(grid))
-        scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-        if scores.shape[1] == len(classes):
-            leads = _subtract_rivals(scores)
-            if (leads[everywhere, predicted] > 0).all():
-                return leads
-    return _subtract_rivals(_smooth(predicted, len(classes)))
+    def ask(points: np.ndarray) -> np.ndarray:
+        return np.asarray(order[np.searchsorted(classes, estimator.predict(view.points(points)), sorter=order)])
 
-
-def _smooth(predicted: np.ndarray, count: int) -> np.ndarray:
-    """Return the share of each class around each point of a square grid, whose level lines have no stairs."""
-    from scipy.ndimage import gaussian_filter
-
-    side = math.isqrt(len(predicted))
-    members = (predicted.reshape(side, side) == np.arange(count)[:, None, None]).astype(np.float64)
-    return np.asarray([gaussian_filter(member, 1.0, mode="nearest") for member in members]).reshape(count, -1).T
-
-
-def _subtract_rivals(scores: np.ndarray) -> np.ndarray:
-    """Return each column minus the largest of the others."""
-    two = np.sort(scores, axis=1)[:, -2:]
-    best = scores == two[:, 1:]
-    return np.asarray(scores - np.where(best, two[:, :1], two[:, 1:]))
+    return ask
 
 
 def compute_margin(estimator: BaseEstimator, grid: Rows) -> tuple[np.ndarray | None, tuple[float, ...], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ LEVELS = "cividis"  # from little to much, evenly to the eye, also without colou
 SIGNED = "PuOr_r"  # from below to above zero
 INK = "#222222"
 GREY = "#6E6E6E"
+LETTERS = 15  # of a small line to an inch
+BELOW = -36.0  # points under the axes, where the label of the axis ends
 
 
 def pick_colour(i: int) -> str:
@@ -36,6 +39,16 @@ def pick_line(i: int) -> str:
     return LINES[i % len(LINES)]
 
 
+def fill_outlines(ax: Axes, outlines: Sequence[np.ndarray], colour: str) -> None:
+    """Fill a region that is given by closed curves, in one piece, so that no seams show."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    if outlines:
+        shape = Path.make_compound_path(*(Path(outline, closed=True) for outline in outlines))
+        ax.add_patch(PathPatch(shape, facecolor=colour, alpha=0.2, linewidth=0, zorder=1))
+
+
 def add_legend(ax: Axes, handles: Sequence[Any] | None = None, room: int = 100) -> None:
     """Put the legend above the axes, where it hides no data; ``room`` is for how many letters there is."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
@@ -47,6 +60,17 @@ def add_legend(ax: Axes, handles: Sequence[Any] | None = None, room: int = 100) 
         )  # fmt: skip
 
 
+def add_note(ax: Axes, text: str) -> None:
+    """Put a line below the label of the axis, as wide as the axes: what the picture leaves out."""
+    if text:
+        room = max(24, int(LETTERS * ax.bbox.width / ax.figure.dpi))
+        look: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": 8, "color": GREY, "annotation_clip": False}
+        ax.annotate(
+            "\n".join(textwrap.wrap(text, room)), (1.0, 0.0), (0.0, BELOW), xycoords="axes fraction",
+            textcoords="offset points", **look,
+        )  # fmt: skip
+
+
 def count_columns(lengths: Sequence[int], room: int) -> int:
     """Return in how many columns entries fit, filled from the top, each with a handle as long as six letters."""
     n = len(lengths)
@@ -55,6 +79,15 @@ def count_columns(lengths: Sequence[int], room: int) -> int:
         if sum(int(column.max()) + 6 for column in rows) <= room:
             return count
     return 1
+
+
+def show_plain_numbers(axis: Any) -> None:
+    """Write 0.2, 0.5 and 1 rather than powers on a logarithmic axis of a decade or so."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def hide_frame(ax: Axes) -> None:
