@@ -20,7 +20,7 @@ from mercer.needs import name_install
 
 from .conftest import make_houses, one_line, run_process
 
-COMMANDS = ["demo", "fit", "predict", "inspect", "certify", "plan", "bench", "completion"]
+COMMANDS = ["demo", "play", "fit", "predict", "inspect", "certify", "plan", "bench", "completion"]
 ESCAPE = "\x1b"
 
 
@@ -145,7 +145,7 @@ FAULTS = [
 INSIDE = {
     "fit": ("mercer.auto.base.hold_out", ["houses.csv", "--target", "price"]),
     "predict": ("mercer.auto.regressor.AutoRegressor.predict", ["houses.mercer", "houses.csv"]),
-    "inspect": ("mercer.cli._model._count_vectors", ["houses.mercer"]),
+    "inspect": ("mercer.cli.files.model._count_vectors", ["houses.mercer"]),
     "certify": ("mercer.cli.certify._decide", ["gaussian"]),
     "plan": ("mercer.cli.plan._compare_solvers", ["--n", "10"]),
     "bench": ("mercer.cli.bench._run", ["--json"]),

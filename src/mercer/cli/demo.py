@@ -9,7 +9,7 @@ import click
 
 from . import _fitted, _show
 from ._options import command
-from ._write import replacing
+from .files.writing import replacing
 from .fit import fit_model, save_model, show_files
 
 FOLDER = "mercer-demo"

@@ -24,8 +24,8 @@ from ._options import (
     parse_share_or_none,
 )
 from ._progress import FitProgress
-from ._write import check_output, replacing
 from .completion import complete_columns
+from .files.writing import check_output, replacing
 from .reading.options import ReadingOptions, check_columns, parse_types, reading_options
 from .reading.tables import Table, read_table
 from .reading.target import TargetCells, parse_target

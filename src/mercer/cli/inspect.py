@@ -10,8 +10,8 @@ import click
 from mercer.words import shorten_formula, show_number
 
 from . import _fitted, _show
-from ._model import describe_model, load_model
 from ._options import command, json_option
+from .files.model import describe_model, load_model
 from .reading.options import write_options
 
 

@@ -11,7 +11,7 @@ from ._options import command
 
 @command(
     "play",
-    "Draw points, compose a kernel and see what is learned, in the browser.",
+    "Draw points and see what kernels learn, in the browser.",
     ["mercer play", 'mercer play "http://127.0.0.1:41873/…/#state=…"  # what a page gave out by Copy link'],
 )
 @click.argument("link", required=False)

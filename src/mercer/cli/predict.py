@@ -10,9 +10,9 @@ import click
 
 from . import _show
 from ._errors import CommandError
-from ._model import load_model
 from ._options import command, parse_share
-from ._write import check_output, protect_cells, replacing
+from .files.model import load_model
+from .files.writing import check_output, protect_cells, replacing
 from .reading.options import ReadingOptions, check_columns, reading_options, write_options
 from .reading.sources import FEATHER, JSON, PARQUET, SHEETS, TABS
 

@@ -19,8 +19,8 @@ from ..tables import read_table
 from ..views.leave_one_out import tune
 from .bridge import Bridge
 from .describe import describe_state
-from .history import History
 from .screen import Screen
+from .timeline import Timeline
 
 FIRST = "moons"
 TEMPLATE = Path(__file__).parent / "page.html"
@@ -41,7 +41,7 @@ class Session:
     def __init__(self, document: Any) -> None:
         self._bridge = Bridge(name="bridge")
         self._screen = Screen(document, self._bridge)
-        self._history = History(PRESETS[FIRST].make())
+        self._history = Timeline(PRESETS[FIRST].make())
         self._preset = FIRST  # whose points are shown, "" if they are people's own
         self._bridge.on_change("request", self._receive)
 
@@ -87,7 +87,7 @@ class Session:
         failure = None
         if link:
             try:
-                self._history, self._preset = History(decode(link)), ""
+                self._history, self._preset = Timeline(decode(link)), ""
             except PlayError as error:
                 failure = error
         presets = [[one.key, one.title, one.noise] for one in PRESETS.values()]

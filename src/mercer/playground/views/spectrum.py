@@ -18,7 +18,7 @@ ROUNDING = 1e-10  # of an eigenvalue, relative to the largest
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class SpectrumPicture:
     """K = Σⱼ λⱼ uⱼuⱼᵀ.
 
     Parameters
@@ -72,7 +72,7 @@ class Spectrum:
         return np.asarray(np.sqrt(len(self.order)) / self.eigenvalues[j] * (K @ self.eigenvectors[:, j]))
 
 
-def draw_spectrum(given: Fit | State, count: int = COUNT, resolution: int = 60, most: int = MOST) -> Spectrum:
+def draw_spectrum(given: Fit | State, count: int = COUNT, resolution: int = 60, most: int = MOST) -> SpectrumPicture:
     """Return the spectrum of the Gram matrix.
 
     Parameters
@@ -105,7 +105,7 @@ def draw_spectrum(given: Fit | State, count: int = COUNT, resolution: int = 60, 
     )
     kept = min(count, int((values > ROUNDING * values.max(initial=0.0)).sum()))
     shown = fix_signs(vectors[:, :kept])
-    return Spectrum(
+    return SpectrumPicture(
         values, shown, order, state.n, alpha, _count_freedom(values, vectors, alpha) if whole else None,
         state, resolution,
     )  # fmt: skip

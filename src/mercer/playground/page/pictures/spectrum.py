@@ -6,7 +6,7 @@ import numpy as np
 from bokeh.models import ColumnDataSource, Range1d
 
 from ...state import State
-from ...views.spectrum import Spectrum
+from ...views.spectrum import SpectrumPicture
 from .look import CURVE, GREY, MARK, colour_points, frame, make_figure, mark_points, paint_field
 from .plane import EMPTY, locate, place_image
 
@@ -28,7 +28,7 @@ class Eigenvalues:
         self.figure.scatter("x", "y", source=self._values, size=5, color=CURVE)
         self.figure.scatter("x", "y", source=self._chosen, size=12, fill_alpha=0.0, line_color=MARK, line_width=2)
 
-    def show(self, spectrum: Spectrum, chosen: int) -> None:
+    def show(self, spectrum: SpectrumPicture, chosen: int) -> None:
         """Show a spectrum, with the eigenvalue marked whose function is drawn."""
         values = np.asarray(spectrum.eigenvalues)
         largest = float(values.max(initial=0.0)) or 1.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mercer.files import replacing as whole_file
 
-from ._errors import CommandError
+from .._errors import CommandError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ._errors import CommandError
+from .._errors import CommandError
 
 SAMPLE = 1000  # centres whose spectrum is computed
 LEADING = 8  # eigenvalues shown

@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.playground.page.history import LONGEST, History
+from mercer.playground.page.timeline import LONGEST, Timeline
 
 
 @given(st.lists(st.one_of(st.integers(0, 1000), st.sampled_from(["undo", "redo"])), max_size=60))
 def test_history_is_a_list_with_a_place_in_it(steps):
-    history, known, place = History(-1), [-1], 0
+    history, known, place = Timeline(-1), [-1], 0
     for step in steps:
         if step == "undo":
             history.undo()
@@ -25,7 +25,7 @@ def test_history_is_a_list_with_a_place_in_it(steps):
 
 
 def test_changes_of_one_kind_in_a_row_are_one_step():
-    history = History(0)
+    history = Timeline(0)
     for value in (1, 2, 3):
         history.keep(value, "drag")
     history.keep(4, "other")
@@ -36,7 +36,7 @@ def test_changes_of_one_kind_in_a_row_are_one_step():
 
 
 def test_the_past_has_an_end():
-    history = History(0)
+    history = Timeline(0)
     for value in range(2 * LONGEST):
         history.keep(value)
     for _ in range(3 * LONGEST):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.cli._errors import CommandError
-from mercer.cli._write import check_output, protect_cells, protect_text, replacing, restore_text
+from mercer.cli.files.writing import check_output, protect_cells, protect_text, replacing, restore_text
 
 
 def test_a_file_appears_when_the_block_ends_and_not_before(tmp_path):

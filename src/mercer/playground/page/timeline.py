@@ -7,14 +7,14 @@ from ..state import State
 LONGEST = 100  # steps
 
 
-class History:
+class Timeline:
     """A state, those before it and those that were taken back.
 
     Changes of one kind in a row, such as the places of a point while it is dragged, are one step.
 
     Examples
     --------
-    >>> from mercer.playground.page.history import History  # doctest: +SKIP
+    >>> from mercer.playground.page.timeline import Timeline  # doctest: +SKIP
     """
 
     def __init__(self, state: State) -> None:

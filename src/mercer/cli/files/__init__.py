@@ -1,0 +1,1 @@
+"""Files that commands read models from and write results to."""
