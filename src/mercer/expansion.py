@@ -55,6 +55,9 @@ def evaluate_expansion(
     if is_matrix(centers) and not place.on_host:
         centers = place.put(centers, real_type(centers))  # once for all blocks
     weights, shift = place.put(coef), place.put(intercept)
+    if length(centers) == 0:  # a sum of nothing is 0
+        values = place.put(np.zeros((length(X), *weights.shape[1:]))) + shift
+        return values if is_tensor(X) else host_array(values)
     parts = []
     for block in send_blocks(X, place):
         values = Gram(kernel, block, centers, memory=place.memory, dtype=dtype, device=place.device) @ weights + shift
@@ -276,6 +279,8 @@ class Expansion:
             return _as_number(result)
         if other.explicit is not None:
             return other.inner(self)
+        if 0 in (length(self.centers), length(other.centers)):
+            return _as_number(np.zeros(self.coef.shape[1:]))
         cross = Gram(self.kernel, self.centers, None if other.centers is self.centers else other.centers) @ other.coef
         return _as_number(np.einsum("i...,i...->...", self.coef, cross))
 

@@ -148,3 +148,13 @@ def test_the_checks_of_scikit_learn_pass():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)  # the array API is not enabled
         check_estimator(ImportVectorMachine(max_vectors=8))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), 0.0 * Gaussian()])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_without_import_vectors_the_model_is_its_intercept(kernel, classes):
+    X, y = np.zeros((12, 2)), np.arange(12) % classes
+    model = ImportVectorMachine(kernel=kernel).fit(X, y)
+    assert len(model.import_vectors_) == 0
+    np.testing.assert_allclose(model.predict_proba(np.ones((5, 2))), 1.0 / classes, atol=1e-6)
+    np.testing.assert_array_equal(model.expansion_.norm(), 0.0)
