@@ -9,11 +9,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import check_scoring
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, TableArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
+from mercer.estimators.posterior import PosteriorMethods
 from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.ridge import SearchedRidge
 from mercer.estimators.targets import check_alphas, check_targets, check_weights
@@ -34,7 +36,7 @@ from .ridge import KernelRidge
 SERIAL = 500  # points up to which one thread is enough
 
 
-class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidgeCV(PosteriorMethods, SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression with kernel, length scales and penalty chosen by the exact leave-one-out error.
 
     Without arguments: a Gaussian or Matérn kernel with one length scale for each feature; the penalty α from a path; an
@@ -158,11 +160,6 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
             self._fit(X, y, sample_weight, context)
         return self
 
-    @where_the_data_lives
-    def predict(self, X: Rows) -> np.ndarray:
-        """Return f(x) + b for all points, of shape (m,) or (m, targets)."""
-        return self._evaluate(X)
-
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
@@ -208,6 +205,13 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
         if found.edge:
             warn_caller(f"{type(self).__name__}: {found.edge}")
         return found
+
+    def _given_alpha(self) -> float:
+        return self.alpha_
+
+    def _whole_record(self, method: str) -> RidgeFit:
+        check_is_fitted(self)
+        return self.ridge_._rows_are_here(method)
 
     def _keep(self, found: RidgeChoice, record: RidgeFit, X: Rows) -> None:
         self.alpha_, self.best_score_, self.path_ = found.alpha, found.score, found.path
