@@ -94,7 +94,7 @@ class PosteriorMethods(RidgeEstimator):
         >>> model = KernelRidge(alpha=0.01, kernel=Gaussian()).fit(X, np.sin(X[:, 0]))
         >>> mean, std = model.predict([[3.0], [9.0]], return_std=True)
         >>> std.round(2)  # among the points, and far from all of them
-        array([0.05, 1.  ])
+        array([0.06, 1.  ])
         """
         if return_std and return_cov:
             raise RuntimeError(
