@@ -123,7 +123,7 @@ class Curves:
         """Return the scores, shape (kernels, penalties)."""
         rows: list[np.ndarray] = []
         for i, case in enumerate(self.cases):
-            curve = make_curve(case, self.score, self.folds)
+            curve = self._make(case)
             rows.append(curve(alphas))
             best = self._best is None or np.max(rows[-1]) > max(np.max(row) for row in rows[:-1])
             if best and case.place.on_host:  # devices have less room, and compute a matrix again in no time
@@ -135,7 +135,10 @@ class Curves:
         """Return the scores of one kernel at other penalties."""
         if self._best is not None and self._best[0] == row:
             return self._best[1](alphas)
-        return make_curve(self.cases[row], self.score, self.folds)(alphas)
+        return self._make(self.cases[row])(alphas)
+
+    def _make(self, case: Problem) -> Curve:
+        return make_curve(case, self.score, self.folds)
 
 
 def make_curve(case: Problem, score: Score, folds: Folds | None) -> Curve:

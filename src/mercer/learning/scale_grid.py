@@ -19,7 +19,7 @@ from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 from mercer.solvers.rounding import weighted_trace
 
-from .choice import make_loo_curve, minus_squared_error
+from .criterion import Criterion, LeaveOneOutCriterion
 from .length_scales import stretch
 
 OCTAVES, STRIDE = 36, 3  # how far to either side a matrix is looked for that depends on the factor, and in which steps
@@ -97,10 +97,15 @@ class ScaleGrid:
         return Point(self.kernels[row], alpha, error, float(self.factors[row]), edge)
 
 
-def make_scale_grid(problem: Problem, on_error: Callable[[float], bool] = lambda error: False) -> ScaleGrid:
+def make_scale_grid(
+    problem: Problem,
+    on_error: Callable[[float], bool] = lambda error: False,
+    criterion: Criterion | None = None,
+) -> ScaleGrid:
     """Return the errors for all factors that make a difference, a path of penalties for each.
 
-    ``on_error`` is told the least error of each factor, from 1 on; the grid ends if it returns True.
+    ``on_error`` is told the least error of each factor, from 1 on; the grid ends if it returns True.  Errors are those
+    of leaving out one point, unless another criterion is given.
 
     Examples
     --------
@@ -113,13 +118,13 @@ def make_scale_grid(problem: Problem, on_error: Callable[[float], bool] = lambda
     >>> bool(best.error < 1e-4), 0.05 < best.factor < 0.2
     (True, True)
     """
-    kernel = problem.kernel
+    kernel, judge = problem.kernel, criterion or LeaveOneOutCriterion()
     alphas = PENALTIES * (weighted_trace(problem) or 1.0)
     rows: dict[float, tuple[Kernel, np.ndarray]] = {}
 
     def add(factor: float) -> bool:
         scaled = stretch(kernel, factor)
-        errors = -make_loo_curve(replace(problem, kernel=scaled), minus_squared_error)(alphas)
+        errors = -judge.curve(replace(problem, kernel=scaled))(alphas)
         rows[factor] = scaled, errors
         return on_error(float(errors.min()))
 

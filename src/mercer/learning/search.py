@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,8 +12,10 @@ from sklearn.utils import check_random_state
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import pick_points
+from mercer.solvers.ridge.posterior.profile import find_profile
 
 from .choice import MakeCurves, choose
+from .criterion import MarginalCurves, log_likelihoods, make_criterion
 from .folds import folds_among
 from .length_scales import length_scale_of, make_families, split_length_scales
 from .target_units import TargetUnits
@@ -51,6 +53,7 @@ def search_ridge(
     on_step: OnStep = lambda step, error: False,
     curves: MakeCurves | None = None,
     most: int | None = None,
+    criterion: Literal["loo", "marginal"] = "loo",
     name: str = "search_ridge",
 ) -> RidgeChoice:
     """Return the best kernel and penalty of a problem.
@@ -77,6 +80,9 @@ def search_ridge(
         As in :func:`mercer.learning.choice.choose`.
     most : int, optional
         Points that the path of penalties is computed from, if there are more; by default as many as pay.
+    criterion : {"loo", "marginal"}
+        What to judge by: errors of points left out, or the marginal likelihood, which also finds the size of the
+        kernel; kernel and penalty are multiplied by it.
     name : str
         Who complains.
 
@@ -97,6 +103,9 @@ def search_ridge(
         )
     data = pick_points(replace(problem, y=problem.y.reshape(n, -1)), kept)
     units = TargetUnits.of(data.y, data.weights, centred=problem.fit_intercept)
+    marginal = criterion == "marginal"
+    if marginal:  # the targets share one size of the kernel
+        units = replace(units, scale=np.full_like(units.scale, units.scale.max()))
     data = replace(data, y=units.relative(data.y))
     score = None if scorer is None else units.score(scorer, flat=flat)
     rng = check_random_state(random_state)
@@ -108,7 +117,8 @@ def search_ridge(
             else [split_length_scales(kernel, data.X.shape[1]) for kernel in kernels]
         )
         size = max(2, min(SUBSET if data.n < MANY else LARGE_SUBSET, int((data.memory / STEP_BYTES) ** 0.5)))
-        tuned = race(starts, data, rng, size=size, steps=int(min(STEPS, 10 + data.n // 4)), on_step=on_step)
+        steps, judge = int(min(STEPS, 10 + data.n // 4)), make_criterion(criterion)
+        tuned = race(starts, data, rng, size=size, steps=steps, on_step=on_step, criterion=judge)
         kernels, hints = tuned.rivals()
     limit, sample = limit_path(data)
     if most is not None:
@@ -116,17 +126,28 @@ def search_ridge(
     if data.n > limit:
         chosen = rng.permutation(data.n)[:sample]
         data, kept = pick_points(data, chosen), kept[chosen]
+    curves = MarginalCurves if marginal else curves
     found = choose(data, kernels, alphas, score=score, folds=folds_among(cv, n, kept), curves=curves, hints=hints)
     with np.errstate(over="ignore", under="ignore"):
         unit = float(units.scale[0] ** 2) if score is None and flat else 1.0
-    path = {
+    path: dict[str, Any] = {
         "alphas": found.alphas,
         "kernels": list(kernels),
         "length_scales": [length_scale_of(kernel) for kernel in kernels],
         "errors": -unit * found.scores,
         "tuning": unit * np.array([] if tuned is None else tuned.trace),
     }
-    return RidgeChoice(found.kernel, found.alpha, unit * found.score, path, "" if tuned is None else tuned.edge)
+    edge = "" if tuned is None else tuned.edge
+    if not marginal:
+        return RidgeChoice(found.kernel, found.alpha, unit * found.score, path, edge)
+    scale = float(units.scale[0])
+    trace = np.array([] if tuned is None else tuned.trace)
+    likelihoods = {"errors": -log_likelihoods(-found.scores, scale), "tuning": -log_likelihoods(trace, scale)}
+    reached = float(log_likelihoods(np.array(-found.score), scale))
+    factor = 1.0
+    if np.isfinite(reached):
+        factor = find_profile(data, found.kernel, found.alpha, gradient=False).size * scale**2 or 1.0
+    return RidgeChoice(factor * found.kernel, factor * found.alpha, reached, path | likelihoods, edge)
 
 
 def limit_path(data: Problem) -> tuple[int, int]:

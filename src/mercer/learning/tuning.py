@@ -16,10 +16,10 @@ import numpy as np
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import pick_points
-from mercer.solvers.ridge.loo_gradient import LeaveOneOut, leave_one_out
 from mercer.solvers.rounding import weighted_trace
 
 from .adam import Adam, fall
+from .criterion import Criterion, LeaveOneOutCriterion
 from .length_scales import is_length_scale
 from .scale_grid import FLAT, MOST, PENALTIES, Point, make_scale_grid
 
@@ -89,11 +89,13 @@ def race(
     size: int,
     steps: int,
     on_step: OnStep = lambda step, error: False,
+    criterion: Criterion | None = None,
 ) -> Tuned:
     """Tune the best points of a grid for a while, keep the one with the smallest error, and tune that to the end.
 
     All errors are compared on the subset that the grid was computed from, and nothing replaces what is better there:
-    the result is never worse than the best of the grid.
+    the result is never worse than the best of the grid.  They are those of leaving out one point, unless another
+    criterion is given.
 
     Examples
     --------
@@ -109,7 +111,7 @@ def race(
     True
     """
     trace: list[float] = []
-    stopped = False
+    stopped, judge = False, criterion or LeaveOneOutCriterion()
 
     def tell(error: float) -> bool:
         nonlocal stopped
@@ -121,7 +123,7 @@ def race(
     common = pick_points(problem, rng.permutation(problem.n)[:few])
     grids = []
     for kernel in kernels:
-        grids.append(make_scale_grid(replace(common, kernel=kernel), tell).minima())
+        grids.append(make_scale_grid(replace(common, kernel=kernel), tell, judge).minima())
         if stopped:
             break
     found = [Tuned(point.kernel, point.alpha, point.error, start=point) for point in pick_finalists(grids)]
@@ -134,8 +136,8 @@ def race(
         if stopped:
             break
         start = winner if one is None else one
-        tuned = descend(start, problem, rng, size=points, steps=count, on_error=tell)
-        winner = min(winner, _keep_better(tuned, start, common), key=lambda tuned: tuned.error)
+        tuned = descend(start, problem, rng, size=points, steps=count, on_error=tell, criterion=judge)
+        winner = min(winner, _keep_better(tuned, start, common, judge), key=lambda tuned: tuned.error)
     return replace(winner, trace=trace, best=best)
 
 
@@ -161,14 +163,15 @@ def descend(
     steps: int,
     rate: float = RATE,
     on_error: Callable[[float], bool] = lambda error: False,
+    criterion: Criterion | None = None,
 ) -> Tuned:
-    """Follow the gradient of the leave-one-out error from a start, a new random subset of ``size`` points each step.
+    """Follow the gradient of the error from a start, a new random subset of ``size`` points each step.
 
     Length scales stay within a factor of 1,000 of where they started, and the penalty between 10⁻¹¹ and 10 times the
     trace of WK.  A step from which the matrix cannot be inverted is taken back, and the penalty grows instead.
     ``on_error`` is told the error of each step, which is the last if it returns True.
     """
-    n = problem.n
+    n, judge = problem.n, criterion or LeaveOneOutCriterion()
     size = min(size, n)
     values = start.kernel.hyperparameters()
     names = [name for name in values if is_length_scale(name)]
@@ -182,7 +185,7 @@ def descend(
         subset = pick_points(problem, rng.permutation(n)[:size])
         kernel = start.kernel.with_hyperparameters(dict(zip(names, np.exp(at[1:]), strict=True)))
         try:
-            found = _leave_out(subset, kernel, float(np.exp(at[0])), gradient=True)
+            found = judge.judge(subset, kernel, float(np.exp(at[0])), gradient=True)
         except np.linalg.LinAlgError:
             at[0] = min(at[0] + np.log(10.0), high[0])
             continue
@@ -206,17 +209,10 @@ def _mean_trace(problem: Problem) -> float:
     return max(weighted_trace(some) / some.n, np.finfo(float).tiny)
 
 
-def _leave_out(problem: Problem, kernel: Kernel, alpha: float, *, gradient: bool) -> LeaveOneOut:
-    return leave_one_out(
-        kernel, problem.X, problem.y, alpha, weights=problem.weights, fit_intercept=problem.fit_intercept,
-        gradient=gradient, device=problem.device,
-    )  # fmt: skip
-
-
-def _keep_better(tuned: Tuned, before: Tuned, common: Problem) -> Tuned:
+def _keep_better(tuned: Tuned, before: Tuned, common: Problem, criterion: Criterion) -> Tuned:
     """Return what was tuned, with its error on some points, or what was there before if it is better on them."""
     try:
-        error = _leave_out(common, tuned.kernel, tuned.alpha, gradient=False).error
+        error = criterion.judge(common, tuned.kernel, tuned.alpha, gradient=False).error
     except np.linalg.LinAlgError:
         return before
     return replace(tuned, error=error) if error < before.error else before

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.kernels import KernelLike
+from mercer.estimators.posterior import PosteriorMethods
 from mercer.estimators.progress import report_progress, with_callbacks
-from mercer.estimators.ridge import RidgeEstimator
 from mercer.estimators.targets import check_alpha, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows, is_frame, length
@@ -22,7 +22,7 @@ from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 from mercer.solvers.ridge.interval import jackknife_plus, leave_one_out
 
 
-class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidge(PosteriorMethods, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression: least squares in the space of a kernel, with a penalty on the norm.
 
     f and b minimise Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + α‖f‖².  By the representer theorem f = Σᵢ cᵢ k(xᵢ, ·), and without an
@@ -80,6 +80,8 @@ class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimato
         w of f(x) = φ(x)ᵀw, if the kernel has finitely many features φ; ``kernel_.feature_map(d)`` is φ.
     objective_ : Objective
         What was minimised, of all targets together: ``loss`` is Σ wᵢ(…)² and ``penalty`` is α‖f‖², of the sum form.
+    log_marginal_likelihood_ : float
+        log p(y) of the Gaussian process whose mean this is; computed when asked for.
     residual_ : float
         The certificate: √(rᵀWr / S) with the residual r = y − b − (K + αW⁻¹)c and the value S of what is minimised, to
         which a thousandth of the targets is added.  That value is above its minimum by at most rᵀWr, which bounds the
@@ -159,21 +161,6 @@ class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimato
         with report_progress(self, X, y), all_or_nothing(self):
             self._fit(X, y, sample_weight)
         return self
-
-    @where_the_data_lives
-    def predict(self, X: Rows) -> np.ndarray:
-        """Return f(x) + b for all points.
-
-        Parameters
-        ----------
-        X : collection of m objects
-            The points; with a precomputed kernel its values between them and all training points, shape (m, n).
-
-        Returns
-        -------
-        array of shape (m,) or (m, targets)
-        """
-        return self._evaluate(X)
 
     @in_the_kind_given
     def leave_one_out(self) -> np.ndarray:
@@ -284,6 +271,18 @@ class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimato
 
     def _solving(self) -> dict[str, Any]:
         return {"solver": self.solver, "random_state": self.random_state, "n_centers": self.n_centers}
+
+    def _given_alpha(self) -> Any:
+        return self.alpha
+
+    def _alpha_unit(self, record: RidgeFit) -> float:
+        if self.scaling == "sum":
+            return 1.0
+        weights = None if record.problem is None else record.problem.weights
+        return float(record.problem_on_host.n if weights is None else weights.sum())
+
+    def _whole_record(self, method: str) -> RidgeFit:
+        return self._rows_are_here(method)
 
     def _rows_are_here(self, method: str) -> RidgeFit:
         """Return the record of the fit, or raise if the rows stayed on a cluster."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import check_scoring
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, TableArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
+from mercer.estimators.posterior import PosteriorMethods
 from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.ridge import SearchedRidge
 from mercer.estimators.targets import check_alphas, check_targets, check_weights
@@ -22,6 +24,7 @@ from mercer.formula.data import Rows, length
 from mercer.kernels import Gaussian, Kernel, Matern
 from mercer.kernels.base import show_given
 from mercer.learning.choice import MakeCurves
+from mercer.learning.criterion import NAMES
 from mercer.learning.length_scales import with_length_scale
 from mercer.learning.search import RidgeChoice, search_ridge
 from mercer.learning.tuning import OnStep
@@ -34,7 +37,7 @@ from .ridge import KernelRidge
 SERIAL = 500  # points up to which one thread is enough
 
 
-class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidgeCV(PosteriorMethods, SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression with kernel, length scales and penalty chosen by the exact leave-one-out error.
 
     Without arguments: a Gaussian or Matérn kernel with one length scale for each feature; the penalty α from a path; an
@@ -70,6 +73,12 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
         The seed of subsets, and of solvers that choose at random.
     device : str or torch.device, optional
         Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
+    criterion : {"loo", "marginal"}, default="loo"
+        What to choose by: the leave-one-out error, or the marginal likelihood of the Gaussian process whose mean ridge
+        is, restricted if there is an intercept.  Both are tuned by their gradient.  The likelihood also finds the size
+        of the kernel, by which ``kernel_`` and ``alpha_`` are multiplied, so that ``predict(X, return_std=True)`` is in
+        the unit of the targets and ``alpha_`` is the variance of the noise; ``alphas`` are relative to the kernel as it
+        is given.
 
     Attributes
     ----------
@@ -79,11 +88,14 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
         The kernel, with its length scales.
     best_score_ : float
         The score that ``alpha_`` and ``kernel_`` reached, larger is better: minus the mean squared leave-one-out
-        error, or ``scoring``.  Several targets are divided by their deviation first, unless there is a ``scoring``.
+        error, or ``scoring``; with ``criterion="marginal"`` the log marginal likelihood over the number of
+        points (less one with an intercept) and of targets.  Several targets are divided by their deviation first,
+        unless there is a ``scoring`` or a likelihood.
     path_ : dict
         ``"alphas"`` (p,); ``"kernels"``, the m kernels compared; ``"length_scales"``, the first length scale parameter
         of each (None where there is none); ``"errors"`` (m, p), minus their scores, infinite where rounding could have
-        made them; and ``"tuning"``, the mean squared leave-one-out error at each step of the grid and of the tuning.
+        made them; and ``"tuning"``, the mean squared leave-one-out error, or minus the likelihood as above, at each
+        step of the grid and of the tuning.
     ridge_ : KernelRidge
         The model fitted to all points with ``alpha_`` and ``kernel_``.
     loo_predictions_, loo_score_
@@ -128,6 +140,7 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
         memory: float | str | None = None,
         random_state: Any = None,
         device: Any = None,
+        criterion: Literal["loo", "marginal"] = "loo",
     ) -> None:
         self.alphas = alphas
         self.kernel = kernel
@@ -139,6 +152,7 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.memory = memory
         self.random_state = random_state
         self.device = device
+        self.criterion = criterion
 
     @with_callbacks
     @where_the_data_lives
@@ -157,11 +171,6 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
         with fit_task(self, X, y) as context, all_or_nothing(self):
             self._fit(X, y, sample_weight, context)
         return self
-
-    @where_the_data_lives
-    def predict(self, X: Rows) -> np.ndarray:
-        """Return f(x) + b for all points, of shape (m,) or (m, targets)."""
-        return self._evaluate(X)
 
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
@@ -198,16 +207,42 @@ class KernelRidgeCV(SearchedRidge, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _search(self, problem: Problem, X: Rows, on_step: OnStep, curves: MakeCurves | None = None) -> RidgeChoice:
         """Choose kernel and penalty from points that are here."""
+        self._check_criterion()
         wish, alphas = self.length_scales, None if self.alphas is None else check_alphas(self, self.alphas)
         tune = (isinstance(wish, str) and wish == "auto") or (wish is None and self.kernel is None)
         found = search_ridge(
             problem, None if tune and self.kernel is None else self._kernels(X, None if tune else wish), tune=tune,
             alphas=alphas, scorer=None if self.scoring is None else check_scoring(self, self.scoring), cv=self.cv,
-            random_state=self.random_state, on_step=on_step, curves=curves, name=type(self).__name__,
+            random_state=self.random_state, on_step=on_step, curves=curves, criterion=self.criterion,
+            name=type(self).__name__,
         )  # fmt: skip
         if found.edge:
             warn_caller(f"{type(self).__name__}: {found.edge}")
         return found
+
+    def _given_alpha(self) -> float:
+        return self.alpha_
+
+    def _whole_record(self, method: str) -> RidgeFit:
+        check_is_fitted(self)
+        return self.ridge_._rows_are_here(method)
+
+    def _check_criterion(self) -> None:
+        name = type(self).__name__
+        if self.criterion not in NAMES:
+            raise ValueError(f"{name}: criterion must be 'loo' or 'marginal', got {self.criterion!r}")
+        if self.criterion == "loo":
+            return
+        if self.cv is not None or self.scoring is not None:
+            raise ValueError(
+                f"{name}: criterion='marginal' looks at all points at once and has no folds to score; leave out cv and "
+                "scoring, or say criterion='loo'"
+            )
+        if self._kernel_argument().is_matrix:
+            raise ValueError(
+                f"{name}: criterion='marginal' finds the size of the kernel, and kernel='precomputed' has the one it "
+                "has; give kernel=mercer.kernels.Precomputed(K) and row numbers as X, or say criterion='loo'"
+            )
 
     def _keep(self, found: RidgeChoice, record: RidgeFit, X: Rows) -> None:
         self.alpha_, self.best_score_, self.path_ = found.alpha, found.score, found.path

@@ -134,8 +134,12 @@ class PreparedConjugateGradient(PreparedRidge):
                 "ConjugateGradient cannot give leave-one-out residuals, which need the diagonal of the inverse; "
                 "use the spectral, Cholesky or Nyström solver"
             )
+        return self.solve_targets(self.problem.y, alpha, fit_intercept=self.problem.fit_intercept)
+
+    def solve_targets(self, targets: np.ndarray, alpha: np.ndarray, *, fit_intercept: bool) -> Solution:
+        """Solve for targets of the same points, one positive α for each column, with or without an intercept."""
         problem, solver = self.problem, self.solver
-        y = np.asarray(problem.y, dtype=np.float64)
+        y = np.asarray(targets, dtype=np.float64)
         alpha = np.asarray(alpha, dtype=np.float64)
         if alpha.shape != (y.shape[1],) or not (np.isfinite(alpha).all() and (alpha > 0).all()):
             raise ValueError(
@@ -144,7 +148,7 @@ class PreparedConjugateGradient(PreparedRidge):
             )
         put = self.products.put
         state = Iteration(
-            self.products, self.preconditioner, put(y), put(problem.noise), alpha, problem.fit_intercept,
+            self.products, self.preconditioner, put(y), put(problem.noise), alpha, fit_intercept,
             solver.tolerance,
         )  # fmt: skip
         while not state.finished and state.n_iter < solver.max_iter:

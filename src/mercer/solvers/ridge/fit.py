@@ -6,7 +6,7 @@ What comes back is a record of everything that a model keeps.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -80,6 +80,10 @@ class RidgeFit:
         fitted, given = length(self.problem.X), length(self.points)
         if self.kept is None and fitted != given:
             raise ValueError(f"{fitted} of {given} points were fitted, and nothing says which")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is copied and pickled: the fields, without what was computed from them and is kept beside."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def converged(self) -> bool:

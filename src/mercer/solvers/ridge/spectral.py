@@ -118,6 +118,19 @@ class SpectralPrepared(PreparedPath):
         scaled = self._one**2 * inverse[:, 0]
         return fitted + float(value * (scaled @ inverse[:, 0]) / scaled.sum())
 
+    def inverse(self, alpha: float) -> np.ndarray:
+        """Return 1/(λ + α) of each eigenvalue, 0 where there is nothing but rounding to divide by."""
+        return self._inverse(np.array([alpha]))[0][:, 0]
+
+    def frees_intercept(self, alpha: float) -> bool:
+        """Whether the intercept is decided outside of what the kernel can fit, as it is without noise."""
+        return bool(alpha <= self._lost) and self._has_null_intercept(self.eigenvalues == 0)
+
+    def fit_targets(self, V: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients and intercepts of other targets, one column each, with the same penalty."""
+        inner, b = self._inner(np.full(V.shape[1], alpha), self._Q.T @ (self._roots[:, None] * V))
+        return self._roots[:, None] * (self._Q @ inner), b
+
     # -- in the coordinates of the eigenvectors -------------------------------------------------------------------
 
     def _inverse(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

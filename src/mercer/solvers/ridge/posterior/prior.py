@@ -1,0 +1,143 @@
+"""Draws from the Gaussian process of a kernel at many points, as exactly as their number allows.
+
+Waves: by Bochner's theorem √(2/D) Σ (aⱼ cos ωⱼᵀx + bⱼ sin ωⱼᵀx) with normal aⱼ, bⱼ and frequencies ωⱼ of the kernel has
+its covariance up to 1/√D.  Sums of kernels are sums of independent draws, and frequencies of a product are sums of
+those of its factors.  Finitely many features are exact.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mercer.features.random_fourier import draw_frequencies, draw_orthogonal
+from mercer.formula.data import Rows, length, take
+from mercer.gram import Gram
+from mercer.kernels import Constant, Kernel
+from mercer.kernels.algebra import Product, Scaled, Sum
+from mercer.kernels.pullback import On
+from mercer.linalg.pivoting import PivotedCholesky
+
+WAVES = 4096  # cosines and sines together, and features that are exact
+EXACT = 10_000  # points up to which a kernel without waves is factored
+RANK = 2000  # of its approximation beyond
+BLOCK_BYTES = 2**26  # of waves at a time
+ROUNDING = 32 * float(np.finfo(np.float64).eps)  # of the largest variance, below which a pivot is nothing
+
+
+def draw_prior(kernel: Kernel, X: Rows, size: int, rng: np.random.RandomState, memory: int) -> np.ndarray:
+    """Return draws of f at all points, one a column.
+
+    By waves for ``Gaussian``, ``Matern``, ``RationalQuadratic``, ``Laplacian`` and ``PowerExponential``, their
+    products, and kernels with at most 4,096 features, also on some columns, multiplied by numbers and summed up.  For
+    others by a factor of the matrix up to 10,000 points, if it fits; beyond by a factor of rank 2,000 at random pivots,
+    what it does not explain of each variance being added as noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.array([[0.0], [0.1], [9.0]])
+    >>> f = draw_prior(Gaussian(), X, 20_000, np.random.RandomState(0), 2**30)
+    >>> np.cov(f).round(1)
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
+    """
+    found = _draw_waves(kernel, X, size, rng) if isinstance(X, np.ndarray) and X.ndim == 2 else None
+    if found is not None:
+        return found
+    n = length(X)
+    gram = Gram(kernel, X, memory=memory, dtype=np.float64)
+    if n <= EXACT and 24.0 * n * n <= memory:
+        return draw_normal(np.asarray(gram.dense()), size, rng)
+    pivoted = PivotedCholesky.of(gram, rng)
+    pivoted.grow(max(1, min(RANK, n, int(memory / (32.0 * n)))))
+    values = np.sqrt(np.maximum(np.asarray(pivoted.residual), 0.0))[:, None] * rng.standard_normal((n, size))
+    for F in pivoted.parts:
+        values += np.asarray(F).T @ rng.standard_normal((len(F), size))
+    return values
+
+
+def draw_normal(covariance: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return normal draws of a covariance, one a column, by a factor with pivots; the matrix is overwritten.
+
+    Directions below rounding are left out, so that a singular matrix needs no jitter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draw_normal(np.ones((2, 2)), 3, np.random.RandomState(0)).round(2)
+    array([[1.76, 0.4 , 0.98],
+           [1.76, 0.4 , 0.98]])
+    """
+    n = len(covariance)
+    largest = float(covariance.diagonal().max())
+    if largest <= 0:
+        return np.zeros((n, size))
+    L, order, rank, _ = lapack.dpstrf(covariance, lower=1, tol=ROUNDING * largest)
+    noise, values = rng.standard_normal((rank, size)), np.empty((n, size))
+    values[order - 1] = np.tril(L[:, :rank]) @ noise
+    return values
+
+
+def _draw_waves(kernel: Kernel, X: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray | None:
+    """Return draws by waves and features, None where the kernel has neither."""
+    d = X.shape[1]
+    if isinstance(kernel, Constant):
+        return np.full((len(X), 1), math.sqrt(kernel.value)) * rng.standard_normal((1, size))
+    if isinstance(kernel, Scaled):
+        inner = _draw_waves(kernel.kernel, X, size, rng) if kernel.weight >= 0 else None
+        return None if inner is None else math.sqrt(kernel.weight) * inner
+    if isinstance(kernel, Sum):
+        first = _draw_waves(kernel.k1, X, size, rng)
+        second = None if first is None else _draw_waves(kernel.k2, X, size, rng)
+        return None if first is None or second is None else first + second
+    if isinstance(kernel, On) and all(isinstance(column, int) for column in kernel.chosen(d)):
+        return _draw_waves(kernel.kernel, X[:, list(kernel.chosen(d))], size, rng)
+    found = _find_frequencies(kernel, d, rng)
+    if found is not None:
+        return _sum_waves(*found, X, size, rng)
+    if kernel.feature_dim(d) <= WAVES:
+        return _sum_features(kernel, X, size, rng)
+    return None
+
+
+def _find_frequencies(kernel: Kernel, d: int, rng: np.random.RandomState) -> tuple[np.ndarray, float] | None:
+    """Return frequencies of a kernel of differences, and its value at 0."""
+    if isinstance(kernel, Scaled):
+        inner = _find_frequencies(kernel.kernel, d, rng) if kernel.weight >= 0 else None
+        return None if inner is None else (inner[0], kernel.weight * inner[1])
+    if isinstance(kernel, Product):
+        one, two = (_find_frequencies(part, d, rng) for part in (kernel.k1, kernel.k2))
+        return None if one is None or two is None else (one[0] + two[0], one[1] * two[1])
+    if draw_frequencies.dispatch(type(kernel)) is draw_frequencies.dispatch(object):
+        return None
+    return draw_frequencies(kernel, d, WAVES // 2, rng, draw_orthogonal), 1.0
+
+
+def _sum_waves(
+    frequencies: np.ndarray, value: float, X: np.ndarray, size: int, rng: np.random.RandomState
+) -> np.ndarray:
+    half = len(frequencies)
+    a, b = rng.standard_normal((2, half, size)) * math.sqrt(value / half)
+    middle, values = X.mean(axis=0, dtype=np.float64), np.empty((len(X), size))
+    step = max(1, BLOCK_BYTES // (24 * half))
+    for start in range(0, len(X), step):
+        angles = (X[start : start + step] - middle) @ frequencies.T
+        values[start : start + step] = np.cos(angles) @ a
+        values[start : start + step] += np.sin(angles, out=angles) @ b
+    return values
+
+
+def _sum_features(kernel: Kernel, X: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray | None:
+    try:
+        phi = kernel.features().fit(X)
+    except ValueError:  # features that are not known
+        return None
+    width = phi.features_.width
+    weights, step = rng.standard_normal((width, size)), max(1, BLOCK_BYTES // (16 * width))
+    parts = [phi.transform(take(X, i, min(i + step, len(X)))) @ weights for i in range(0, len(X), step)]
+    return np.concatenate(parts)
