@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.intervals.ridge import RidgeIntervals
@@ -258,14 +257,3 @@ class KernelRidge(RidgeIntervals, RidgeEstimator, MultiOutputMixin, RegressorMix
 
     def _solving(self) -> dict[str, Any]:
         return {"solver": self.solver, "random_state": self.random_state, "n_centers": self.n_centers}
-
-    def _rows_are_here(self, method: str) -> RidgeFit:
-        """Return the record of the fit, or raise if the rows stayed on a cluster."""
-        check_is_fitted(self)
-        if self._record.problem is None:
-            raise ValueError(
-                f"{type(self).__name__}.{method} needs the training rows, which stayed on the cluster this model was "
-                "fitted on; mercer.distributed.leave_one_out(model, X, y) gives leave-one-out predictions there, and "
-                "a fit to X.compute() has everything if it fits into memory"
-            )
-        return self._record

@@ -28,8 +28,6 @@ class RidgeIntervals(IntervalRegressor):
 
     X_fit_: Rows
     _record: RidgeFit
-    _rows_are_here: Callable[[str], RidgeFit]
-    leave_one_out: Callable[[], np.ndarray]
 
     @property
     def interval_methods(self) -> tuple[str, ...]:
@@ -75,6 +73,17 @@ class RidgeIntervals(IntervalRegressor):
 
     def _find_left_out(self) -> Callable[[Any], np.ndarray] | None:
         return lambda model: model.leave_one_out()
+
+    def _rows_are_here(self, method: str) -> RidgeFit:
+        """Return the record of the fit, or raise if the rows stayed on a cluster."""
+        check_is_fitted(self)
+        if self._record.problem is None:
+            raise ValueError(
+                f"{type(self).__name__}.{method} needs the training rows, which stayed on the cluster this model was "
+                "fitted on; mercer.distributed.leave_one_out(model, X, y) gives leave-one-out predictions there, and "
+                "a fit to X.compute() has everything if it fits into memory"
+            )
+        return self._record
 
 
 class SearchedIntervals(IntervalRegressor):
