@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -94,13 +95,22 @@ def test_without_targets_points_are_ticks(wave):
 
 def test_models_without_intervals_are_drawn_without_unless_asked(wave):
     X, y = wave
-    model = KernelRidge(0.1, kernel=Gaussian(), solver="nystroem", random_state=0).fit(X, y)
+    line = np.linspace(0.0, 1.0, 40).reshape(-1, 1)
+    model = KernelRidge(0, kernel=Gaussian(), solver="spectral").fit(line, line[:, 0])
     assert FitDisplay.from_estimator(model, X, y).interval is None
     assert FitDisplay.from_estimator(model, X, y, coverage=None).interval is None
-    with pytest.raises(ValueError, match="Nyström"):
+    with pytest.raises(ValueError, match="cannot be told from rounding"):
         FitDisplay.from_estimator(model, X, y, coverage=0.9)
-    with pytest.raises(ValueError, match="SVR has no predict_interval"):
-        FitDisplay.from_estimator(SVR().fit(X, y), X, y, coverage=0.9)
+    with pytest.raises(ValueError, match="LinearRegression has no predict_interval"):
+        FitDisplay.from_estimator(LinearRegression().fit(X, y), X, y, coverage=0.9)
+
+
+def test_what_has_to_be_fitted_again_is_drawn_only_if_asked_for(wave):
+    X, y = wave
+    model = SVR().fit(X, y)
+    assert FitDisplay.from_estimator(model, X, y).interval is None
+    assert FitDisplay.from_estimator(model, X, y, coverage=0.8).interval.shape == (400, 2)
+    assert model.interval_plan_.method == "cv+"
 
 
 def test_one_of_several_features_and_names_from_frames(wave):

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import math
-import numbers
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import MemoryBudgetError
+from mercer.estimators.ridge import SearchedRidge
+from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows
+from mercer.models import KernelRidge
+from mercer.solvers.conformal.plan import IntervalPlan, promise
+from mercer.solvers.conformal.ranks import check_coverage
+from mercer.solvers.conformal.split import split_conformal
 
 from .base import AutoModel
 from .search._regression import RegressionSearch, restore_units
 from .tables.frames import check_table
 
+METHODS = ("auto", "jackknife+", "split")
+REFITTED = ", for the fit that those errors are of"
 JACKKNIFE_ROWS = 5000  # rows up to which intervals come from leaving each out
 
 
@@ -68,6 +74,8 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         How columns are encoded for it.
     extra_ : dict
         How values of the model become predictions: ``transform``, "identity" or "log".
+    interval_plan_ : IntervalPlan
+        How the last intervals were made, why so, and what they promise; after :meth:`predict_interval`.
     n_features_in_, feature_names_in_
         Number and names of the columns.
 
@@ -89,6 +97,7 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
     (2,)
     """
 
+    interval_plan_: Annotated[IntervalPlan, SOMETIMES]
     _search = RegressionSearch
     models = RegressionSearch.models
 
@@ -106,13 +115,14 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         """
         return self._predict(X)
 
-    def predict_interval(self, X: Rows, coverage: Any = 0.9) -> np.ndarray:
+    def predict_interval(self, X: Rows, coverage: Any = 0.9, method: str = "auto") -> np.ndarray:
         """Return an interval for each row that holds its target with a probability of about ``coverage``.
 
         One ridge model of up to 5,000 rows gives jackknife+ intervals, as
         :meth:`mercer.models.ridge.KernelRidge.predict_interval`.  Otherwise the interval is the prediction ± the
         quantile of the errors on rows held out (split conformal; those errors are of the fit without them), or on rows
-        left out in the comparison of candidates if none were held out.
+        left out in the comparison of candidates if none were held out.  ``interval_plan_`` says which it was, and what
+        it promises.
 
         Parameters
         ----------
@@ -120,26 +130,53 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
             Rows, as in :meth:`predict`.
         coverage : float, default=0.9
             Between 0 and 1.
+        method : {"auto", "jackknife+", "split"}, default="auto"
+            The first where it can be had, else the second; or one of them.
 
         Returns
         -------
         array of shape (m, 2)
         """
         check_is_fitted(self)
-        if not isinstance(coverage, numbers.Real) or not 0 < float(coverage) < 1:
-            raise ValueError(f"predict_interval: coverage must lie between 0 and 1, for example 0.9; got {coverage!r}")
-        (member, *others), plan = self.members_, getattr(self.model_, "plan_", None)
-        direct = getattr(plan, "solver", "nystroem") != "nystroem" and hasattr(self.model_, "predict_interval")
-        if direct and not others and self.report_.n_rows <= JACKKNIFE_ROWS:
-            rows = member.encoder.transform(check_table(self, X, reset=False))
+        share = check_coverage(coverage)
+        if method not in METHODS:
+            raise ValueError(
+                f"{type(self).__name__}.predict_interval: method must be one of {', '.join(map(repr, METHODS))}; got "
+                f"{method!r}. model_.predict_interval, on encoded rows, has those of the model"
+            )
+        why = self._refuse_jackknife() if method != "split" else None
+        if method != "split" and why is None:
+            rows = self.members_[0].encoder.transform(check_table(self, X, reset=False))
             try:
-                return restore_units(self.model_.predict_interval(rows, float(coverage)), self.extra_ | {"factor": 1.0})
+                ends = self.model_.predict_interval(rows, share, "jackknife+")
             except MemoryBudgetError:
-                pass  # errors of rows left out take no memory
-        center, errors = self._predict(X), np.sort(self._errors)
-        rank = math.ceil(float(coverage) * (len(errors) + 1) - 1e-9)
-        radius = errors[rank - 1] if rank <= len(errors) else np.inf
-        return np.column_stack([center - radius, center + radius])
+                if method == "jackknife+":
+                    raise
+                why = "leaving each row out needs more memory than there is"  # errors of rows left out take none
+            else:
+                self.interval_plan_ = self.model_.interval_plan_
+                return restore_units(ends, self.extra_ | {"factor": 1.0})
+        if method == "jackknife+":
+            raise ValueError(f"{type(self).__name__}.predict_interval: {why}; leave method out, or say method='split'")
+        self.interval_plan_ = IntervalPlan(
+            "split", why or "it was asked for", promise("split", share, len(self._errors)) + REFITTED, share,
+            len(self._errors),
+        )  # fmt: skip
+        return split_conformal(self._predict(X), self._errors, share)
+
+    def _refuse_jackknife(self) -> str | None:
+        """Return why the jackknife+ cannot be had, or is not worth its time; None if it is."""
+        plan = getattr(self.model_, "plan_", None)
+        if len(self.members_) > 1:
+            return "several models are combined"
+        if (
+            not isinstance(self.model_, KernelRidge | SearchedRidge)
+            or getattr(plan, "solver", "nystroem") == "nystroem"
+        ):
+            return "the model would have to be fitted again to leave rows out"
+        if self.report_.n_rows > JACKKNIFE_ROWS:
+            return f"leaving each of {self.report_.n_rows} rows out takes long"
+        return None
 
     def _code_targets(self, values: np.ndarray) -> np.ndarray:
         return values

@@ -135,6 +135,9 @@ def _call_with_arrays(model: Any, method: Callable[..., Any], args: tuple[Any, .
             vars(model).update(vars(here))
         if dispatched and kind is not None:
             send_attributes(model, kind)
+    elif here is not model:  # what was made on the way is kept
+        made = {name: value for name, value in vars(here).items() if vars(model).get(name) is not value}
+        vars(model).update({name: value for name, value in made.items() if name not in abroad.here})
     if result is here:
         return model
     return result if kind is None else kind.give(result)

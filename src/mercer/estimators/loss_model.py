@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from mercer.features.params import KernelParams
+from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.losses import Loss
@@ -17,6 +17,8 @@ from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.newton.sums import WeightedLoss, weigh_loss
 from mercer.solvers.representer.norm import PenalizedFit
 
+from .intervals.folds import TrainingRows
+from .intervals.regressor import IntervalRegressor
 from .penalized import PenalizedModel
 from .primal import PrimalForm
 from .probability import ProbabilityClassifier
@@ -87,10 +89,21 @@ class LossClassifier(ProbabilityClassifier, LossModel):
         return self.loss_
 
 
-class LossRegressor(LossModel, PrimalForm, KernelParams, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class LossRegressor(IntervalRegressor, LossModel, PrimalForm, KernelParams, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A model of numbers."""
 
     _task = "regression"
+    _rows: Annotated[TrainingRows, SOMETIMES]  # beside X_fit_, which is the same object
+
+    def _keep(self, fit: Any, loss: Loss, data: Any) -> None:
+        super()._keep(fit, loss, data)
+        self._forget()
+        if isinstance(data, Measured):  # all rows were here
+            n = length(data.X)
+            targets, weights = np.zeros((n, data.targets.shape[1])), np.zeros(n)
+            targets[data.kept], weights[data.kept] = data.targets, data.weights
+            same = len(data.kept) == n and bool((data.weights == 1.0).all())
+            self._rows = TrainingRows(data.X, targets[:, 0] if data.flat else targets, None if same else weights)
 
     def _check_data(self, X: Rows, y: Any, sample_weight: Any) -> Measured:
         argument = self._kernel_argument()

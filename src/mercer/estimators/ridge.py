@@ -19,6 +19,7 @@ from mercer.solvers.plan import Plan
 from mercer.solvers.ridge.fit import RidgeFit
 
 from .engine import in_the_kind_given
+from .intervals.ridge import SearchedIntervals
 from .kernel_argument import KernelArgument, kernel_argument
 from .primal import PrimalForm
 
@@ -63,17 +64,11 @@ class RidgeEstimator(PrimalForm, KernelParams, CallbackSupportMixin):  # type: i
         return self._kernel_argument().describe(super().__sklearn_tags__())
 
 
-class SearchedRidge(RidgeEstimator):
+class SearchedRidge(SearchedIntervals, RidgeEstimator):
     """An estimator that looks for a kernel and a penalty, and keeps the model that was fitted with them."""
 
     ridge_: Any
     _loo: Annotated[np.ndarray, SOMETIMES]
-
-    @in_the_kind_given
-    def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
-        """Return jackknife+ intervals, as :meth:`mercer.models.ridge.KernelRidge.predict_interval` does."""
-        check_is_fitted(self)
-        return self.ridge_.predict_interval(self._kernel_argument().check(X, reset=False), coverage)
 
     @property
     @in_the_kind_given

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.shapes import Axes, Inside, Number
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
+from mercer.estimators.intervals.folds import TrainingRows
+from mercer.estimators.intervals.regressor import IntervalRegressor
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_labels, check_targets
@@ -254,7 +256,7 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
         return tags
 
 
-class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _KernelNeighbors):  # type: ignore[misc]
+class KernelNeighborsRegressor(IntervalRegressor, MultiOutputMixin, RegressorMixin, _KernelNeighbors):  # type: ignore[misc]
     """Regression by the mean of the nearest neighbours in the feature space of a kernel.
 
     Distances are ‖φ(x) − φ(z)‖ with ‖φ(x) − φ(z)‖² = k(x, x) + k(z, z) − 2k(x, z); see
@@ -311,6 +313,16 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, _KernelNeighbor
 
     def _check_y(self, y: Any, n: int) -> np.ndarray:
         return check_targets(self, y, n)
+
+    def _keep(self, neighbors: Neighbors) -> None:
+        self._forget()
+        super()._keep(neighbors)
+
+    def _training_rows(self) -> TrainingRows:
+        return TrainingRows(self.X_fit_, self._neighbors.values)
+
+    def _check_new(self, X: Rows) -> Rows:
+        return kernel_argument(self).check(X, reset=False)
 
 
 def _check_count(owner: object, count: Any, available: int | None) -> int:

@@ -14,6 +14,8 @@ from mercer.arrays.shapes import Axes, Inside
 from mercer.estimators.classifier import Classes
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
+from mercer.estimators.intervals.folds import TrainingRows
+from mercer.estimators.intervals.regressor import IntervalRegressor
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.targets import check_labels, check_targets, check_weights
@@ -268,7 +270,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         return priors
 
 
-class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # type: ignore[misc]
+class ParzenRegressor(IntervalRegressor, MultiOutputMixin, RegressorMixin, ParzenEstimator):  # type: ignore[misc]
     """Nadaraya–Watson regression: f(x) = Σᵢ wᵢ k(xᵢ, x) yᵢ / Σᵢ wᵢ k(xᵢ, x), the mean of the targets in a window.
 
     Parameters
@@ -350,3 +352,14 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, ParzenEstimator):  # typ
         array of shape (m,) or (m, targets)
         """
         return self._evaluate(X)
+
+    def _keep(self, windows: Windows, search: bool) -> None:
+        self._forget()
+        super()._keep(windows, search)
+
+    def _training_rows(self) -> TrainingRows:
+        windows, same = self._windows, bool((self._windows.weights == 1.0).all())
+        return TrainingRows(self.X_fit_, windows.targets, None if same else windows.weights)
+
+    def _check_new(self, X: Rows) -> Rows:
+        return kernel_argument(self, self.kernel_).check(X, reset=False)

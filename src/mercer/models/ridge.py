@@ -6,9 +6,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
+from mercer.estimators.intervals.ridge import RidgeIntervals
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.posterior import PosteriorMethods
 from mercer.estimators.progress import report_progress, with_callbacks
@@ -19,10 +19,10 @@ from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.diagnosis import Diagnosis, diagnose
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
-from mercer.solvers.ridge.interval import jackknife_plus, leave_one_out
+from mercer.solvers.ridge.interval import leave_one_out
 
 
-class KernelRidge(PosteriorMethods, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression: least squares in the space of a kernel, with a penalty on the norm.
 
     f and b minimise Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + α‖f‖².  By the representer theorem f = Σᵢ cᵢ k(xᵢ, ·), and without an
@@ -106,6 +106,10 @@ class KernelRidge(PosteriorMethods, MultiOutputMixin, RegressorMixin, BaseEstima
     array([0.1018, 1.0564])
     >>> model.leave_one_out().round(3)
     array([1.203, 3.875, 5.69 , 9.058])
+    >>> model.predict_interval([[5.0]], coverage=0.6).round(2)
+    array([[4.48, 5.34]])
+    >>> model.interval_plan_.method
+    'jackknife+'
     """
 
     X_fit_: Rows
@@ -175,38 +179,6 @@ class KernelRidge(PosteriorMethods, MultiOutputMixin, RegressorMixin, BaseEstima
         record = self._rows_are_here("leave_one_out")
         return leave_one_out(record, random_state=self.random_state, n_centers=self.n_centers)
 
-    @in_the_kind_given
-    def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
-        """Return intervals that hold new targets with a probability of about ``coverage``: the jackknife+.
-
-        With the leave-one-out errors Rᵢ, the ends are quantiles of f₋ᵢ(x) − Rᵢ and f₋ᵢ(x) + Rᵢ over all i.  If points
-        are exchangeable the probability is at least 2·coverage − 1 whatever the distribution, and close to
-        ``coverage`` in practice.  Ends are infinite where there are too few points for the coverage.
-
-        Parameters
-        ----------
-        X : collection of m objects
-            The points, as in :meth:`predict`.
-        coverage : float, default=0.9
-            Between 0 and 1.
-
-        Returns
-        -------
-        array of shape (m, 2)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mercer.kernels import Gaussian
-        >>> from mercer.models.ridge import KernelRidge
-        >>> X = np.linspace(0.0, 6.0, 40).reshape(-1, 1)
-        >>> y = np.sin(X[:, 0]) + 0.1 * np.cos(37.0 * X[:, 0])
-        >>> KernelRidge(alpha=0.1, kernel=Gaussian()).fit(X, y).predict_interval([[1.5]]).round(2)
-        array([[0.91, 1.11]])
-        """
-        record = self._rows_are_here("predict_interval")
-        return jackknife_plus(record, self._kernel_argument().new_points(X), coverage)
-
     def diagnose(self) -> Diagnosis:
         """Return how the fit is doing: spectrum, degrees of freedom, leave-one-out error, and a sentence of advice."""
         return diagnose(self._rows_are_here("diagnose"), averaged=self.scaling == "mean")
@@ -240,6 +212,7 @@ class KernelRidge(PosteriorMethods, MultiOutputMixin, RegressorMixin, BaseEstima
 
     def _keep(self, record: RidgeFit, X: Rows) -> Self:
         """Become the model of a fit to checked data, which a cluster keeps but for the centres."""
+        self._forget()
         self._keep_function(record, length(X))
         self.X_fit_, self._record = X, record
         return self
@@ -283,14 +256,3 @@ class KernelRidge(PosteriorMethods, MultiOutputMixin, RegressorMixin, BaseEstima
 
     def _whole_record(self, method: str) -> RidgeFit:
         return self._rows_are_here(method)
-
-    def _rows_are_here(self, method: str) -> RidgeFit:
-        """Return the record of the fit, or raise if the rows stayed on a cluster."""
-        check_is_fitted(self)
-        if self._record.problem is None:
-            raise ValueError(
-                f"{type(self).__name__}.{method} needs the training rows, which stayed on the cluster this model was "
-                "fitted on; mercer.distributed.leave_one_out(model, X, y) gives leave-one-out predictions there, and "
-                "a fit to X.compute() has everything if it fits into memory"
-            )
-        return self._record

@@ -245,6 +245,7 @@ class KernelRidgeCV(PosteriorMethods, SearchedRidge, MultiOutputMixin, Regressor
             )
 
     def _keep(self, found: RidgeChoice, record: RidgeFit, X: Rows) -> None:
+        self._forget()
         self.alpha_, self.best_score_, self.path_ = found.alpha, found.score, found.path
         self.ridge_ = KernelRidge._inside(self, found.alpha, record, X)
         self._keep_function(record, length(X))

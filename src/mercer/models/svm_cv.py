@@ -10,6 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators.classifier import Classes
 from mercer.estimators.engine import in_the_kind_given
+from mercer.estimators.intervals.regressor import IntervalRegressor
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.classifier import read_labels
 from mercer.estimators.machines.search import SupportVectorSearch
@@ -171,7 +172,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         return labels, 1.0
 
 
-class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
+class SVRCV(IntervalRegressor, RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
     """Support vector regression with C and length scale chosen by cross-validation, all in one fit.
 
     The same scores as scikit-learn's GridSearchCV over :class:`~mercer.models.svr.SVR`, from shared work, as in
@@ -259,6 +260,15 @@ class SVRCV(RegressorMixin, SupportVectorSearch):  # type: ignore[misc]
         array of shape (m,)
         """
         return np.asarray(self._best(X).predict(X))
+
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
+        self._forget()
+        super()._fit(X, y, sample_weight, context)
+        if self.refit:
+            self._remember(self._check_new(X), np.ravel(y), sample_weight)
+
+    def _check_new(self, X: Rows) -> Rows:
+        return self._best(X)._check_new(X)
 
     def _machine(self, kernel: Any, C: float) -> SVR:
         return SVR(

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
+from mercer.estimators.intervals.regressor import IntervalRegressor
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.base import SupportVectorMachine
 from mercer.estimators.targets import check_targets
@@ -19,7 +20,7 @@ from mercer.solvers.machines.fit import MachineFit
 from mercer.solvers.machines.problems import MachineProblems, Priced, SharedTube
 
 
-class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ignore[misc]
+class SupportVectorRegressor(IntervalRegressor, RegressorMixin, SupportVectorMachine):  # type: ignore[misc]
     """What both regressions share."""
 
     @where_the_data_lives
@@ -46,6 +47,13 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):  # type: ign
         """
         beta = self._spread("alpha_")
         return np.maximum(np.hstack([beta, -beta]), 0.0)
+
+    def _keep(self, fit: MachineFit, kernel: Kernel, X: Rows) -> None:
+        self._forget()
+        super()._keep(fit, kernel, X)
+
+    def _check_new(self, X: Rows) -> Rows:
+        return self._kernel_argument.check(X, reset=False)
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
         return np.asarray(column_or_1d(check_targets(self, y, n), warn=True))

@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.threads import silence_warnings
 from mercer.formula.data import Rows
+from mercer.solvers.conformal.ranks import FEW_POINTS
 
 from .estimator import encode_rows, find_model, is_automatic
 
@@ -105,6 +107,9 @@ def _find_function(owner: str, model: Any) -> tuple[Callable[[Rows], Any], bool]
 def _find_interval(estimator: BaseEstimator, rows: Rows, coverage: float | str | None) -> np.ndarray | None:
     if coverage is None:
         return None
+    methods = getattr(estimator, "interval_methods", ("jackknife+",))
+    if coverage == "auto" and methods[0] != "jackknife+":  # which would be fitted again, although nobody asked for it
+        return None
     if not hasattr(estimator, "predict_interval"):
         if coverage == "auto":
             return None
@@ -113,9 +118,12 @@ def _find_interval(estimator: BaseEstimator, rows: Rows, coverage: float | str |
             "to draw; leave coverage out"
         )
     try:
-        return np.asarray(estimator.predict_interval(rows, COVERAGE if coverage == "auto" else coverage))
+        if coverage != "auto":
+            return np.asarray(estimator.predict_interval(rows, coverage))
+        with silence_warnings(FEW_POINTS):
+            return np.asarray(estimator.predict_interval(rows, COVERAGE))
     except ValueError:
-        if coverage == "auto":  # no penalty, or Nyström centres: the model has no intervals, and none were asked for
+        if coverage == "auto":  # no penalty, for example: the model has no intervals, and none were asked for
             return None
         raise
 

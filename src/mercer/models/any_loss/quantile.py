@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 
@@ -17,6 +18,8 @@ from mercer.formula.data import Rows
 from mercer.losses import Quantile
 from mercer.losses.each import Each
 from mercer.messages import warn_caller
+from mercer.solvers.conformal.plan import IntervalPlan
+from mercer.solvers.conformal.quantiles import measure_excess, quantiles_plus
 from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.plan import Plan
 
@@ -116,6 +119,11 @@ class KernelQuantileRegressor(LossRegressor):
         values = self._evaluate(X)
         return values if values.ndim == 1 else namespace(values).sort(values, axis=1)
 
+    @property
+    def interval_methods(self) -> tuple[str, ...]:
+        """The methods that :meth:`predict_interval` has for this model: the conformalised band of two quantiles."""
+        return ("quantile",)
+
     @in_the_kind_given
     def score(self, X: Rows, y: Any, sample_weight: Any = None) -> float:
         """Return minus the mean pinball loss over all points and levels: the larger the better, and at most 0.
@@ -132,6 +140,17 @@ class KernelQuantileRegressor(LossRegressor):
         predicted = np.asarray(self.predict(X)).reshape(len(y), -1)
         losses = self.loss_.value(np.broadcast_to(np.asarray(y, dtype=float)[:, None], predicted.shape), predicted)
         return -float(np.average(np.asarray(losses).mean(axis=1), weights=sample_weight))
+
+    def _rank_methods(self) -> list[tuple[str, str]]:
+        return [("quantile", "the model is one of quantiles, whose band follows the noise")]
+
+    def _make_interval(self, method: str, X: Rows, coverage: float) -> tuple[np.ndarray, IntervalPlan]:
+        """Return the band between the quantiles that leave out as much on either side, widened as in CV+."""
+        levels = [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0]
+        band = clone(self).set_params(levels=levels)
+        folds = self._find_folds(f"{method} {coverage!r}", band, lambda y, f: measure_excess(f, y[:, 0])[:, None])
+        ends = quantiles_plus(folds.predict(self._check_new(X)), folds.fold_of, folds.errors[:, 0], coverage)
+        return ends, self._describe(method, coverage, len(folds.fold_of), len(folds.models))
 
     def _read_loss(self) -> Each:
         """Return the losses of all levels."""

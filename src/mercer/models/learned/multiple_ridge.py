@@ -206,6 +206,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
             Weights that are not negative.
         """
         with fit_task(self, X, y) as context, all_or_nothing(self):
+            self._forget()
             for name in ("ridge_", "expansion_", "kernel_", "plan_", "loo_scores_", "_loo"):
                 self.__dict__.pop(name, None)  # of a fit of the other kind
             self._fit(X, y, sample_weight, reporter(self, context))
@@ -224,15 +225,6 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
             self.mixture_, self.X_fit_, self.dual_coef_, points, memory=self.memory, device=place.device
         )
         return sum(parts, np.zeros((length(points), 1))) + self.intercept_
-
-    def predict_interval(self, X: Rows, coverage: float = 0.9) -> np.ndarray:
-        """Return jackknife+ intervals, as :meth:`mercer.models.ridge.KernelRidge.predict_interval` does."""
-        if self.per_target:
-            raise ValueError(
-                f"{type(self).__name__}.predict_interval: with per_target=True each target has a kernel of its own; "
-                "KernelRidge(alpha_[t], kernel=mixture_.kernel(t), fit_intercept=True) has the intervals of target t"
-            )
-        return super().predict_interval(X, coverage)
 
     @available_if(_has_one_kernel)  # type: ignore[untyped-decorator]
     @where_the_data_lives
@@ -327,6 +319,7 @@ class MultipleKernelRidge(  # type: ignore[call-arg]
             if self.per_target and targets.size > n:
                 self._fit_each(data, kernels, alphas, count, on_step)
                 self.dual_coef_ = argument.spread(self.dual_coef_, kept, n)
+                self._remember(X, targets, weights)
             else:
                 self._fit_all(problem, data, kernels, alphas, on_step)
         self.X_fit_ = X

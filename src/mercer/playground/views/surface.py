@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arrays.threads import silence_warnings
 from mercer.needs import load_package
+from mercer.solvers.conformal.ranks import FEW_POINTS
 
 from ..fitting import Fit, guard
 from ..limits import PlayError
@@ -161,11 +163,13 @@ def _draw_curve(fit: Fit, resolution: int) -> Curve:
 
 
 def _find_band(fit: Fit, grid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None, str]:
-    if not hasattr(fit.model, "predict_interval") or fit.state.n > MOST_BAND:
+    methods = getattr(fit.model, "interval_methods", ())
+    if methods[:1] != ("jackknife+",) or fit.state.n > MOST_BAND:  # others would have to be fitted again
         return None, None, ""
     some = np.linspace(grid[0], grid[-1], min(len(grid), BAND_GRID))
     try:
-        ends = fit.model.predict_interval(some, COVERAGE).T
+        with silence_warnings(FEW_POINTS):
+            ends = fit.model.predict_interval(some, COVERAGE).T
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):
         return None, None, ""
     if not np.isfinite(ends).all():

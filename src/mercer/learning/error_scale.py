@@ -1,0 +1,55 @@
+"""How large errors are in which places, learned from errors at points that a model has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mercer.expansion import Expansion
+from mercer.solvers.base import Problem
+from mercer.solvers.ridge.fit import fit_ridge, pick_points
+
+from .choice import choose
+from .search import limit_path
+
+LEAST = 1e-3  # of the mean error: smaller ones say no more than that they are small
+
+
+def learn_scale(problem: Problem, errors: np.ndarray, random_state: Any = None) -> Expansion:
+    """Return g of which exp(g(x)) is the scale of errors at x, up to a constant.
+
+    g is a ridge fit to the logarithms of their absolute values, with the kernel of the problem and the penalty of the
+    smallest leave-one-out error: flat where errors do not depend on x.  Logarithms make the unit of errors a constant,
+    their scale positive, and outliers few.
+
+    Parameters
+    ----------
+    problem : Problem
+        Kernel and points; its targets are not read.
+    errors : array of shape (n, q)
+        Errors at points left out.
+    random_state : int, RandomState or None
+        The seed of the sample from which the penalty is chosen, where there are many points.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0.0, 3.0, 200).reshape(-1, 1)
+    >>> errors = np.exp(X) * np.cos(77.0 * X)
+    >>> g = learn_scale(Problem(Gaussian(), X, errors), errors)
+    >>> bool(abs(np.diff(g([[0.5], [2.5]])[:, 0]) - 2.0)[0] < 0.3)  # the logarithm of exp(2.5)/exp(0.5)
+    True
+    """
+    sizes = np.abs(errors)
+    mean = sizes.mean(axis=0)
+    logs = np.log(np.maximum(sizes, LEAST * np.where(mean > 0, mean, 1.0)))
+    data = replace(problem, y=logs, weights=None, fit_intercept=True)
+    limit, sample = limit_path(data)
+    some = data
+    if data.n > limit:
+        some = pick_points(data, check_random_state(random_state).permutation(data.n)[:sample])
+    alpha = choose(some, [data.kernel]).alpha
+    return fit_ridge(data, np.full(logs.shape[1], alpha), random_state=random_state, name="predict_interval").expansion
