@@ -65,8 +65,11 @@ def check_limits(owner: object, window: Any, budget: Any, forgetting: Any) -> di
     }
 
 
-def check_positions(owner: object, positions: Any, n: int) -> np.ndarray:
-    """Return which of n points are meant, from 0 on and in order; negative positions count from the end."""
+def check_positions(owner: object, positions: Any, n: int, kept: np.ndarray | None = None) -> np.ndarray:
+    """Return which points are meant, in order, of those that have a weight: ``kept`` of n, if not all.
+
+    Negative positions count from the end.
+    """
     name, given = type(owner).__name__, np.atleast_1d(np.asarray(positions))
     if (given.dtype.kind not in "iu" and given.size) or given.ndim != 1:
         raise ValueError(
@@ -77,6 +80,8 @@ def check_positions(owner: object, positions: Any, n: int) -> np.ndarray:
     if outside.size:
         raise ValueError(f"{name}: there is no point {outside[0]} to forget; the model has {n}, from 0 to {n - 1}")
     found = np.unique(given.astype(np.int64) % n)
+    if kept is not None:  # those without a weight are gone already
+        found, n = np.flatnonzero(np.isin(kept, found)), len(kept)
     if len(found) == n:
         raise ValueError(f"{name}: forget would leave none of the {n} points; keep one, or fit anew")
     return found

@@ -261,13 +261,9 @@ class KernelRidge(RidgeEstimator, MultiOutputMixin, RegressorMixin, BaseEstimato
             before = self._rows_are_here("forget")
             read_stream(self, None, ("cholesky",))
             assert before.targets is not None
-            gone = check_positions(self, positions, len(before.targets))
+            gone = check_positions(self, positions, len(before.targets), before.kept)
             shape = before.targets.shape[1:]
             online = self._open_online(self.kernel_, before, shape)
-            if before.kept is not None and len(online) < len(before.targets):  # those without a weight are gone already
-                gone = np.flatnonzero(np.isin(before.kept, gone))
-            if len(gone) == len(online):
-                raise ValueError(f"{type(self).__name__}: forget would leave no point with a weight; fit anew")
             online.remove(gone)
             self._keep_online(online, flat=not shape)
         return self
