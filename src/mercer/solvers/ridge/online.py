@@ -26,7 +26,7 @@ from ..base import Problem, Solution
 from ..costs import HOST
 from ..evidence import SCALE
 from ..plan import Plan
-from ..residuals import in_squares, judge_solutions, product_rounding
+from ..residuals import ROUNDING, in_squares, judge_solutions, product_rounding
 from .fit import RidgeFit, record_fit
 
 CHUNK = 1024  # points whose kernel values are appended at a time
@@ -82,7 +82,7 @@ class OnlineRidge:
         self.record: RidgeFit | None = None
         self._factor = GrowingCholesky()
         self._forward, self._unit, self._known = np.empty((0, 0)), np.empty(0), 0  # L⁻¹(y, 1), and how much is right
-        self._attained = 0.0  # the residual of the last new factor
+        self._attained = 0.0  # the residual that the last new factor left
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()  # copies and files make a factor of their own where they need one
@@ -252,20 +252,15 @@ class OnlineRidge:
         """
         unit, coef, intercept, _ = self._substitute()
         image = self._factor @ coef
-        left, size = self._measure(unit, coef, intercept, image)
-        if (left > WORSE * self._attained * size).any():
+        if self._measure_wear(unit, coef, intercept, image) > WORSE * self._attained:
             self._refactor()
             unit, coef, intercept, _ = self._substitute()
             image = self._factor @ coef
-            left, size = self._measure(unit, coef, intercept, image)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                self._attained = float(np.nanmax(np.where(left > 0, left / size, 0.0)))
+            self._attained = self._measure_wear(unit, coef, intercept, image)
         problem = self._pose()
         alpha = np.full(coef.shape[1], self.penalty)
         known = self._factor.diagonal
-        residuals, parts = judge_solutions(
-            problem, _Image(image), self.targets / unit, coef, intercept, alpha, known
-        )  # fmt: skip
+        residuals, parts = judge_solutions(problem, _Image(image), self.targets / unit, coef, intercept, alpha, known)
         solution = Solution(
             self.points, coef * unit, intercept * unit, alpha, float(residuals.max()), parts=in_squares(parts, unit)
         )
@@ -306,15 +301,15 @@ class OnlineRidge:
         inverse = self._factor.inverse_diagonal()
         return inverse - eta**2 / eta.sum() if self.fit_intercept else inverse
 
-    def _measure(
-        self, unit: np.ndarray, coef: np.ndarray, intercept: np.ndarray, image: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the residual of each output, 0 where it is as small as it can be, and what it is small beside."""
-        roots = np.sqrt(self.weights)[:, None]
+    def _measure_wear(self, unit: np.ndarray, coef: np.ndarray, intercept: np.ndarray, image: np.ndarray) -> float:
+        """Return the largest residual of all outputs beside αW⁻¹c, 0 if none is more than rounding."""
+        roots, targets = np.sqrt(self.weights)[:, None], self.targets / unit
         own = self.penalty * coef / roots
-        left, size = norms(roots * (self.targets / unit - intercept - image) - own), norms(own)
-        rounding = product_rounding(roots, np.abs(self._factor.diagonal)[:, None], coef)
-        return np.where(left <= np.maximum(WORN * size, ROUNDINGS * rounding), 0.0, left), size
+        left, size = norms(roots * (targets - intercept - image) - own), norms(own)
+        rounding = ROUNDINGS * product_rounding(roots, np.abs(self._factor.diagonal)[:, None], coef)
+        above = left > np.maximum(np.maximum(WORN * size, rounding), ROUNDING * norms(roots * targets))
+        with np.errstate(divide="ignore"):
+            return float(np.max(np.divide(left, size, out=np.zeros_like(left), where=above)))
 
     def _pose(self) -> Problem:
         weights = None if (self.weights == 1.0).all() else self.weights
