@@ -16,6 +16,7 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 LARGE = 8192  # rows up to which LAPACK does it all at once
 BLOCK = 1024  # columns
 CHUNK = 8192  # rows of a product
+FEW = 4  # columns that are multiplied one by one
 
 
 def factor(A: np.ndarray) -> bool:
@@ -62,8 +63,8 @@ def solve_lower(A: np.ndarray, V: np.ndarray, start: int = 0, size: int = BLOCK)
     (trsm,) = get_blas_funcs(("trsm",), (A,))
     X = np.array(V, dtype=A.dtype, order="F")
     for block in cut_blocks(len(A), size, start):
-        right = X[block] - A[block, : block.start] @ X[: block.start]
-        X[block] = trsm(1.0, np.tril(A[block, block]), right, lower=1)
+        right = X[block] - _multiply(A[block, : block.start], X[: block.start])
+        X[block] = trsm(1.0, A[block, block], right, lower=1)  # which reads nothing above the diagonal
     return X
 
 
@@ -72,8 +73,8 @@ def solve_upper(A: np.ndarray, V: np.ndarray, size: int = BLOCK) -> np.ndarray:
     (trsm,) = get_blas_funcs(("trsm",), (A,))
     X = np.array(V, dtype=A.dtype, order="F")
     for block in reversed(list(cut_blocks(len(A), size))):
-        right = X[block] - A[block.stop :, block].T @ X[block.stop :]
-        X[block] = trsm(1.0, np.tril(A[block, block]), right, lower=1, trans_a=1)
+        right = X[block] - _multiply(A[block.stop :, block].T, X[block.stop :])
+        X[block] = trsm(1.0, A[block, block], right, lower=1, trans_a=1)
     return X
 
 
@@ -88,6 +89,11 @@ def invert(A: np.ndarray) -> None:
             product = np.tril(A[rows, rows]) @ A[rows, block] + A[rows, between] @ A[between, block]
             A[rows, block] = -(product @ inverse)
         write_lower(A[block, block], inverse)
+
+
+def _multiply(A: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Return AX, column by column if they are few: a product of matrices would copy A first."""
+    return np.column_stack([A @ x for x in X.T]) if 1 < X.shape[1] <= FEW else A @ X
 
 
 def cut_blocks(n: int, size: int, start: int = 0) -> Iterator[slice]:

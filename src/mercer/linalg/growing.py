@@ -16,7 +16,7 @@ from .blocked import cut_blocks, factor, solve_lower, solve_upper, write_lower
 from .triangles import mirror
 
 SLACK = 1.25  # times the rows that were there, when there is no room for more
-SUBSTITUTED = 256  # columns of a triangle that are solved at a time
+SUBSTITUTED = 64  # columns of a triangle that are solved at a time
 APPENDED = 512  # rows of a corner at a time
 ROTATED = 32  # columns that are made triangular again at a time: fewer cost calls, more cost operations
 MULTIPLIED = 64  # rows of a product, which stay in the cache while they are read twice
@@ -182,10 +182,9 @@ class GrowingCholesky:
         """K @ V, without the shift."""
         product = self._diagonal[:, None] * V
         for block in cut_blocks(self._n, MULTIPLIED):
-            strip = self._square[block, block.start :].copy()
-            strip[:, : len(strip)] = np.triu(strip[:, : len(strip)], 1)
-            product[block] += strip @ V[block.start :]
-            product[block.start :] += strip.T @ V[block]
+            corner, right = np.triu(self._square[block, block], 1), self._square[block, block.stop :]
+            product[block] += corner @ V[block] + corner.T @ V[block] + right @ V[block.stop :]
+            product[block.stop :] += right.T @ V[block]
         return product
 
     # -- removal ----------------------------------------------------------------------------------------------------
