@@ -11,6 +11,7 @@ NAMES = (
     "ridge",
     "svm",
     "learners",
+    "online",
     "losses",
     "learning",
     "structured",

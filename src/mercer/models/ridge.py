@@ -10,16 +10,26 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.intervals.ridge import RidgeIntervals
 from mercer.estimators.kernels import KernelLike
+from mercer.estimators.online import (
+    ONLINE,
+    check_limits,
+    check_one_penalty,
+    check_positions,
+    find_online,
+    open_online,
+    read_stream,
+)
 from mercer.estimators.posterior import PosteriorMethods
 from mercer.estimators.progress import report_progress, with_callbacks
 from mercer.estimators.targets import check_alpha, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing
-from mercer.formula.data import Rows, is_frame, length
+from mercer.formula.data import Rows, is_frame, length, pick
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.diagnosis import Diagnosis, diagnose
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 from mercer.solvers.ridge.interval import leave_one_out
+from mercer.solvers.ridge.online import OnlineRidge
 
 
 class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -167,6 +177,104 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         return self
 
     @in_the_kind_given
+    def partial_fit(
+        self,
+        X: Rows,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        window: int | None = None,
+        budget: int | None = None,
+        forgetting: float | None = None,
+    ) -> Self:
+        """Go on with more points: the model is that of a fit to all points it has then.
+
+        A point costs O(n²) operations: a Cholesky factor of K + αW⁻¹ in float64, 8n² bytes with some slack, is kept and
+        follows the points.  The first call after a fit, or after loading, makes it, in O(n³).  The kernel is that of
+        the first call.  A call that fails or is interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points, new ones even if they have been seen before.
+        y : array of shape (m,) or (m, targets)
+            Their targets.
+        sample_weight : float or array of shape (m,), optional
+            Weights that are not negative; points of weight 0 are left out.
+        window : int, optional
+            How many points stay: the oldest leave, O(n²) each.
+        budget : int, optional
+            How many points stay: whenever there is one more, the one leaves whose absence changes f least.
+        forgetting : float, optional
+            What the weights of earlier points are multiplied with in this call, such as 0.99.  As all of the diagonal
+            of αW⁻¹ changes, this takes a new factor, n³/3 operations; a window is the cheap way to forget.
+
+        Notes
+        -----
+        With ``scaling="mean"`` the penalty grows with the weights of all points, and every call takes a new factor.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.kernels import Gaussian
+        >>> from mercer.models.ridge import KernelRidge
+        >>> X = np.linspace(0.0, 6.0, 40).reshape(-1, 1)
+        >>> model = KernelRidge(alpha=0.1, kernel=Gaussian())
+        >>> for x, y in zip(X, np.sin(X[:, 0])):
+        ...     model = model.partial_fit([x], [y])
+        >>> whole = KernelRidge(alpha=0.1, kernel=Gaussian()).fit(X, np.sin(X[:, 0]))
+        >>> bool(np.allclose(model.predict(X), whole.predict(X), rtol=1e-10))
+        True
+        """
+        limits = check_limits(self, window, budget, forgetting)
+        with all_or_nothing(self):
+            before = self._rows_are_here("partial_fit") if hasattr(self, "_record") else None
+            X = self._kernel_argument().check(read_stream(self, X, ("cholesky",)), reset=before is None)
+            targets, weights = check_targets(self, y, length(X)), check_weights(self, sample_weight, length(X))
+            shape = targets.shape[1:]
+            if before is not None and before.targets is not None and before.targets.shape[1:] != shape:
+                raise ValueError(
+                    f"{type(self).__name__}: y has shape {targets.shape}, but the model was fitted to targets of shape "
+                    f"{before.targets.shape}; give as many targets for each point as before, or fit anew"
+                )
+            online = self._open_online(self._resolve(X) if before is None else self.kernel_, before, shape)
+            weights = np.ones(length(X)) if weights is None else weights
+            some = np.flatnonzero(weights)
+            X = X if len(some) == len(weights) else pick(X, some)
+            online.learn(X, targets.reshape(len(targets), -1)[some], weights[some], **limits)
+            self._keep_online(online, flat=not shape)
+        return self
+
+    def forget(self, positions: Any) -> Self:
+        """Let points go: the model is that of a fit to the others.
+
+        One costs O(n²) operations, from the factor that :meth:`partial_fit` keeps, which is made if there is none.
+
+        Parameters
+        ----------
+        positions : int or int array
+            Which points of ``X_fit_``; negative numbers count from the end.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian
+        >>> from mercer.models.ridge import KernelRidge
+        >>> model = KernelRidge(kernel=Gaussian()).fit([[0.0], [1.0], [2.0]], [0.0, 9.0, 2.0])
+        >>> model.forget(1).X_fit_.tolist()
+        [[0.0], [2.0]]
+        """
+        with all_or_nothing(self):
+            before = self._rows_are_here("forget")
+            read_stream(self, None, ("cholesky",))
+            assert before.targets is not None
+            gone = check_positions(self, positions, len(before.targets), before.kept)
+            shape = before.targets.shape[1:]
+            online = self._open_online(self.kernel_, before, shape)
+            online.remove(gone)
+            self._keep_online(online, flat=not shape)
+        return self
+
+    @in_the_kind_given
     def leave_one_out(self) -> np.ndarray:
         """Return what the model would predict at each training point had it been fitted without that point.
 
@@ -177,6 +285,10 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         array of shape (n,) or (n, targets), NaN if nothing is left to fit an intercept to
         """
         record = self._rows_are_here("leave_one_out")
+        online = find_online(self, record)
+        if online is not None:
+            assert record.targets is not None
+            return online.leave_one_out().reshape(record.targets.shape)
         return leave_one_out(record, random_state=self.random_state, n_centers=self.n_centers)
 
     def diagnose(self) -> Diagnosis:
@@ -215,7 +327,19 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         self._forget()
         self._keep_function(record, length(X))
         self.X_fit_, self._record = X, record
+        self.__dict__.pop(ONLINE, None)  # what is kept of points that came one by one
         return self
+
+    def _open_online(self, kernel: Kernel, before: RidgeFit | None, shape: tuple[int, ...]) -> OnlineRidge:
+        """Return the problem of all points so far, with the parameters as they are now."""
+        self._check_scaling()
+        alpha = check_one_penalty(self, check_alpha(self, self.alpha, int(np.prod(shape))))
+        averaged, constant = self.scaling == "mean", bool(self.fit_intercept)
+        return open_online(self, kernel, before, alpha, averaged=averaged, fit_intercept=constant)
+
+    def _keep_online(self, online: OnlineRidge, *, flat: bool) -> None:
+        self._keep(online.finish(flat=flat, name=type(self).__name__), online.points)
+        self.__dict__[ONLINE] = online
 
     @classmethod
     def _inside(cls, outer: Any, alpha: float, record: RidgeFit, X: Rows) -> Self:

@@ -7,11 +7,16 @@ from dataclasses import replace
 from typing import Annotated, Any, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.budget import parse_memory
 from mercer.estimators.classifier import Classes, ClassFunction, Labelled, ValueClassifier
-from mercer.estimators.engine import where_the_data_lives
+from mercer.estimators.engine import Method, in_the_kind_given, where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
+from mercer.estimators.online import ONLINE, check_limits, check_one_penalty, check_positions, open_online, read_stream
 from mercer.estimators.progress import report_progress, with_callbacks
 from mercer.estimators.ridge import RidgeEstimator
 from mercer.estimators.targets import check_alpha, check_alphas
@@ -23,8 +28,24 @@ from mercer.learning.class_penalty import PenaltyChoice, choose_penalty, make_ta
 from mercer.learning.tuning import OnStep
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
+from mercer.solvers.ridge.online import OnlineRidge
 
 from .ridge import KernelRidge
+
+
+def _if_kernel_stays(method: Method) -> Method:
+    """Let a method be there only if more points do not change the kernel."""
+    return available_if(_keeps_its_kernel)(method)
+
+
+def _keeps_its_kernel(model: Any) -> bool:
+    """Whether the kernel does not depend on all points, so that more of them can follow; raise a reason if it does."""
+    if type(model)._find_kernel is not KernelRidgeClassifier._find_kernel:
+        raise AttributeError(
+            f"{type(model).__name__} learns its kernel from all points, so that it cannot go on with more of them; fit "
+            "anew, or go on with KernelRidgeClassifier(kernel=model.kernel_)"
+        )
+    return True
 
 
 class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
@@ -138,6 +159,82 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
             self._fit(X, y, sample_weight, on_step)
         return self
 
+    @_if_kernel_stays
+    @in_the_kind_given
+    def partial_fit(
+        self,
+        X: Rows,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        window: int | None = None,
+        budget: int | None = None,
+        forgetting: float | None = None,
+    ) -> Self:
+        """Go on with more points: the model is that of a fit to all points it has then, with the same kernel and α.
+
+        Kernel and penalty are those of the first call, or of the fit before; ``alpha="loo"`` chooses from the points of
+        that call.  Costs are those of :meth:`mercer.models.ridge.KernelRidge.partial_fit`.  A call that fails or is
+        interrupted changes nothing.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points, new ones even if they have been seen before.
+        y : array of shape (m,)
+            Their labels.
+        classes : array, optional
+            All labels that will ever come; the first call needs it.
+        sample_weight : float or array of shape (m,), optional
+            Weights that are not negative; points of weight 0 are left out.
+        window, budget, forgetting
+            As in :meth:`mercer.models.ridge.KernelRidge.partial_fit`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from mercer.models.ridge_classifier import KernelRidgeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = KernelRidgeClassifier().partial_fit(X[::2], y[::2], classes=[0, 1, 2])
+        >>> model.partial_fit(X[1::2], y[1::2]).score(X, y) > 0.95
+        True
+        """
+        limits = check_limits(self, window, budget, forgetting)
+        with all_or_nothing(self):
+            points = read_stream(self, X, ("cholesky",))
+            before = self.regressor_._rows_are_here("partial_fit") if hasattr(self, "regressor_") else None
+            _check_partial_fit_first_call(self, classes)
+            data = self._check_labelled(points, y, sample_weight, self.classes_, reset=before is None)
+            targets = make_targets(data.codes, len(data.classes)).reshape(len(data.codes), -1)
+            if before is None:
+                self.kernel_ = self._resolve_kernel(self.kernel, data)
+                self.alpha_ = self._choose_first(data, targets)
+            online = self._open_online(before, targets.shape[1])
+            online.learn(data.points, targets, data.weights, **limits)
+            self._keep_online(online)
+        return self
+
+    @_if_kernel_stays
+    def forget(self, positions: Any) -> Self:
+        """Let points go: the model is that of a fit to the others, with the same kernel and α.
+
+        Parameters
+        ----------
+        positions : int or int array
+            Which points of ``regressor_.X_fit_``; negative numbers count from the end.
+        """
+        check_is_fitted(self)
+        with all_or_nothing(self):
+            read_stream(self, None, ("cholesky",))
+            before = self.regressor_._rows_are_here("forget")
+            assert before.targets is not None
+            gone = check_positions(self, positions, len(before.targets), before.kept)
+            online = self._open_online(before, before.penalty.size)
+            online.remove(gone)
+            self._keep_online(online)
+        return self
+
     @where_the_data_lives
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return f(x) + b for every class, or for the second of two.
@@ -212,6 +309,29 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
             raise ValueError(f"{type(self).__name__}: alpha must be a number or 'loo', got {self.alpha!r}")
         return choose(None if self.alphas is None else check_alphas(self, self.alphas))
 
+    def _choose_first(self, data: Labelled, targets: np.ndarray) -> float:
+        """Return the penalty that was given, or the one of the first points of a stream."""
+        if isinstance(self.alpha, str) and len(np.unique(data.codes)) < 2:
+            raise ValueError(
+                f"{type(self).__name__}: alpha='loo' chooses the penalty from the points of the first call of "
+                "partial_fit, which are all of one class; give alpha as a number, or begin with points of several"
+            )
+        problem = Problem(
+            self.kernel_, data.points, targets, data.weights, bool(self.fit_intercept), parse_memory(self.memory)
+        )
+        return float(self._choose(lambda alphas: choose_penalty(problem, alphas, self.random_state)).alpha)
+
+    def _open_online(self, before: RidgeFit | None, outputs: int) -> OnlineRidge:
+        """Return the problem of all points so far."""
+        alpha = check_one_penalty(self, check_alpha(self, self.alpha_, outputs))
+        constant = bool(self.fit_intercept)
+        return open_online(self, self.kernel_, before, alpha, averaged=False, fit_intercept=constant)
+
+    def _keep_online(self, online: OnlineRidge) -> None:
+        record = online.finish(flat=len(self.classes_) == 2, name=type(self).__name__)
+        self._keep(self.classes_, PenaltyChoice(self.alpha_), record, online.points)
+        self.__dict__[ONLINE] = online
+
     def _keep(self, classes: np.ndarray, found: PenaltyChoice, record: RidgeFit, X: Rows) -> None:
         self.classes_, self.alpha_ = classes, found.alpha
         tried = {"alphas_": found.alphas, "loo_errors_": found.errors, "loo_accuracy_": found.accuracy}
@@ -219,6 +339,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
             self.__dict__.pop(name, None)
             if value is not None:
                 setattr(self, name, value)
+        self.__dict__.pop(ONLINE, None)  # what is kept of points that came one by one
         self.regressor_ = KernelRidge._inside(self, found.alpha, record, X)
         self._keep_function(record, length(X))
 

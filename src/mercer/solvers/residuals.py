@@ -80,9 +80,18 @@ def relative_residuals(
 
 
 def judge_solutions(
-    problem: Problem, gram: Multiplier, y: np.ndarray, coef: np.ndarray, intercept: np.ndarray, alpha: np.ndarray
+    problem: Problem,
+    gram: Multiplier,
+    y: np.ndarray,
+    coef: np.ndarray,
+    intercept: np.ndarray,
+    alpha: np.ndarray,
+    known: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return :func:`relative_residuals`, and what the same errors say of the objective: loss and penalty, (2, p)."""
+    """Return :func:`relative_residuals`, and what the same errors say of the objective: loss and penalty, (2, p).
+
+    ``known`` is the diagonal of K, where somebody has it.
+    """
     unit = units(y)
     y, coef, intercept = y / unit, coef / unit, intercept / unit
     roots = np.sqrt(1.0 / problem.noise)[:, None]
@@ -94,7 +103,8 @@ def judge_solutions(
     weights = roots**2
     centre = np.sum(weights * y, axis=0) / np.sum(weights) if problem.fit_intercept else 0.0
     spread = target_spread(y - centre, weights)
-    known = np.diagonal(gram) if isinstance(gram, np.ndarray) else problem.kernel.diag(host_array(problem.X))
+    if known is None:
+        known = np.diagonal(gram) if isinstance(gram, np.ndarray) else problem.kernel.diag(host_array(problem.X))
     diagonal = np.abs(known)[:, None]
     hidden = np.hypot(norms(left), product_rounding(roots, diagonal, coef))
     found = gap_ratios(hidden, np.abs(parts).sum(axis=0), spread, ROUNDING * size)

@@ -70,7 +70,7 @@ def test_weights_and_several_targets_are_those_of_one_at_a_time():
 
 
 def test_exact_ranks_cover_exactly_as_often_as_promised():
-    """With n + 1 exchangeable points and no ties the set of full conformal has a coverage that is known to the digit."""
+    """With n + 1 exchangeable points and no ties the coverage of full conformal is known to the digit."""
     rng, inside, repeats, n = np.random.default_rng(0), 0, 600, 30
     for _ in range(repeats):
         X = rng.normal(size=(n + 1, 1))

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.budget import require
-from mercer.arrays.namespace import add_to_diagonal, cast, einsum, namespace, vdot
+from mercer.arrays.namespace import add_to_diagonal, cast, einsum, namespace, put_beside, vdot
 from mercer.linalg.cholesky import factorize, solve_factorized
 from mercer.linalg.iteration import ConjugateGradients
 from mercer.linalg.pivoting import PivotedCholesky
@@ -83,6 +83,16 @@ class GramSpace:
     def start(self) -> State:
         """Return f = 0."""
         return State(self.loss.zeros(*self._shape), self.loss.zeros(*self._shape), np.zeros(self.loss.outputs), 0.0)
+
+    def begin(self, coef: np.ndarray, intercept: np.ndarray) -> State:
+        """Return the function of coefficients, of shape (n, Q), to start from.
+
+        With an intercept they sum to 0 at the minimum, as residuals do, and no step changes their sum: it is taken off.
+        """
+        coef = coef - coef.mean(axis=0) if self.fit_intercept else coef
+        placed = put_beside(self.loss.zeros(1, 1), coef)
+        values = self._exact(placed)
+        return State(placed, values, intercept, max(vdot(placed, values), 0.0))
 
     def residual(self, state: State, alpha: float) -> tuple[Array, float]:
         """Return r = R − 2αc, which −∇F = Σ rᵢk(xᵢ, ·) has as coefficients, and rᵀKr."""

@@ -75,6 +75,11 @@ class PreparedNewton:
             few = solver == "proximal" and problem.n * loss.outputs <= DIRECT_LIMIT
             self._space = GramSpace(problem, placed, few or solver == "newton", rng)
 
+    def begin(self, coef: np.ndarray, intercept: np.ndarray) -> None:
+        """Start the next fit from a function of all points; of features of centres there is no such."""
+        if isinstance(self._space, GramSpace):
+            self._last = self._space.begin(coef, intercept)
+
     def solve(self, alpha: float, tol: float = 1e-8, max_iter: int | None = None) -> NewtonMinimum:
         """Minimise for one penalty."""
         method = minimise if self.loss.loss.smooth else minimise_corners

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mercer.losses import Loss
 
 from ..base import Problem
@@ -37,6 +39,7 @@ def fit_loss(
     max_iter: int | None = None,
     random_state: Any = None,
     name: str = "the fit",
+    start: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> LossFit:
     """Choose a solver, fit, and warn in the name of a model if the fit has not converged.
 
@@ -58,6 +61,8 @@ def fit_loss(
         The seed.
     name : str
         Whose fit it is.
+    start : pair of arrays of shape (n, Q) and (Q,), optional
+        Coefficients and intercepts to start Newton's method from, at all points; 0 if not given.
 
     Examples
     --------
@@ -74,6 +79,8 @@ def fit_loss(
     plan = plan_loss(problem, loss, solver, n_centers)
     prepared = prepare_loss(problem, loss, plan, n_centers, random_state)
     tol = choose_tolerance(loss.loss, tol)
+    if start is not None and isinstance(prepared, PreparedNewton):
+        prepared.begin(*start)
     fit = replace(prepared.fit(alpha, tol, max_iter, plan.flops), plan=plan)
     warn_if_stuck(name, fit, tol, max_iter)
     return fit
