@@ -59,6 +59,9 @@ assert_type(MultipleKernelRidge([Gaussian(), Linear()]).fit(X, y), MultipleKerne
 assert_type(Nystroem(Gaussian(), n_components=10).fit(X), Nystroem)
 
 assert_type(KernelRidge().fit(X, y).predict(X), np.ndarray)
+assert_type(KernelRidge().fit(X, y).predict(X, return_std=True), tuple[np.ndarray, np.ndarray])
+assert_type(KernelRidge().fit(X, y).predict(X, return_cov=True), tuple[np.ndarray, np.ndarray])
+assert_type(KernelRidgeCV().fit(X, y).sample(X, 3), np.ndarray)
 assert_type(KernelRidge().fit(X, y).dual_coef_, np.ndarray)
 assert_type(KernelRidge().fit(X, y).expansion_, Expansion)
 assert_type(KernelRidge().fit(X, y).kernel_, Kernel)

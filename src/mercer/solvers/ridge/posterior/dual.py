@@ -33,7 +33,7 @@ class KernelForm:
     @property
     def row_bytes(self) -> int:
         """Bytes for each new point."""
-        return 8 * self.problem.n * (IterativeInverse.columns if self._inverses.solver == "cg" else 3)
+        return 8 * self.problem.n * (IterativeInverse.columns if self._inverses.iterates else 3)
 
     def variance(self, X: Rows, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the variance of f at some points, as it is computed, and what it is a difference of."""

@@ -163,9 +163,10 @@ class IterativeInverse(Inverse):
     rᵀA⁻¹r: errors count squared, and never make a variance smaller than it is.
     """
 
-    columns = 12
+    columns = 48
 
     def __init__(self, problem: Problem, alpha: float) -> None:
+        problem = replace(problem, memory=problem.memory // 2)  # blocks of new points take the other half
         self.intercept, self._problem, self._alpha = problem.fit_intercept, problem, alpha
         self._prepared = ConjugateGradient(random_state=SEED).prepare(problem)
         self._gram, self._noise = problem.gram(dtype=np.float64), alpha * problem.noise[:, None]
@@ -234,6 +235,13 @@ class Inverses:
         self._spectral: SpectralPrepared | None = None
         self._last: tuple[float, bool, Inverse] | None = None
 
+    @property
+    def iterates(self) -> bool:
+        """Whether no factor is made unless a determinant is asked for."""
+        if self.solver == "spectral":
+            return False
+        return self.solver == "cg" or FACTOR_BYTES * self.problem.n**2 > self.problem.memory
+
     def find(self, alpha: float, *, direct: bool = False) -> Inverse:
         """Return the inverse for a penalty; a direct one has a determinant, and raises where it does not fit."""
         if self._last is None or self._last[0] != alpha or (direct and not self._last[1]):
@@ -250,7 +258,7 @@ class Inverses:
         if self._several and 8.0 * MATRICES * n * n <= room and self.solver != "cg":
             return self._decompose(alpha)
         needed = FACTOR_BYTES * n * n
-        if not direct and (self.solver == "cg" or needed > room):
+        if not direct and self.iterates:
             return IterativeInverse(problem, alpha)
         require(
             needed, room, f"the Cholesky factor of a {n} × {n} matrix, which a likelihood needs,",

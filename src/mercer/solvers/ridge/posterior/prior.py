@@ -46,7 +46,11 @@ def draw_prior(kernel: Kernel, X: Rows, size: int, rng: np.random.RandomState, m
            [1., 1., 0.],
            [0., 0., 1.]])
     """
-    found = _draw_waves(kernel, X, size, rng) if isinstance(X, np.ndarray) and X.ndim == 2 else None
+    found = (
+        _draw_waves(kernel, X, size, rng, min(BLOCK_BYTES, memory // 4))
+        if isinstance(X, np.ndarray) and X.ndim == 2
+        else None
+    )
     if found is not None:
         return found
     n = length(X)
@@ -83,25 +87,25 @@ def draw_normal(covariance: np.ndarray, size: int, rng: np.random.RandomState) -
     return values
 
 
-def _draw_waves(kernel: Kernel, X: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray | None:
-    """Return draws by waves and features, None where the kernel has neither."""
+def _draw_waves(kernel: Kernel, X: np.ndarray, size: int, rng: np.random.RandomState, room: int) -> np.ndarray | None:
+    """Return draws by waves and features, in blocks of so many bytes; None where the kernel has neither."""
     d = X.shape[1]
     if isinstance(kernel, Constant):
         return np.full((len(X), 1), math.sqrt(kernel.value)) * rng.standard_normal((1, size))
     if isinstance(kernel, Scaled):
-        inner = _draw_waves(kernel.kernel, X, size, rng) if kernel.weight >= 0 else None
+        inner = _draw_waves(kernel.kernel, X, size, rng, room) if kernel.weight >= 0 else None
         return None if inner is None else math.sqrt(kernel.weight) * inner
     if isinstance(kernel, Sum):
-        first = _draw_waves(kernel.k1, X, size, rng)
-        second = None if first is None else _draw_waves(kernel.k2, X, size, rng)
+        first = _draw_waves(kernel.k1, X, size, rng, room)
+        second = None if first is None else _draw_waves(kernel.k2, X, size, rng, room)
         return None if first is None or second is None else first + second
     if isinstance(kernel, On) and all(isinstance(column, int) for column in kernel.chosen(d)):
-        return _draw_waves(kernel.kernel, X[:, list(kernel.chosen(d))], size, rng)
+        return _draw_waves(kernel.kernel, X[:, list(kernel.chosen(d))], size, rng, room)
     found = _find_frequencies(kernel, d, rng)
     if found is not None:
-        return _sum_waves(*found, X, size, rng)
+        return _sum_waves(*found, X, size, rng, room)
     if kernel.feature_dim(d) <= WAVES:
-        return _sum_features(kernel, X, size, rng)
+        return _sum_features(kernel, X, size, rng, room)
     return None
 
 
@@ -119,12 +123,12 @@ def _find_frequencies(kernel: Kernel, d: int, rng: np.random.RandomState) -> tup
 
 
 def _sum_waves(
-    frequencies: np.ndarray, value: float, X: np.ndarray, size: int, rng: np.random.RandomState
+    frequencies: np.ndarray, value: float, X: np.ndarray, size: int, rng: np.random.RandomState, room: int
 ) -> np.ndarray:
     half = len(frequencies)
     a, b = rng.standard_normal((2, half, size)) * math.sqrt(value / half)
     middle, values = X.mean(axis=0, dtype=np.float64), np.empty((len(X), size))
-    step = max(1, BLOCK_BYTES // (24 * half))
+    step = max(1, room // (24 * half))
     for start in range(0, len(X), step):
         angles = (X[start : start + step] - middle) @ frequencies.T
         values[start : start + step] = np.cos(angles) @ a
@@ -132,12 +136,12 @@ def _sum_waves(
     return values
 
 
-def _sum_features(kernel: Kernel, X: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray | None:
+def _sum_features(kernel: Kernel, X: np.ndarray, size: int, rng: np.random.RandomState, room: int) -> np.ndarray | None:
     try:
         phi = kernel.features().fit(X)
     except ValueError:  # features that are not known
         return None
     width = phi.features_.width
-    weights, step = rng.standard_normal((width, size)), max(1, BLOCK_BYTES // (16 * width))
+    weights, step = rng.standard_normal((width, size)), max(1, room // (16 * width))
     parts = [phi.transform(take(X, i, min(i + step, len(X)))) @ weights for i in range(0, len(X), step)]
     return np.concatenate(parts)

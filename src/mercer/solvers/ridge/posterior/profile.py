@@ -87,7 +87,7 @@ def profile_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     >>> X = np.linspace(0.0, 3.0, 20).reshape(-1, 1)
     >>> problem = Problem(Gaussian(), X, np.sin(X))
     >>> one, two = profile_path(problem)(np.array([1e-3, 0.1]))
-    >>> bool(np.isclose(one, find_profile(problem, problem.kernel, 1e-3).error)), one < two
+    >>> bool(np.isclose(one, find_profile(problem, problem.kernel, 1e-3).error)), bool(one < two)
     (True, True)
     """
     prepared = Spectral().prepare(problem)
