@@ -251,6 +251,10 @@ class KernelPerceptron(ValueClassifier):
         solver = Perceptron(kernel, bool(self.fit_intercept), self.budget, self.forget, memory)
         found = solver.learn(before, data.points, data.codes, data.weights, max_iter or 1, order)
         self.classes_, self.kernel_ = data.classes, kernel
+        if max_iter is None:  # a stream, of which nothing is kept
+            self._forget()
+        else:
+            self._remember(data.X, y, sample_weight)
         self._keep(found, first)
         return found
 

@@ -167,7 +167,11 @@ class SupportVectorMachine(PrimalForm, KernelParams, CallbackSupportMixin, BaseE
             place, progress = argument.place(X), self._tell(context)
             fit = fit_machines(problems, kernel, points, self._solver(self.memory), place, progress)
             self._keep(argument.finish(fit, X), argument.show(kernel), X)
+            self._remember(X, y, sample_weight)
         return self
+
+    def _remember(self, X: Rows, y: Any, sample_weight: Any = None) -> None:
+        """Keep what a fit was given, checked, if more than support vectors is ever wanted."""
 
     def _find_kernel(self, argument: MachineArgument, X: Rows, problems: MachineProblems) -> Kernel:
         """Return the kernel of the problems at checked training points."""
