@@ -200,6 +200,9 @@ class SVCCV(SetClassifier, ClassifierMixin, SupportVectorSearch):  # type: ignor
     def _log_probabilities(self, X: Rows) -> np.ndarray:
         return np.asarray(self._best(X).predict_log_proba(X))
 
+    # scikit-learn reads from the name of a method which of the columns it wants.
+    _probabilities.__name__, _log_probabilities.__name__ = "predict_proba", "predict_log_proba"
+
     def _check_calibrated(self) -> None:
         if self.calibration is None:
             raise AttributeError(POINTER.format(name=type(self).__name__))

@@ -180,6 +180,9 @@ class SupportVectorClassifier(SetClassifier, ClassifierMixin, SupportVectorMachi
     def _log_probabilities(self, X: Rows) -> np.ndarray:
         return np.asarray(np.log(np.maximum(host_array(self._probabilities(X)), np.finfo(np.float64).tiny)))
 
+    # scikit-learn reads from the name of a method which of the columns it wants.
+    _probabilities.__name__, _log_probabilities.__name__ = "predict_proba", "predict_log_proba"
+
     def _check_probability(self) -> None:
         if not self._wants_probability():
             raise AttributeError(POINTER.format(name=type(self).__name__))
