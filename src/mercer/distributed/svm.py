@@ -58,10 +58,10 @@ def fit_svm(
     name = type(machine).__name__
     if argument.uncut:
         raise ValueError(f"{name}: {argument.uncut}")
-    if getattr(machine, "probability", False) is True:
+    if getattr(machine, "probability", False) is True or getattr(machine, "calibration", None) is not None:
         raise ValueError(
-            f"{name}: probability=True is not possible for rows in partitions; use KernelLogisticRegression, whose "
-            "probabilities are the model itself"
+            f"{name}: calibrated probabilities are not possible for rows in partitions; use "
+            "KernelLogisticRegression, whose probabilities are the model itself"
         )
     table = read_table(cluster, kernel_argument(machine), "raw", X, y, sample_weight, keep_all=True)
     moments = table.survey.moments  # of numbers

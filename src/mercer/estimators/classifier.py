@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.shapes import ANYTHING, Axes, Inside
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
-from mercer.features.params import KernelParams
+from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length, pick
 
 from .engine import where_the_data_lives
 from .kernel_argument import DefaultGaussian, KernelArgument
 from .primal import PrimalForm
+from .sets import Examples, SetClassifier
 from .targets import check_labels, check_weights, encode_labels
 
 
@@ -50,7 +51,7 @@ Classes = Annotated[np.ndarray, Axes("c+", of=ANYTHING)]
 ClassFunction = Annotated[Expansion, Inside(q=count_functions)]
 
 
-class ValueClassifier(DefaultGaussian, PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ValueClassifier(SetClassifier, DefaultGaussian, PrimalForm, KernelParams, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier by the values of one function, or of one for each class; subclasses compute and keep them."""
 
     memory: float | str | None
@@ -59,6 +60,7 @@ class ValueClassifier(DefaultGaussian, PrimalForm, KernelParams, ClassifierMixin
 
     classes_: Classes
     expansion_: ClassFunction
+    _examples: Annotated[Examples, SOMETIMES]
 
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return the value for the second of two classes, or one for each of more."""

@@ -88,6 +88,9 @@ class LossClassifier(ProbabilityClassifier, LossModel):
     def _fitted_loss(self) -> Loss:
         return self.loss_
 
+    def _find_multiplier(self, total: float) -> float:
+        return self.multiplier_
+
 
 class LossRegressor(IntervalRegressor, LossModel, PrimalForm, KernelParams, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A model of numbers."""

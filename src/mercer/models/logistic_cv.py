@@ -137,6 +137,9 @@ class KernelLogisticRegressionCV(PenaltySearch, LogisticClassifier):
         check_whole(self, "max_iter", self.max_iter)
         self.logistic_ = self._fit_best(KernelLogisticRegression, X, y, sample_weight, on_step)
 
+    def _find_judge(self) -> KernelLogisticRegression:
+        return self.logistic_
+
     def _find_alphas(self, problems: list[Problem], loss: WeightedLoss) -> np.ndarray:
         if self.alphas is not None:
             return super()._find_alphas(problems, loss)

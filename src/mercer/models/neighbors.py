@@ -6,7 +6,7 @@ import numbers
 from typing import Annotated, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +17,7 @@ from mercer.estimators.intervals.folds import TrainingRows
 from mercer.estimators.intervals.regressor import IntervalRegressor
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
+from mercer.estimators.sets import Examples, SetClassifier
 from mercer.estimators.targets import check_labels, check_targets
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.features.params import SOMETIMES, KernelParams
@@ -141,7 +142,7 @@ class _KernelNeighbors(KernelParams, BaseEstimator):  # type: ignore[misc]
         return kernel_argument(self).describe(super().__sklearn_tags__())
 
 
-class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ignore[misc]
+class KernelNeighborsClassifier(SetClassifier, ClassifierMixin, _KernelNeighbors):  # type: ignore[misc]
     """Classification by a vote of the nearest neighbours in the feature space of a kernel.
 
     The distance of features needs nothing but the kernel: ‖φ(x) − φ(z)‖² = k(x, x) + k(z, z) − 2k(x, z).  With the
@@ -192,6 +193,7 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
 
     classes_: np.ndarray | list[np.ndarray]
     outputs_2d_: bool
+    _examples: Annotated[Examples, SOMETIMES]
 
     def _check_fitted(self) -> None:
         """Raise if the classes of neighbours are none of the labels; files call this."""
@@ -235,6 +237,27 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):  # type: ign
         """
         shares = self._shares(X)
         return shares if self.outputs_2d_ else shares[0]
+
+    def _fit(self, X: Rows, y: Any, sample_weight: None = None) -> None:
+        super()._fit(X, y, sample_weight)
+        self._remember(self.X_fit_, y)
+
+    def _find_judge(self) -> KernelNeighborsClassifier:
+        if self.outputs_2d_:
+            raise ValueError(
+                f"{type(self).__name__}.predict_set works for one output, but the model has {len(self.classes_)}; fit "
+                "one model for each"
+            )
+        return self
+
+    def _class_values(self, X: Rows) -> np.ndarray:
+        return self._shares(X)[0]
+
+    def _make_judge(self, codes: np.ndarray, weights: np.ndarray | None) -> KernelNeighborsClassifier:
+        return clone(self).set_params(n_neighbors=min(self.n_neighbors, len(codes)))
+
+    def _check_new(self, X: Rows) -> Rows:
+        return kernel_argument(self).check(X, reset=False)
 
     def _shares(self, X: Rows) -> list[np.ndarray]:
         """Return the shares of each output as arrays."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
 from mercer.arrays.shapes import Axes, Inside
+from mercer.arrays.tensors import host_array
 from mercer.estimators.classifier import Classes
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
@@ -18,6 +19,7 @@ from mercer.estimators.intervals.folds import TrainingRows
 from mercer.estimators.intervals.regressor import IntervalRegressor
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.kernels import KernelLike
+from mercer.estimators.sets import Examples, SetClassifier
 from mercer.estimators.targets import check_labels, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.expansion import Expansion
@@ -28,6 +30,8 @@ from mercer.messages import warn_caller
 from mercer.solvers.plan import Plan
 from mercer.solvers.windows.fits import ClassWindows, MeanWindows, Windows
 from mercer.solvers.windows.shapes import resolve_window
+
+LARGEST = 1e300  # of minus a logarithm that is compared with others: that of 0 cannot be
 
 
 class WeightedPoints(NamedTuple):
@@ -109,7 +113,7 @@ class ParzenEstimator(KernelParams, BaseEstimator):  # type: ignore[misc]
         return kernel_argument(self).describe(super().__sklearn_tags__())
 
 
-class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
+class ParzenClassifier(SetClassifier, ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
     """Bayes' rule on densities from Parzen windows: p(c | x) ∝ π_c · Σ wᵢ k(xᵢ, x) / Σ wᵢ over the points of class c.
 
     Parameters
@@ -164,6 +168,7 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
 
     classes_: Classes
     class_prior_: Annotated[np.ndarray, Axes("c")]
+    _examples: Annotated[Examples, SOMETIMES]
     _windows: Annotated[ClassWindows, Inside(n="n", c="c")]
 
     def __init__(
@@ -203,6 +208,17 @@ class ParzenClassifier(ClassifierMixin, ParzenEstimator):  # type: ignore[misc]
         priors = self._check_priors()
         self._keep(ClassWindows.sort(data.kernel, data.points, data.weights, codes, priors), data.search)
         self.class_prior_ = self._windows.priors
+        self._remember(data.points, labels[data.kept], None if (data.weights == 1.0).all() else data.weights)
+
+    def _class_values(self, X: Rows) -> np.ndarray:
+        return np.maximum(host_array(self._evaluate(X)), -LARGEST)
+
+    def _make_judge(self, codes: np.ndarray, weights: np.ndarray | None) -> ParzenClassifier:
+        priors = None if self.priors is None else self.class_prior_[np.unique(codes)]
+        return clone(self).set_params(priors=None if priors is None else priors / priors.sum())
+
+    def _check_new(self, X: Rows) -> Rows:
+        return kernel_argument(self, self.kernel_).check(X, reset=False)
 
     @where_the_data_lives
     def predict_log_proba(self, X: Rows) -> np.ndarray:

@@ -269,6 +269,10 @@ class KernelPerceptron(ValueClassifier):
         given = before.given + length(data.X)  # with points of weight 0 at the end
         found = replace(found, kept=replace(found.kept, given=given))
         self.classes_, self.kernel_ = data.classes, kernel
+        if max_iter is None:  # a stream, of which nothing is kept
+            self._forget()
+        else:
+            self._remember(data.X, y, sample_weight)
         self._keep(found, first)
         return found
 

@@ -115,6 +115,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
     alphas_: Annotated[np.ndarray, SOMETIMES]
     loo_errors_: Annotated[np.ndarray, SOMETIMES]
     loo_accuracy_: Annotated[float, SOMETIMES]
+    _loo: Annotated[np.ndarray, SOMETIMES]
 
     def __init__(
         self,
@@ -250,8 +251,38 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         """
         return self._evaluate(X)
 
+    @in_the_kind_given
+    def leave_one_out(self) -> np.ndarray:
+        """Return the decision values of each training point by the model without it.
+
+        Exactly, without refitting, with the same kernel and α: tᵢ − cᵢ/Gᵢᵢ for every class.  Computed when first asked
+        for.  Points of weight 0 were left out anyway.
+
+        Returns
+        -------
+        array of shape (n,) or (n, classes), as of :meth:`decision_function`
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from mercer.models.ridge_classifier import KernelRidgeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = KernelRidgeClassifier().fit(X, y)
+        >>> bool((model.leave_one_out().argmax(axis=1) == y).mean() == model.loo_accuracy_)
+        True
+        """
+        check_is_fitted(self)
+        if "_loo" not in vars(self):
+            self._loo = self.regressor_.leave_one_out()
+        return self._loo
+
+    def _leave_out(self) -> np.ndarray | None:
+        # Conjugate gradients keep no factor that points could be left out of.
+        return None if self.plan_.solver == "cg" else self.leave_one_out()
+
     def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
         argument, data = self._kernel_argument(), self._check_labelled(X, y, sample_weight)
+        self._remember(data.X, y, sample_weight)
         n, targets = length(data.X), make_targets(data.codes, len(data.classes))
         place = argument.place(data.X)
         # The regression sees all points, so that it has a coefficient for each; those without a weight stay out of it.
@@ -289,6 +320,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
             fit_intercept=intercept, memory=self.memory, device=self.device, random_state=self.random_state,
             name=type(self).__name__,
         )  # fmt: skip
+        self._forget()
         self._keep(classes.names, found, record, record.expansion.centers)
 
     def _find_kernel(self, problem: Problem, data: Labelled, on_step: OnStep) -> Kernel:

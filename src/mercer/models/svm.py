@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import combinations
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import in_the_kind_given
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.argument import MachineArgument
+from mercer.estimators.machines.base import check_positive_weights
 from mercer.estimators.machines.classifier import SupportVectorClassifier
 from mercer.estimators.machines.several import SeveralArgument
 from mercer.features.params import SOMETIMES
@@ -17,6 +21,7 @@ from mercer.kernels import Kernel
 from mercer.learning.several.mixture import KernelMixture
 from mercer.losses import Hinge
 from mercer.messages import warn_caller
+from mercer.solvers.machines.left_out import leave_out_vectors
 from mercer.solvers.machines.problems import MachineProblems, Priced, SharedMargin
 
 
@@ -46,9 +51,7 @@ class SVC(SupportVectorClassifier):
     shrinking : bool, default=True
         Whether coefficients that sit at a bound and would stay there wait until the others are optimal.
     probability : bool, default="deprecated"
-        Whether to fit probabilities on top, which takes five more fits: Platt's sigmoid of each pair of classes, on
-        points left out, coupled as in LIBSVM.  Deprecated, as in scikit-learn 1.9, with its warning: calibrate, or use
-        :class:`~mercer.models.logistic.KernelLogisticRegression`.
+        True is the same as ``calibration="sigmoid"``.  Deprecated, as in scikit-learn 1.9, with its warning.
     tol : float, default=1e-3
         The largest violation of the optimality conditions to stop at.
     cache_size : float, default=200
@@ -78,6 +81,11 @@ class SVC(SupportVectorClassifier):
     scaling : {"sum", "mean"}, default="sum"
         Whether errors are summed, as above, or averaged: "mean" has C/Σw in place of C, the weights wᵢ being those of
         points times those of their classes, so that C = 1/(2λ) minimises (1/Σw)Σ wᵢ max(0, …) + λ‖f‖².
+    calibration : {"sigmoid", "isotonic"}, optional
+        Whether and how to turn decision values into probabilities, by scikit-learn's names: on the values of points
+        left out of the machines by five folds, a sigmoid (Platt) or a step function (which takes hundreds of points) is
+        fitted to each pair of classes, and pairs are coupled as in LIBSVM.  That takes five more fits;
+        :class:`~mercer.models.svm_cv.SVCCV` takes the values of its own folds.
     weights : {"simple", "easy", "average", "sum"} or array of shape (kernels,), optional
         How much of each of several kernels there is in k = Σ wₖkₖ/sₖ, sₖ the variance of its features over training
         points: the weights of sum 1 with the least objective (SimpleMKL), which leaves most kernels out; their shares
@@ -153,6 +161,7 @@ class SVC(SupportVectorClassifier):
 
     mixture_: Annotated[KernelMixture, SOMETIMES]
     weights_gap_: Annotated[float, SOMETIMES]
+    _loo: Annotated[np.ndarray, SOMETIMES]  # of all pairs
 
     def __init__(
         self,
@@ -178,6 +187,7 @@ class SVC(SupportVectorClassifier):
         device: Any = None,
         scaling: Literal["sum", "mean"] = "sum",
         weights: Any = None,
+        calibration: Literal["sigmoid", "isotonic"] | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -200,10 +210,55 @@ class SVC(SupportVectorClassifier):
         self.device = device
         self.scaling = scaling
         self.weights = weights
+        self.calibration = calibration
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
         problems = self._pair_problems(Priced(Hinge(), float(self.C)), y, weights)
         return problems.average() if self.scaling == "mean" else problems
+
+    @in_the_kind_given
+    def leave_one_out(self) -> np.ndarray:
+        """Return the decision values of each training point by the machine without it.
+
+        Exactly, to the tolerance of the machines: a point with coefficient 0 changes nothing, and machines without a
+        support vector are solved from where that of all points ended, one for each vector.  The kernel and the prices
+        Cᵢ stay those of the fit, also where ``gamma``, ``class_weight="balanced"`` or ``scaling="mean"`` took them from
+        all points.  Computed when first asked for.  Points of weight 0 were left out anyway.
+
+        Returns
+        -------
+        array of shape (n,), (n, classes) or (n, pairs), as of :meth:`decision_function`
+            The only point of a class gets the value ±1 of the other class of a pair.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.models.svm import SVC
+        >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
+        >>> SVC(kernel="linear", C=10.0).fit(X, [0, 0, 1, 1]).leave_one_out().round(2)
+        array([-2.  , -0.33,  0.  ,  3.  ])
+        """
+        if "_loo" not in vars(self):
+            self._loo = self._leave_one_out()
+        return self._show_decisions(self._loo)
+
+    def _leave_one_out(self, stop: Callable[[], bool] | None = None) -> np.ndarray:
+        """Return the values of all pairs, shape (n, pairs); ``stop`` is asked between refits."""
+        examples = self._find_examples("leave_one_out")
+        beta, values = self._spread("leave_one_out"), np.array(self._values(examples.X))
+        weights = check_positive_weights(self, examples.weights, len(examples.y))
+        problems = self._problems(examples.y, weights)
+        argument, kernel, points = self._kernel_argument, self.kernel_, examples.X
+        if argument.is_function:
+            kernel = argument.train(points, problems.kept)
+        if argument.is_function or argument.is_matrix:
+            points = argument.points(points)
+        problems, solver = problems.soften(kernel, points), self._solver(self.memory)
+        for column, part in enumerate(problems.parts()):
+            own = beta[part[0], column]
+            found = leave_out_vectors(solver, kernel, host_array(points), part, own, stop)
+            values[part[0][own != 0], column] = found
+        return values
 
     @property
     @in_the_kind_given
@@ -257,6 +312,8 @@ class NuSVC(SupportVectorClassifier):
         Without effect, as in scikit-learn: give ``sample_weight`` instead.
     verbose, max_iter, decision_function_shape, break_ties, random_state, max_time, memory, assume_psd, device
         As for :class:`SVC`.
+    calibration : {"sigmoid", "isotonic"}, optional
+        As for :class:`SVC`.
 
     Attributes
     ----------
@@ -306,6 +363,7 @@ class NuSVC(SupportVectorClassifier):
         memory: float | str | None = None,
         assume_psd: bool = False,
         device: Any = None,
+        calibration: Literal["sigmoid", "isotonic"] | None = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -326,6 +384,7 @@ class NuSVC(SupportVectorClassifier):
         self.memory = memory
         self.assume_psd = assume_psd
         self.device = device
+        self.calibration = calibration
 
     def _problems(self, y: Any, weights: np.ndarray) -> MachineProblems:
         if self.class_weight is not None:
@@ -336,6 +395,14 @@ class NuSVC(SupportVectorClassifier):
             )
         more = ", and for a class without points the specified nu is infeasible"
         return self._pair_problems(SharedMargin(self.nu, type(self).__name__), y, weights, more)
+
+    def _make_judge(self, codes: np.ndarray, weights: np.ndarray | None) -> NuSVC:
+        """Return the machine with a ν that some of the points allow, a little less than that of all."""
+        masses = np.bincount(codes, weights)
+        masses = masses[masses > 0]
+        largest = min(2 * min(a, b) / (a + b) for a, b in combinations(masses.tolist(), 2))
+        judge: NuSVC = super()._make_judge(codes, weights)
+        return judge.set_params(nu=min(self.nu, (1 - 1e-12) * largest))
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.svm import fit_svm

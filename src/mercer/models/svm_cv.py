@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.estimators.classifier import Classes
 from mercer.estimators.engine import in_the_kind_given
 from mercer.estimators.intervals.regressor import IntervalRegressor
 from mercer.estimators.kernels import KernelLike
-from mercer.estimators.machines.classifier import read_labels
-from mercer.estimators.machines.search import SupportVectorSearch
+from mercer.estimators.machines.classifier import POINTER, check_calibration, read_labels
+from mercer.estimators.machines.search import Fold, SupportVectorSearch
+from mercer.estimators.sets import SetClassifier
 from mercer.estimators.targets import check_targets
 from mercer.formula.data import Rows
+from mercer.solvers.machines.platt import calibrate, join_pairs
 
 from .svm import SVC
 from .svr import SVR
 
 
-class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
+class SVCCV(SetClassifier, ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
     """Support vector classification with C and length scale chosen by cross-validation, all in one fit.
 
     The same scores as scikit-learn's GridSearchCV over :class:`~mercer.models.svm.SVC`, from shared work: the kernel
@@ -57,6 +60,9 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
     assume_psd : bool, default=False
         Whether to use a mercer kernel or a matrix even if it is refuted, as for :class:`~mercer.models.svm.SVC`.
+    calibration : {"sigmoid", "isotonic"}, optional
+        Whether and how to turn decision values into probabilities, as for :class:`~mercer.models.svm.SVC`: on the
+        values of points left out by the folds, with the best parameters, so that nothing more is fitted.
 
     Attributes
     ----------
@@ -117,6 +123,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         refit: bool = True,
         memory: float | str | None = None,
         assume_psd: bool = False,
+        calibration: Literal["sigmoid", "isotonic"] | None = None,
     ) -> None:
         self.Cs = Cs
         self.length_scales = length_scales
@@ -130,6 +137,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         self.refit = refit
         self.memory = memory
         self.assume_psd = assume_psd
+        self.calibration = calibration
 
     @in_the_kind_given
     def predict(self, X: Rows) -> np.ndarray:
@@ -161,6 +169,60 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         """
         return np.asarray(self._best(X).decision_function(X))
 
+    @property
+    def predict_proba(self) -> Callable[[Rows], np.ndarray]:
+        """Return the probabilities of all classes at points, shape (m, classes), if ``calibration`` asks for them."""
+        self._check_calibrated()
+        return self._probabilities
+
+    @property
+    def predict_log_proba(self) -> Callable[[Rows], np.ndarray]:
+        """Return the logarithms of :attr:`predict_proba`, likewise."""
+        self._check_calibrated()
+        return self._log_probabilities
+
+    @in_the_kind_given
+    def leave_one_out(self) -> np.ndarray:
+        """Return the decision values of each training point by the best machine without it.
+
+        As :meth:`mercer.models.svm.SVC.leave_one_out` does, with the parameters chosen from all points.
+
+        Returns
+        -------
+        array of shape (n,) or (n, classes)
+        """
+        return np.asarray(self._find_judge().leave_one_out())
+
+    @in_the_kind_given
+    def _probabilities(self, X: Rows) -> np.ndarray:
+        return np.asarray(self._best(X).predict_proba(X))
+
+    @in_the_kind_given
+    def _log_probabilities(self, X: Rows) -> np.ndarray:
+        return np.asarray(self._best(X).predict_log_proba(X))
+
+    # scikit-learn reads from the name of a method which of the columns it wants.
+    _probabilities.__name__, _log_probabilities.__name__ = "predict_proba", "predict_log_proba"
+
+    def _check_calibrated(self) -> None:
+        if self.calibration is None:
+            raise AttributeError(POINTER.format(name=type(self).__name__))
+
+    def _find_judge(self) -> SVC:
+        check_is_fitted(self)
+        self._check_refitted()
+        machine: Any = self.best_estimator_
+        return machine
+
+    def _keep_values(self, folds: list[Fold], values: list[np.ndarray], y: np.ndarray, weights: np.ndarray) -> None:
+        """Calibrate the best machine on the values of its folds."""
+        if self.calibration is None:
+            return
+        held, codes = [(fold.held, fold.machine.classes_) for fold in folds], np.searchsorted(self.classes_, y)
+        pairs = join_pairs(held, values, codes, weights, self.classes_)
+        machine = self._find_judge()
+        machine.calibration, machine._calibration = self.calibration, calibrate(pairs, self.calibration)
+
     def _machine(self, kernel: Any, C: float) -> SVC:
         return SVC(
             C=C, kernel=kernel, class_weight=self.class_weight, tol=self.tol, max_iter=self.max_iter,
@@ -168,6 +230,7 @@ class SVCCV(ClassifierMixin, SupportVectorSearch):  # type: ignore[misc]
         )  # fmt: skip
 
     def _read_targets(self, y: Any, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        check_calibration(self)
         labels, self.classes_ = read_labels(self, y, weights)
         return labels, 1.0
 

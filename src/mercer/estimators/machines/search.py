@@ -139,6 +139,7 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         score = self._scorer(folds, rows, targets, None if sample_weight is None else weights)
         order = np.argsort(penalties, kind="stable")
         scores, fit_time, score_time = np.empty((3, len(penalties), len(kernels), len(folds)))
+        values: list[list[np.ndarray]] = []  # of points left out, with the best C of each kernel
         solver = SMO(self.tol, self.max_iter, self.max_time, parse_memory(self.memory))
         lanes, early, report = [lane for fold in folds for lane in fold.lanes], 0, reporter(self, context)
         for j, cells in enumerate(solve_paths(solver, kernels, points, lanes, penalties[order].tolist())):
@@ -151,6 +152,9 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
                     begin = time.perf_counter()
                     scores[i, j, k] = score(fold, np.column_stack([cell.values for cell in here]))
                     score_time[i, j, k] = time.perf_counter() - begin
+            top = int(np.argmax(np.nan_to_num(scores[:, j].mean(axis=-1), nan=-np.inf)))  # the first of equals
+            at, paths = int(np.flatnonzero(order == top)[0]), iter(cells)
+            values.append([np.column_stack([next(paths)[at].values for _ in fold.lanes]) for fold in folds])
             report(j, float(np.max(scores[:, j].mean(axis=-1))))
         if early:
             where, raised = name_limits(self.max_iter, self.max_time)
@@ -167,7 +171,8 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
         ]
         flat = [array.reshape(-1, len(folds)) for array in (scores, fit_time, score_time)]
         self.cv_results_ = tabulate_results(params, *flat)
-        best = kernels[self._choose_best() % len(kernels)]
+        place = self._choose_best() % len(kernels)
+        best = kernels[place]
         self.kernel_ = argument.show(given) if best is given else best
         self.length_scale_ = self.best_params_.get("length_scale", length_scale_of(self.kernel_))
         if self.refit:
@@ -175,6 +180,10 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
             self.best_estimator_ = machine.fit(X, y, sample_weight)
             for name in OF_THE_FIT:
                 setattr(self, name, getattr(self.best_estimator_, name))
+            self._keep_values(folds, values[place], targets, weights)
+
+    def _keep_values(self, folds: list[Fold], values: list[np.ndarray], y: np.ndarray, weights: np.ndarray) -> None:
+        """Keep what is made of the values that points had when the best machine was fitted without them."""
 
     @property
     def _kernel_argument(self) -> MachineArgument:
@@ -260,13 +269,16 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
 
     # -- the best machine -------------------------------------------------------------------------------------------
 
-    def _best(self, X: Rows) -> Any:
-        """Return the fitted machine, after a check of the points it is to be asked about."""
+    def _check_refitted(self) -> None:
         if hasattr(self, "cv_results_") and not hasattr(self, "best_estimator_"):
             raise AttributeError(
                 f"this {type(self).__name__} has refit=False, so there is no machine fitted to all points; set "
                 "refit=True, or fit one with best_params_ yourself"
             )
+
+    def _best(self, X: Rows) -> Any:
+        """Return the fitted machine, after a check of the points it is to be asked about."""
+        self._check_refitted()
         check_is_fitted(self)
         self._kernel_argument.check(X, reset=False)
         return self.best_estimator_

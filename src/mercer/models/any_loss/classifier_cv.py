@@ -125,3 +125,6 @@ class KernelClassifierCV(PenaltySearch, LossClassifier):
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep = go_on) -> None:
         self.classifier_ = self._fit_best(KernelClassifier, X, y, sample_weight, on_step)
+
+    def _find_judge(self) -> KernelClassifier:
+        return self.classifier_

@@ -108,6 +108,9 @@ class RecursiveFeatureClassifier(RecursiveFeatures, KernelRidgeClassifier):
         self.random_state = random_state
         self.device = device
 
+    def _leave_out(self) -> None:
+        """Sets are made of folds: the metric was learned from all points, and would not be what it is without one."""
+
     def _find_kernel(self, problem: Problem, data: Labelled, on_step: OnStep) -> Kernel:
         return self._learn_kernel(problem, on_step)
 

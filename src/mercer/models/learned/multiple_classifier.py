@@ -17,6 +17,7 @@ from mercer.estimators.classifier import Classes, Labelled, check_labelled, choo
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.machines.base import check_options
 from mercer.estimators.progress import fit_task, reporter, with_callbacks
+from mercer.estimators.sets import Examples, SetClassifier
 from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion
 from mercer.features.params import SOMETIMES, KernelParams
@@ -35,7 +36,7 @@ from .kernel_list import KernelList, TableKernels, kernel_list
 SERIAL = 500  # points up to which one thread is enough
 
 
-class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MultipleKernelClassifier(SetClassifier, KernelParams, CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier with the kernel k = Σ wₖkₖ/sₖ of several, whose weights w ≥ 0 are learned.
 
     Kernels may look at different columns, of numbers, texts, graphs or anything that there is a kernel for.  Each is
@@ -122,6 +123,7 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
     kernel_: Kernel
     classifier_: Annotated[KernelRidgeClassifier | SVC, Inside(c="c")]
     weights_gap_: Annotated[float, SOMETIMES]
+    _examples: Annotated[Examples, SOMETIMES]
 
     def __init__(
         self,
@@ -234,6 +236,7 @@ class MultipleKernelClassifier(KernelParams, CallbackSupportMixin, ClassifierMix
                 self.mixture_ = self._weigh(kernels, data, on_step)
                 classifier = self._make_classifier(self.mixture_).fit(data.points, labels, weights)
         self.classifier_, self.kernel_, self.classes_ = classifier, classifier.kernel_, data.classes
+        self._remember(data.X, y, sample_weight)
 
     def _check_options(self) -> None:
         name, methods = type(self).__name__, ("loo", *METHODS)

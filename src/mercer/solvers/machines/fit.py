@@ -17,7 +17,7 @@ from ..plan import Plan
 from ..products import width
 from .dual import DualSolution, Part
 from .pairs import pack_pairs
-from .platt import fit_sigmoids
+from .platt import Calibration, calibrate, leave_out_folds
 from .problems import MachineProblems
 from .rounds import Progress
 from .smo import SMO
@@ -55,8 +55,8 @@ class MachineFit:
         The labels and the factors of C for each, if there are classes.
     epsilon : float, optional
         Half of the width of the tube, if it was not given.
-    sigmoids : array of shape (2, machines), optional
-        A and B of the probabilities of pairs, if they were wanted.
+    calibration : Calibration, optional
+        What turns values of pairs into probabilities, if they were wanted.
     free : array of bool, shape (vectors, machines), optional
         Which coefficients lie strictly inside of their boxes; None in features, where coefficients have none.
     """
@@ -75,7 +75,7 @@ class MachineFit:
     classes: np.ndarray | None = None
     class_weight: np.ndarray | None = None
     epsilon: float | None = None
-    sigmoids: np.ndarray | None = None
+    calibration: Calibration | None = None
     free: np.ndarray | None = None
 
 
@@ -98,13 +98,15 @@ def fit_machines(
     problems = problems.soften(kernel, points)
     parts = problems.parts()
     solutions = solver.solve_at(place, kernel, points, parts, progress)
-    sigmoids = None if problems.folds is None else fit_sigmoids(problems, kernel, points, solver, place)
-    return keep_solutions(problems, parts, solutions, solver, plan_machines(parts, points, place), sigmoids)
+    found = None
+    if problems.folds is not None:
+        found = calibrate(leave_out_folds(problems, kernel, points, solver, place), problems.calibration)
+    return keep_solutions(problems, parts, solutions, solver, plan_machines(parts, points, place), found)
 
 
 def keep_solutions(
     problems: MachineProblems, parts: Sequence[Part], solutions: Sequence[DualSolution], solver: SMO, plan: Plan,
-    sigmoids: np.ndarray | None = None,
+    calibration: Calibration | None = None,
 ) -> MachineFit:  # fmt: skip
     """Return what solutions, found anywhere, say about their problems."""
     n, count = len(problems.targets), len(parts)
@@ -127,7 +129,7 @@ def keep_solutions(
         np.array([found.n_iter for found in solutions], dtype=np.int64),
         max(0.0, *(float(found.violation) for found in solutions)), gap, objective,
         all(found.converged for found in solutions), plan, problems.classes, problems.class_weight,
-        problems.form.find_epsilon(solutions[0]), sigmoids, free,
+        problems.form.find_epsilon(solutions[0]), calibration, free,
     )  # fmt: skip
 
 

@@ -1,16 +1,22 @@
-"""Probabilities from decision values: a sigmoid for each pair of classes, and what all pairs say together.
+"""Probabilities from decision values: a function of the value for each pair of classes, and what all pairs say of it.
 
 The sigmoid is Platt's, P(first | v) = 1/(1 + exp(Av + B)) of a pair, fitted to values v of points that were left out of
-their machine, with targets that are pulled a little towards each other (Lin, Lin and Weng, 2007).  Pairs are coupled by
+their machine, with targets that are pulled a little towards each other (Lin, Lin and Weng, 2007).  In its place may be
+the increasing function of least squares to the same targets, which is isotonic regression.  Pairs are coupled by
 min Σ (r_ji p_i − r_ij p_j)² over probabilities p (Wu, Lin and Weng, 2004), as in LIBSVM.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
+from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
 from mercer.arrays.place import Place
+from mercer.arrays.shapes import Axes
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows
 from mercer.gram import Gram
@@ -27,8 +33,48 @@ STEPS = 100  # of Newton for a sigmoid, which takes about ten
 FLAT = 1e-12  # added to the Hessian of the sigmoid, for values that are all equal
 
 
-def fit_sigmoids(problems: MachineProblems, kernel: Kernel, points: Rows, solver: SMO, place: Place) -> np.ndarray:
-    """Return A and B of each pair, shape (2, pairs), fitted to values at points left out of its machine by folds."""
+@dataclass(frozen=True)
+class PairValues:
+    """Values of the points of a pair under machines without them, positive for the first of its classes."""
+
+    values: np.ndarray
+    first: np.ndarray  # whether a point is of the first class
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What turns values of pairs into probabilities: sigmoids, or else knots of increasing functions.
+
+    Parameters
+    ----------
+    sigmoids : array of shape (2, pairs)
+        A and B of each pair; without columns if there are knots.
+    knots : list of arrays of shape (2, k)
+        Values and probabilities of each pair, between which these are interpolated.
+    """
+
+    sigmoids: Annotated[np.ndarray, Axes("2 s")]
+    knots: list[np.ndarray]
+
+    def fits(self, pairs: int) -> bool:
+        """Whether there is a function for each of so many pairs."""
+        numbers = all(isinstance(ends, np.ndarray) and ends.dtype.kind == "f" for ends in self.knots)
+        right = numbers and all(ends.shape == (2, ends.size // 2) and ends.size for ends in self.knots)
+        return right and {len(self.knots), self.sigmoids.shape[1]} == {0, pairs}
+
+
+def calibrate(pairs: list[PairValues], way: str) -> Calibration:
+    """Return the functions of all pairs; ``way`` is "sigmoid" or "isotonic"."""
+    if way == "isotonic":
+        return Calibration(np.empty((2, 0)), [fit_isotonic(one.values, one.first, one.weights) for one in pairs])
+    return Calibration(np.array([fit_sigmoid(one.values, one.first, one.weights) for one in pairs]).T, [])
+
+
+def leave_out_folds(
+    problems: MachineProblems, kernel: Kernel, points: Rows, solver: SMO, place: Place
+) -> list[PairValues]:
+    """Return the values of each pair at points left out of its machine by folds."""
     assert problems.classes is not None
     assert problems.folds is not None
     cases = problems.cases()
@@ -53,12 +99,39 @@ def fit_sigmoids(problems: MachineProblems, kernel: Kernel, points: Rows, solver
         for column, (pair, left_out) in enumerate(held):
             values[pair][left_out] = image[cases[pair][0][left_out], column]
     sign = -1.0 if len(problems.classes) == 2 else 1.0
-    return np.array(
-        [
-            fit_sigmoid(sign * v, sign * signs > 0, problems.weights[index])
-            for v, (index, signs) in zip(values, cases, strict=True)
-        ]
-    ).T
+    return [
+        PairValues(sign * v, sign * signs > 0, problems.weights[index])
+        for v, (index, signs) in zip(values, cases, strict=True)
+    ]
+
+
+def join_pairs(
+    folds: list[tuple[np.ndarray, np.ndarray]], values: list[np.ndarray], codes: np.ndarray, weights: np.ndarray,
+    classes: np.ndarray,
+) -> list[PairValues]:  # fmt: skip
+    """Return the values of each pair of classes at points that folds left out.
+
+    Parameters
+    ----------
+    folds : list of pairs of arrays
+        The points left out, and the classes that the others have.
+    values : list of arrays of shape (points left out, pairs of those classes)
+        Values of the machines of all pairs, positive for the first class, but of two classes for the second.
+    codes, weights : arrays of shape (n,)
+        Classes and weights of all points.
+    classes : array of shape (classes,)
+        The labels.
+    """
+    nothing = np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0)
+    found = {pair: [nothing] for pair in list_pairs(len(classes))}
+    for (held, own), image in zip(folds, values, strict=True):
+        known, sign = np.searchsorted(classes, own).tolist(), -1.0 if len(own) == 2 else 1.0
+        for column, (i, j) in enumerate(list_pairs(len(known))):
+            pair = known[i], known[j]
+            inside = np.isin(codes[held], pair)
+            rows = held[inside]
+            found[pair].append((sign * image[inside, column], codes[rows] == pair[0], weights[rows]))
+    return [PairValues(*map(np.concatenate, zip(*parts, strict=True))) for parts in found.values()]
 
 
 def choose_folds(codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
@@ -113,9 +186,36 @@ def fit_sigmoid(values: np.ndarray, first: np.ndarray, weights: np.ndarray) -> t
     return A / size, B
 
 
-def pair_probabilities(values: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def fit_isotonic(values: np.ndarray, first: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the ends of the steps of the increasing function nearest to the classes, and its values, shape (2, k).
+
+    Points of equal value count as one.  The targets are those of the sigmoid, so that nothing is ever certain.
+
+    Examples
+    --------
+    >>> fit_isotonic(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, True, False, True]), np.ones(4))
+    array([[-2.  , -1.  ,  1.  ,  2.  ],
+           [ 0.25,  0.5 ,  0.5 ,  0.75]])
+    """
+    ahead, behind = float(weights[first].sum()), float(weights[~first].sum())
+    unit = len(weights) / (ahead + behind)  # of weights, of which only ratios count
+    target = np.where(first, (unit * ahead + 1) / (unit * ahead + 2), 1 / (unit * behind + 2))
+    places, group = np.unique(values, return_inverse=True)
+    mass = np.bincount(group, weights)
+    found = isotonic_regression(np.bincount(group, weights * target) / mass, weights=mass).x
+    # Inside of a step nothing bends: its ends say all.
+    ends = np.r_[True, np.diff(found) > 0] | np.r_[np.diff(found) > 0, True]
+    return np.stack([places[ends], found[ends]])
+
+
+def pair_probabilities(values: np.ndarray, found: Calibration) -> np.ndarray:
     """Return the probability of the first class of each pair, from values (points, pairs) positive for the first."""
-    return np.clip(expit(-(A * values + B)), LEAST, 1 - LEAST)
+    if found.knots:
+        p = np.column_stack([np.interp(v, *ends) for v, ends in zip(values.T, found.knots, strict=True)])
+    else:
+        A, B = found.sigmoids
+        p = expit(-(A * values + B))
+    return np.clip(p, LEAST, 1 - LEAST)
 
 
 def couple_pairs(pairs: np.ndarray, count: int) -> np.ndarray:

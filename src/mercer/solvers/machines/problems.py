@@ -160,6 +160,8 @@ class MachineProblems:
         The labels, and factors of C for each.
     folds : RandomState, optional
         Chooses the folds that probabilities are fitted on, if they are wanted.
+    calibration : {"sigmoid", "isotonic"}
+        How they are fitted.
     """
 
     form: MachineForm
@@ -168,6 +170,7 @@ class MachineProblems:
     classes: np.ndarray | None = None
     class_weight: np.ndarray | None = None
     folds: np.random.RandomState | None = None
+    calibration: str = "sigmoid"
 
     @property
     def kept(self) -> np.ndarray:
