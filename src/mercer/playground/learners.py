@@ -222,7 +222,10 @@ def _penalty(name: str, title: str, low: float, high: float, default: float) -> 
 
 RIDGE = Learner(
     "ridge", "Kernel ridge", {"regression": KernelRidge, "classification": KernelRidgeClassifier},
-    (_penalty("alpha", "penalty α", 1e-8, 1e4, 0.1),), "alpha", {"regression": {"fit_intercept": True}},
+    (
+        _penalty("alpha", "penalty α", 1e-8, 1e4, 0.1),
+        Setting("band", "band", 0, 0, "intervals", choices=("intervals", "posterior", "none"), tasks=("regression",)),
+    ), "alpha", {"regression": {"fit_intercept": True}},
 )  # fmt: skip
 SVM = Learner(
     "svm", "Support vector machine", {"regression": SVR, "classification": SVC},

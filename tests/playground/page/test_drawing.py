@@ -34,7 +34,7 @@ def test_dragging_a_point_moves_it_and_what_is_learned(page):
     assert page.page.evaluate(BOUNDARY) != boundary
 
 
-BOUNDARY = "JSON.stringify(Bokeh.documents[0].get_model_by_name('plane').renderers[4].data_source.data.xs)"
+BOUNDARY = "JSON.stringify(Bokeh.documents[0].get_model_by_name('boundary').data.xs)"
 
 
 def test_erasing_and_undo_and_redo(page):

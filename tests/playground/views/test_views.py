@@ -217,3 +217,13 @@ def test_a_refutation_has_points_in_the_picture_that_say_so(plane: State, line: 
         assert found.coefficients @ gram @ found.coefficients < 0
     assert certify_state(plane).kind == "proved"
     assert certify_state(plane, stop=lambda: True) is None
+
+
+def test_the_band_of_ridge_is_what_was_chosen(line: State) -> None:
+    found = {band: draw_surface(fit_state(line.with_setting("band", band)), 40) for band in ("posterior", "none")}
+    mean, deviation = fit_state(line).model.predict(found["posterior"].grid[:, None], return_std=True)
+    np.testing.assert_allclose(found["posterior"].upper - mean, 2 * deviation, rtol=1e-9)
+    np.testing.assert_allclose(mean - found["posterior"].lower, 2 * deviation, rtol=1e-9)
+    assert found["posterior"].samples.shape == (40, 5)
+    assert np.abs(found["posterior"].samples - mean[:, None]).max() < 6 * deviation.max()
+    assert (found["none"].upper, found["none"].samples) == (None, None)

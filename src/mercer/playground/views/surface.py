@@ -18,6 +18,7 @@ from ..fitting import Fit, guard
 from ..limits import PlayError
 from ..state import State
 
+SAMPLES = 5  # functions drawn from a posterior
 COVERAGE = 0.9  # of the band
 ODDS = math.log(9.0)  # where a probability is 0.9
 MOST_BAND = 600  # points up to which a band is quick enough to follow a drag
@@ -44,6 +45,8 @@ class Curve:
         Which points carry the model.
     vectors_label : str
         What they are called; empty if all points do.
+    samples : array of shape (r, s), optional
+        Functions drawn from the posterior, in columns.
     """
 
     grid: np.ndarray
@@ -54,6 +57,7 @@ class Curve:
     tube: float | None
     vectors: np.ndarray
     vectors_label: str
+    samples: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +162,20 @@ def _draw_curve(fit: Fit, resolution: int) -> Curve:
         nobody = np.empty(0, dtype=np.int64)
         return Curve(grid[:, 0], find_component(fit, grid), None, None, "", None, nobody, "")
     values = np.asarray(fit.model.predict(grid), dtype=np.float64)
-    lower, upper, label = _find_band(fit, grid)
-    return Curve(grid[:, 0], values, lower, upper, label, _find_tube(fit), *find_vectors(fit))
+    band = fit.state.values.get("band", "intervals")
+    if band == "posterior":
+        lower, upper, label, samples = _draw_posterior(fit, grid)
+    else:
+        lower, upper, label = (None, None, "") if band == "none" else _find_band(fit, grid)
+        samples = None
+    return Curve(grid[:, 0], values, lower, upper, label, _find_tube(fit), *find_vectors(fit), samples)
+
+
+def _draw_posterior(fit: Fit, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray, str, np.ndarray]:
+    """Return the band of two deviations of f, and some functions that the data leaves possible."""
+    mean, deviation = fit.model.predict(grid, return_std=True)
+    label = f"f ± 2σ and {SAMPLES} draws, with noise of variance α"
+    return mean - 2.0 * deviation, mean + 2.0 * deviation, label, fit.model.sample(grid, SAMPLES, random_state=0)
 
 
 def _find_band(fit: Fit, grid: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None, str]:

@@ -20,19 +20,21 @@ class Plane:
     def __init__(self) -> None:
         plot = make_figure("plane", "x", "y", x_range=Range1d(0, 1), y_range=Range1d(0, 1))
         self.figure = plot
-        self._image = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
+        self._image = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []}, name="regions")
         self._band = ColumnDataSource({"x": [], "lower": [], "upper": []})
         self._tube = ColumnDataSource({"xs": [], "ys": []})
         self._curve = ColumnDataSource(EMPTY)
-        self._boundary = ColumnDataSource({"xs": [], "ys": []})
+        self._samples = ColumnDataSource({"xs": [], "ys": []}, name="samples")
+        self._boundary = ColumnDataSource({"xs": [], "ys": []}, name="boundary")
         self._margins = ColumnDataSource({"xs": [], "ys": []})
         self._points = ColumnDataSource({**EMPTY, "colour": [], "marker": []}, name="points")
         self._vectors = ColumnDataSource(EMPTY)
-        self._refuting = ColumnDataSource({**EMPTY, "text": []})
+        self._refuting = ColumnDataSource({**EMPTY, "text": []}, name="refuting")
         self._lit = ColumnDataSource(EMPTY, name="lit")
         plot.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
         plot.varea("x", "lower", "upper", source=self._band, fill_color=CURVE, fill_alpha=0.18)
         plot.multi_line("xs", "ys", source=self._tube, line_color=CURVE, line_dash="dashed", line_width=1)
+        plot.multi_line("xs", "ys", source=self._samples, line_color=CURVE, line_alpha=0.45, line_width=1)
         plot.line("x", "y", source=self._curve, line_color=CURVE, line_width=2.5)
         plot.multi_line("xs", "ys", source=self._boundary, line_width=2, name=INK)
         plot.multi_line("xs", "ys", source=self._margins, line_width=1.2, line_dash="dashed", name=INK)
@@ -88,12 +90,14 @@ class Plane:
         band = curve.lower is not None and curve.upper is not None
         parts: tuple[Any, ...] = (curve.grid, curve.lower, curve.upper) if band else ([], [], [])
         self._band.data = dict(zip(("x", "lower", "upper"), parts, strict=True))
+        drawn = [] if curve.samples is None else list(curve.samples.T)
+        self._samples.data = {"xs": [curve.grid] * len(drawn), "ys": drawn}
         ends = [] if curve.tube is None else [curve.values - curve.tube, curve.values + curve.tube]
         self._tube.data = {"xs": [curve.grid] * len(ends), "ys": ends}
 
     def _show_regions(self, regions: Regions) -> None:
         self._curve.data, self._band.data = EMPTY, {"x": [], "lower": [], "upper": []}
-        self._tube.data = {"xs": [], "ys": []}
+        self._tube.data = self._samples.data = {"xs": [], "ys": []}
         image = paint_field(regions.scores) if regions.codes is None else paint_regions(regions.codes, regions.scores)
         self._image.data = place_image(image, regions.xs, regions.ys)
         for source, lines in ((self._boundary, regions.boundary), (self._margins, regions.margins)):
