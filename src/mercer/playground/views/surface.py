@@ -162,12 +162,10 @@ def _draw_curve(fit: Fit, resolution: int) -> Curve:
         nobody = np.empty(0, dtype=np.int64)
         return Curve(grid[:, 0], find_component(fit, grid), None, None, "", None, nobody, "")
     values = np.asarray(fit.model.predict(grid), dtype=np.float64)
-    band = fit.state.values.get("band", "intervals")
+    band, samples = fit.state.values.get("band", "intervals"), None
+    lower, upper, label = (None, None, "") if band != "intervals" else _find_band(fit, grid)
     if band == "posterior":
         lower, upper, label, samples = _draw_posterior(fit, grid)
-    else:
-        lower, upper, label = (None, None, "") if band == "none" else _find_band(fit, grid)
-        samples = None
     return Curve(grid[:, 0], values, lower, upper, label, _find_tube(fit), *find_vectors(fit), samples)
 
 
