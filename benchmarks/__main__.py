@@ -13,6 +13,7 @@ NAMES = (
     "learners",
     "losses",
     "learning",
+    "uncertainty",
     "structured",
     "tables",
     "dask",
