@@ -14,6 +14,7 @@ NAMES = (
     "online",
     "losses",
     "learning",
+    "uncertainty",
     "structured",
     "tables",
     "dask",

@@ -79,6 +79,7 @@ def test_an_encoder_comes_back_with_texts_and_statistics(roundtrip):
     assert again.columns_ == encoder.columns_
 
 
+@pytest.mark.filterwarnings("ignore:predict_interval. an interval of coverage")  # of eight rows held out
 @pytest.mark.parametrize(
     ("make", "goal"),
     [(mercer.AutoRegressor, np.exp(3 * TARGET)), (mercer.AutoClassifier, np.digitize(TARGET, [0.0, 0.6]))],

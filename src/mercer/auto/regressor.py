@@ -14,7 +14,7 @@ from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows
 from mercer.models import KernelRidge
 from mercer.solvers.conformal.plan import IntervalPlan, promise
-from mercer.solvers.conformal.ranks import check_coverage
+from mercer.solvers.conformal.ranks import check_coverage, warn_of_few
 from mercer.solvers.conformal.split import split_conformal
 
 from .base import AutoModel
@@ -162,6 +162,7 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
             "split", why or "it was asked for", promise("split", share, len(self._errors)) + REFITTED, share,
             len(self._errors),
         )  # fmt: skip
+        warn_of_few(len(self._errors), share)
         return split_conformal(self._predict(X), self._errors, share)
 
     def _refuse_jackknife(self) -> str | None:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.estimators.classifier import Classes
 from mercer.estimators.engine import in_the_kind_given
+from mercer.estimators.intervals.folds import TrainingRows
 from mercer.estimators.intervals.regressor import IntervalRegressor
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.classifier import POINTER, check_calibration, read_labels
@@ -210,7 +211,7 @@ class SVCCV(SetClassifier, ClassifierMixin, SupportVectorSearch):  # type: ignor
 
     def _find_judge(self) -> SVC:
         check_is_fitted(self)
-        self._check_refitted()
+        self._check_refit()
         machine: Any = self.best_estimator_
         return machine
 
@@ -327,8 +328,13 @@ class SVRCV(IntervalRegressor, RegressorMixin, SupportVectorSearch):  # type: ig
     def _fit(self, X: Rows, y: Any, sample_weight: Any, context: Any) -> None:
         self._forget()
         super()._fit(X, y, sample_weight, context)
-        if self.refit:
-            self._remember(self._check_new(X), np.ravel(y), sample_weight)
+
+    def _training_rows(self) -> TrainingRows | None:
+        self._check_refit()
+        return self.best_estimator_._training_rows()
+
+    def _drop_rows(self) -> None:
+        self.best_estimator_._drop_rows()
 
     def _check_new(self, X: Rows) -> Rows:
         return self._best(X)._check_new(X)

@@ -117,9 +117,8 @@ def test_quantiles_are_fitted_for_the_coverage_and_widened():
     ends = model.predict_interval(NEW, 0.8)
     (folds,) = model._fold_models.values()
     k = folds.fold_of
-    bands = [
-        mercer.KernelQuantileRegressor([0.1, 0.9], kernel=Gaussian(0.5)).fit(X[k != j], Y[k != j]) for j in range(10)
-    ]
+    levels = [(1.0 - 0.8) / 2.0, (1.0 + 0.8) / 2.0]
+    bands = [mercer.KernelQuantileRegressor(levels, kernel=Gaussian(0.5)).fit(X[k != j], Y[k != j]) for j in range(10)]
     at_own = np.array([bands[k[i]].predict(X[i : i + 1])[0] for i in range(40)])
     excess = np.maximum(at_own[:, 0] - Y, Y - at_own[:, 1])
     at_new = np.stack([band.predict(NEW) for band in bands], axis=1)[:, k]
@@ -143,7 +142,7 @@ def test_local_intervals_are_wide_where_targets_are_noisy_and_cover_there_too():
         if method == "local":
             assert np.mean((high - low)[noisy]) > 2.0 * np.mean((high - low)[new[:, 0] < 0.3])
             assert 0.86 < np.mean((low <= truth) & (truth <= high)) < 0.94
-    assert inside["jackknife+"] < 0.85 < inside["local"]
+    assert inside["jackknife+"] + 0.02 < inside["local"]
 
 
 def test_models_without_a_fold_are_fitted_once_and_forgotten_by_the_next_fit(monkeypatch):

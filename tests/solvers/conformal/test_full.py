@@ -35,16 +35,14 @@ def test_ends_are_those_of_all_targets_that_are_not_too_strange(lines, coverage)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize(
-    "options", [{"kernel": Gaussian()}, {"kernel": Linear()}, {"kernel": Gaussian(), "solver": "spectral"}], ids=str
-)
+@pytest.mark.parametrize("options", [{"kernel": Gaussian()}, {"kernel": Linear()}], ids=str)
 def test_ridge_equals_a_fit_for_every_target_of_a_grid(options, fit_intercept):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(12, 2)), rng.normal(size=12)
     new, coverage = rng.normal(size=2), 0.7
     model = KernelRidge(0.3, fit_intercept=fit_intercept, **options)
     lower, upper = model.fit(X, y).predict_interval(new[None], coverage, "full")[0]
-    grid = np.linspace(lower - 1.0, upper + 1.0, 401)
+    grid = np.linspace(lower - 1.0, upper + 1.0, 81)
     accepted = []
     for t in grid:
         points, targets = np.vstack([X, new]), np.append(y, t)
@@ -70,15 +68,14 @@ def test_weights_and_several_targets_are_those_of_one_at_a_time():
 
 
 def test_exact_ranks_cover_exactly_as_often_as_promised():
-    """With n + 1 exchangeable points and no ties the coverage of full conformal is known to the digit."""
-    rng, inside, repeats, n = np.random.default_rng(0), 0, 600, 30
+    rng, inside, repeats, n = np.random.default_rng(0), 0, 300, 30
     for _ in range(repeats):
         X = rng.normal(size=(n + 1, 1))
         y = X[:, 0] + rng.standard_t(3, size=n + 1)
         model = KernelRidge(1.0, kernel=Gaussian(), fit_intercept=True).fit(X[:n], y[:n])
         lower, upper = model.predict_interval(X[n:], 0.8, "full")[0]
         inside += lower <= y[n] <= upper
-    # (⌈0.8·31⌉ + …)/31 ≥ 0.8; four deviations of a binomial below that never happen, nor far above.
+    # The rank of the new point is each of 31 with the same chance; four deviations beyond that never happen.
     deviation = np.sqrt(0.8 * 0.2 / repeats)
     assert 0.8 - 4 * deviation <= inside / repeats <= 26 / 31 + 4 * deviation
 

@@ -157,7 +157,7 @@ def fit_folds(
             scales.append(learn_scale(_pose(fitted, rows, fit, inside), inside, random_state))
             found = found / _measure(fitted, fit, scales[-1], X)
         errors[fold_of == fold] = found
-        vars(fitted).pop("_rows", None)  # which are those of the model itself
+        fitted._drop_rows()  # which the model itself has
         models.append(fitted)
         positions.append(fit)
     return FoldModels(models, positions, fold_of, errors, scales, rows.y.ndim == 1)

@@ -177,6 +177,10 @@ class IntervalRegressor:
         self._forget()
         vars(self)["_rows"] = TrainingRows(X, targets, None if weights is None else np.maximum(weights, 0.0))
 
+    def _drop_rows(self) -> None:
+        """Do without the rows, in a model that only predicts."""
+        vars(self).pop("_rows", None)
+
     def _forget(self) -> None:
         """Drop what belongs to an earlier fit."""
         for name in ("_rows", "_fold_models", "interval_plan_"):

@@ -269,19 +269,20 @@ class SupportVectorSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  #
 
     # -- the best machine -------------------------------------------------------------------------------------------
 
-    def _check_refitted(self) -> None:
+    def _best(self, X: Rows) -> Any:
+        """Return the fitted machine, after a check of the points it is to be asked about."""
+        self._check_refit()
+        check_is_fitted(self)
+        self._kernel_argument.check(X, reset=False)
+        return self.best_estimator_
+
+    def _check_refit(self) -> None:
+        """Raise if there is no machine that was fitted to all points."""
         if hasattr(self, "cv_results_") and not hasattr(self, "best_estimator_"):
             raise AttributeError(
                 f"this {type(self).__name__} has refit=False, so there is no machine fitted to all points; set "
                 "refit=True, or fit one with best_params_ yourself"
             )
-
-    def _best(self, X: Rows) -> Any:
-        """Return the fitted machine, after a check of the points it is to be asked about."""
-        self._check_refitted()
-        check_is_fitted(self)
-        self._kernel_argument.check(X, reset=False)
-        return self.best_estimator_
 
     @property
     def expansion_(self) -> Expansion:
