@@ -14,6 +14,7 @@ NAMES = (
     "online",
     "losses",
     "learning",
+    "posterior",
     "uncertainty",
     "structured",
     "tables",
