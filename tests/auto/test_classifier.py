@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 from sklearn.datasets import load_iris, make_moons
-from sklearn.metrics import accuracy_score, log_loss
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import AutoClassifier
@@ -56,6 +56,7 @@ def test_predictions_are_the_classes_of_largest_probability(fitted, moons):
 def test_scores_are_those_of_the_predictions_held_out(fitted):
     held, values = fitted.report_.held_out, fitted.report_.scores[0].values
     assert values["accuracy"] == accuracy_score(held.truth, held.prediction)
+    assert values["Brier score"] == pytest.approx(brier_score_loss(held.truth == "star", held.probabilities[:, 1]))
     assert values["log-loss"] == pytest.approx(log_loss(held.truth, held.probabilities), rel=1e-3)
 
 

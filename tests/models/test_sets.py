@@ -119,6 +119,19 @@ def test_two_classes_and_a_matrix_have_sets_too(classes):
         assert (found == wanted).mean() >= 0.99
 
 
+def test_models_that_single_points_turn_around_are_calibrated_on_folds():
+    share = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(3, size=1040)
+        X = rng.normal(size=(1040, 45))
+        X[np.arange(1040), y] += 1.5
+        model = KernelRidgeClassifier(1e-6, kernel=Linear()).fit(X[:40], y[:40])
+        share.append(model.predict_set(X[40:], 0.9)[np.arange(1000), y[40:]].mean())
+        assert len(model._judges) == 10
+    assert np.mean(share) >= 0.8  # 2·0.9 − 1
+
+
 def test_nu_is_lowered_to_what_a_fold_allows():
     X, y = make_moons(60, noise=0.2, random_state=0)
     X, y = X[: 60 - 7], y[: 60 - 7]

@@ -23,3 +23,16 @@ def measure_log_losses(codes: np.ndarray, chances: np.ndarray) -> np.ndarray:
     """
     raised = raise_chances(chances)
     return np.asarray(-np.log(raised[np.arange(len(codes)), codes] / raised.sum(axis=1)))
+
+
+def measure_briers(codes: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    """Return Σ_c (p_c − [the row is of class c])² of each row, and half of that for two classes, as scikit-learn does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measure_briers(np.array([0, 1]), np.array([[1.0, 0.0], [0.5, 0.5]])).tolist()
+    [0.0, 0.25]
+    """
+    truth = codes[:, None] == np.arange(chances.shape[1])
+    return np.asarray(((chances - truth) ** 2).sum(axis=1) / (2 if chances.shape[1] == 2 else 1))

@@ -13,7 +13,7 @@ from .judging.calibration import measure_calibration
 
 Kind = Literal["numeric", "categorical", "text", "ignored"]
 Task = Literal["regression", "classification"]
-LOWER_IS_BETTER = ("RMSE", "MAE", "log-loss")
+LOWER_IS_BETTER = ("RMSE", "MAE", "log-loss", "Brier score")
 ENOUGH = 20  # rows held out that may show a difference between models
 
 

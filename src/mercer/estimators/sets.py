@@ -19,6 +19,7 @@ from mercer.solvers.conformal_sets import Conformity, assign_folds, check_covera
 
 from .engine import in_the_kind_given, lives_elsewhere
 
+MOVED = 0.5  # of the spread of scores: if leaving out a point changes them by more on average, it is no small change
 FOLDS = 10  # models that are fitted where points are not left out one at a time
 MADE = ("_examples", "_loo", "_conformity", "_judges")  # of an earlier fit
 
@@ -51,11 +52,11 @@ class SetClassifier:
         under a model without it, class c is in the set if fewer than coverage·(n + 1) points have sᵢ < s(x, c).  The
         class that is predicted always is.
 
-        Where the model has ``leave_one_out`` at little cost, sᵢ come from there, and the probability tends to the
-        coverage as long as one point changes the model little.  Otherwise ten models without a tenth of the points
-        each give sᵢ, and judge x too (CV+): the probability is then at least 2·coverage − 1, less about a tenth, for
-        any exchangeable points, and about the coverage in practice.  Weights of points do not count.  All this is
-        computed at the first call.
+        Where the model has ``leave_one_out`` at little cost, and one point changes scores by less than half of their
+        spread on average, sᵢ come from there: the probability tends to the coverage.  Otherwise ten models without a
+        tenth of the points each give sᵢ, and judge x too (CV+): the probability is then at least 2·coverage − 1, less
+        about a tenth, for any exchangeable points, and about the coverage or more in practice.  Weights of points do
+        not count.  All this is computed at the first call.
 
         Parameters
         ----------
@@ -155,15 +156,18 @@ class SetClassifier:
         codes = np.searchsorted(classes, examples.y[kept]).astype(np.int64)
         folds, scores, judges = np.zeros(len(kept), dtype=np.int64), np.empty(len(kept)), list[FoldJudge]()
         values = self._leave_out()
+        if values is not None:
+            scores = _pick_own(measure_scores(values[kept]), codes)
+            with_it = _pick_own(measure_scores(self._class_values(examples.X)[kept]), codes)
+            if not np.mean(np.abs(scores - with_it)) <= MOVED * np.std(scores):
+                values = None  # nothing is known of a model that single points turn around
         if values is None:
             folds = assign_folds(codes, FOLDS)
             for fold in range(int(folds.max()) + 1):
                 held = folds == fold
                 judges.append(self._fit_judge(examples, kept[~held], codes[~held]))
                 found = judges[-1].measure(pick(examples.X, kept[held]), len(classes))
-                scores[held] = np.take_along_axis(found, codes[held, None], axis=1)[:, 0]
-        else:
-            scores = np.take_along_axis(measure_scores(values[kept]), codes[:, None], axis=1)[:, 0]
+                scores[held] = _pick_own(found, codes[held])
         scores = np.where(np.isnan(scores), np.inf, scores)  # where nothing was left to fit
         self._conformity, self._judges = Conformity(scores, codes, folds), judges
 
@@ -210,6 +214,11 @@ class FoldJudge:
         else:
             scores[:, self.known] = measure_scores(self.model._class_values(self.cut(X)))
         return scores
+
+
+def _pick_own(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the score of each point and its own class."""
+    return np.asarray(np.take_along_axis(scores, codes[:, None], axis=1)[:, 0])
 
 
 def _count_least(coverage: float) -> int:

@@ -21,7 +21,7 @@ from mercer.models.svm import SVC
 from mercer.models.svm_cv import SVCCV
 from mercer.solvers.newton.sums import choose_logistic
 
-from ..chances import measure_log_losses
+from ..chances import measure_briers, measure_log_losses
 from ..report import HeldOut
 from .base import FOLDS, SEARCH_ROWS, TableSearch
 from .combination import find_temperature, weigh_chances
@@ -134,7 +134,8 @@ class ClassificationSearch(TableSearch):
 
     def score(self, y: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
         loss, right = measure_log_losses(y, outputs), outputs.argmax(axis=1) == y
-        return {"log-loss": float(loss.mean()), "accuracy": float(right.mean())}
+        brier = float(measure_briers(y, outputs).mean())
+        return {"log-loss": float(loss.mean()), "Brier score": brier, "accuracy": float(right.mean())}
 
     def find_temperature(self, trials: Sequence[Trial], weights: np.ndarray) -> float:
         """Return how much less sure the combination should be, by the rows that are judged."""

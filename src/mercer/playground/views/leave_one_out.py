@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.estimators.classifier import choose_classes
 from mercer.models import (
     KernelClassifierCV,
     KernelLogisticRegressionCV,
@@ -230,6 +231,16 @@ def _trace_machine(fit: Fit, values: np.ndarray, stop: Stop) -> _Path | None:
     refits = 0
     for value in sorted(values.tolist(), key=lambda value: abs(np.log(value / current))):
         model = _build_machine(fit, value).fit(state.x, state.y)
+        if state.task == "classification":
+            try:
+                left_out = model._leave_one_out(lambda: stop() or (bool(errors) and monotonic() - start > MOST_SECONDS))
+            except InterruptedError:
+                if stop():
+                    return None
+                break  # out of time
+            refits += len(model.support_)
+            errors[value] = _measure(state, model.classes_[choose_classes(model._show_decisions(left_out))])
+            continue
         predicted = np.array(model.predict(state.x), dtype=np.float64)
         for i in model.support_.tolist():
             if stop():
@@ -256,8 +267,6 @@ def _build_machine(fit: Fit, price: float) -> Any:
 def _predict_without(fit: Fit, price: float, i: int) -> float:
     """Return what a machine says of a point that it was not fitted to."""
     x, y = np.delete(fit.state.x, i, axis=0), np.delete(fit.state.y, i)
-    if fit.state.task == "classification" and len(np.unique(y)) < 2:
-        return float(y[0])  # the only class there is then
     return float(_build_machine(fit, price).fit(x, y).predict(fit.state.x[i : i + 1])[0])
 
 

@@ -47,7 +47,7 @@ def leave_out_vectors(
     beta : array of shape (points of the machine,)
         Its solution.
     stop : function, optional
-        Asked between refits; raises KeyboardInterrupt if it returns True.
+        Asked before each refit; InterruptedError is raised if it returns True.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def leave_out_vectors(
 
     def solve(i: int) -> float:
         if stop is not None and stop():
-            raise KeyboardInterrupt
+            raise InterruptedError("somebody asked to stop leaving out points")
         others = np.delete(problem.target, i)
         if len(np.unique(others)) < 2:
             return float(others[0])
