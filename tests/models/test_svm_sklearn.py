@@ -132,7 +132,7 @@ def test_the_checks_of_scikit_learn_pass(model, expected):
 def test_parameters_and_defaults_are_theirs_in_their_order(name):
     ours, theirs = (inspect.signature(cls).parameters for cls in (OURS[name], getattr(sklearn.svm, name)))
     assert list(ours)[: len(theirs)] == list(theirs)
-    more = {"SVC": ["scaling", "weights"], "SVR": ["scaling"]}.get(name, [])
+    more = {"SVC": ["scaling", "weights", "calibration"], "NuSVC": ["calibration"], "SVR": ["scaling"]}.get(name, [])
     assert list(ours)[len(theirs) :] == ["max_time", "memory", "assume_psd", "device", *more]
     for key, parameter in theirs.items():
         assert ours[key].default == parameter.default

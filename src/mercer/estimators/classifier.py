@@ -19,7 +19,8 @@ from mercer.formula.data import Rows, length, pick
 from .engine import where_the_data_lives
 from .kernel_argument import DefaultGaussian, KernelArgument
 from .primal import PrimalForm
-from .sets import Examples, SetClassifier
+from .sets.classifier import SetClassifier
+from .sets.judges import Examples
 from .targets import check_labels, check_weights, encode_labels
 
 

@@ -17,7 +17,8 @@ from mercer.estimators.intervals.folds import TrainingRows
 from mercer.estimators.intervals.regressor import IntervalRegressor
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
-from mercer.estimators.sets import Examples, SetClassifier
+from mercer.estimators.sets.classifier import SetClassifier
+from mercer.estimators.sets.judges import Examples
 from mercer.estimators.targets import check_labels, check_targets
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.features.params import SOMETIMES, KernelParams

@@ -16,7 +16,7 @@ from mercer.estimators.intervals.regressor import IntervalRegressor
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.classifier import POINTER, check_calibration, read_labels
 from mercer.estimators.machines.search import Fold, SupportVectorSearch
-from mercer.estimators.sets import SetClassifier
+from mercer.estimators.sets.classifier import SetClassifier
 from mercer.estimators.targets import check_targets
 from mercer.formula.data import Rows
 from mercer.solvers.machines.platt import calibrate, join_pairs

@@ -87,7 +87,7 @@ class Conformity:
     >>> codes = np.array([0, 1, 0, 1])
     >>> known = Conformity(np.array([-2.0, -1.0, 0.5, -3.0]), codes, np.zeros(4, dtype=np.int64))
     >>> known.choose([measure_scores(np.array([0.2, 1.0]))], 0.6, conditional=False)
-    array([[False,  True],
+    array([[False, False],
            [False,  True]])
     >>> known.choose([measure_scores(np.array([0.2, 1.0]))], 0.8, conditional=False)
     array([[ True,  True],

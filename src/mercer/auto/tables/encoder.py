@@ -297,6 +297,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Raise if a row cannot be encoded; files call this."""
         if len(self.columns_) != len(self.steps_) or getattr(self, "n_features_in_", None) != len(self.steps_):
             raise ValueError("TableEncoder: there is not one step for each column")
+        check_types(self.types or {}, [column.name for column in self.columns_])
         self.encode_nothing()
         self.get_feature_names_out()
 

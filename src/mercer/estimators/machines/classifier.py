@@ -25,7 +25,7 @@ from mercer.solvers.machines.platt import Calibration, couple_pairs, pair_probab
 from mercer.solvers.machines.problems import MachineForm, MachineProblems
 
 from ..engine import in_the_kind_given, where_the_data_lives
-from ..sets import SetClassifier
+from ..sets.classifier import SetClassifier
 from ..targets import check_labels
 from .base import SupportVectorMachine
 
@@ -171,7 +171,7 @@ class SupportVectorClassifier(SetClassifier, ClassifierMixin, SupportVectorMachi
     def _probabilities(self, X: Rows) -> np.ndarray:
         check_is_fitted(self)
         if "_calibration" not in vars(self):
-            raise NotFittedError("predict_proba is not available when fitted without calibration; fit again")
+            raise NotFittedError("predict_proba is not available when fitted with probability=False; fit again")
         count, values = len(self.classes_), self._values(X)
         toward_first = -values if count == 2 else values  # our own sign is that of the second of two
         return couple_pairs(pair_probabilities(toward_first, self._calibration), count)

@@ -17,7 +17,8 @@ from mercer.estimators.classifier import Classes, Labelled, check_labelled, choo
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.machines.base import check_options
 from mercer.estimators.progress import fit_task, reporter, with_callbacks
-from mercer.estimators.sets import Examples, SetClassifier
+from mercer.estimators.sets.classifier import SetClassifier
+from mercer.estimators.sets.judges import Examples
 from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion
 from mercer.features.params import SOMETIMES, KernelParams

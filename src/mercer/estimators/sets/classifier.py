@@ -1,36 +1,26 @@
-"""Sets of classes for every classifier, and the training points that they and leave-one-out values are made of."""
+"""Sets of classes for every classifier."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.shapes import ANYTHING, Axes
 from mercer.arrays.tensors import host_array
 from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows, length, pick
 from mercer.messages import warn_caller
 from mercer.solvers.conformal_sets import Conformity, assign_folds, check_coverage, measure_scores
 
-from .engine import in_the_kind_given, lives_elsewhere
+from ..engine import in_the_kind_given, lives_elsewhere
+from .judges import Examples, FoldJudge
 
 MOVED = 0.5  # of the spread of scores: if leaving out a point changes them by more on average, it is no small change
 FOLDS = 10  # models that are fitted where points are not left out one at a time
 MADE = ("_examples", "_loo", "_conformity", "_judges")  # of an earlier fit
-
-
-@dataclass(frozen=True)
-class Examples:
-    """What a classifier was fitted to: checked points, their labels, and their weights if they were given."""
-
-    X: Annotated[Rows, Axes("n …")]
-    y: Annotated[np.ndarray, Axes("n", of=ANYTHING)]
-    weights: Annotated[np.ndarray, Axes("n")] | None = None
 
 
 class SetClassifier:
@@ -184,43 +174,11 @@ class SetClassifier:
         return judge
 
 
-@dataclass(frozen=True)
-class FoldJudge:
-    """A model without the points of a fold, or none if they were all of one class.
-
-    Parameters
-    ----------
-    model : classifier or None
-        The model.
-    known : int array of shape (classes,)
-        The classes it knows, as positions among all.
-    columns : int array, optional
-        The training points it was fitted to, where points are rows of kernel values with all of them.
-    """
-
-    model: Any
-    known: Annotated[np.ndarray, Axes("k")]
-    columns: Annotated[np.ndarray, Axes("m")] | None = None
-
-    def cut(self, X: Rows) -> Rows:
-        """Return checked points as the model takes them."""
-        return X if self.columns is None else X[:, self.columns]
-
-    def measure(self, X: Rows, classes: int) -> np.ndarray:
-        """Return s(x, c) of all classes, infinite for those that the model does not know."""
-        scores = np.full((length(X), classes), np.inf)
-        if self.model is None:
-            scores[:, self.known] = -np.inf
-        else:
-            scores[:, self.known] = measure_scores(self.model._class_values(self.cut(X)))
-        return scores
+def _count_least(coverage: float) -> int:
+    """Return the fewest points that can keep a class out of a set."""
+    return math.ceil(coverage / (1 - coverage) - 1e-9)
 
 
 def _pick_own(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the score of each point and its own class."""
     return np.asarray(np.take_along_axis(scores, codes[:, None], axis=1)[:, 0])
-
-
-def _count_least(coverage: float) -> int:
-    """Return the fewest points that can keep a class out of a set."""
-    return math.ceil(coverage / (1 - coverage) - 1e-9)

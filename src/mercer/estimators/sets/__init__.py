@@ -1,0 +1,1 @@
+"""Sets of classes that hold the right one with a given probability."""
