@@ -125,7 +125,7 @@ def test_a_search_can_score_by_log_loss():
 def test_asking_after_a_fit_without_says_so():
     X, y, _, _ = _halves(2)
     model = SVC().fit(X, y).set_params(probability=True)
-    with pytest.raises(NotFittedError, match="fitted without calibration"):
+    with pytest.raises(NotFittedError, match="fitted with probability=False"):
         model.predict_proba(X)
 
 

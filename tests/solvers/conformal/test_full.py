@@ -18,7 +18,7 @@ def test_ends_are_those_of_all_targets_that_are_not_too_strange(lines, coverage)
     lower, upper = full_conformal(a[None], b[None], coverage)[0]
 
     def belongs(t):
-        return 1 + np.sum(np.abs(a + b * t) >= abs(t) - 1e-12) > (1 - coverage) * (len(a) + 1) - 1e-9
+        return 1 + np.sum(np.abs(a + b * t) >= abs(t) - 1e-12) > (1 - coverage) * (len(a) + 1) + 1e-9
 
     # Between the places where residuals are equal nothing changes, so their middles stand for all targets.
     with np.errstate(divide="ignore", invalid="ignore"):
