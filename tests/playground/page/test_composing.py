@@ -21,7 +21,7 @@ def test_buttons_and_sliders_compose_a_kernel(page):
 def test_text_is_completed_by_the_keyboard(page):
     page.page.fill("#kernel", "")
     page.page.type("#kernel", "Lapl")
-    page.page.wait_for_selector("#completions li")
+    page.page.wait_for_selector("#completions li:has-text('Laplacian')")
     page.page.press("#kernel", "ArrowDown")
     page.page.press("#kernel", "Enter")
     page.settle()

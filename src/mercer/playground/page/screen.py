@@ -28,10 +28,11 @@ from .pictures.residuals import Errors
 from .pictures.space import Space
 from .pictures.spectrum import Eigenfunction, Eigenvalues
 
-WORKERS = 4  # threads of a page
+WORKERS = 4  # threads of a page for everything but the fit, which has one of its own
 FINE, COARSE = 90, 48  # points along each side of a grid, with few and with many points
 MANY = 1000  # points
-PAUSE = 0.3  # seconds without a change before something is begun that takes long
+REST = 0.2  # seconds without a change before other pictures are begun, so that a drag has the machine for itself
+PAUSE = 0.3  # … and before a curve of refits is
 LOGGER = logging.getLogger("mercer.playground")
 
 
@@ -51,6 +52,7 @@ class Screen:
 
     def __init__(self, document: Any, bridge: Bridge) -> None:
         self._document, self._bridge = document, bridge
+        self._first = ThreadPoolExecutor(1, thread_name_prefix="mercer play, fit")
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="mercer play")
         self._lanes: dict[str, Lane] = {}
         self._missing: set[str] = set()  # pictures that say why they are not there
@@ -65,10 +67,11 @@ class Screen:
             document.add_root(picture.figure)
         self._plane.figure.tags = [bridge]  # so that the document has it
 
-    def show(self, state: State) -> None:
-        """Show the points at once, and have computed what follows from them."""
+    def show(self, state: State, *, placed: bool = False) -> None:
+        """Show the points at once, unless the page has placed them itself, and have computed what follows."""
         self._state = state
-        self._plane.place(state)
+        if not placed:
+            self._plane.place(state)
         self.ask("fit", lambda stop: _learn(state), self._show_fit)
         if self._certified != (state.kernel, state.dim):
             self.ask("certificate", lambda stop: certify_state(state, stop), self._show_certificate)
@@ -82,7 +85,8 @@ class Screen:
     def ask(self, name: str, work: Callable[[Stop], Any], show: Callable[[Any], None]) -> None:
         """Have something computed in the lane of that name, and shown when it is there."""
         if name not in self._lanes:
-            self._lanes[name] = Lane(self._pool, self._deliver, lambda error: self._fail(name, error))
+            pool = self._first if name == "fit" else self._pool
+            self._lanes[name] = Lane(pool, self._deliver, lambda error: self._fail(name, error))
 
         def present(result: Any) -> None:
             show(result)
@@ -92,6 +96,15 @@ class Screen:
 
         self._lanes[name].ask(work, present)
 
+    def _follow(self, name: str, work: Callable[[], Any], show: Callable[[Any], None]) -> None:
+        """Have a picture drawn that follows from the fit, when nothing has changed for a moment."""
+
+        def present(found: tuple[Any] | None) -> None:
+            if found is not None:  # else something newer was asked for
+                show(*found)
+
+        self.ask(name, lambda stop: (work(),) if _rest(REST, stop) else None, present)
+
     def refuse(self, error: PlayError) -> None:
         """Say what cannot be done, and where."""
         self._bridge.tell(note={"text": str(error), "column": error.column})
@@ -100,7 +113,8 @@ class Screen:
         """Compute nothing more."""
         for lane in self._lanes.values():
             lane.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._first, self._pool):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     # -- what follows -----------------------------------------------------------------------------------------------
 
@@ -108,23 +122,27 @@ class Screen:
         fit, surface = found
         state = fit.state
         if self._state is not None and state.n == self._state.n and state.task == self._state.task:
-            self._plane.show(self._state, surface)  # else it is of points that are no longer there
+            self._document.hold("combine")  # so that all parts of the picture come in one message
+            try:
+                self._plane.show(self._state, surface)  # else it is of points that are no longer there
+            finally:
+                self._document.unhold()
         labels = [getattr(surface, name, "") for name in ("vectors_label", "margin_label", "band_label")]
         words = {"legend": [label for label in labels if label], "notes": list(fit.notes)}
         self._bridge.tell(fitted=words, slow=warn_of_size(fit, MANY))
-        self.ask("numbers", lambda stop: list_numbers(fit), self._show_numbers)
-        self.ask("errors", lambda stop: draw_residuals(fit), lambda view: self._errors.show(state, view))
+        self._follow("numbers", lambda: list_numbers(fit), self._show_numbers)
+        self._follow("errors", lambda: draw_residuals(fit), lambda view: self._errors.show(state, view))
         self.ask("penalties", lambda stop: _trace_patiently(fit, stop), lambda pair: self._show_penalties(state, pair))
         self._ask_matrix(state)
 
     def _ask_matrix(self, state: State) -> None:
         """Have everything drawn that needs the kernel and no fit."""
-        self.ask("matrix", lambda stop: draw_gram(state), self._show_matrix)
-        self.ask("space", lambda stop: draw_features(state), lambda view: self._space.show(state, view))
+        self._follow("matrix", lambda: draw_gram(state), self._show_matrix)
+        self._follow("space", lambda: draw_features(state), lambda view: self._space.show(state, view))
         self._ask_spectrum(state)
 
     def _ask_spectrum(self, state: State) -> None:
-        def compute(stop: Stop) -> Any:
+        def compute() -> Any:
             view = draw_spectrum(state)
             chosen = min(self._chosen, view.count - 1)
             return view, chosen, view.eigenfunctions(chosen)
@@ -137,7 +155,7 @@ class Screen:
             words = {"chosen": chosen, "count": view.count, "share": share, "freedom": view.degrees_of_freedom}
             self._bridge.tell(spectrum=words)
 
-        self.ask("spectrum", compute, show)
+        self._follow("spectrum", compute, show)
 
     def _show_numbers(self, found: list[Quantity]) -> None:
         self._bridge.tell(numbers=[[one.name, one.text, one.meaning] for one in found])
@@ -185,8 +203,15 @@ def _learn(state: State) -> tuple[Fit, Any]:
 
 def _trace_patiently(fit: Fit, stop: Stop) -> tuple[PenaltyCurve | None, bool]:
     """Return the curve of penalties, begun when nothing changed for a moment, and whether it was given up."""
-    for _ in range(round(PAUSE / 0.02)):
-        if stop():
-            return None, True
-        sleep(0.02)
+    if not _rest(PAUSE, stop):
+        return None, True
     return trace_penalty(fit, stop), stop()
+
+
+def _rest(seconds: float, stop: Stop) -> bool:
+    """Wait for a moment, and say whether nobody asked for something newer meanwhile."""
+    for _ in range(round(seconds / 0.01)):
+        if stop():
+            return False
+        sleep(0.01)
+    return not stop()

@@ -68,18 +68,18 @@ class Session:
             self._screen.refuse(PlayError("The page asked for something that cannot be read. Load it again."))
         self._bridge.tell(answered=serial)
 
-    def _change(self, state: State, kind: str = "") -> None:
+    def _change(self, state: State, kind: str = "", *, placed: bool = False) -> None:
         """Keep a new state, and show it; changes of one kind in a row are one step back."""
         self._history.keep(state, kind)
-        self._refresh()
+        self._refresh(placed)
 
-    def _refresh(self, **more: Any) -> None:
+    def _refresh(self, placed: bool = False, **more: Any) -> None:
         state = self.state
         parameters = [asdict(one) for one in list_parameters(state.kernel)]
         parts = {**describe_state(state), "parameters": parameters, "preset": self._preset, **more}
         parts |= {"undo": self._history.can_undo, "redo": self._history.can_redo}
         self._bridge.tell(state=parts, link=encode(state), note=None)
-        self._screen.show(state)
+        self._screen.show(state, placed=placed)
 
     # -- points -----------------------------------------------------------------------------------------------------
 
@@ -107,7 +107,8 @@ class Session:
         self._change(self.state.add_point((float(x), float(y)), int(label)))
 
     def _on_move(self, i: int, x: float, y: float, drag: int = 0) -> None:
-        self._change(self.state.move_point(int(i), (float(x), float(y))), f"move {i} {drag}")
+        # While it is dragged the page has moved the point already.
+        self._change(self.state.move_point(int(i), (float(x), float(y))), f"move {i} {drag}", placed=bool(drag))
 
     def _on_erase(self, i: int) -> None:
         self._change(self.state.erase_point(int(i)))

@@ -12,6 +12,7 @@ let later = 0;
 export function startKernel() {
   const text = element("kernel");
   text.oninput = () => {
+    hide(); // what completed the text before does not complete this one
     ask({ do: "complete", text: text.value, cursor: text.selectionStart });
     clearTimeout(later);
     later = setTimeout(send, PAUSE);
