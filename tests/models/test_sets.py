@@ -25,7 +25,7 @@ from mercer import (
     RecursiveFeatureClassifier,
 )
 from mercer.kernels import Gaussian, Linear
-from mercer.solvers.conformal_sets import Conformity, measure_scores
+from mercer.solvers.conformal.sets import Conformity, measure_scores
 
 MODELS = [
     KernelRidgeClassifier(0.3, kernel=Gaussian(1.5)),

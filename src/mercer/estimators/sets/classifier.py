@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,7 +12,8 @@ from mercer.arrays.tensors import host_array
 from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows, length, pick
 from mercer.messages import warn_caller
-from mercer.solvers.conformal_sets import Conformity, assign_folds, check_coverage, measure_scores
+from mercer.solvers.conformal.ranks import check_coverage, count_needed
+from mercer.solvers.conformal.sets import Conformity, assign_folds, measure_scores
 
 from ..engine import in_the_kind_given, lives_elsewhere
 from .judges import Examples, FoldJudge
@@ -64,7 +64,7 @@ class SetClassifier:
             Which classes are in each set, in the order of ``classes_``.
         """
         check_is_fitted(self)
-        share, judge = check_coverage(self, coverage), self._find_judge()
+        share, judge = check_coverage(coverage, f"{type(self).__name__}.predict_set"), self._find_judge()
         if lives_elsewhere(X):
             raise ValueError(
                 f"{type(self).__name__}.predict_set works on points that are here, and X is a Dask collection; pass "
@@ -83,7 +83,7 @@ class SetClassifier:
             few = f"the classes {names}, of {points} in all, are" if conditional else f"with {points} all classes are"
             warn_caller(
                 f"{type(self).__name__}.predict_set: {few} in every set, because a coverage of {share:g} takes at "
-                f"least {_count_least(share)} points{' of a class' * conditional}; give more points or a lower coverage"
+                f"least {count_needed(share)} points{' of a class' * conditional}; give more points or a lower coverage"
             )
         return self._conformity.choose(judged, share, conditional=conditional) | (own <= 0)
 
@@ -172,11 +172,6 @@ class SetClassifier:
             judge.model.fit(judge.cut(pick(examples.X, rows)), examples.y[rows], **given)
             judge.model.__dict__.pop("_examples", None)  # which nobody asks it for
         return judge
-
-
-def _count_least(coverage: float) -> int:
-    """Return the fewest points that can keep a class out of a set."""
-    return math.ceil(coverage / (1 - coverage) - 1e-9)
 
 
 def _pick_own(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:

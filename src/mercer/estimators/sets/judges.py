@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.arrays.shapes import ANYTHING, Axes
 from mercer.formula.data import Rows, length
-from mercer.solvers.conformal_sets import measure_scores
+from mercer.solvers.conformal.sets import measure_scores
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ FEW_POINTS = "predict_interval: an interval of coverage"  # how the warning of i
 WHISKER = 1e-9  # keeps (1 − 0.9)·10 = 0.999… from being rounded down
 
 
-def check_coverage(coverage: Any) -> float:
-    """Return a coverage, if it is one.
+def check_coverage(coverage: Any, owner: str = "predict_interval") -> float:
+    """Return a coverage, if it is one; ``owner`` asks, for the message.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def check_coverage(coverage: Any) -> float:
     ValueError: predict_interval: coverage must lie between 0 and 1, for example 0.9; got 1.0
     """
     if not isinstance(coverage, numbers.Real) or not 0 < float(coverage) < 1:
-        raise ValueError(f"predict_interval: coverage must lie between 0 and 1, for example 0.9; got {coverage!r}")
+        raise ValueError(f"{owner}: coverage must lie between 0 and 1, for example 0.9; got {coverage!r}")
     return float(coverage)
 
 

@@ -12,24 +12,15 @@ the probability tends to the coverage if leaving out one point changes the model
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from mercer.arrays.shapes import Axes
 
-
-def check_coverage(owner: object, coverage: Any) -> float:
-    """Return a coverage as a number, if it is one."""
-    if isinstance(coverage, bool) or not isinstance(coverage, numbers.Real) or not 0 < float(coverage) < 1:
-        raise ValueError(
-            f"{type(owner).__name__}.predict_set: coverage must lie between 0 and 1, for example 0.9; got {coverage!r}"
-        )
-    return float(coverage)
+from .ranks import find_ranks
 
 
 def measure_scores(values: np.ndarray) -> np.ndarray:
@@ -132,6 +123,5 @@ class Conformity:
 
     def _rank(self, coverage: float, classes: int, *, conditional: bool) -> np.ndarray:
         """Return how many points must be ahead of a class to keep it out."""
-        # A whisker keeps 0.9·10 = 9.000… from being rounded up.
         counts = self._count(classes, conditional=conditional)
-        return np.array([math.ceil(coverage * (count + 1) - 1e-9) for count in counts.tolist()])
+        return np.array([find_ranks(count, coverage)[1] for count in counts.tolist()])
