@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from mercer.formula.data import Rows
+from mercer.palette import PALETTE
 
 from .drawing.display import Display
 from .drawing.fits import COVERAGE, Fit, find_support, name_models, read_fit
 from .drawing.slice import Slice
-from .drawing.style import GREY, INK, PALETTE, add_legend, add_note, hide_frame, pick_colour, pick_line
+from .drawing.style import GREY, INK, add_legend, add_note, hide_frame, pick_colour, pick_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 
 from mercer.losses import CustomLoss, Loss, as_loss
+from mercer.palette import PALETTE
 from mercer.words import shorten
 
 from .drawing.display import Display
-from .drawing.style import GREY, PALETTE, add_legend, hide_frame, pick_colour, pick_line
+from .drawing.style import GREY, add_legend, hide_frame, pick_colour, pick_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

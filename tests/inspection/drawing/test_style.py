@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from mercer.inspection import KernelDisplay
-from mercer.inspection.drawing.style import PALETTE, count_columns, pick_colour, pick_marker
+from mercer.inspection.drawing.style import count_columns, pick_colour, pick_marker
 from mercer.kernels import Gaussian
+from mercer.palette import PALETTE
 
 # Machado, Oliveira and Fernandes (2009): what people without one kind of cone see, in linear RGB.
 BLINDNESS = {

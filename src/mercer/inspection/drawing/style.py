@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.palette import PALETTE
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The palette of Okabe and Ito, which the common kinds of colour blindness leave distinct; yellow, too pale for lines
-# on white, comes last.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#5C5C5C", "#F0E442")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X")  # one fewer than colours, so that 56 classes have distinct pairs
 LINES = ("-", "--", "-.", ":")
 LEVELS = "cividis"  # from little to much, evenly to the eye, also without colour

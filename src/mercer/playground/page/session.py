@@ -19,6 +19,7 @@ from ..tables import read_table
 from ..views.leave_one_out import tune
 from .bridge import Bridge
 from .describe import describe_state
+from .pictures.look import CLASSES
 from .screen import Screen
 from .timeline import Timeline
 
@@ -91,7 +92,7 @@ class Session:
             except PlayError as error:
                 failure = error
         presets = [[one.key, one.title, one.noise] for one in PRESETS.values()]
-        self._refresh(presets=presets, operations=OPERATIONS)
+        self._refresh(presets=presets, operations=OPERATIONS, colours=CLASSES)
         if failure is not None:
             self._screen.refuse(failure)
 

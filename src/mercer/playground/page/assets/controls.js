@@ -5,9 +5,9 @@ import { makeSlider } from "./slider.js";
 
 const LARGEST_TABLE = 2_000_000; // characters
 const BEAT = 180; // milliseconds between steps of an animation
-const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"];
 
 let state = null;
+let colours = []; // of classes
 let presets = {}; // the noise that each begins with
 let seed = 0;
 
@@ -18,6 +18,7 @@ export const mode = () => document.querySelector('input[name="mode"]:checked').v
 export function startControls() {
   listen("state", (found) => {
     state = found;
+    if (found.colours) colours = found.colours;
     if (found.presets) presets = Object.fromEntries(found.presets.map(([key, , noise]) => [key, noise]));
     if (found.presets) fill(element("preset"), [["", "points of your own"], ...found.presets]);
     if (found.preset !== element("preset").value || found.presets) showPreset(found);
@@ -151,7 +152,7 @@ function showClasses(found) {
     const radio = Object.assign(document.createElement("input"), { type: "radio", name: "label", value: code, checked: code === chosen });
     const dot = document.createElement("span");
     dot.className = "dot";
-    dot.style.background = COLOURS[code];
+    dot.style.background = colours[code];
     label.append(radio, dot, `class ${code}`);
     return label;
   }));

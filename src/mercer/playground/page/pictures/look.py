@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from bokeh.plotting import figure
 
-# The palette of Okabe and Ito, which the common kinds of colour blindness leave distinct.
-CLASSES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+from mercer.palette import PALETTE
+
+CLASSES = PALETTE[:6]
 MARKERS = ("circle", "triangle", "square", "diamond", "inverted_triangle", "plus")
 CURVE = CLASSES[0]
 DATA = CLASSES[1]
