@@ -21,8 +21,7 @@ from mercer.losses import Loss
 from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.plan import Plan
 from mercer.solvers.representer.fit import fit_loss
-
-LIGHT = 1e-30  # of the largest weight: points that have faded so far leave
+from mercer.solvers.ridge.online import LIGHT
 
 
 class KernelLogisticRegression(LogisticClassifier):
