@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check  # errors are shown, advice about pip is not
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: help demo test test-torch test-browser test-gpu sanitize wheels lint bench docs release-check clean
+.PHONY: help demo test test-cluster test-torch test-browser test-gpu sanitize wheels lint bench docs release-check clean
 
 help:
 	@echo "make demo    set everything up and show the library at work"
-	@echo "make test    set everything up and run the whole suite but for devices"
+	@echo "make test    set everything up and run the whole suite but for devices, pages and killed workers"
+	@echo "make test-cluster  the tests that kill workers of a Dask cluster, which disturb what runs beside them"
 	@echo "make test-torch   the tests of devices, with torch on the processor and Triton's interpreter"
 	@echo "make test-browser  the tests of pages, in Chromium, which is installed if it is not there"
 	@echo "make test-gpu     the same on a CUDA device, with the torch that PYTHON has"
@@ -25,7 +26,10 @@ demo: $(VENV)/.demo
 	$(BIN)/mercer demo
 
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not torch and not browser"  # one worker a core, one thread a worker
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not torch and not browser and not cluster"  # one worker a core, one thread a worker
+
+test-cluster: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m cluster
 
 test-torch: $(VENV)/.test $(VENV)/.torch
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m torch

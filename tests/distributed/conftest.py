@@ -65,3 +65,31 @@ def assert_same(first, second, rtol=1e-8):
     first, second = np.asarray(first), np.asarray(second)
     assert first.shape == second.shape
     np.testing.assert_allclose(second, first, rtol=0, atol=rtol * np.abs(first).max())
+
+
+@pytest.fixture(scope="module")
+def expected():
+    from .workers import generated, nystroem
+
+    with dask.config.set(scheduler="synchronous"):
+        X, y = (part.compute() for part in generated())
+    return X, y, nystroem().fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from .workers import distributed
+
+    # This long after the death of a worker LocalCluster looks whether it is back, and closes its place for good if it
+    # is not, even if it has been back and died again just then.
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
+    with patient, distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    from .workers import distributed
+
+    with distributed.Client(cluster, set_as_default=False) as client:
+        yield client

@@ -17,10 +17,10 @@ from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length, pick
 
 from .engine import where_the_data_lives
+from .intervals.rows import TrainingRows
 from .kernel_argument import DefaultGaussian, KernelArgument
 from .primal import PrimalForm
 from .sets.classifier import SetClassifier
-from .sets.judges import Examples
 from .targets import check_labels, check_weights, encode_labels
 
 
@@ -61,7 +61,7 @@ class ValueClassifier(SetClassifier, DefaultGaussian, PrimalForm, KernelParams, 
 
     classes_: Classes
     expansion_: ClassFunction
-    _examples: Annotated[Examples, SOMETIMES]
+    _examples: Annotated[TrainingRows, SOMETIMES]
 
     def decision_function(self, X: Rows) -> np.ndarray:
         """Return the value for the second of two classes, or one for each of more."""

@@ -17,8 +17,8 @@ from mercer.solvers.newton.prepared import LossFit
 from mercer.solvers.newton.sums import WeightedLoss, weigh_loss
 from mercer.solvers.representer.norm import PenalizedFit
 
-from .intervals.folds import TrainingRows
 from .intervals.regressor import IntervalRegressor
+from .intervals.rows import TrainingRows
 from .penalized import PenalizedModel
 from .primal import PrimalForm
 from .probability import ProbabilityClassifier

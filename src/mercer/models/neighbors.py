@@ -13,12 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.shapes import Axes, Inside, Number
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
-from mercer.estimators.intervals.folds import TrainingRows
 from mercer.estimators.intervals.regressor import IntervalRegressor
+from mercer.estimators.intervals.rows import TrainingRows
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.sets.classifier import SetClassifier
-from mercer.estimators.sets.judges import Examples
 from mercer.estimators.targets import check_labels, check_targets
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.features.params import SOMETIMES, KernelParams
@@ -194,7 +193,7 @@ class KernelNeighborsClassifier(SetClassifier, ClassifierMixin, _KernelNeighbors
 
     classes_: np.ndarray | list[np.ndarray]
     outputs_2d_: bool
-    _examples: Annotated[Examples, SOMETIMES]
+    _examples: Annotated[TrainingRows, SOMETIMES]
 
     def _check_fitted(self) -> None:
         """Raise if the classes of neighbours are none of the labels; files call this."""

@@ -15,12 +15,11 @@ from mercer.arrays.tensors import host_array
 from mercer.estimators.classifier import Classes
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.gathered import fit_gathered
-from mercer.estimators.intervals.folds import TrainingRows
 from mercer.estimators.intervals.regressor import IntervalRegressor
+from mercer.estimators.intervals.rows import TrainingRows
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.sets.classifier import SetClassifier
-from mercer.estimators.sets.judges import Examples
 from mercer.estimators.targets import check_labels, check_targets, check_weights
 from mercer.estimators.transaction import all_or_nothing, check_kept
 from mercer.expansion import Expansion
@@ -169,7 +168,7 @@ class ParzenClassifier(SetClassifier, ClassifierMixin, ParzenEstimator):  # type
 
     classes_: Classes
     class_prior_: Annotated[np.ndarray, Axes("c")]
-    _examples: Annotated[Examples, SOMETIMES]
+    _examples: Annotated[TrainingRows, SOMETIMES]
     _windows: Annotated[ClassWindows, Inside(n="n", c="c")]
 
     def __init__(

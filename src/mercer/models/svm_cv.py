@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.estimators.classifier import Classes
 from mercer.estimators.engine import in_the_kind_given
-from mercer.estimators.intervals.folds import TrainingRows
 from mercer.estimators.intervals.regressor import IntervalRegressor
+from mercer.estimators.intervals.rows import TrainingRows
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.machines.classifier import POINTER, check_calibration, read_labels
 from mercer.estimators.machines.search import Fold, SupportVectorSearch

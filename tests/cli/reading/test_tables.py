@@ -1,5 +1,6 @@
 """Tables from files of all kinds, and what is said of files that hold none."""
 
+import gc
 import gzip
 import io
 import zipfile
@@ -101,6 +102,16 @@ def test_archives_hold_one_table(tmp_path):
         archive.writestr("u.parquet", "")
     with pytest.raises(CommandError, match=r"holds 2 tables: folder/t.csv, u.parquet; unpack it"):
         read_table(str(path))
+
+
+def test_an_archive_whose_table_has_lost_its_beginning_is_closed_again(tmp_path):
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("t.csv", TABLE.to_csv(index=False))
+    path.write_bytes(b"XX" + path.read_bytes()[2:])  # the table of contents, at the end, still names it
+    with pytest.raises(CommandError, match="damaged"):
+        read_table(str(path))
+    gc.collect()  # a file left open warns here, and warnings are errors
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import errno
 import gzip
 import io
@@ -119,7 +120,8 @@ def _keep(name: str, kind: str, data: bytes) -> TableSource:
 
 def _is_workbook(data: bytes) -> bool:
     try:
-        return "xl/workbook.xml" in zipfile.ZipFile(io.BytesIO(data)).namelist()
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return "xl/workbook.xml" in archive.namelist()
     except zipfile.BadZipFile:
         return False
 
@@ -170,9 +172,12 @@ def _find_member(name: str, open_file: Callable[[], BinaryIO]) -> TableSource:
     check_size(name, member.file_size)
 
     def open_member() -> BinaryIO:
-        file = open_file()
-        archive = zipfile.ZipFile(file)
-        return _limit(name, archive.open(member), archive, file)
+        with contextlib.ExitStack() as opened:
+            file = opened.enter_context(open_file())
+            archive = opened.enter_context(zipfile.ZipFile(file))
+            found = _limit(name, archive.open(member), archive, file)  # which closes them when it is closed
+            opened.pop_all()
+        return found
 
     return TableSource(f"{member.filename} in {name}", PurePosixPath(member.filename).suffix.lower(), open_member)
 

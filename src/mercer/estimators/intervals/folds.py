@@ -14,44 +14,16 @@ from sklearn.utils import check_random_state, get_tags
 from mercer.arrays.shapes import Axes
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
-from mercer.formula.data import Rows, length, pick
+from mercer.formula.data import Rows, length
 from mercer.kernels import Precomputed
 from mercer.kernels.custom import MatrixRows
 from mercer.learning.error_scale import learn_scale
 from mercer.solvers.base import Problem
 
+from .rows import TrainingRows, pick_rows
+
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of targets and predictions
 INNER = 5  # folds inside a fold, for errors that its scale is learned from
-
-
-@dataclass(frozen=True)
-class TrainingRows:
-    """What a model was fitted to.
-
-    Parameters
-    ----------
-    X : collection of n objects
-        The points, checked; the Gram matrix if the kernel is precomputed.
-    y : array of shape (n,) or (n, q)
-        Their targets.
-    weights : array of shape (n,), optional
-        Their weights, none of them negative.
-    """
-
-    X: Annotated[Rows, Axes("n …")]
-    y: Annotated[np.ndarray, Axes("n q?")]
-    weights: Annotated[np.ndarray, Axes("n")] | None = None
-
-    @property
-    def kept(self) -> np.ndarray:
-        """The positions of points with a weight."""
-        return np.arange(len(self.y)) if self.weights is None else np.flatnonzero(self.weights)
-
-    def fit(self, model: Any, positions: np.ndarray) -> Any:
-        """Return a model fitted to some of the rows."""
-        X = pick_rows(model, self.X, positions, both=True)
-        weights = {} if self.weights is None else {"sample_weight": self.weights[positions]}
-        return model.fit(X, self.y[positions], **weights)
 
 
 @dataclass(frozen=True)
@@ -166,12 +138,6 @@ def fit_folds(
 def absolute_error(targets: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Return abs(y − f(x))."""
     return np.abs(targets - predictions)
-
-
-def pick_rows(model: Any, X: Rows, positions: np.ndarray, *, both: bool = False) -> Rows:
-    """Return some rows; of a matrix between training points ``both`` takes the columns of the same points."""
-    some = pick(X, positions)
-    return some[:, positions] if both and get_tags(model).input_tags.pairwise else some
 
 
 def _predict(model: Any, positions: np.ndarray, X: Rows) -> np.ndarray:

@@ -18,7 +18,8 @@ from mercer.solvers.conformal.plan import IntervalPlan, promise
 from mercer.solvers.conformal.ranks import check_coverage, warn_of_few
 
 from ..engine import in_the_kind_given
-from .folds import FoldModels, Score, TrainingRows, absolute_error, fit_folds
+from .folds import FoldModels, Score, absolute_error, fit_folds
+from .rows import TrainingRows
 
 FOLDS = 10
 METHODS = ("auto", "jackknife+", "cv+", "full", "quantile", "local")

@@ -14,8 +14,8 @@ from mercer.solvers.conformal.plan import IntervalPlan
 from mercer.solvers.ridge.fit import RidgeFit
 from mercer.solvers.ridge.interval import interval_of_all, interval_of_left_out
 
-from .folds import TrainingRows
 from .regressor import IntervalRegressor
+from .rows import TrainingRows
 
 MOST_POINTS = 10_000  # of which an n × n inverse takes less time than ten more fits
 EXACT = "leaving points out of a ridge fit is exact, without fitting again"

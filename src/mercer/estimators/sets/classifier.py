@@ -16,7 +16,8 @@ from mercer.solvers.conformal.ranks import check_coverage, count_needed
 from mercer.solvers.conformal.sets import Conformity, assign_folds, measure_scores
 
 from ..engine import in_the_kind_given, lives_elsewhere
-from .judges import Examples, FoldJudge
+from ..intervals.rows import TrainingRows
+from .judges import FoldJudge
 
 MOVED = 0.5  # of the spread of scores: if leaving out a point changes them by more on average, it is no small change
 FOLDS = 10  # models that are fitted where points are not left out one at a time
@@ -95,16 +96,16 @@ class SetClassifier:
         n = length(X)
         weights = None if sample_weight is None else np.asarray(host_array(sample_weight), dtype=np.float64)
         weights = np.array(np.broadcast_to(weights, n)) if weights is not None else None
-        self._examples = Examples(X, np.asarray(host_array(y)).reshape(n, -1)[:, 0], weights)
+        self._examples = TrainingRows(X, np.asarray(host_array(y)).reshape(n, -1)[:, 0], weights)
 
     def _forget(self) -> None:
         for name in MADE:
             self.__dict__.pop(name, None)
 
-    def _find_examples(self, method: str) -> Examples:
+    def _find_examples(self, method: str) -> TrainingRows:
         """Return what the last fit was given, or raise if that is not here."""
         check_is_fitted(self)
-        found: Examples | None = vars(self).get("_examples")
+        found: TrainingRows | None = vars(self).get("_examples")
         if found is None:
             raise ValueError(
                 f"{type(self).__name__}.{method} needs the training points, which are not kept by partial_fit, by fits "
@@ -161,15 +162,14 @@ class SetClassifier:
         scores = np.where(np.isnan(scores), np.inf, scores)  # where nothing was left to fit
         self._conformity, self._judges = Conformity(scores, codes, folds), judges
 
-    def _fit_judge(self, examples: Examples, rows: np.ndarray, codes: np.ndarray) -> FoldJudge:
+    def _fit_judge(self, examples: TrainingRows, rows: np.ndarray, codes: np.ndarray) -> FoldJudge:
         """Return a model that is fitted to some of the points; of one class alone there is none."""
         known = np.unique(codes)
         columns = rows if self.__sklearn_tags__().input_tags.pairwise else None  # type: ignore[attr-defined]
         weights = None if examples.weights is None else examples.weights[rows]
         judge = FoldJudge(self._make_judge(codes, weights) if len(known) > 1 else None, known, columns)
         if judge.model is not None:
-            given = {} if weights is None else {"sample_weight": weights}
-            judge.model.fit(judge.cut(pick(examples.X, rows)), examples.y[rows], **given)
+            examples.fit(judge.model, rows)
             judge.model.__dict__.pop("_examples", None)  # which nobody asks it for
         return judge
 

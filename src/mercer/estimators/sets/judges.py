@@ -1,4 +1,4 @@
-"""The training points that sets and leave-one-out values are made of, and models that have not seen some of them."""
+"""Models that have not seen some of the training points."""
 
 from __future__ import annotations
 
@@ -7,18 +7,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mercer.arrays.shapes import ANYTHING, Axes
+from mercer.arrays.shapes import Axes
 from mercer.formula.data import Rows, length
 from mercer.solvers.conformal.sets import measure_scores
-
-
-@dataclass(frozen=True)
-class Examples:
-    """What a classifier was fitted to: checked points, their labels, and their weights if they were given."""
-
-    X: Annotated[Rows, Axes("n …")]
-    y: Annotated[np.ndarray, Axes("n", of=ANYTHING)]
-    weights: Annotated[np.ndarray, Axes("n")] | None = None
 
 
 @dataclass(frozen=True)

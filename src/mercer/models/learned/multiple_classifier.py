@@ -15,10 +15,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from mercer.arrays.shapes import Inside
 from mercer.estimators.classifier import Classes, Labelled, check_labelled, choose_classes
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
+from mercer.estimators.intervals.rows import TrainingRows
 from mercer.estimators.machines.base import check_options
 from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.sets.classifier import SetClassifier
-from mercer.estimators.sets.judges import Examples
 from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion
 from mercer.features.params import SOMETIMES, KernelParams
@@ -124,7 +124,7 @@ class MultipleKernelClassifier(SetClassifier, KernelParams, CallbackSupportMixin
     kernel_: Kernel
     classifier_: Annotated[KernelRidgeClassifier | SVC, Inside(c="c")]
     weights_gap_: Annotated[float, SOMETIMES]
-    _examples: Annotated[Examples, SOMETIMES]
+    _examples: Annotated[TrainingRows, SOMETIMES]
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from mercer.arrays.shapes import Axes
 from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
-from mercer.estimators.intervals.folds import TrainingRows
+from mercer.estimators.intervals.rows import TrainingRows
 from mercer.estimators.progress import fit_task, reporter, with_callbacks
 from mercer.estimators.ridge import SearchedRidge
 from mercer.estimators.targets import check_alphas, check_targets, check_weights, check_whole
