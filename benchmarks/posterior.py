@@ -61,7 +61,7 @@ def likelihood_rows(n: int, d: int = 8) -> list[list[object]]:
     """The marginal likelihood maximised with one scale a feature, a multiple and the noise."""
     X, y, _ = make_data(n, 1, d)
     y = y - y.mean()
-    ours = KernelRidgeCV(kernel=Gaussian([LENGTH] * d), criterion="marginal", fit_intercept=False)
+    ours = KernelRidgeCV(kernel=Gaussian(LENGTH), length_scales="auto", criterion="marginal", fit_intercept=False)
     start = ConstantKernel(1.0) * RBF([LENGTH] * d) + WhiteKernel(ALPHA)
     peer = GaussianProcessRegressor(start, alpha=1e-10)
     _, mine = timed(lambda: ours.fit(X, y))

@@ -151,3 +151,25 @@ def test_points_too_many_for_the_device_are_streamed_through_it(data, monkeypatc
     monkeypatch.setattr("mercer.gram.torch.stream.LEAST", 37)
     streamed = KernelRidge(**options, fit_intercept=True, device="cpu").fit(X, y)
     np.testing.assert_allclose(streamed.predict(T), whole.predict(T), atol=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "spectral", "nystroem"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_posteriors_of_a_device_are_those_of_the_host(solver, fit_intercept, data, monkeypatch):
+    monkeypatch.setattr("mercer.solvers.ridge.posterior.inverse.STEPS", 1)  # a few points are iterated for
+    X, y, T = data
+    options = {"kernel": Gaussian(1.5), "alpha": 0.1, "solver": solver, "random_state": 0}
+    options |= {"fit_intercept": fit_intercept, "n_centers": 50 if solver == "nystroem" else None}
+    host = KernelRidge(**options).fit(X, y)
+    there = KernelRidge(**options).fit(torch.tensor(X), torch.tensor(y))
+    close = {"atol": 1e-3 if solver == "nystroem" else 1e-6}
+    for points in (T[:5], T):
+        std = there.predict(torch.tensor(points), return_std=True)[1]
+        assert isinstance(std, torch.Tensor)
+        np.testing.assert_allclose(std.numpy(), host.predict(points, return_std=True)[1], **close)
+    cov = there.predict(torch.tensor(T), return_cov=True)[1]
+    np.testing.assert_allclose(cov.numpy(), host.predict(T, return_cov=True)[1], **close)
+    if solver != "nystroem":  # which draws other centres there
+        assert there.log_marginal_likelihood_ == pytest.approx(host.log_marginal_likelihood_, rel=1e-6)
+    drawn = there.sample(torch.tensor(T), size=3, random_state=0)
+    assert drawn.shape == (40, 3)

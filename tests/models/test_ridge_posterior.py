@@ -219,6 +219,38 @@ def test_a_budget_that_holds_no_factor_iterates_and_one_that_holds_no_covariance
         tight.log_marginal_likelihood_  # noqa: B018
 
 
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(("alpha", "trusted"), [(0.1, True), (1e-9, False)])
+def test_float32_gives_way_to_float64_where_it_moves_a_deviation(monkeypatch, alpha, trusted, fit_intercept):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, size=(80, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=80)
+    new = np.concatenate([X[:20] + 0.01, rng.uniform(-4.0, 4.0, size=(20, 2))])
+    model = KernelRidge(alpha, kernel=Gaussian(0.5), solver="cholesky", fit_intercept=fit_intercept)
+    exact = model.fit(X, y).predict(new, return_std=True)[1]
+    monkeypatch.setattr("mercer.solvers.ridge.posterior.inverse.SMALL", 50)
+    std = model.fit(X, y).predict(new, return_std=True)[1]
+    np.testing.assert_allclose(std, exact, rtol=2e-4)
+    inverses = vars(model._record)["_posterior"]._form._inverses
+    assert inverses.trusts_single == trusted
+    assert (std != exact).any() == trusted  # and float32 was really there
+    cov = model.predict(new, return_cov=True)[1]  # what is asked for next is precise in any case
+    np.testing.assert_allclose(np.sqrt(cov.diagonal()), exact, rtol=1e-6 if trusted else 1e-3)
+
+
+def test_few_points_of_a_model_by_iterations_are_iterated_for_and_many_are_not(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, size=(60, 2))
+    model = KernelRidge(0.5, kernel=Gaussian(), solver="cg").fit(X, np.sin(X[:, 0]))
+    monkeypatch.setattr("mercer.solvers.ridge.posterior.inverse.STEPS", 1)
+    few = model.predict(X[:9], return_std=True)[1]
+    inverses = vars(model._record)["_posterior"]._form._inverses
+    assert inverses.iterates(9)
+    many = model.predict(X, return_std=True)[1]
+    assert not inverses.iterates(9)  # the factor is there now
+    np.testing.assert_allclose(few, many[:9], rtol=1e-6)
+
+
 # -- draws ------------------------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from .choice import MakeCurves, choose
 from .criterion import MarginalCurves, log_likelihoods, make_criterion
 from .folds import folds_among
 from .length_scales import length_scale_of, make_families, split_length_scales
+from .polishing import polish
 from .target_units import TargetUnits
 from .tuning import OnStep, race
 
@@ -27,6 +28,7 @@ DEVICE_SAMPLE = 20_000  # the same on a GPU, which computes the path of all poin
 SUBSET = 1500  # points of a tuning step, and more where the fit itself takes minutes anyway
 MANY, LARGE_SUBSET = 20_000, 2200
 STEPS = 120  # of the tuning
+POLISHED_SUBSET, POLISHED_STEPS = 600, 40  # of a tuning that goes on with all points
 PATH_BYTES, DEVICE_PATH_BYTES, STEP_BYTES = 40, 24, 64  # for each pair: of the path, and of a tuning step
 
 
@@ -110,6 +112,8 @@ def search_ridge(
     score = None if scorer is None else units.score(scorer, flat=flat)
     rng = check_random_state(random_state)
     tuned, hints = None, list[float]()
+    limit, sample = limit_path(data)
+    polished = marginal and data.n <= limit
     if kernels is None or tune:
         starts = (
             make_families(data.X)
@@ -118,9 +122,19 @@ def search_ridge(
         )
         size = max(2, min(SUBSET if data.n < MANY else LARGE_SUBSET, int((data.memory / STEP_BYTES) ** 0.5)))
         steps, judge = int(min(STEPS, 10 + data.n // 4)), make_criterion(criterion)
+        if polished:  # a few steps on few points to begin with
+            size, steps = min(size, POLISHED_SUBSET), min(steps, POLISHED_STEPS)
         tuned = race(starts, data, rng, size=size, steps=steps, on_step=on_step, criterion=judge)
         kernels, hints = tuned.rivals()
-    limit, sample = limit_path(data)
+        if polished:
+            heard = tuned.trace
+
+            def tell(error: float) -> bool:
+                heard.append(error)
+                return on_step(len(heard), error)
+
+            kernel, alpha = polish(data, tuned.kernel, tuned.alpha, judge, rng, tell)
+            kernels, hints = [kernel], [alpha]
     if most is not None:
         limit, sample = min(limit, most), min(sample, most)
     if data.n > limit:

@@ -75,10 +75,10 @@ class KernelRidgeCV(PosteriorMethods, SearchedRidge, MultiOutputMixin, Regressor
         Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
     criterion : {"loo", "marginal"}, default="loo"
         What to choose by: the leave-one-out error, or the marginal likelihood of the Gaussian process whose mean ridge
-        is, restricted if there is an intercept.  Both are tuned by their gradient.  The likelihood also finds the size
-        of the kernel, by which ``kernel_`` and ``alpha_`` are multiplied, so that ``predict(X, return_std=True)`` is in
-        the unit of the targets and ``alpha_`` is the variance of the noise; ``alphas`` are relative to the kernel as it
-        is given.
+        is, restricted if there is an intercept.  Both are tuned by their gradient, the likelihood to the end with all
+        points up to 5,000.  It also finds the size of the kernel, by which ``kernel_`` and ``alpha_`` are multiplied,
+        so that ``predict(X, return_std=True)`` is in the unit of the targets and ``alpha_`` is the variance of the
+        noise; ``alphas`` are relative to the kernel as it is given.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ kernel nor weights change it when they are multiplied by a number.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Protocol
 
 import numpy as np
@@ -26,6 +26,7 @@ import numpy as np
 from mercer.arrays.budget import parse_memory
 from mercer.arrays.place import Place
 from mercer.arrays.shapes import Axes
+from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows, length
 from mercer.gram import Gram
 from mercer.kernels import Kernel
@@ -77,6 +78,13 @@ class Problem:
     def place(self) -> Place:
         """Where to compute, and the budget there."""
         return Place(self.device, self.memory)
+
+    @property
+    def on_host(self) -> Problem:
+        """The same problem with its points here, wherever they were."""
+        if self.place.on_host:
+            return self
+        return replace(self, X=host_array(self.X), memory=parse_memory(None), device=None)
 
     def gram(self, **options: Any) -> Gram:
         """Return the Gram matrix of the training points."""

@@ -11,9 +11,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mercer.arrays.budget import MemoryBudgetError, parse_memory
+from mercer.arrays.budget import MemoryBudgetError
 from mercer.arrays.shapes import Axes, Inside
-from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion, evaluate_expansion
 from mercer.formula.data import Rows, length, pick, result_dtype, take
 from mercer.kernels import Kernel, Precomputed
@@ -102,9 +101,7 @@ class RidgeFit:
     def problem_on_host(self) -> Problem:
         """The problem with its points here, wherever they were fitted."""
         assert self.problem is not None  # models look whether rows are here before they ask for more
-        if self.problem.place.on_host:
-            return self.problem
-        return replace(self.problem, X=host_array(self.problem.X), memory=parse_memory(None), device=None)
+        return self.problem.on_host
 
 
 def fit_ridge(

@@ -54,7 +54,7 @@ class FeatureForm:
             8.0 * MATRICES * width * width, problem.memory, f"the posterior of {width} features",
             "give more memory, or fit with fewer centres",
         )  # fmt: skip
-        self.row_bytes = 8 * 4 * width
+        self._row_bytes = 8 * 4 * width
         weights = np.ones(problem.n) if problem.weights is None else problem.weights
         self._total = float(weights.sum())
         self._mean = np.zeros(width)
@@ -63,8 +63,12 @@ class FeatureForm:
         self._roots = np.sqrt(weights)[:, None]
         self.eigenvalues, self._vectors = self._decompose(width, float(penalties.min()))
 
-    def variance(self, X: Rows, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variance of f at some points, as it is computed, and what it is a difference of."""
+    def row_bytes(self, count: int) -> int:
+        """Return the bytes for each of so many new points."""
+        return self._row_bytes
+
+    def variance(self, X: Rows, alpha: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the variance of f at some of so many points, as it is computed, and what it is a difference of."""
         phi, prior = self._features(X), np.asarray(self.problem.kernel.diag(X), dtype=np.float64)
         rest = prior - np.einsum("ij,ij->i", phi, phi)
         rest[np.abs(rest) <= EXPLAINED * prior] = 0.0
@@ -83,7 +87,7 @@ class FeatureForm:
         """Return draws of f less its mean, one a column: of the weights, of the intercept, and of what is left."""
         noise = rng.standard_normal((len(self.eigenvalues), size))
         level = np.sqrt(self._constant(alpha)) * rng.standard_normal(size)
-        m, step = length(X), max(1, BLOCK_BYTES // self.row_bytes)
+        m, step = length(X), max(1, BLOCK_BYTES // self._row_bytes)
         parts = [self._halve(self._features(take(X, i, min(i + step, m))), alpha) @ noise for i in range(0, m, step)]
         return np.concatenate(parts) + level + self._draw_rest(X, size, rng)
 
@@ -157,8 +161,8 @@ class FeatureForm:
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         problem = self.problem
-        step = max(BLOCK_ROWS, BLOCK_BYTES // self.row_bytes)
-        step = max(1, min(step, problem.memory // (2 * self.row_bytes)))
+        step = max(BLOCK_ROWS, BLOCK_BYTES // self._row_bytes)
+        step = max(1, min(step, problem.memory // (2 * self._row_bytes)))
         for start in range(0, problem.n, step):
             rows = slice(start, min(start + step, problem.n))
             yield rows, self._features(take(problem.X, rows.start, rows.stop))
@@ -191,7 +195,7 @@ class CenterForm(FeatureForm):
             return super()._draw_rest(X, size, rng)
         g = draw_prior(self.problem.kernel, concatenate(X, self._centers), size, rng, self.problem.memory)
         inner = solve_triangular(self._triangle, g[m:], lower=True, check_finite=False)
-        step = max(1, BLOCK_BYTES // self.row_bytes)
+        step = max(1, BLOCK_BYTES // self._row_bytes)
         for start in range(0, m, step):
             g[start : min(start + step, m)] -= self._features(take(X, start, min(start + step, m))) @ inner
         return g[:m]

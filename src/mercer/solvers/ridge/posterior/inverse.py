@@ -6,154 +6,25 @@ intercept under a flat prior takes (1 − 1ᵀA⁻¹v)²/1ᵀA⁻¹1 of that bac
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import lapack
 
+from mercer.arrays import Array
 from mercer.arrays.budget import require
 from mercer.arrays.tensors import host_array
-from mercer.linalg.blocked import LARGE, factor
 
 from ...base import Problem
 from ...evidence import SCALE, warn_not_converged
 from ..cg import ConjugateGradient
+from ..cholesky import SMALL
 from ..spectral import MATRICES, Spectral, SpectralPrepared
+from .halves import CholeskyInverse, Inverse, SpectralInverse, join
 
-FACTOR_BYTES = 8 * 1.5  # for each pair of points, of a factor and of tiles
 SEED = 0  # of the pivots of a preconditioner, which change nothing but the number of iterations
-
-
-class Inverse(ABC):
-    """A⁻¹ of one penalty."""
-
-    columns = 3  # arrays of the size of its right-hand sides that it holds
-
-    @abstractmethod
-    def fit(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients c and intercepts b of the fits to columns of targets."""
-
-    @abstractmethod
-    def explain(self, V: np.ndarray) -> np.ndarray:
-        """Return what each column of V explains of its variance; V may be overwritten."""
-
-    @abstractmethod
-    def explain_pairs(self, V: np.ndarray) -> np.ndarray:
-        """Return what the columns of V explain of their covariances; V may be overwritten."""
-
-    @property
-    @abstractmethod
-    def log_determinant(self) -> float:
-        """log|A|, and log 1ᵀA⁻¹1 more with an intercept."""
-
-
-class Halved(Inverse):
-    """An inverse that is a square, A⁻¹ = HᵀH."""
-
-    intercept: bool
-    _one: np.ndarray  # H1
-    _total: float  # 1ᵀA⁻¹1
-
-    @abstractmethod
-    def halve(self, V: np.ndarray) -> np.ndarray:
-        """Return HV; V may be overwritten."""
-
-    def explain(self, V: np.ndarray) -> np.ndarray:
-        """Sum up the squares of each column of HV."""
-        half = self.halve(V)
-        found = np.einsum("ij,ij->j", half, half)
-        return found - self._left(half) ** 2 if self.intercept else found
-
-    def explain_pairs(self, V: np.ndarray) -> np.ndarray:
-        """Multiply HV by itself."""
-        half = self.halve(V)
-        found = half.T @ half
-        if self.intercept:
-            left = self._left(half)
-            found -= np.outer(left, left)
-        return np.asarray(found)
-
-    def _left(self, half: np.ndarray) -> np.ndarray:
-        """Return (1 − 1ᵀA⁻¹v)/√(1ᵀA⁻¹1) of each column."""
-        return np.asarray((1.0 - self._one @ half) / np.sqrt(self._total))
-
-
-class CholeskyInverse(Halved):
-    """By the factor of A in float64, A = LLᵀ and H = L⁻¹."""
-
-    def __init__(self, problem: Problem, alpha: float) -> None:
-        n, self.intercept = problem.n, problem.fit_intercept
-        A = np.ascontiguousarray(problem.gram(dtype=np.float64).dense())
-        A[np.diag_indices(n)] += alpha * problem.noise
-        self._L = A.T  # the same matrix, in the order that LAPACK works on in place
-        definite = factor(self._L) if n > LARGE else lapack.dpotrf(self._L, lower=1, clean=0, overwrite_a=1)[1] == 0
-        if not definite:
-            raise np.linalg.LinAlgError(f"K + αW⁻¹ of {problem.kernel!r} is not positive definite to rounding")
-        self._one = self.halve(np.ones((n, 1)))[:, 0]
-        self._total = float(self._one @ self._one)
-
-    def halve(self, V: np.ndarray) -> np.ndarray:
-        """Return L⁻¹V."""
-        return np.asarray(lapack.dtrtrs(self._L, np.asfortranarray(V), lower=1, overwrite_b=1)[0])
-
-    def solve(self, V: np.ndarray) -> np.ndarray:
-        """Return A⁻¹V."""
-        return np.asarray(lapack.dpotrs(self._L, np.asfortranarray(V), lower=1)[0])
-
-    def fit(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Solve for all targets, and for the intercept."""
-        coef, b = self.solve(V), np.zeros(V.shape[1])
-        if self.intercept:
-            eta = self.solve(np.ones((len(V), 1)))
-            b = coef.sum(axis=0) / self._total
-            coef -= eta * b
-        return coef, b
-
-    @property
-    def log_determinant(self) -> float:
-        """Twice the logarithms of the diagonal of L."""
-        found = 2.0 * float(np.log(self._L.diagonal()).sum())
-        return found + float(np.log(self._total)) if self.intercept else found
-
-
-class SpectralInverse(Halved):
-    """By the eigenvalues of W^½KW^½ = QΛQᵀ, H = (Λ + α)^-½QᵀW^½; also in the limit α → 0, where K may be singular."""
-
-    def __init__(self, prepared: SpectralPrepared, alpha: float) -> None:
-        problem = prepared.problem
-        self.intercept, self._prepared, self._alpha = problem.fit_intercept, prepared, alpha
-        inverse = prepared.inverse(alpha)
-        if (inverse < 0).any():
-            raise ValueError(
-                f"{problem.kernel!r} is no kernel of a Gaussian process: K + αW⁻¹ has the negative eigenvalue "
-                f"{1.0 / inverse.min():.2g} with alpha={alpha:.3g}; look at k.certificate(), or raise alpha above it"
-            )
-        self._roots, self._inverse = np.sqrt(inverse)[:, None], inverse
-        self._weights = np.ones(problem.n) if problem.weights is None else np.sqrt(problem.weights)
-        self._log_weights = 2.0 * float(np.log(self._weights).sum())
-        self._one = self.halve(np.ones((problem.n, 1)))[:, 0]
-        # A constant that the kernel cannot fit is known exactly where there is no noise.
-        self._total = np.inf if prepared.frees_intercept(alpha) else float(self._one @ self._one)
-
-    def halve(self, V: np.ndarray) -> np.ndarray:
-        """Return (Λ + α)^-½QᵀW^½V."""
-        return np.asarray(self._roots * (self._prepared.eigenvectors.T @ (self._weights[:, None] * V)))
-
-    def fit(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Solve in the coordinates of the eigenvectors."""
-        return self._prepared.fit_targets(V, self._alpha)
-
-    @property
-    def log_determinant(self) -> float:
-        """The logarithms of eigenvalues, less those of weights."""
-        if not self._inverse.all():
-            raise ValueError(
-                f"alpha={self._alpha:.3g} is lost in the rounding of the kernel matrix, which is singular, so that no "
-                "density of the targets can be told; raise alpha"
-            )
-        found = -float(np.log(self._inverse).sum()) - self._log_weights
-        return found + float(np.log(self._total)) if self.intercept else found
+FACTOR_BYTES = 8 * 1.5  # for each pair of points, of a factor and of tiles
+DEVICE_BYTES = 8 * 3.0  # the same on a device, where a factor is made beside its matrix
+STEPS = 100  # products with A that a solution by iterations is taken to need
 
 
 class IterativeInverse(Inverse):
@@ -178,21 +49,20 @@ class IterativeInverse(Inverse):
         """Iterate for all targets at once."""
         return self._iterate(V, self.intercept)
 
-    def explain(self, V: np.ndarray) -> np.ndarray:
+    def explain(self, V: Array) -> np.ndarray:
         """Sum up S∘(V + R)."""
-        S, right = self._both(V)
-        found = np.einsum("ij,ij->j", S, right)
+        S, V, R = self._solve_twice(V)
+        found = np.einsum("ij,ij->j", S, V + R)
         return found - self._left(V) ** 2 if self.intercept else found
 
-    def explain_pairs(self, V: np.ndarray) -> np.ndarray:
+    def explain_pairs(self, V: Array) -> np.ndarray:
         """Multiply S by V + R."""
-        S, right = self._both(V)
-        found = S.T @ right
-        found = 0.5 * (found + found.T)
+        S, V, R = self._solve_twice(V)
+        found = join(S, V, R)
         if self.intercept:
             left = self._left(V)
             found -= np.outer(left, left)
-        return np.asarray(found)
+        return found
 
     @property
     def log_determinant(self) -> float:
@@ -202,9 +72,12 @@ class IterativeInverse(Inverse):
     def _left(self, V: np.ndarray) -> np.ndarray:
         return np.asarray((1.0 - self._eta @ V) / np.sqrt(self._total))
 
-    def _both(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _solve_twice(self, V: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return S, V and the residual R."""
+        V = np.asarray(host_array(V))
         S = self._solve(V)
-        return S, 2.0 * V - host_array(self._gram @ S) - self._noise * S
+        product = host_array(self._gram @ self._problem.place.put(S))
+        return S, V, V - product - self._noise * S
 
     def _solve(self, V: np.ndarray) -> np.ndarray:
         return self._iterate(V, False)[0]
@@ -222,52 +95,85 @@ class Inverses:
     Parameters
     ----------
     problem : Problem
-        What was fitted, on the host.
+        What was fitted, and where.
     solver : str
         By which solver.
     several : bool
         Whether there are several penalties, which eigenvalues serve all at once.
+
+    Attributes
+    ----------
+    trusts_single : bool
+        Whether a factor in float32 may be asked for.
     """
 
     def __init__(self, problem: Problem, solver: str, *, several: bool = False) -> None:
-        self.problem, self._several = problem, several
-        self.solver = solver
+        self.problem, self.solver, self._several = problem, solver, several
+        self.trusts_single = problem.place.on_host and problem.n > SMALL
         self._spectral: SpectralPrepared | None = None
-        self._last: tuple[float, bool, Inverse] | None = None
+        self._last: tuple[float, Inverse] | None = None
 
     @property
-    def iterates(self) -> bool:
-        """Whether no factor is made unless a determinant is asked for."""
-        if self.solver == "spectral":
+    def _fits(self) -> bool:
+        """Whether there is room for a factor."""
+        pair = FACTOR_BYTES if self.problem.place.on_host else DEVICE_BYTES
+        return pair * self.problem.n**2 <= self.problem.memory
+
+    def iterates(self, columns: int) -> bool:
+        """Whether so many columns are solved for by iterations: where no factor fits, or would cost more."""
+        if self.solver == "spectral" or (self._last is not None and not isinstance(self._last[1], IterativeInverse)):
             return False
-        return self.solver == "cg" or FACTOR_BYTES * self.problem.n**2 > self.problem.memory
+        # A factor takes n³/3 operations, and a product with A two for each of its n² entries.
+        return not self._fits or (self.solver == "cg" and self.problem.n > 6 * STEPS * columns)
 
-    def find(self, alpha: float, *, direct: bool = False) -> Inverse:
-        """Return the inverse for a penalty; a direct one has a determinant, and raises where it does not fit."""
-        if self._last is None or self._last[0] != alpha or (direct and not self._last[1]):
+    def find(self, alpha: float, *, columns: int | None = None, single: bool = False) -> Inverse:
+        """Return the inverse for a penalty.
+
+        Parameters
+        ----------
+        alpha : float
+            The penalty.
+        columns : int, optional
+            How many columns will be solved for; if not given, a determinant is wanted too, which iterations do not
+            give: where no factor fits that is an error.
+        single : bool
+            Whether float32 will do, if it is trusted.
+        """
+        iterates = columns is not None and self.iterates(columns)
+        single = single and self.trusts_single
+        if self._last is None or self._last[0] != alpha or not self._serves(self._last[1], iterates, single):
             self._last = None  # before there is another
-            made = self._make(alpha, direct)
-            self._last = alpha, not isinstance(made, IterativeInverse), made
-        return self._last[2]
+            self._last = alpha, self._make(alpha, iterates, single)
+        return self._last[1]
 
-    def _make(self, alpha: float, direct: bool) -> Inverse:
+    @staticmethod
+    def _serves(kept: Inverse, iterates: bool, single: bool) -> bool:
+        """Whether the inverse that is there does what is asked."""
+        return (iterates or not isinstance(kept, IterativeInverse)) and (single or kept.dtype == np.float64)
+
+    def _make(self, alpha: float, iterates: bool, single: bool) -> Inverse:
         problem, n = self.problem, self.problem.n
-        room = problem.memory
+        room, held = problem.memory, 8.0 * MATRICES * n * n
         if self._spectral is not None or self.solver == "spectral" or alpha == 0:
             return self._decompose(alpha)
-        if self._several and 8.0 * MATRICES * n * n <= room and self.solver != "cg":
-            return self._decompose(alpha)
-        needed = FACTOR_BYTES * n * n
-        if not direct and self.iterates:
+        if iterates:
             return IterativeInverse(problem, alpha)
+        if self._several and held <= room and self.solver != "cg" and problem.place.on_host:
+            return self._decompose(alpha)
         require(
-            needed, room, f"the Cholesky factor of a {n} × {n} matrix, which a likelihood needs,",
+            (FACTOR_BYTES if problem.place.on_host else DEVICE_BYTES) * n * n, room,
+            f"the Cholesky factor of a {n} × {n} matrix, which a likelihood needs,",
             "give more memory, fit fewer points, or take Nyström centres",
         )  # fmt: skip
         try:
+            if single:
+                try:
+                    return CholeskyInverse(problem, alpha, np.float32)
+                except (np.linalg.LinAlgError, OverflowError):
+                    self.trusts_single = False
             return CholeskyInverse(problem, alpha)
         except np.linalg.LinAlgError:
-            if 8.0 * MATRICES * n * n > room:
+            if held > room:
                 raise np.linalg.LinAlgError(
                     f"K + αW⁻¹ of {problem.kernel!r} is not positive definite to rounding with alpha={alpha:.3g}, so "
                     f"that there is no variance: raise alpha, look at k.certificate(), or {SCALE}"
@@ -276,6 +182,6 @@ class Inverses:
 
     def _decompose(self, alpha: float) -> Inverse:
         if self._spectral is None:
-            few = replace(self.problem, y=np.zeros((self.problem.n, 1)))
+            few = replace(self.problem.on_host, y=np.zeros((self.problem.n, 1)))
             self._spectral = Spectral().prepare(few)
         return SpectralInverse(self._spectral, alpha)

@@ -36,12 +36,11 @@ KEPT = "_posterior"  # where a record keeps it; no field, so that no file has it
 class Form(Protocol):
     """One of the ways in which a posterior is computed."""
 
-    @property
-    def row_bytes(self) -> int:
-        """Bytes for each new point."""
+    def row_bytes(self, count: int) -> int:
+        """Return the bytes for each of so many new points."""
 
-    def variance(self, X: Rows, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variance of f at some points, as it is computed, and what it is a difference of."""
+    def variance(self, X: Rows, alpha: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the variance of f at some of so many points, as it is computed, and what it is a difference of."""
 
     def covariance(self, X: Rows, alpha: float) -> np.ndarray:
         """Return the covariances of f between all points."""
@@ -88,6 +87,7 @@ class Posterior:
     def __init__(self, record: RidgeFit) -> None:
         problem, function = record.problem_on_host, record.expansion
         self.problem, self._function, self.solver = problem, function, record.plan.solver
+        self._placed = record.problem or problem  # where it was fitted
         self._flat, self._penalty = function.coef.ndim == 1, record.penalty
         self._alphas, self._which = np.unique(record.penalty, return_inverse=True)
         self._kept_form: Form | None = None
@@ -109,12 +109,13 @@ class Posterior:
         Never negative: a difference within rounding of 0 is 0, and counted; one below is an error.
         """
         X, form, m = self._check(X), self._form, length(X)
-        step = max(1, min(BLOCK_BYTES, self.problem.memory // 4) // form.row_bytes)
+        room = self._placed.memory // 4
+        step = max(1, (min(BLOCK_BYTES, room) if self._placed.place.on_host else room) // form.row_bytes(m))
         found = np.empty((m, len(self._alphas)))
         for column, alpha in enumerate(self._alphas.tolist()):
             for start in range(0, m, step):
                 rows = slice(start, min(start + step, m))
-                found[rows, column] = self._clamp(*form.variance(take(X, rows.start, rows.stop), alpha), alpha)
+                found[rows, column] = self._clamp(*form.variance(take(X, rows.start, rows.stop), alpha, m), alpha)
         return found[:, 0] if self._flat else found[:, self._which]
 
     def covariance(self, X: Rows) -> np.ndarray:
@@ -193,13 +194,13 @@ class Posterior:
             elif self.solver == "nystroem":
                 self._kept_form = CenterForm(problem, self._function, self._alphas)
             else:
-                self._kept_form = KernelForm(problem, self.solver, several=len(self._alphas) > 1)
+                self._kept_form = KernelForm(self._placed, self.solver, several=len(self._alphas) > 1)
         return self._kept_form
 
     def _covariance(self, X: Rows, alpha: float) -> np.ndarray:
         m = length(X)
         require(
-            float(m) * (24.0 * m + self._form.row_bytes), self.problem.memory, f"the covariances of {m} points",
+            float(m) * (24.0 * m + self._form.row_bytes(m)), self.problem.memory, f"the covariances of {m} points",
             "ask for fewer points at a time, or for return_std=True, or give more memory",
         )  # fmt: skip
         found = self._form.covariance(X, alpha)
