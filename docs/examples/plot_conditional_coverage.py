@@ -40,8 +40,8 @@ CoverageDisplay.from_estimator(model, X_new, y_new, method=methods)
 
 # %%
 # In bins of the first column the jackknife+ is right on average only: always on the left, and less than two times of
-# three on the right.  Local intervals stay near what was asked for.  The noise does not depend on the second column, and
-# there both do, but for the ends, where local ones know least about it.
+# three on the right.  Local intervals stay near what was asked for.  The noise does not depend on the second column,
+# and there both do, but for the ends, where local ones know least about it.
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 4.2), sharey=True, layout="constrained")
 first = CoverageDisplay.from_estimator(model, X_new, y_new, method=methods, by=0, ax=left)
 CoverageDisplay.from_estimator(model, X_new, y_new, method=methods, by=1, ax=right)
