@@ -40,12 +40,11 @@ CoverageDisplay.from_estimator(model, X_new, y_new, method=methods)
 
 # %%
 # In bins of the first column the jackknife+ is right on average only: always on the left, and less than two times of
-# three on the right.  Local intervals stay near what was asked for.  The noise does not depend on the second column,
-# and there both do, but for the ends, where local ones know least about it.
-figure, (left, right) = plt.subplots(1, 2, figsize=(8, 4.2), sharey=True, layout="constrained")
-first = CoverageDisplay.from_estimator(model, X_new, y_new, method=methods, by=0, ax=left)
-CoverageDisplay.from_estimator(model, X_new, y_new, method=methods, by=1, ax=right)
-right.set_ylabel("")
+# three on the right.  Local intervals stay nearer to what was asked for.  The noise does not depend on the second
+# column, and there both are near, but for the ends, where local ones know least about it.
+figure, (above, below) = plt.subplots(2, 1, figsize=(6, 6), sharey=True, layout="constrained")
+first = CoverageDisplay.from_estimator(model, X_new, y_new, method=methods, by=0, ax=above)
+CoverageDisplay.from_estimator(model, X_new, y_new, method=methods, by=1, ax=below)
 
 # %%
 # The worst bin of each, and what intervals cost on average.
