@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import mercer
 from mercer import AutoClassifier
 from mercer.auto.search._classification import calibrate, fit_calibration
 from mercer.kernels import Gaussian
@@ -143,3 +144,63 @@ def test_classes_that_no_row_judged_belongs_to_keep_their_own_values():
     np.testing.assert_allclose(found, softmax(values, axis=1), rtol=1e-12)
     found = calibrate(values[:, 0], fit_calibration(values[:, 0], np.zeros(30, dtype=int), 2))  # all of one class
     np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(-values[:, 0])), rtol=1e-12)
+
+
+# -- sets -------------------------------------------------------------------------------------------------------------
+
+
+def draw_mixed(n, seed):
+    """Return a table of numbers and words with holes, and three labels that depend on both and overlap."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(3, size=n, p=[0.4, 0.35, 0.25])
+    size = 1.2 * y + rng.normal(size=n)
+    colour = np.where(rng.random(n) < 0.7, np.array(["red", "green", "blue"])[y], "grey").astype(object)
+    table = pd.DataFrame({"size": np.where(rng.random(n) < 0.1, np.nan, size), "colour": colour})
+    table.loc[rng.random(n) < 0.1, "colour"] = None
+    return table, np.array(["oak", "fir", "ash"])[y]
+
+
+@pytest.fixture(scope="module")
+def new_rows():
+    return draw_mixed(800, 1)
+
+
+def share_held(model, table, labels, **options):
+    sets = model.predict_set(table, 0.8, **options)
+    assert sets.shape == (len(table), 3)
+    assert sets.dtype == bool
+    assert sets[np.arange(len(table)), np.searchsorted(model.classes_, model.predict(table))].all()
+    return np.mean([label in model.classes_[own] for label, own in zip(labels, sets, strict=True)])
+
+
+@pytest.mark.parametrize("kind", ["logistic", "svm"])
+def test_one_model_gives_its_own_sets_on_tables_with_words_and_holes(kind, new_rows):
+    model = AutoClassifier(kind, kernel=Gaussian(), random_state=0).fit(*draw_mixed(240, 0))
+    assert model.classes_.tolist() == ["ash", "fir", "oak"]
+    assert 0.72 < share_held(model, *new_rows) < 0.9
+    own = model.model_.predict_set(model.encoder_.transform(new_rows[0]), 0.8)
+    assert (model.predict_set(new_rows[0], 0.8) >= own).all()
+    with pytest.raises(ValueError, match=r"AutoClassifier\.predict_set: coverage must lie between 0 and 1"):
+        model.predict_set(new_rows[0], 1.5)
+
+
+@pytest.mark.parametrize("test", [0.3, None])
+def test_a_combination_has_sets_by_the_probabilities_of_rows_it_has_not_seen(test, new_rows, combined, tmp_path):
+    model = AutoClassifier(random_state=0, test=test).fit(*draw_mixed(240, 0))
+    assert len(model.members_) > 1
+    table, labels = new_rows
+    assert 0.68 < share_held(model, table, labels) < 0.92
+    assert 0.68 < share_held(model, table, labels, conditional=True) < 0.95
+    if test:  # by hand: how far behind the best other class the true one was, in logarithms
+        held = model.report_.held_out
+        behind = [
+            np.log(np.delete(row, code).max() / row[code])
+            for row, code in zip(held.probabilities, np.searchsorted(model.classes_, held.truth), strict=True)
+        ]
+        limit = np.sort(behind)[int(np.ceil(0.8 * (len(behind) + 1))) - 1]
+        for row, own in zip(model.predict_proba(table)[:50], model.predict_set(table, 0.8)[:50], strict=True):
+            scores = [np.log(np.delete(row, c).max() / row[c]) for c in range(3)]
+            assert own.tolist() == [score <= max(limit, 0.0) for score in scores]
+    mercer.save(model, tmp_path / "model.mercer")
+    again = mercer.load(tmp_path / "model.mercer")
+    np.testing.assert_array_equal(again.predict_set(table, 0.8), model.predict_set(table, 0.8))

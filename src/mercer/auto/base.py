@@ -162,7 +162,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         first = self.members_[0]
         self.model_, self.encoder_, self.extra_ = first.estimator, first.encoder, first.extra
         self.kernel_ = self.model_.kernel_
-        self._errors = judge.list_errors(trials, weights)
+        self._keep_judged(judge, trials, weights)
         report = judge.write_report(self.members_, chosen, weights, target, read)
         shares = np.bincount(targets) / n if search.task == "classification" else np.empty(0)
         score = search.score_combination(trials, weights)
@@ -171,6 +171,10 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
 
     def _calibrate(self, search: Any, trials: list[Trial], weights: np.ndarray) -> None:
         """Keep how sure outputs should be, by the rows that were judged."""
+
+    def _keep_judged(self, judge: TableJudge, trials: list[Trial], weights: np.ndarray) -> None:
+        """Keep what intervals or sets are made of: how wrong the model is at rows that it has not seen."""
+        self._errors = judge.list_errors(trials, weights)
 
     def _check_fitted(self) -> None:
         """Raise if the members cannot be asked, about a row without any value for instance; files call this."""

@@ -97,9 +97,10 @@ def _check_ending(path: Path) -> None:
 def _check_wishes(fitted: Any, model: str, interval: float | None, proba: bool) -> None:
     """Raise if a model cannot do what it is asked for."""
     for name, wanted in (("predict_interval", interval is not None), ("predict_proba", proba)):
-        if wanted and not hasattr(fitted, name):
+        # Least squares has intervals of its decision values, which are no columns beside a predicted class.
+        if wanted and (not hasattr(fitted, name) or (name == "predict_interval" and hasattr(fitted, "classes_"))):
             option = "--interval is for regression" if name == "predict_interval" else "--proba is for classification"
-            raise CommandError(f"{model}: the model in it, {type(fitted).__name__}, has no {name}; {option}")
+            raise CommandError(f"{model}: the model in it, {type(fitted).__name__}, gives no {name}; {option}")
     if not hasattr(fitted, "predict"):
         raise CommandError(f"{model}: the model in it, {type(fitted).__name__}, predicts nothing")
 

@@ -150,6 +150,12 @@ class PosteriorMethods(RidgeEstimator):
         return Posterior.of(record).sample(points, int(size), check_random_state(random_state))
 
     @property
+    def noise_variance_(self) -> Any:
+        """The variance of an observation of weight 1 about f + b: α of the sum form, one for each target."""
+        penalty = self._whole_record("noise_variance_").penalty
+        return float(penalty[0]) if np.ndim(self.dual_coef_) == 1 else penalty.copy()
+
+    @property
     def log_marginal_likelihood_(self) -> float:
         """Log p(y) of the targets under the Gaussian process: −½ yᵀA⁻¹y − ½ log|A| − ½ n log 2π, summed over targets.
 

@@ -15,18 +15,23 @@ from .metric import MetricDisplay
 from .path import PathDisplay
 from .perceptron import PerceptronDisplay
 from .spectrum import SpectrumDisplay
+from .uncertainty import CoverageDisplay, IntervalDisplay, PosteriorDisplay, SetDisplay
 
 __all__ = [
+    "CoverageDisplay",
     "DecisionDisplay",
     "DependenceDisplay",
     "FeatureMapDisplay",
     "FitDisplay",
     "GramDisplay",
     "ImportanceDisplay",
+    "IntervalDisplay",
     "KernelDisplay",
     "LossDisplay",
     "MetricDisplay",
     "PathDisplay",
     "PerceptronDisplay",
+    "PosteriorDisplay",
+    "SetDisplay",
     "SpectrumDisplay",
 ]

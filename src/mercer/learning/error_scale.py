@@ -16,14 +16,19 @@ from .choice import choose
 from .search import limit_path
 
 LEAST = 1e-3  # of the mean error: smaller ones say no more than that they are small
+# The logarithm of the size of a normal error has a variance of π²/8 about that of its scale, which is noise here.  As a
+# share of the mean of k(x, x), the penalty stands for it: with a tenth, scales vary by a factor of e^3.5 or so, and a
+# smaller one lets them run away just beyond the data.
+LEAST_PENALTY = 0.1
 
 
 def learn_scale(problem: Problem, errors: np.ndarray, random_state: Any = None) -> Expansion:
     """Return g of which exp(g(x)) is the scale of errors at x, up to a constant.
 
     g is a ridge fit to the logarithms of their absolute values, with the kernel of the problem and the penalty of the
-    smallest leave-one-out error: flat where errors do not depend on x.  Logarithms make the unit of errors a constant,
-    their scale positive, and outliers few.
+    smallest leave-one-out error, but not less than what their noise asks for: flat where errors do not depend on x, and
+    tame where there are no points.  Logarithms make the unit of errors a constant, their scale positive, and outliers
+    few.
 
     Parameters
     ----------
@@ -51,5 +56,5 @@ def learn_scale(problem: Problem, errors: np.ndarray, random_state: Any = None) 
     some = data
     if data.n > limit:
         some = pick_points(data, check_random_state(random_state).permutation(data.n)[:sample])
-    alpha = choose(some, [data.kernel]).alpha
+    alpha = max(choose(some, [data.kernel]).alpha, LEAST_PENALTY * float(np.mean(some.kernel.diag(some.X))))
     return fit_ridge(data, np.full(logs.shape[1], alpha), random_state=random_state, name="predict_interval").expansion

@@ -92,6 +92,8 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         What was minimised, of all targets together: ``loss`` is Σ wᵢ(…)² and ``penalty`` is α‖f‖², of the sum form.
     log_marginal_likelihood_ : float
         log p(y) of the Gaussian process whose mean this is; computed when asked for.
+    noise_variance_ : float or array of shape (targets,)
+        α of the sum form, which is the variance of an observation of weight 1 about that function.
     residual_ : float
         The certificate: √(rᵀWr / S) with the residual r = y − b − (K + αW⁻¹)c and the value S of what is minimised, to
         which a thousandth of the targets is added.  That value is above its minimum by at most rᵀWr, which bounds the

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.budget import parse_memory
 from mercer.estimators.classifier import Classes, ClassFunction, Labelled, ValueClassifier
 from mercer.estimators.engine import Method, in_the_kind_given, where_the_data_lives
+from mercer.estimators.intervals.ridge import GIVEN
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.online import ONLINE, check_limits, check_one_penalty, check_positions, open_online, read_stream
@@ -27,6 +28,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.learning.class_penalty import PenaltyChoice, choose_penalty, make_targets
 from mercer.learning.tuning import OnStep
 from mercer.solvers.base import Problem
+from mercer.solvers.conformal.plan import IntervalPlan
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 from mercer.solvers.ridge.online import OnlineRidge
 
@@ -93,6 +95,8 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         The share of points whose class is right when they are left out, with the penalty chosen.
     regressor_ : KernelRidge
         The regression on the labels; its ``diagnose()`` tells more.
+    interval_plan_ : IntervalPlan
+        How the last intervals were made, why so, and what they promise; after :meth:`predict_interval`.
     expansion_, kernel_, plan_, dual_coef_, intercept_, coef_primal_, objective_, residual_, n_iter_, converged_
         As for :class:`KernelRidge`.
 
@@ -275,6 +279,60 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         if "_loo" not in vars(self):
             self._loo = self.regressor_.leave_one_out()
         return self._loo
+
+    @in_the_kind_given
+    def predict_interval(self, X: Rows, coverage: float = 0.9, method: str = "auto") -> np.ndarray:
+        """Return intervals that hold the code of a new label with a probability of about ``coverage``.
+
+        The code is what a decision value is fitted to: 1 for the points of a class and −1 for others, and for two
+        classes 1 for the second.  An interval of f(x) + b that holds one of both codes tells whether a point is of the
+        class; one that holds both, or neither, does not.  Each class has an interval of its own, with the promise for
+        each by itself; :meth:`predict_set` has one promise for all classes.  Afterwards ``interval_plan_`` says what
+        was done and what that promises; a penalty chosen from ``alphas`` counts as given.
+
+        Parameters
+        ----------
+        X : collection of m objects
+            The points, as in :meth:`decision_function`.
+        coverage : float, default=0.9
+            Between 0 and 1.
+        method : {"auto", "jackknife+", "full", "cv+", "local"}, default="auto"
+            As for :meth:`mercer.models.ridge.KernelRidge.predict_interval` of ``regressor_``; "auto" leaves out one
+            point at a time, which is exact and takes no fit.
+
+        Returns
+        -------
+        array of shape (m, 2), or (m, classes, 2) if there are more than two
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.models.ridge_classifier import KernelRidgeClassifier
+        >>> X = np.linspace(-3.0, 3.0, 60).reshape(-1, 1)
+        >>> model = KernelRidgeClassifier(1.0).fit(X, X[:, 0] + 1.5 * np.sin(40.0 * X[:, 0]) > 0.0)
+        >>> lower, upper = model.predict_interval([[-2.5], [0.0], [2.5]]).T
+        >>> np.column_stack([(lower <= code) & (code <= upper) for code in (-1.0, 1.0)])
+        array([[ True, False],
+               [ True,  True],
+               [False,  True]])
+        """
+        check_is_fitted(self)
+        return self.regressor_.predict_interval(self._check_new(X), coverage, method)
+
+    @property
+    def interval_methods(self) -> tuple[str, ...]:
+        """The methods that :meth:`predict_interval` has for this model, the one that "auto" takes first."""
+        check_is_fitted(self)
+        return self.regressor_.interval_methods
+
+    @property
+    def interval_plan_(self) -> IntervalPlan:
+        """How the last intervals were made, why so, and what they promise; after :meth:`predict_interval`."""
+        if "interval_plan_" not in vars(vars(self).get("regressor_")):
+            raise AttributeError(f"this {type(self).__name__} has no interval_plan_ before predict_interval")
+        plan = self.regressor_.interval_plan_
+        chosen = "alphas_" in vars(self) or type(self)._find_kernel is not KernelRidgeClassifier._find_kernel
+        return replace(plan, guarantee=plan.guarantee + GIVEN) if chosen and not plan.folds else plan
 
     def _leave_out(self) -> np.ndarray | None:
         # Conjugate gradients keep no factor that points could be left out of.

@@ -101,7 +101,7 @@ class KernelRidgeCV(PosteriorMethods, SearchedRidge, MultiOutputMixin, Regressor
     loo_predictions_, loo_score_
         Its leave-one-out predictions, and their R²; computed when asked for.
     expansion_, plan_, dual_coef_, intercept_, coef_primal_, objective_, residual_, n_iter_, converged_
-        As in that model.
+        As in that model, with ``log_marginal_likelihood_`` and ``noise_variance_``.
     n_features_in_, feature_names_in_
         Number and names of columns, if there are any.
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from mercer.arrays.budget import parse_memory
 from mercer.arrays.tensors import host_array
 from mercer.estimators.engine import in_the_kind_given
 from mercer.estimators.kernels import KernelLike
@@ -23,6 +24,7 @@ from mercer.losses import Hinge
 from mercer.messages import warn_caller
 from mercer.solvers.machines.left_out import leave_out_vectors
 from mercer.solvers.machines.problems import MachineProblems, Priced, SharedMargin
+from mercer.solvers.machines.span import estimate_left_out
 
 
 class SVC(SupportVectorClassifier):
@@ -217,13 +219,23 @@ class SVC(SupportVectorClassifier):
         return problems.average() if self.scaling == "mean" else problems
 
     @in_the_kind_given
-    def leave_one_out(self) -> np.ndarray:
+    def leave_one_out(self, method: Literal["refit", "span"] = "refit") -> np.ndarray:
         """Return the decision values of each training point by the machine without it.
 
         Exactly, to the tolerance of the machines: a point with coefficient 0 changes nothing, and machines without a
         support vector are solved from where that of all points ended, one for each vector.  The kernel and the prices
         Cᵢ stay those of the fit, also where ``gamma``, ``class_weight="balanced"`` or ``scaling="mean"`` took them from
         all points.  Computed when first asked for.  Points of weight 0 were left out anyway.
+
+        Or by an estimate, without refits: f(xᵢ) + b − βᵢSᵢ², where Sᵢ² is the squared distance of φ(xᵢ) from the affine
+        span of the other margin vectors, 1/(K̃⁻¹)ᵢᵢ for one of them, with their matrix K̃ bordered by ones (Vapnik and
+        Chapelle).  It is exact where leaving out a point moves no other onto the margin, off it, or across.
+
+        Parameters
+        ----------
+        method : {"refit", "span"}, default="refit"
+            Exactly, or by the span estimate.  Pairs of classes with fewer than two margin vectors, or whose matrix is
+            not positive definite, are refitted in any case.
 
         Returns
         -------
@@ -237,13 +249,22 @@ class SVC(SupportVectorClassifier):
         >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
         >>> SVC(kernel="linear", C=10.0).fit(X, [0, 0, 1, 1]).leave_one_out().round(2)
         array([-2.  , -0.33,  0.  ,  3.  ])
+
+        The estimate does not know that the outer points become support vectors without the inner ones:
+
+        >>> SVC(kernel="linear", C=10.0).fit(X, [0, 0, 1, 1]).leave_one_out("span").round(2)
+        array([-2.,  1., -1.,  3.])
         """
+        if method not in ("refit", "span"):
+            raise ValueError(f"{type(self).__name__}.leave_one_out: method must be 'refit' or 'span', got {method!r}")
+        if method == "span":
+            return self._show_decisions(self._leave_one_out(span=True))
         if "_loo" not in vars(self):
             self._loo = self._leave_one_out()
         return self._show_decisions(self._loo)
 
-    def _leave_one_out(self, stop: Callable[[], bool] | None = None) -> np.ndarray:
-        """Return the values of all pairs, shape (n, pairs); ``stop`` is asked between refits."""
+    def _leave_one_out(self, stop: Callable[[], bool] | None = None, *, span: bool = False) -> np.ndarray:
+        """Return the values of all pairs, shape (n, pairs); ``stop`` is asked between refits, ``span`` estimates."""
         examples = self._find_examples("leave_one_out")
         beta, values = self._spread("leave_one_out"), np.array(self._values(examples.X))
         weights = check_positive_weights(self, examples.weights, len(examples.y))
@@ -256,8 +277,13 @@ class SVC(SupportVectorClassifier):
         problems, solver = problems.soften(kernel, points), self._solver(self.memory)
         for column, part in enumerate(problems.parts()):
             own = beta[part[0], column]
-            found = leave_out_vectors(solver, kernel, host_array(points), part, own, stop)
-            values[part[0][own != 0], column] = found
+            vectors, found = part[0][own != 0], None
+            if span:
+                memory = parse_memory(self.memory)
+                found = estimate_left_out(kernel, host_array(points), part, own, values[vectors, column], memory)
+            if found is None:
+                found = leave_out_vectors(solver, kernel, host_array(points), part, own, stop)
+            values[vectors, column] = found
         return values
 
     @property

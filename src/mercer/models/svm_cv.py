@@ -183,16 +183,21 @@ class SVCCV(SetClassifier, ClassifierMixin, SupportVectorSearch):  # type: ignor
         return self._log_probabilities
 
     @in_the_kind_given
-    def leave_one_out(self) -> np.ndarray:
+    def leave_one_out(self, method: Literal["refit", "span"] = "refit") -> np.ndarray:
         """Return the decision values of each training point by the best machine without it.
 
         As :meth:`mercer.models.svm.SVC.leave_one_out` does, with the parameters chosen from all points.
+
+        Parameters
+        ----------
+        method : {"refit", "span"}, default="refit"
+            Exactly, or by the span estimate, as there.
 
         Returns
         -------
         array of shape (n,) or (n, classes)
         """
-        return np.asarray(self._find_judge().leave_one_out())
+        return np.asarray(self._find_judge().leave_one_out(method))
 
     @in_the_kind_given
     def _probabilities(self, X: Rows) -> np.ndarray:

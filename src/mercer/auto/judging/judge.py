@@ -95,6 +95,15 @@ class TableJudge:
             return np.abs(self.held_out.truth - self.held_out.prediction)
         return np.abs(self._search.y[self._search.judged] - self._search.mix(trials, weights))
 
+    def list_chances(
+        self, trials: Sequence[Trial], weights: np.ndarray, finish: Callable[[np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return classes, as positions, and chances at rows held out, or at rows left out if none were."""
+        held, search = self.held_out, self._search
+        if held is not None and held.probabilities is not None:
+            return np.searchsorted(search.classes, held.truth), held.probabilities
+        return search.y[search.judged], finish(search.mix(trials, weights))
+
     def write_report(
         self, members: Sequence[TableMember], trials: Sequence[Trial], weights: np.ndarray, target: str,
         read: ReadTargets,

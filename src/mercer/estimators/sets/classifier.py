@@ -88,6 +88,18 @@ class SetClassifier:
             )
         return self._conformity.choose(judged, share, conditional=conditional) | (own <= 0)
 
+    @property
+    def predict_interval(self) -> Any:
+        """Absent for ``hasattr``: only least squares on labels of ±1 has a target that a decision value is to meet.
+
+        The error says so, and where sets are; :class:`~mercer.models.ridge_classifier.KernelRidgeClassifier` has it.
+        """
+        raise AttributeError(
+            f"{type(self).__name__} has no predict_interval: its decision values have no target that they could be "
+            "compared with. predict_set(X, coverage) gives sets of classes that hold the right one, and "
+            "KernelRidgeClassifier has intervals, because it fits the codes ±1 of labels"
+        )
+
     # -- for subclasses ---------------------------------------------------------------------------------------------
 
     def _remember(self, X: Rows, y: Any, sample_weight: Any = None) -> None:

@@ -53,3 +53,25 @@ class PairDisplay(Display):
             ) from None
         self.ax_, self.figure_ = (left, right), left.figure  # type: ignore[assignment]
         return left, right
+
+
+class PanelsDisplay(Display):
+    """A picture of one panel, or of several side by side; ``ax_`` is then a tuple."""
+
+    ax_: Axes | tuple[Axes, ...]  # type: ignore[assignment]
+
+    def _start_panels(self, ax: Any, count: int, size: tuple[float, float], *, shared: bool = False) -> list[Axes]:
+        """Return the axes given, or those of a new figure, and keep them; ``shared`` panels have the same scales."""
+        if count == 1:
+            return [self._start(ax, size)]
+        plt = self._import_pyplot()
+        if ax is None:
+            ax = plt.subplots(1, count, figsize=size, layout="constrained", sharex=shared, sharey=shared)[1]
+        panels = list(ax) if hasattr(ax, "__len__") else [ax]
+        if len(panels) != count or not all(hasattr(panel, "plot") for panel in panels):
+            raise ValueError(
+                f"{type(self).__name__} has {count} panels here, so ax must be as many axes, such as the second value "
+                f"of plt.subplots(1, {count}); got {ax!r}"
+            )
+        self.ax_, self.figure_ = tuple(panels), panels[0].figure
+        return panels

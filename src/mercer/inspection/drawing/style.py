@@ -48,21 +48,26 @@ def fill_outlines(ax: Axes, outlines: Sequence[np.ndarray], colour: str) -> None
         ax.add_patch(PathPatch(shape, facecolor=colour, alpha=0.2, linewidth=0, zorder=1))
 
 
-def add_legend(ax: Axes, handles: Sequence[Any] | None = None, room: int = 100) -> None:
+def add_legend(ax: Axes, handles: Sequence[Any] | None = None, room: int = 100, title: str | None = None) -> None:
     """Put the legend above the axes, where it hides no data; ``room`` is for how many letters there is."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
     if handles:
         ax.legend(
             handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, borderaxespad=0.3,
             ncols=count_columns([len(str(handle.get_label())) for handle in handles], room), columnspacing=1.2,
-            handletextpad=0.5, fontsize=9,
+            handletextpad=0.5, fontsize=9, title=title, title_fontsize=10, alignment="left",
         )  # fmt: skip
+
+
+def measure_room(ax: Axes) -> int:
+    """Return how many letters of a legend are as wide as the axes."""
+    return int(LETTERS * ax.bbox.width / ax.figure.dpi)
 
 
 def add_note(ax: Axes, text: str) -> None:
     """Put a line below the label of the axis, as wide as the axes: what the picture leaves out."""
     if text:
-        room = max(24, int(LETTERS * ax.bbox.width / ax.figure.dpi))
+        room = max(24, measure_room(ax))
         look: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": 8, "color": GREY, "annotation_clip": False}
         ax.annotate(
             "\n".join(textwrap.wrap(text, room)), (1.0, 0.0), (0.0, BELOW), xycoords="axes fraction",
@@ -87,6 +92,17 @@ def show_plain_numbers(axis: Any) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def show_percent(share: float, _: Any = None) -> str:
+    """Return a share as a text.
+
+    Examples
+    --------
+    >>> show_percent(0.9), show_percent(0.925)
+    ('90 %', '92.5 %')
+    """
+    return f"{100 * share:.3g} %"
 
 
 def hide_frame(ax: Axes) -> None:
