@@ -1,0 +1,24 @@
+"""Means of features: comparing distributions, thinning samples and weighing points, all from sums of kernel values."""
+
+from typing import TYPE_CHECKING, Any
+
+from mercer.messages import MODELS, list_public, refuse_name
+
+from .discrepancy import mmd, witness
+from .outcome import Outcome
+from .two_sample import MMDTest
+
+__all__ = [
+    "MMDTest",
+    "Outcome",
+    "mmd",
+    "witness",
+]
+
+if not TYPE_CHECKING:  # for which there is no name that is not above
+
+    def __getattr__(name: str) -> Any:
+        raise refuse_name(globals(), name, MODELS)
+
+    def __dir__() -> list[str]:
+        return list_public(globals())
