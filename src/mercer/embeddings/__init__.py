@@ -4,13 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 from mercer.messages import MODELS, list_public, refuse_name
 
+from .dependence import hsic
 from .discrepancy import mmd, witness
+from .independence import HSICTest
 from .outcome import Outcome
 from .two_sample import MMDTest
 
 __all__ = [
+    "HSICTest",
     "MMDTest",
     "Outcome",
+    "hsic",
     "mmd",
     "witness",
 ]
