@@ -14,7 +14,6 @@ from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike, default_gaussian
-from mercer.estimators.primal import PrimalForm
 from mercer.estimators.targets import check_positive, check_whole
 from mercer.estimators.transaction import all_or_nothing
 from mercer.expansion import Expansion, evaluate_expansion
@@ -31,9 +30,7 @@ CENTERS = 300  # of Nyström features, and 10 for each cluster at least
 Solver = Literal["auto", "exact", "nystroem"]
 
 
-class KernelKMeans(  # type: ignore[misc]
-    PrimalForm, KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class KernelKMeans(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """k-means in the feature space of a kernel: clusters of any shape, and of any objects.
 
     It looks for clusters C with the least Σ_C Σ_{i∈C} ‖φ(xᵢ) − μ_C‖², where μ_C is the mean of the features of C, by
