@@ -4,18 +4,25 @@ from typing import TYPE_CHECKING, Any
 
 from mercer.messages import MODELS, list_public, refuse_name
 
+from .compression import herd, quadrature_weights, thin
 from .dependence import hsic
 from .discrepancy import mmd, witness
 from .independence import HSICTest
 from .outcome import Outcome
+from .stein import SteinTest, stein_discrepancy
 from .two_sample import MMDTest
 
 __all__ = [
     "HSICTest",
     "MMDTest",
     "Outcome",
+    "SteinTest",
+    "herd",
     "hsic",
     "mmd",
+    "quadrature_weights",
+    "stein_discrepancy",
+    "thin",
     "witness",
 ]
 

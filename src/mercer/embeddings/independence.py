@@ -80,7 +80,7 @@ class HSICTest:
     >>> import numpy as np
     >>> from mercer import HSICTest
     >>> rng = np.random.default_rng(0)
-    >>> angle = rng.uniform(0, 2 * np.pi, 100)
+    >>> angle = rng.uniform(0, 2 * np.pi, 200)
     >>> x, y = np.cos(angle), np.sin(angle)
     >>> HSICTest(random_state=0).test(x[:, None], y[:, None])
     <rejected: X and Y are independent (p = 0.001)>
