@@ -14,6 +14,8 @@ from .loss import LossDisplay
 from .metric import MetricDisplay
 from .path import PathDisplay
 from .perceptron import PerceptronDisplay
+from .samples.outcome import OutcomeDisplay
+from .samples.witness import WitnessDisplay
 from .spectrum import SpectrumDisplay
 
 __all__ = [
@@ -26,7 +28,9 @@ __all__ = [
     "KernelDisplay",
     "LossDisplay",
     "MetricDisplay",
+    "OutcomeDisplay",
     "PathDisplay",
     "PerceptronDisplay",
     "SpectrumDisplay",
+    "WitnessDisplay",
 ]
