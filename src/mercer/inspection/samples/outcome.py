@@ -88,7 +88,8 @@ class OutcomeDisplay(Display):
         edges = np.linspace(low - pad, high + pad, BINS + 1)
         reaching = found.null >= found.observed
         counts = ax.hist(
-            [found.null[~reaching], found.null[reaching]], bins=edges.tolist(), stacked=True, color=["#BBBBBB", pick_colour(5)],
+            [found.null[~reaching], found.null[reaching]], bins=edges.tolist(), stacked=True,
+            color=["#BBBBBB", pick_colour(5)],
             label=[f"{len(found.null):,} {found.method}", "those that reach the observed"], linewidth=0,
         )[0]  # fmt: skip
         ax.axvline(

@@ -168,8 +168,8 @@ class WitnessDisplay(Display):
         # The ends of the colours, so that points are told by the side where there are more of them.
         for i, colour in enumerate(("#B35806", "#542788")):
             ax.scatter(
-                self.samples[i][:, 0], self.samples[i][:, 1], s=22, marker=pick_marker(i), color=colour, edgecolor="white", linewidth=0.6,
-                label=f"{self.labels[i]}, {len(self.samples[i])} points", zorder=3,
+                self.samples[i][:, 0], self.samples[i][:, 1], s=22, marker=pick_marker(i), color=colour,
+                edgecolor="white", linewidth=0.6, label=f"{self.labels[i]}, {len(self.samples[i])} points", zorder=3,
             )  # fmt: skip
         ax.set(
             xlim=(self.grid[0][0], self.grid[0][-1]), ylim=(self.grid[1][0], self.grid[1][-1]), xlabel=self.names[0],
