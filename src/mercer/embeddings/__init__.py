@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from mercer.messages import MODELS, list_public, refuse_name
 
 from .compression import herd, quadrature_weights, thin
+from .conditional import ConditionalTest
 from .dependence import hsic
 from .discrepancy import mmd, witness
 from .independence import HSICTest
@@ -13,6 +14,7 @@ from .stein import SteinTest, stein_discrepancy
 from .two_sample import MMDTest
 
 __all__ = [
+    "ConditionalTest",
     "HSICTest",
     "MMDTest",
     "Outcome",

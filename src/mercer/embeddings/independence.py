@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.budget import MemoryBudgetError, show_bytes
+from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows, pick
@@ -204,7 +205,8 @@ def _by_factors(
         F, G = found[0, one], found[1, two]
         same = np.random.default_rng(seed)
         orders = [np.arange(n), *(same.permutation(n) for _ in range(count))]
-        values = np.array([float(((F.T @ G[place.put(order, np.int64)]) ** 2).sum()) for order in orders])
+        places = (namespace(G).asarray(order, device=G.device) for order in orders)
+        values = np.array([float(((F.T @ G[order]) ** 2).sum()) for order in places])
         rows.append(settle_ties(values[None], values[0], float(np.finfo(np.float64).eps))[0] / n**2)
     return rows
 

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.namespace import namespace
 from mercer.arrays.shapes import Axes, Inside
 from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
@@ -186,7 +187,7 @@ class KernelKMeans(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_is_fitted(self)
         found = self._evaluate(self._argument().new_points(X)).argmax(axis=1)
-        return on_device(found, X.device, np.int64) if is_tensor(X) else found
+        return namespace(X).asarray(found, device=X.device) if is_tensor(X) else found
 
     @where_the_data_lives
     def transform(self, X: Rows) -> np.ndarray:

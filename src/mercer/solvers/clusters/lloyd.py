@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans
 
 from mercer.arrays import Array
 from mercer.arrays.budget import require
+from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
@@ -63,7 +64,9 @@ class KernelSums:
 
     def rows(self, index: np.ndarray) -> Array:
         """Return rows of the matrix, where it is."""
-        return self.gram.rows(index) if self._matrix is None else self._matrix[self._place.put(index, np.int64)]
+        if self._matrix is None:
+            return self.gram.rows(index)
+        return self._matrix[namespace(self._matrix).asarray(index, device=self._matrix.device)]
 
     def move(self, labels: np.ndarray) -> int:
         """Let points have other labels; return how many did."""
