@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BINS = 40
+LETTERS = 16  # of a legend to an inch
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -101,5 +102,5 @@ class OutcomeDisplay(Display):
         ax.axhline(0.0, color=GREY, linewidth=0.8)
         ax.set(xlim=(edges[0], edges[-1]), ylim=(0.0, 1.08 * float(np.max(counts))), xlabel=label, ylabel="how many")
         hide_frame(ax)
-        add_legend(ax)
+        add_legend(ax, room=int(LETTERS * ax.bbox.width / self.figure_.dpi))
         return self

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MARGIN = 0.08  # beyond the data, as a share of its range
 STEPS = 20  # of colour
+LETTERS = 16  # of a legend to an inch
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -138,7 +139,7 @@ class WitnessDisplay(Display):
         ax = self._start(ax)
         (self._plot_curve if len(self.grid) == 1 else self._plot_map)(ax)
         add_note(ax, self.note)
-        add_legend(ax)
+        add_legend(ax, room=int(LETTERS * ax.bbox.width / self.figure_.dpi))
         return self
 
     def _plot_curve(self, ax: Axes) -> None:
