@@ -45,7 +45,8 @@ X, Y = ([molecule(text) for text in family.split()] for family in (acids, esters
 
 # %%
 # What a kernel cannot see, no test finds.  Without any round of looking around, a molecule is the number of its atoms
-# of each element, which is much the same in both sets.  After two rounds an atom is told by what lies within two bonds of it.
+# of each element, which is much the same in both sets.  After two rounds an atom is told by what lies within two bonds
+# of it.
 rounds = {count: WeisfeilerLehman(count).normalize() for count in (0, 2)}
 for count, kernel in rounds.items():
     print(f"{count} rounds:", MMDTest(kernel, random_state=0).test(X, Y))
