@@ -11,6 +11,7 @@ NAMES = (
     "ridge",
     "svm",
     "learners",
+    "embeddings",
     "online",
     "losses",
     "learning",

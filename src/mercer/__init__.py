@@ -17,6 +17,8 @@ from .messages import KERNELS, MODELS, did_you_mean, list_public, missing_name
 if TYPE_CHECKING:
     from .auto import AutoClassifier as AutoClassifier
     from .auto import AutoRegressor as AutoRegressor
+    from .embeddings import HSICTest as HSICTest
+    from .embeddings import MMDTest as MMDTest
     from .models import *  # noqa: F403
     from .persist import ModelFileError as ModelFileError
     from .persist import load as load
@@ -29,6 +31,7 @@ HERE = ["Expansion", "Gram", "MemoryBudgetError", "certify", "kernels", "losses"
 # Estimators need scikit-learn, whose import takes longer than that of everything above together.
 LATER = {
     "mercer.auto": ["AutoClassifier", "AutoRegressor"],
+    "mercer.embeddings": ["HSICTest", "MMDTest"],
     "mercer.persist": ["ModelFileError", "load", "save"],
     "mercer.playground": ["play"],
     "mercer.solvers": ["plan"],

@@ -14,6 +14,8 @@ from .loss import LossDisplay
 from .metric import MetricDisplay
 from .path import PathDisplay
 from .perceptron import PerceptronDisplay
+from .samples.outcome import OutcomeDisplay
+from .samples.witness import WitnessDisplay
 from .spectrum import SpectrumDisplay
 from .uncertainty import CoverageDisplay, IntervalDisplay, PosteriorDisplay, SetDisplay
 
@@ -29,9 +31,11 @@ __all__ = [
     "KernelDisplay",
     "LossDisplay",
     "MetricDisplay",
+    "OutcomeDisplay",
     "PathDisplay",
     "PerceptronDisplay",
     "PosteriorDisplay",
     "SetDisplay",
     "SpectrumDisplay",
+    "WitnessDisplay",
 ]

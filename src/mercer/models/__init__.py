@@ -11,6 +11,7 @@ from .any_loss.classifier_cv import KernelClassifierCV
 from .any_loss.quantile import KernelQuantileRegressor
 from .any_loss.regressor import KernelRegressor
 from .any_loss.regressor_cv import KernelRegressorCV
+from .clusters.kmeans import KernelKMeans
 from .import_vector import ImportVectorMachine
 from .learned.classifier import RecursiveFeatureClassifier
 from .learned.multiple_classifier import MultipleKernelClassifier
@@ -41,6 +42,7 @@ __all__ = [
     "ImportVectorMachine",
     "KernelClassifier",
     "KernelClassifierCV",
+    "KernelKMeans",
     "KernelLogisticRegression",
     "KernelLogisticRegressionCV",
     "KernelNeighborsClassifier",

@@ -1,0 +1,1 @@
+"""Pictures of samples and of what tests say about them."""

@@ -1,0 +1,1 @@
+"""Estimators that find groups of points."""

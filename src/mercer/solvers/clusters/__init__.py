@@ -1,0 +1,1 @@
+"""Groups of points that are near each other in feature space."""
