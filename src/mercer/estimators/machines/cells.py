@@ -6,6 +6,7 @@ import numbers
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -19,7 +20,8 @@ from mercer.kernels import Gaussian, Kernel
 from mercer.learning.length_scales import length_scale_of, with_length_scale
 from mercer.messages import warn_caller
 from mercer.solvers.evidence import DualityGap
-from mercer.solvers.machines.cells.fit import CellFit, CellFunction, CellMachine, CellPlan, fit_cells, plan_cells
+from mercer.solvers.machines.cells.fit import CellFit, CellPlan, fit_cells, plan_cells
+from mercer.solvers.machines.cells.function import CellFunction, CellMachine
 from mercer.solvers.machines.cells.task import Task
 from mercer.solvers.machines.smo import SMO
 from mercer.solvers.plan import Plan
@@ -40,7 +42,7 @@ class CellSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ig
     Cs: Any
     length_scales: Any
     kernel: Any
-    cv: int
+    folds: int
     cell_size: int
     search_size: int
     overlap: Any
@@ -95,6 +97,11 @@ class CellSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ig
         weights = check_positive_weights(self, sample_weight, len(rows))
         task, unit = self._find_task(y, weights)
         kept = np.flatnonzero(weights)
+        if len(kept) < plan.folds:
+            raise ValueError(
+                f"{type(self).__name__}: {plan.folds} folds cannot split {len(kept)} points (n_samples={len(kept)}); "
+                "give fewer folds or more points"
+            )
         if len(kept) < len(rows):
             rows, task = rows[kept], task.part(kept)
         kernel = argument.resolve(rows, assume_psd=self.assume_psd)
@@ -104,10 +111,8 @@ class CellSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ig
         penalties = check_penalties(self, self.Cs, kernels[0], rows, unit)
         order = np.argsort(penalties, kind="stable")
         solver = SMO(self.tol, self.max_iter, self.max_time, parse_memory(self.memory))
-        scale = length_scale_of(kernels[0])
-        stretch = (
-            np.asarray(scale, dtype=np.float64) if np.ndim(scale) == 1 and np.size(scale) == rows.shape[1] else None
-        )
+        stretch: Any = length_scale_of(kernels[0])
+        stretch = np.asarray(stretch, dtype=np.float64) if np.shape(stretch) == rows.shape[1:] else None
         fit = fit_cells(plan, task, kernels, penalties[order], rows, solver, reporter(self, context), stretch)
         self._keep(fit, task, penalties, order, kernels, scales)
         self.plan_ = plan_cells(plan, fit, len(rows), rows.shape[1])
@@ -165,7 +170,7 @@ class CellSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ig
                 f"{name}: overlap must be a number from 0 to below 1, the share of the points at a cut that both sides "
                 f"have; got {self.overlap!r}"
             )
-        folds = check_whole(self, "cv", self.cv, 2)
+        folds = check_whole(self, "folds", self.folds, 2)
         seed = check_random_state(0 if self.random_state is None else self.random_state).randint(2**31)
         return CellPlan(cell_size, min(search_size, cell_size), float(self.overlap), folds, int(seed))
 
@@ -179,6 +184,10 @@ class CellSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ig
         if argument.is_matrix:
             raise ValueError(f"{name}: kernel='precomputed' has no points to cut; give a kernel such as Gaussian()")
         rows: Any = argument.check(X, reset=reset)
+        if sparse.issparse(rows):
+            raise TypeError(
+                f"{name}: sparse input is not supported, as cuts take all columns; use X.toarray() if it fits"
+            )
         if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "biuf":
             raise TypeError(
                 f"{name} cuts space across directions, which takes a dense array of numbers of shape (n, d); got "

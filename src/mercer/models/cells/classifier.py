@@ -41,7 +41,7 @@ class CellSVC(ClassifierMixin, CellSearch):  # type: ignore[misc]
         As there; "auto", which is the default without a kernel, is 8 from ⅛ to 4 times the median distance of points.
     kernel : Kernel, optional
         A kernel on rows of numbers; a Gaussian if not given.
-    cv : int, default=5
+    folds : int, default=5
         Folds of each part, chosen at random with about equally many points of each class.
     cell_size : int, default=16000
         Points of a cell at most, without those of its neighbours.  Fewer take less time and more error.
@@ -121,7 +121,7 @@ class CellSVC(ClassifierMixin, CellSearch):  # type: ignore[misc]
         length_scales: Any = None,
         *,
         kernel: Kernel | None = None,
-        cv: int = 5,
+        folds: int = 5,
         cell_size: int = 16_000,
         search_size: int = 2_000,
         overlap: float = 0.2,
@@ -136,7 +136,7 @@ class CellSVC(ClassifierMixin, CellSearch):  # type: ignore[misc]
         self.Cs = Cs
         self.length_scales = length_scales
         self.kernel = kernel
-        self.cv = cv
+        self.folds = folds
         self.cell_size = cell_size
         self.search_size = search_size
         self.overlap = overlap

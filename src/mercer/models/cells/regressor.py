@@ -33,7 +33,7 @@ class CellSVR(RegressorMixin, CellSearch):  # type: ignore[misc]
         As for :class:`~mercer.models.cells.classifier.CellSVC`.
     epsilon : float, default=0.1
         The error that costs nothing.
-    cv, cell_size, search_size, overlap
+    folds, cell_size, search_size, overlap
         As for :class:`~mercer.models.cells.classifier.CellSVC`.
     tol, max_iter, max_time, memory, assume_psd, random_state
         As for :class:`~mercer.models.cells.classifier.CellSVC`.
@@ -62,7 +62,7 @@ class CellSVR(RegressorMixin, CellSearch):  # type: ignore[misc]
         *,
         kernel: Kernel | None = None,
         epsilon: float = 0.1,
-        cv: int = 5,
+        folds: int = 5,
         cell_size: int = 16_000,
         search_size: int = 2_000,
         overlap: float = 0.2,
@@ -77,7 +77,7 @@ class CellSVR(RegressorMixin, CellSearch):  # type: ignore[misc]
         self.length_scales = length_scales
         self.kernel = kernel
         self.epsilon = epsilon
-        self.cv = cv
+        self.folds = folds
         self.cell_size = cell_size
         self.search_size = search_size
         self.overlap = overlap

@@ -2,102 +2,36 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeVar
+from itertools import count
+from typing import Any
 
 import numpy as np
 
-from mercer.arrays.budget import parse_memory
+from mercer.arrays.budget import parse_memory, require
 from mercer.arrays.place import Place
-from mercer.arrays.shapes import Axes
-from mercer.arrays.threads import default_threads, share_of_threads
+from mercer.arrays.threads import default_threads
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.words import count_things
 
 from ...costs import HOST, Cost
-from ...evidence import DualityGap
 from ...plan import Plan
 from ..fit import PASSES, fit_machines
 from ..path import DENSE
 from ..rounds import Progress
 from ..smo import SMO
 from .choice import Choice, choose_pairs
-from .cuts import Cuts, cut_points
+from .crew import share_work
+from .cuts import cut_points
+from .function import CellFunction, CellMachine
 from .grid import PartScores, search_part
-from .task import Task, widen_pairs
+from .task import Task
 
+ROOM = 0.8  # share of the memory that matrices of parts may take
+FEWEST = 32  # points of a part, however little memory there is
 LOOSE = 1e-2  # tolerance of machines in the grid at least: it decides between pairs, which takes few digits
-
-Item = TypeVar("Item")
-Found = TypeVar("Found")
-
-
-@dataclass(frozen=True)
-class CellMachine:
-    """The machines of one cell.
-
-    Parameters
-    ----------
-    function : Expansion or None
-        Those of all pairs of classes that the cell has, or the only one; None if all of its points have one class.
-    classes : array of int
-        Which classes it has, if there are any.
-    C : float
-        The price of an error.
-    size : int
-        Points that it was fitted to, with those of neighbours.
-    n_iter : int
-        Steps.
-    gap : DualityGap or None
-        The largest relative one of its problems; None if there are none.
-    converged : bool
-        Whether all are solved.
-    """
-
-    function: Expansion | None
-    classes: Annotated[np.ndarray, Axes("k", of="iu")]
-    C: float
-    size: int
-    n_iter: int
-    gap: DualityGap | None
-    converged: bool
-
-    def evaluate(self, X: np.ndarray, count: int, memory: int) -> np.ndarray:
-        """Return the values of all pairs among ``count`` classes, or the only value if there are none."""
-        values = np.empty((len(X), 0))
-        if self.function is not None:
-            values = np.asarray(self.function(X, memory=memory))
-        return values if count == 0 else widen_pairs(self.classes, values, count)
-
-
-@dataclass(frozen=True)
-class CellFunction:
-    """Machines in cells as one function, their mean with the weights of the cells: it is continuous.
-
-    Parameters
-    ----------
-    cuts : Cuts
-        The cells.
-    machines : list of CellMachine
-        One for each.
-    count : int
-        The number of classes; 0 for a regression.
-    """
-
-    cuts: Cuts
-    machines: list[CellMachine]
-    count: int
-
-    def __call__(self, X: np.ndarray, memory: int) -> np.ndarray:
-        """Return f + b of all pairs of classes, or of the only problem, shape (points, problems)."""
-        found = np.zeros((len(X), max(1, self.count * (self.count - 1) // 2)))
-        for cell, rows, weights in self.cuts.weigh(X):
-            found[rows] += weights[:, None] * self.machines[cell].evaluate(X[rows], self.count, memory)
-        return found
 
 
 @dataclass(frozen=True)
@@ -156,41 +90,59 @@ def fit_cells(
     ``penalties`` are in ascending order.  ``stretch`` is the length that counts as 1 in each column.
     """
     cuts, cells = cut_points(X, plan.cell_size, plan.overlap, stretch)
-    parts = [
-        (c, cell[part])
-        for c, cell in enumerate(cells)
-        for part in cut_points(X[cell], plan.search_size, 0.0, stretch)[1]
-    ]
-    memory, left = parse_memory(solver.memory), solver.countdown()
-    loose = max(LOOSE, solver.tol)
-    done, scores = 0, list[PartScores]()
-
-    def search(number: int, threads: int, watch: Progress) -> PartScores:
-        rows, rng = parts[number][1], np.random.default_rng([plan.seed, number])
-        limits = replace(left(), tol=loose, memory=memory // threads)
-        return search_part(limits, kernels, X, task, rows, penalties, plan.folds, rng, watch)
-
-    alone = len(kernels) * len(penalties) == 1
-    for found in _share(search, [] if alone else range(len(parts))):
+    steps = count()
+    scores, owners = [], []
+    for owner, found in _search(plan, task, kernels, penalties, X, solver, cells, stretch):
         scores.append(found)
-        report(done, float(found.early))
-        done += 1
-    choice = choose_pairs(scores, [c for c, _ in parts], len(cells), (len(penalties), len(kernels)))
+        owners.append(owner)
+        report(next(steps), float(found.early))
+    choice = choose_pairs(scores, owners, len(cells), (len(penalties), len(kernels)))
     members = {cell: rows for cell, rows, _ in cuts.weigh(X)}
-    again = solver.countdown()
+    memory, left = parse_memory(solver.memory), solver.countdown()
+    workers = min(default_threads(), len(cells))
 
-    def fit(cell: int, threads: int, watch: Progress) -> CellMachine:
+    def fit(cell: int, watch: Progress) -> CellMachine:
         i, j = choice.pairs[cell]
-        limits = replace(again(), memory=memory // threads)
+        limits = replace(left(), memory=memory // workers)
         return _fit_cell(limits, task, kernels[j], float(penalties[i]), X, members[cell], watch)
 
     machines = []
-    for machine in _share(fit, range(len(cells))):
+    for machine in share_work(fit, range(len(cells)), workers):
         machines.append(machine)
-        report(done, 0.0)
-        done += 1
-    count = 0 if task.class_weight is None else len(task.class_weight)
-    return CellFit(CellFunction(cuts, machines, count), choice, len(parts), sum(one.early for one in scores))
+        report(next(steps), 0.0)
+    classes = 0 if task.class_weight is None else len(task.class_weight)
+    return CellFit(CellFunction(cuts, machines, classes), choice, len(scores), sum(one.early for one in scores))
+
+
+def _search(
+    plan: CellPlan, task: Task, kernels: Sequence[Kernel], penalties: np.ndarray, X: np.ndarray, solver: SMO,
+    cells: list[np.ndarray], stretch: np.ndarray | None,
+) -> Iterator[tuple[int, PartScores]]:  # fmt: skip
+    """Yield the number of a cell and the scores of the grid on a part of it, for all parts."""
+    if len(kernels) * len(penalties) == 1:
+        return
+    memory, left = parse_memory(solver.memory), solver.countdown()
+    size = min(plan.search_size, int((ROOM * memory / DENSE) ** 0.5))  # smaller where there is little memory
+    least = DENSE * float(max(plan.folds, FEWEST)) ** 2 / ROOM
+    require(least, memory, f"a search with {plan.folds} folds", "give more memory or fewer folds")
+    # Points that are all the same cannot be cut, so that a part may be left with fewer points than folds.
+    parts = [
+        (c, cell[part])
+        for c, cell in enumerate(cells)
+        for part in cut_points(X[cell], size, 0.0, stretch)[1]
+        if len(part) >= plan.folds
+    ]
+    largest = max(len(rows) for _, rows in parts)
+    workers = max(1, min(default_threads(), len(parts), int(ROOM * memory / (DENSE * largest**2))))
+    tol = max(LOOSE, solver.tol)
+
+    def search(number: int, watch: Progress) -> PartScores:
+        rng = np.random.default_rng([plan.seed, number])
+        limits = replace(left(), tol=tol, memory=int(ROOM * memory / workers))
+        return search_part(limits, kernels, X, task, parts[number][1], penalties, plan.folds, rng, watch)
+
+    found = share_work(search, range(len(parts)), workers)
+    yield from ((owner, scores) for (owner, _), scores in zip(parts, found, strict=True))
 
 
 def _fit_cell(
@@ -199,39 +151,14 @@ def _fit_cell(
     classes, n = task.find_classes(rows), len(rows)
     if len(classes) == 1:
         return CellMachine(None, classes, C, n, 0, None, converged=True)
-    points, memory = np.ascontiguousarray(X[rows]), parse_memory(solver.memory)
-    found = fit_machines(task.problems(rows, C), kernel, points, solver, Place.find(None, memory), watch)
+    points = np.ascontiguousarray(X[rows])
+    memory = max(1, parse_memory(solver.memory) - 2 * points.nbytes)  # as many may be support vectors
+    limits = replace(solver, memory=memory)
+    found = fit_machines(task.problems(rows, C), kernel, points, limits, Place.find(None, memory), watch)
     support = found.support if len(found.support) else np.zeros(1, dtype=np.int64)  # a constant needs some centre
     coef = found.coef if len(found.support) else np.zeros((1, len(found.intercept)))
     function = Expansion(kernel, points[support], coef, found.intercept)
     return CellMachine(function, classes, C, n, int(found.n_iter.sum()), found.gap, found.converged)
-
-
-def _share(work: Callable[[Item, int, Progress], Found], items: Sequence[Item]) -> Iterator[Found]:
-    """Do work on items side by side, one thread each where there are enough; yield what is found in their order.
-
-    Work is told how many run at once, and given a function that raises when nobody wants more.
-    """
-    if not items:
-        return
-    threads = default_threads()
-    workers, stopped = min(threads, len(items)), threading.Event()
-
-    def watch(n_iter: int, violation: float) -> None:
-        if stopped.is_set():
-            raise KeyboardInterrupt
-
-    def run(item: Item) -> Found:
-        watch(0, 0.0)
-        with share_of_threads(threads // workers):
-            return work(item, workers, watch)
-
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            yield from pool.map(run, items)
-        finally:  # also when the caller is interrupted, or wants no more
-            stopped.set()
-            pool.shutdown(cancel_futures=True)
 
 
 def plan_cells(plan: CellPlan, fit: CellFit, n: int, d: int) -> Plan:
