@@ -95,7 +95,7 @@ class _Matrices:
             size, memory, f"the grid of a part of {len(points)} points", "give more memory or a smaller search_size"
         )
         self._kept: dict[int, MachineMatrix] = {}
-        self._room = max(1, memory // size)
+        self._room = max(1, min(len(kernels), memory // size))
 
     def find(self, j: int) -> MachineMatrix:
         """Return the matrix of a kernel."""
