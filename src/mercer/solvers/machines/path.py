@@ -132,16 +132,6 @@ def solve_paths(
             pool.shutdown(cancel_futures=True)
 
 
-def follow_path(
-    solver: SMO, matrix: MachineMatrix, n: int, lane: Lane, penalties: Sequence[float], watch: Progress
-) -> list[Cell]:
-    """Return the cells of one lane at each penalty, ascending, on the matrix of n points, solved by this thread.
-
-    ``watch`` hears of the steps, and may raise to stop them.
-    """
-    return _follow(_Shared(matrix, n, lane), penalties, lambda: solver, watch)
-
-
 def _follow(
     site: _Shared | _Apart, penalties: Sequence[float], limited: Callable[[], SMO], watch: Progress
 ) -> list[Cell]:

@@ -19,14 +19,13 @@ from mercer.words import count_things
 from ...costs import HOST, Cost
 from ...plan import Plan
 from ..fit import PASSES, fit_machines
-from ..path import DENSE
 from ..rounds import Progress
 from ..smo import SMO
 from .choice import Choice, choose_pairs
 from .crew import share_work
 from .cuts import cut_points
 from .function import CellFunction, CellMachine
-from .grid import PartScores, search_part
+from .grid import BYTES, PartScores, search_part
 from .task import Task
 
 ROOM = 0.8  # share of the memory that matrices of parts may take
@@ -122,8 +121,8 @@ def _search(
     if len(kernels) * len(penalties) == 1:
         return
     memory, left = parse_memory(solver.memory), solver.countdown()
-    size = min(plan.search_size, int((ROOM * memory / DENSE) ** 0.5))  # smaller where there is little memory
-    least = DENSE * float(max(plan.folds, FEWEST)) ** 2 / ROOM
+    size = min(plan.search_size, int((ROOM * memory / BYTES) ** 0.5))  # smaller where there is little memory
+    least = BYTES * float(max(plan.folds, FEWEST)) ** 2 / ROOM
     require(least, memory, f"a search with {plan.folds} folds", "give more memory or fewer folds")
     # Points that are all the same cannot be cut, so that a part may be left with fewer points than folds.
     parts = [
@@ -133,12 +132,16 @@ def _search(
         if len(part) >= plan.folds
     ]
     largest = max(len(rows) for _, rows in parts)
-    workers = max(1, min(default_threads(), len(parts), int(ROOM * memory / (DENSE * largest**2))))
+    workers = max(1, min(default_threads(), len(parts), int(ROOM * memory / (BYTES * largest**2))))
     tol = max(LOOSE, solver.tol)
 
     def search(number: int, watch: Progress) -> PartScores:
         rng = np.random.default_rng([plan.seed, number])
-        limits = replace(left(), tol=tol, memory=int(ROOM * memory / workers))
+        room = int(ROOM * memory / workers)
+
+        def limits() -> SMO:
+            return replace(left(), tol=tol, memory=room)
+
         return search_part(limits, kernels, X, task, parts[number][1], penalties, plan.folds, rng, watch)
 
     found = share_work(search, range(len(parts)), workers)
@@ -172,6 +175,6 @@ def plan_cells(plan: CellPlan, fit: CellFit, n: int, d: int) -> Plan:
     )
     # A fit of the grid computes no kernel values, and reads each about as often as one that does.
     work = PASSES * ((2.0 * d + 20.0) * float((sizes**2).sum()) + 4.0 * fit.choice.fits * min(n, plan.search_size) ** 2)
-    memory = DENSE * float(min(n, plan.search_size)) ** 2 + 4.0 * float(sizes.max()) ** 2
+    memory = BYTES * float(min(n, plan.search_size)) ** 2 + 4.0 * float(sizes.max()) ** 2
     cost = Cost(memory, ((work, HOST.entries),), HOST)
     return Plan("cells", reason, int(cost.memory), cost.flops, cost.seconds)
