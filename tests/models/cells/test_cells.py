@@ -102,8 +102,8 @@ def test_the_table_of_the_grid_has_penalties_as_they_were_given():
     assert [tuple(pair.values()) for pair in table["params"]] == [(30.0, 0.3), (30.0, 1.0), (1.0, 0.3), (1.0, 1.0)]
     assert found.best_index_ == table["rank_test_score"].argmin() == table["mean_test_score"].argmax()
     assert found.best_params_ == {"C": found.C_, "length_scale": found.length_scale_}
-    assert found.n_fits_ + found.n_stopped_ == 4 * 3 * 7  # pairs, folds and parts: 400 points in parts of up to 60
-    assert "7 parts" in found.plan_.reason
+    assert found.n_fits_ + found.n_stopped_ == 4 * 3 * 8  # pairs, folds and parts: 2 in each of 4 cells
+    assert "8 parts" in found.plan_.reason
     assert "4 cells" in found.plan_.reason
 
 

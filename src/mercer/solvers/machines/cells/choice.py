@@ -11,7 +11,7 @@ from .grid import PartScores
 
 
 @dataclass(frozen=True)
-class Choice:
+class PairChoice:
     """Pairs of cells, and what they were chosen by.
 
     Parameters
@@ -36,7 +36,7 @@ class Choice:
     stopped: int
 
 
-def choose_pairs(scores: Sequence[PartScores], owners: Sequence[int], cells: int, shape: tuple[int, int]) -> Choice:
+def choose_pairs(scores: Sequence[PartScores], owners: Sequence[int], cells: int, shape: tuple[int, int]) -> PairChoice:
     """Choose a pair for every cell, from the scores of parts that belong to them.
 
     The mean loss of a pair in a part is that over the folds in which it was tried; parts count by their points.  A cell
@@ -45,7 +45,7 @@ def choose_pairs(scores: Sequence[PartScores], owners: Sequence[int], cells: int
     """
     if not scores:
         places, nothing = np.zeros((cells, 2), dtype=np.int64), np.zeros(shape)
-        return Choice(places, places[0], nothing, nothing[..., None], 0, 0)
+        return PairChoice(places, places[0], nothing, nothing[..., None], 0, 0)
     loss, square, weight = (np.stack([getattr(one, name) for one in scores]) for name in ("loss", "square", "weight"))
     tried = weight > 0
     total = weight.max(axis=(1, 2)).sum(axis=-1)[:, None, None]  # of the points of a part
@@ -63,4 +63,4 @@ def choose_pairs(scores: Sequence[PartScores], owners: Sequence[int], cells: int
         folds = loss.sum(axis=0) / weight.sum(axis=0)
     chosen = np.column_stack(np.unravel_index(pairs, shape)).astype(np.int64)
     at = np.array(np.unravel_index(best, shape), dtype=np.int64)
-    return Choice(chosen, at, means, folds, int(tried.sum()), int((~tried).sum()))
+    return PairChoice(chosen, at, means, folds, int(tried.sum()), int((~tried).sum()))

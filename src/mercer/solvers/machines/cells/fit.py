@@ -21,7 +21,7 @@ from ...plan import Plan
 from ..fit import PASSES, fit_machines
 from ..rounds import Progress
 from ..smo import SMO
-from .choice import Choice, choose_pairs
+from .choice import PairChoice, choose_pairs
 from .crew import share_work
 from .cuts import cut_points
 from .function import CellFunction, CellMachine
@@ -66,7 +66,7 @@ class CellFit:
     ----------
     function : CellFunction
         The machines.
-    choice : Choice
+    choice : PairChoice
         The pairs of the cells, and what they were chosen by.
     parts : int
         Parts that the grid was searched on.
@@ -75,7 +75,7 @@ class CellFit:
     """
 
     function: CellFunction
-    choice: Choice
+    choice: PairChoice
     parts: int
     early: int
 
