@@ -43,7 +43,7 @@ class CellSVC(ClassifierMixin, CellSearch):  # type: ignore[misc]
         A kernel on rows of numbers; a Gaussian if not given.
     folds : int, default=5
         Folds of each part, chosen at random with about equally many points of each class.
-    cell_size : int, default=16000
+    cell_size : int, default=30000
         Points of a cell at most, without those of its neighbours.  Fewer take less time and more error.
     search_size : int, default=2000
         Points of a part, on which the grid is searched, at most.
@@ -122,7 +122,7 @@ class CellSVC(ClassifierMixin, CellSearch):  # type: ignore[misc]
         *,
         kernel: Kernel | None = None,
         folds: int = 5,
-        cell_size: int = 16_000,
+        cell_size: int = 30_000,
         search_size: int = 2_000,
         overlap: float = 0.2,
         class_weight: Any = None,

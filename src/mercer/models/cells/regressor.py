@@ -63,7 +63,7 @@ class CellSVR(RegressorMixin, CellSearch):  # type: ignore[misc]
         kernel: Kernel | None = None,
         epsilon: float = 0.1,
         folds: int = 5,
-        cell_size: int = 16_000,
+        cell_size: int = 30_000,
         search_size: int = 2_000,
         overlap: float = 0.2,
         tol: float = 1e-3,
