@@ -10,6 +10,7 @@ NAMES = (
     "plan",
     "ridge",
     "svm",
+    "cells",
     "learners",
     "embeddings",
     "online",

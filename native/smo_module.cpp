@@ -3,10 +3,12 @@
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <vector>
 
 #include "arrays.hpp"
+#include "smo_path.hpp"
 #include "tasks.hpp"
 
 namespace mercer {
@@ -49,6 +51,31 @@ std::pair<int64_t, double> minimise(nb::handle K, nb::handle lower, nb::handle u
                                          : run(static_cast<const double*>(matrix.data()));
 }
 
+std::vector<std::pair<int64_t, double>> solve_path(nb::handle K, nb::handle fit, nb::handle held, nb::handle target,
+                                                   nb::handle lower, nb::handle upper, nb::handle penalties,
+                                                   nb::handle out, double epsilon, double tolerance, int64_t max_iter,
+                                                   const std::string& isa_name) {
+  const Input matrix = checked_array<Input>(K, "K", 2, "float32");
+  const int64_t n = int64_t(matrix.shape(0));
+  expect_shape(matrix, "K", {n, n});
+  const Input own = checked_array<Input>(fit, "fit", 1, "int64"), others = checked_array<Input>(held, "held", 1, "int64");
+  const Input prices = checked_array<Input>(penalties, "penalties", 1, "float64");
+  const int64_t m = int64_t(own.shape(0)), h = int64_t(others.shape(0)), count = int64_t(prices.shape(0));
+  const Output values = checked_array<Output>(out, "out", 2, "float64");
+  expect_shape(values, "out", {count, h});
+  const SmoPath<float> path{static_cast<const float*>(matrix.data()), Index(n), checked_index(own, n),
+                            checked_index(others, n), Index(m), Index(h), numbers(target, "target", m),
+                            numbers(lower, "lower", m), numbers(upper, "upper", m),
+                            static_cast<const double*>(prices.data()), Index(count), epsilon, tolerance,
+                            Index(max_iter), static_cast<double*>(values.data())};
+  const Isa& isa = isa_named(isa_name);
+  const nb::gil_scoped_release released;
+  std::vector<std::pair<int64_t, double>> steps;
+  for (const SmoResult& found : follow_path(kernels_of<float>(isa), path))
+    steps.emplace_back(int64_t(found.count), found.violation);
+  return steps;
+}
+
 void add_kept_rows(nb::handle kept, nb::handle rows, nb::handle weights, nb::handle out, int threads) {
   check_threads(threads);
   const Input matrix = checked_array<Input>(kept, "kept", 2, "");
@@ -83,6 +110,10 @@ void bind_smo(nb::module_& m) {
         "max_iter"_a, "isa"_a = "",
         "Minimise b'Kb/2 - t'b + epsilon |b| over a box with fixed sums of b[:second] and b[second:], changing beta and "
         "slope = t - K beta in place; returns the number of steps and the violation left.");
+  m.def("smo_path", &solve_path, "K"_a, "fit"_a, "held"_a, "target"_a, "lower"_a, "upper"_a, "penalties"_a, "out"_a,
+        "epsilon"_a, "tolerance"_a, "max_iter"_a, "isa"_a = "",
+        "Minimise as smo does on K[fit, fit] with the box times each of ascending penalties, each from the last; out has "
+        "f + b at the points held for each; returns steps and violation of each.");
   m.def("add_kept_rows", &add_kept_rows, "kept"_a, "rows"_a, "weights"_a, "out"_a, "threads"_a,
         "out += weights @ kept[rows]");
 }

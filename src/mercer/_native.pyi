@@ -48,6 +48,20 @@ def smo(
     max_iter: int,
     isa: str = "",
 ) -> tuple[int, float]: ...
+def smo_path(
+    K: np.ndarray,
+    fit: np.ndarray,
+    held: np.ndarray,
+    target: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    penalties: np.ndarray,
+    out: np.ndarray,
+    epsilon: float,
+    tolerance: float,
+    max_iter: int,
+    isa: str = "",
+) -> list[tuple[int, float]]: ...
 def add_kept_rows(kept: np.ndarray, rows: np.ndarray, weights: np.ndarray, out: np.ndarray, threads: int) -> None: ...
 def perceptron(
     K: np.ndarray,

@@ -24,6 +24,8 @@ from mercer import models
 
 # Searches among few; solutions so close to the only one that the processor and a device agree on its support vectors.
 SETTINGS = {
+    "CellSVC": {"Cs": [1.0], "length_scales": [3.0]},
+    "CellSVR": {"Cs": [1.0], "length_scales": [3.0]},
     "ImportVectorMachine": {"max_vectors": 3},
     "KernelClassifierCV": {"alphas": [1.0], "length_scales": [3.0]},
     "KernelLogisticRegressionCV": {"alphas": [1.0], "length_scales": [3.0]},

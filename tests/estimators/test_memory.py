@@ -16,6 +16,8 @@ SEARCH = {"alphas": [1e3], "length_scales": [1.0]}
 LEARNED = {"kernel": Gaussian(), "metric": "diagonal", "rounds": 1, "refine": False, "alphas": [1e3]}
 MACHINE = {"max_iter": 20_000}
 SETTINGS = {
+    "CellSVC": {"Cs": [1.0, 10.0], "length_scales": [1.0], "folds": 2, **MACHINE},
+    "CellSVR": {"Cs": [1.0, 10.0], "length_scales": [1.0], "folds": 2, **MACHINE},
     "ImportVectorMachine": {"max_vectors": 3, "candidates": 200},
     "KernelClassifier": {"max_iter": 1},
     "KernelClassifierCV": SEARCH | {"max_iter": 1, "n_centers": 100},

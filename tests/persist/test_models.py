@@ -166,6 +166,8 @@ CASES = {
     "svc cv": lambda: (mercer.SVCCV([1.0, 10.0], [0.5, 1.0], cv=StratifiedKFold(**FEW)), VECTORS, THREE),
     "svr cv": lambda: (mercer.SVRCV([1.0, 10.0], [0.5, 1.0], cv=3), VECTORS, TARGETS),
     "svc cv without refit": lambda: (mercer.SVCCV([1.0], [0.5, 1.0], cv=3, refit=False), VECTORS, THREE),
+    "svc in cells": lambda: (mercer.CellSVC([1.0, 10.0], [0.5, 1.0], folds=2, cell_size=10), VECTORS, THREE),
+    "svr in cells": lambda: (mercer.CellSVR([1.0, 10.0], [0.5, 1.0], folds=2, cell_size=10), VECTORS, TARGETS),
     "logistic": lambda: (mercer.KernelLogisticRegression(0.1), VECTORS, TWO),
     "logistic of classes": lambda: (mercer.KernelLogisticRegression(0.1), VECTORS, THREE),
     "logistic of strings": lambda: (mercer.KernelLogisticRegression(kernel=Spectrum(2).normalize()), strings(), TWO),

@@ -11,6 +11,8 @@ from .any_loss.classifier_cv import KernelClassifierCV
 from .any_loss.quantile import KernelQuantileRegressor
 from .any_loss.regressor import KernelRegressor
 from .any_loss.regressor_cv import KernelRegressorCV
+from .cells.classifier import CellSVC
+from .cells.regressor import CellSVR
 from .clusters.kmeans import KernelKMeans
 from .import_vector import ImportVectorMachine
 from .learned.classifier import RecursiveFeatureClassifier
@@ -39,6 +41,8 @@ __all__ = [
     "SVCCV",
     "SVR",
     "SVRCV",
+    "CellSVC",
+    "CellSVR",
     "ImportVectorMachine",
     "KernelClassifier",
     "KernelClassifierCV",

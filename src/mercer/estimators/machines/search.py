@@ -378,6 +378,15 @@ def tabulate_results(
     table: dict[str, Any] = {}
     for name, seconds in (("fit_time", fit_time), ("score_time", score_time)):
         table[f"mean_{name}"], table[f"std_{name}"] = seconds.mean(axis=1), seconds.std(axis=1)
+    with np.errstate(invalid="ignore"):
+        table |= tabulate_grid(params, scores, scores.mean(axis=1))
+        table["std_test_score"] = scores.std(axis=1)
+    return table
+
+
+def tabulate_grid(params: list[dict[str, Any]], scores: np.ndarray, mean: np.ndarray) -> dict[str, Any]:
+    """Return the columns of ``cv_results_`` that tell of parameters and of scores, fold by fold and on the whole."""
+    table: dict[str, Any] = {}
     for name in params[0]:
         column = np.empty(len(params), dtype=object)
         column[:] = [cell[name] for cell in params]
@@ -386,8 +395,6 @@ def tabulate_results(
     table["params"] = params
     for fold, column in enumerate(scores.T):
         table[f"split{fold}_test_score"] = column
-    with np.errstate(invalid="ignore"):
-        mean = table["mean_test_score"] = scores.mean(axis=1)
-        table["std_test_score"] = scores.std(axis=1)
+    table["mean_test_score"] = mean
     table["rank_test_score"] = rankdata(-np.nan_to_num(mean, nan=-np.inf), method="min").astype(np.int32)
     return table

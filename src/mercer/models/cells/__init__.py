@@ -1,0 +1,1 @@
+"""Support vector machines of many points, in cells."""
