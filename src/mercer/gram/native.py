@@ -16,9 +16,10 @@ from mercer.formula.data import Rows
 from mercer.formula.evaluation import Evaluation, check_overflow
 from mercer.formula.expression import Expression
 from mercer.formula.program import UnsupportedError
-from mercer.formula.statistics import VectorStatistic
+from mercer.formula.statistics import Prepared, VectorStatistic
 
 from .backend import Backend
+from .bits import COUNTED, holds_bits, pack_pair
 from .prepared import Pair, PreparedProgram
 
 FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
@@ -41,18 +42,26 @@ class NativeBackend(Backend):
 
         def prepare(statistic: VectorStatistic) -> Pair:
             A, B = statistic.prepare(X, X if Z is None else Z, self.dtype)
-            if sparse.issparse(A):
+            if sparse.issparse(A) and not (statistic.native in COUNTED and holds_bits(A) and holds_bits(B)):
                 raise UnsupportedError("the data is sparse")
-            return pack(A), None if self.symmetric else pack(B)
+            return (A, None if self.symmetric else B) if sparse.issparse(A) else (pack(A), self._pack_other(B))
 
         put = partial(pack, dtype=self.dtype)
         found = PreparedProgram(expression, X, Z, owner, self.dtype, prepare, put)
-        self._kinds = [(str(s.native), s.exponent) for s in found.program.statistics]
+        kinds = [str(s.native) for s in found.program.statistics]
+        for place, pair in enumerate(found.pairs):
+            bits = pack_pair(*pair) if kinds[place] in COUNTED else None
+            if bits is not None:
+                kinds[place], found.pairs[place] = "bits", bits
+        self._kinds = [(kind, s.exponent) for kind, s in zip(kinds, found.program.statistics, strict=True)]
         self._code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in found.program.code]
         costs = [POWER if kind == "powdist" else 1 for kind, _ in self._kinds]
         self._features = sum(cost * A.shape[1] for cost, (A, _) in zip(costs, found.pairs, strict=True))
         self.entry_bytes = self.dtype.itemsize
         self._keep(found.pairs, found.left, found.right)
+
+    def _pack_other(self, B: Prepared) -> np.ndarray | None:
+        return None if self.symmetric else pack(B)
 
     def _keep(self, pairs: list[Pair], left: list[np.ndarray], right: list[np.ndarray]) -> None:
         import mercer._native as _native
