@@ -17,7 +17,7 @@ from mercer.kernels.mapping import LinearMap
 from mercer.kernels.pullback import After, On
 from mercer.kernels.sets.kernels import MeanEmbedding, PairSum
 
-_DEMANDING: tuple[Domain, ...] = ("objects", "indices", "categories", "bits", "nonnegative", "real")
+_DEMANDING: tuple[Domain, ...] = ("objects", "indices", "categories", "bits", "nonnegative", "directions", "real")
 _POINTWISE = (Sum, Scaled, Product, Power, Exp, Normalized)
 T = TypeVar("T")
 

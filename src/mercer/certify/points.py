@@ -36,9 +36,11 @@ def generate_point_sets(dim: int, domain: Domain = "real", spacings: Sequence[fl
     if domain == "bits":
         yield from _generate_bits(dim)
         return
-    shift = 0.0 if domain == "real" else 1.0
-    for candidate in _generate_real(dim, tuple(spacings), shift):
-        points = candidate.points if domain == "real" else np.abs(candidate.points)
+    signed = domain != "nonnegative"
+    for candidate in _generate_real(dim, tuple(spacings), 0.0 if signed else 1.0):
+        points = candidate.points if signed else np.abs(candidate.points)
+        if domain == "directions":
+            points = points[points.any(axis=1)]
         # Multiplying decimals leaves digits behind, and minus zeros.
         points = _drop_repeated(np.round(points, 6) + 0.0)
         points.flags.writeable = False  # a function that changes its arguments would change the evidence

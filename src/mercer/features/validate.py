@@ -18,6 +18,8 @@ from mercer.kernels.fingerprints.statistics import Common, CommonCounts
 from mercer.kernels.mapping import LinearMap, Multiplied
 from mercer.kernels.pullback import After, On
 
+NUMERIC = ("real", "directions", "nonnegative", "bits")  # domains whose points are rows of numbers
+
 
 def takes_vectors(kernel: Kernel) -> bool:
     """Whether every kernel of a composition looks at all columns, as numbers, if only after a linear map.
@@ -30,7 +32,12 @@ def takes_vectors(kernel: Kernel) -> bool:
     """
     if isinstance(kernel, After) and isinstance(kernel.map, LinearMap):
         return takes_vectors(kernel.kernel)
-    if isinstance(kernel, On | After | FromFeatures) or kernel.domain not in ("real", "nonnegative", "bits"):
+    if isinstance(kernel, On | After | FromFeatures) or kernel.domain not in (
+        "real",
+        "directions",
+        "nonnegative",
+        "bits",
+    ):
         return False
     return all(takes_vectors(part) for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel))
 

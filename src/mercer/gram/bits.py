@@ -1,4 +1,4 @@
-"""Rows of zeros and ones, packed into the bits of numbers: the native core counts those that two rows have in common."""
+"""Rows of zeros and ones, packed into the bits of numbers: the native core counts those that two rows share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ BLOCK = 2**22  # entries that are unfolded at a time
 
 def pack_pair(A: Any, B: Any | None) -> tuple[np.ndarray, np.ndarray | None] | None:
     """Return both sides of a statistic packed, None where they hold other numbers or are too narrow to gain."""
-    if not NARROW < A.shape[1] <= WIDE or not all(holds_bits(side) for side in (A, B) if side is not None):
+    gains = A.shape[1] > NARROW or sparse.issparse(A)  # for which there is no other way
+    if not gains or A.shape[1] > WIDE or not all(holds_bits(side) for side in (A, B) if side is not None):
         return None
     return pack_bits(A), None if B is None else pack_bits(B)
 
@@ -31,7 +32,7 @@ def holds_bits(A: Any) -> bool:
     (True, False)
     """
     if sparse.issparse(A):
-        return A.shape[1] <= WIDE and bool((A.data == 1).all()) and A.has_canonical_format
+        return bool((A.data == 1).all()) and bool(A.has_canonical_format)
     return bool(_are_bits(A[:GLANCE]) and _are_bits(A))
 
 

@@ -16,10 +16,10 @@ from mercer.formula.data import Rows
 from mercer.formula.evaluation import Evaluation, check_overflow
 from mercer.formula.expression import Expression
 from mercer.formula.program import UnsupportedError
-from mercer.formula.statistics import Prepared, VectorStatistic
+from mercer.formula.statistics import VectorStatistic
 
 from .backend import Backend
-from .bits import COUNTED, holds_bits, pack_pair
+from .bits import COUNTED, pack_pair
 from .prepared import Pair, PreparedProgram
 
 FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
@@ -42,9 +42,12 @@ class NativeBackend(Backend):
 
         def prepare(statistic: VectorStatistic) -> Pair:
             A, B = statistic.prepare(X, X if Z is None else Z, self.dtype)
-            if sparse.issparse(A) and not (statistic.native in COUNTED and holds_bits(A) and holds_bits(B)):
+            other = None if self.symmetric else B
+            if not sparse.issparse(A):
+                return pack(A), None if other is None else pack(other)
+            if statistic.native not in COUNTED or pack_pair(A, other) is None:
                 raise UnsupportedError("the data is sparse")
-            return (A, None if self.symmetric else B) if sparse.issparse(A) else (pack(A), self._pack_other(B))
+            return A, other
 
         put = partial(pack, dtype=self.dtype)
         found = PreparedProgram(expression, X, Z, owner, self.dtype, prepare, put)
@@ -59,9 +62,6 @@ class NativeBackend(Backend):
         self._features = sum(cost * A.shape[1] for cost, (A, _) in zip(costs, found.pairs, strict=True))
         self.entry_bytes = self.dtype.itemsize
         self._keep(found.pairs, found.left, found.right)
-
-    def _pack_other(self, B: Prepared) -> np.ndarray | None:
-        return None if self.symmetric else pack(B)
 
     def _keep(self, pairs: list[Pair], left: list[np.ndarray], right: list[np.ndarray]) -> None:
         import mercer._native as _native

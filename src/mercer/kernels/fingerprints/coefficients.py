@@ -1,4 +1,4 @@
-"""Coefficients of similarity between bits, as chemists and taxonomists have named them, and which of them are kernels."""
+"""Coefficients of similarity between bits, as chemists have named them, and which of them are kernels."""
 
 from __future__ import annotations
 
@@ -111,6 +111,9 @@ def check_coefficient(kernel: object, name: str) -> None:
         raise ValueError(f"BitSimilarity: coefficient must be one of {listed}; got {value!r}")
 
 
+Name = Annotated[str, check_coefficient]
+
+
 class BitSimilarity(Kernel):
     """A coefficient of similarity between rows of bits, by its name; the certificate says whether it is a kernel.
 
@@ -137,8 +140,8 @@ class BitSimilarity(Kernel):
     ``simpson``          c / min(a, b)                  no
     ===================  =============================  =======================================================
 
-    Those that are no kernels are kept because they are in use; their certificates are Refuted, with the points.  Tanimoto
-    and Tversky have classes of their own.  A ratio of 0 to 0 is 1 for two rows without bits, and 0 elsewhere.
+    Those that are no kernels are kept because they are in use; their certificates are Refuted, with the points.
+    Tanimoto and Tversky have classes of their own.  A ratio of 0 to 0 is 1 for two rows without bits, and 0 elsewhere.
 
     Parameters
     ----------
@@ -155,7 +158,7 @@ class BitSimilarity(Kernel):
     ...
     """
 
-    coefficient: Annotated[str, check_coefficient] = "dice"
+    coefficient: Name = "dice"
 
     domain = "bits"
     definite = Definiteness(None)

@@ -70,8 +70,8 @@ def _read_side(X: Rows, columns: dict[Any, int], owner: str) -> list[tuple[list[
 
 def _refuse_mixture(thing: Any, row: int, owner: str) -> TypeError:
     return TypeError(
-        f"{owner}: object {row} is {short(thing)} of type {type(thing).__name__}, but others are sets of hashes or counts "
-        "by hash; give all fingerprints in one form"
+        f"{owner}: object {row} is {short(thing)} of type {type(thing).__name__}, but others are sets of hashes or "
+        "counts by hash; give all fingerprints in one form"
     )
 
 

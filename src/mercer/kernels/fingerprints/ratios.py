@@ -60,9 +60,10 @@ class Tanimoto(Kernel):
 class MinMax(Kernel):
     """The min-max kernel k(x, z) = Σ_d min(x_d, z_d) / Σ_d max(x_d, z_d) between counts, also called Ruzicka.
 
-    Points are rows without negative entries, dense or sparse (then of whole numbers), sets of hashes, or counts by hash;
-    two without any entry have the value 1.  On bits it is :class:`Tanimoto`.  It is a kernel because Σ min is one, with
-    Σ max = Σ x + Σ z − Σ min; and the chance that random hashes of two points agree.  See Ioffe, ICDM (2010).
+    Points are rows without negative entries, dense or sparse (then of whole numbers), sets of hashes, or counts by
+    hash; two without any entry have the value 1.  On bits it is :class:`Tanimoto`.  It is a kernel because Σ min is
+    one, with Σ max = Σ x + Σ z − Σ min, and it is the chance that random hashes of two points agree.  See Ioffe, ICDM
+    (2010).
 
     Examples
     --------
