@@ -17,6 +17,7 @@ NAMES = (
     "posterior",
     "uncertainty",
     "structured",
+    "molecules",
     "tables",
     "dask",
     "gpu",

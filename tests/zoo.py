@@ -22,7 +22,6 @@ from mercer.kernels import (
     Laplacian,
     Linear,
     Matern,
-    MinMax,
     Overlap,
     Periodic,
     Polynomial,
@@ -200,8 +199,7 @@ ZOO = [
     _real("Custom, vectorised", Custom(_outer, vectorized=True), lambda x, z: _dot(x, z) + 1, own_function=True),
     Entry("Chi2", Chi2(0.8), lambda x, z: math.exp(-0.8 * _chi2(x, z)), BARS, OTHER_BARS, unit=True),
     Entry("Intersection", Intersection(), lambda x, z: float(np.minimum(x, z).sum()), BARS, OTHER_BARS),
-    Entry("Tanimoto", Tanimoto(), lambda x, z: _ratio(_dot(x, z), _dot(x, x) + _dot(z, z)), POINTS, OTHERS, strict=True),
-    Entry("MinMax", MinMax(), lambda x, z: _ratio(np.minimum(x, z).sum(), (x + z).sum()), BARS, OTHER_BARS, strict=True),
+    _real("Tanimoto", Tanimoto(), lambda x, z: _ratio(_dot(x, z), _dot(x, x) + _dot(z, z)), strict=True),
     _real("Wendland", Wendland(5, 2, 4.0), lambda x, z: _wendland(math.sqrt(_square(x, z)) / 4), **ROUND),
     _real("ArcCosine", ArcCosine(1), lambda x, z: _arc_cosine(x, z)),
     Entry(

@@ -151,7 +151,7 @@ def test_arc_cosines_at_the_origin_are_those_of_units_that_are_half_on():
     np.testing.assert_array_equal(ArcCosine(0).diag(X), np.diag(ArcCosine(0)(X)))
 
 
-@pytest.mark.parametrize("exponent", [1.6, 2.0])
+@pytest.mark.parametrize("exponent", [2.0, 3.0])
 def test_a_gaussian_of_angles_is_no_kernel(exponent):
     verdict = Geodesic(exponent).certificate(dim=2)
     assert isinstance(verdict, Refuted)

@@ -225,7 +225,7 @@ def share_out(weights: list[float], count: int) -> list[int]:
     Examples
     --------
     >>> share_out([3.0, 1.0, 0.001], 9)
-    [6, 2, 1]
+    [5, 3, 1]
     """
     left = np.array(weights) / sum(weights) * (count - len(weights))
     shares = np.floor(left).astype(int)
@@ -244,8 +244,8 @@ def draw_frequencies(
     """
     raise ValueError(
         f"RandomFourier: {kernel!r} is not a kernel whose random frequencies are known, which are Gaussian, Matern, "
-        "RationalQuadratic, Laplacian, PowerExponential and SpectralMixture, and sums, products and positive multiples of "
-        "them; use mercer.features.Nystroem, which takes any kernel, or mercer.features.ExplicitMap where the kernel has "
+        "RationalQuadratic, Laplacian, PowerExponential and SpectralMixture, and sums, products and positive multiples "
+        "of them; use mercer.features.Nystroem, which takes any kernel, or mercer.features.ExplicitMap where there are "
         "finitely many features"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 
@@ -12,7 +12,22 @@ from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.formula.expression import Expression
 from mercer.formula.normalization import UnitDot
-from mercer.formula.notation.tree import ZERO, Apply, Inner, Node, Word, length, power, times
+from mercer.formula.notation.tree import (
+    ONE,
+    PI,
+    ZERO,
+    Apply,
+    Inner,
+    Node,
+    Number,
+    Word,
+    is_single,
+    length,
+    minus,
+    plus,
+    power,
+    times,
+)
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import Positive
 from mercer.formula.statistics import Dot, Prepared, Statistic, square_norms
@@ -34,7 +49,8 @@ class Angle(UnitDot):
         """∠(x, z)."""
         if x == z:
             return ZERO
-        return Apply(Word("arccos"), (times(Inner(x, z), power(length(x), -1.0), power(length(z), -1.0)),))
+        dot = times(x, z) if is_single(x) else Inner(x, z)
+        return Apply(Word("arccos"), (times(dot, power(length(x), -1.0), power(length(z), -1.0)),))
 
     def check(self, A: Any) -> None:
         """Raise on rows without a direction."""
@@ -82,7 +98,17 @@ class ArcAngle(Angle):
 
     def notation(self, x: Node, z: Node) -> Node:
         """J_n(θ)/π."""
-        return Apply(Word(f"J{self.order}"), (Angle.notation(self, x, z),))
+        if x == z:
+            return Number(3.0) if self.order == 2 else ONE
+        angle = Angle.notation(self, x, z)
+        (cosine,) = cast(Apply, angle).arguments
+        sine, rest, over = Apply("sin", (angle,)), minus(PI, angle), power(PI, -1.0)
+        if self.order == 0:
+            return times(over, rest)
+        if self.order == 1:
+            return times(over, plus(sine, times(rest, cosine)))
+        square = plus(ONE, times(Number(2.0), power(cosine, 2.0)))
+        return times(over, plus(times(Number(3.0), sine, cosine), times(rest, square)))
 
     def check(self, A: Any) -> None:
         """Nothing: at 0 all units are half on."""

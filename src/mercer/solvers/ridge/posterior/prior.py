@@ -30,9 +30,10 @@ ROUNDING = 32 * float(np.finfo(np.float64).eps)  # of the largest variance, belo
 def draw_prior(kernel: Kernel, X: Rows, size: int, rng: np.random.RandomState, memory: int) -> np.ndarray:
     """Return draws of f at all points, one a column.
 
-    By waves for ``Gaussian``, ``Matern``, ``RationalQuadratic``, ``Laplacian``, ``PowerExponential``, their products, and kernels with at most 4,096 features, also on some columns, multiplied by numbers and summed up.  For
-    others by a factor of the matrix up to 10,000 points, if it fits; beyond by a factor of rank 2,000 at random pivots,
-    what it does not explain of each variance being added as noise.
+    By waves for ``Gaussian``, ``Matern``, ``RationalQuadratic``, ``Laplacian``, ``PowerExponential``,
+    ``SpectralMixture``, their products, and kernels with at most 4,096 features, also on some columns, multiplied by
+    numbers and summed up.  For others by a factor of the matrix up to 10,000 points, if it fits; beyond by a factor of
+    rank 2,000 at random pivots, what it does not explain of each variance being added as noise.
 
     Examples
     --------
