@@ -66,6 +66,11 @@ class Evaluation:
             self._data[source] = source.prepare(self._X, self._Z, self._precision)
         return self._data[source]
 
+    def adopt(self, statistic: Statistic, A: Prepared, B: Prepared) -> None:
+        """Take what a statistic has prepared elsewhere of the same data, in float64."""
+        if self._precision == np.float64:
+            self._data.setdefault(statistic, (A, B))
+
     @cached_property
     def _wide(self) -> Evaluation | None:
         """The same in extended precision, whose range is wider too, where the machine has it."""

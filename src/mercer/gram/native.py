@@ -45,9 +45,9 @@ class NativeBackend(Backend):
             other = None if self.symmetric else B
             if not sparse.issparse(A):
                 return pack(A), None if other is None else pack(other)
-            if statistic.native not in COUNTED or pack_pair(A, other) is None:
+            if statistic.native not in COUNTED:
                 raise UnsupportedError("the data is sparse")
-            return A, other
+            return A, other  # which may still be bits
 
         put = partial(pack, dtype=self.dtype)
         found = PreparedProgram(expression, X, Z, owner, self.dtype, prepare, put)
@@ -56,6 +56,8 @@ class NativeBackend(Backend):
             bits = pack_pair(*pair) if kinds[place] in COUNTED else None
             if bits is not None:
                 kinds[place], found.pairs[place] = "bits", bits
+            elif sparse.issparse(pair[0]):
+                raise UnsupportedError("the data is sparse")
         self._kinds = [(kind, s.exponent) for kind, s in zip(kinds, found.program.statistics, strict=True)]
         self._code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in found.program.code]
         costs = [POWER if kind == "powdist" else 1 for kind, _ in self._kinds]
