@@ -18,6 +18,7 @@ FUNCTIONS = {
     r"\cos": np.cos,
     r"\tanh": np.tanh,
     r"\min": np.minimum,
+    r"\max": np.maximum,
     r"\dim": len,
 }
 ENDS = {"+", "-", "=", ",", "}", None}

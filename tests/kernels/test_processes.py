@@ -26,6 +26,8 @@ from mercer.kernels import (
 )
 from mercer.testing import check_kernel
 
+from ..latex import compute
+
 rng = np.random.default_rng(5)
 POINTS = np.round(16 * rng.normal(size=(12, 3))) / 16
 LINE = np.round(16 * rng.normal(size=(14, 1))) / 16
@@ -191,6 +193,14 @@ def test_one_feature_is_asked_for_where_a_kernel_takes_one():
 def test_what_makes_no_kernel_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_mathematics_of_compact_support_says_where_it_ends():
+    text = Wendland(3, 1, 2.0)._repr_latex_()
+    for far in (0.5, 1.9, 2.5):
+        x, z = np.zeros(3), np.array([far, 0.0, 0.0])
+        assert compute(text, x, z) == pytest.approx(Wendland(3, 1, 2.0)([x], [z])[0, 0], abs=1e-12)
+    assert Wiener()._repr_latex_() == r"$\min\left(x, z\right)$"
 
 
 def test_relatives_agree_where_they_are_the_same():

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.formula.expression import Expression
-from mercer.formula.notation.tree import ONE, Node, Relation
+from mercer.formula.notation.tree import ONE, Apply, Node, Relation
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import Positive
 from mercer.formula.statistics import Prepared, SquaredDistance, VectorStatistic
@@ -32,6 +32,10 @@ def check_line(A: Any, owner: str) -> None:
 @dataclass(frozen=True)
 class Earlier(MinimumSum):
     """min(x, z) of two times."""
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """min(x, z)."""
+        return x if x == z else Apply("min", (x, z))
 
     def check(self, A: Any) -> None:
         """Raise on more than one column, and on negative times."""

@@ -12,7 +12,20 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.formula.expression import Const, Expression, Param, Stat
-from mercer.formula.notation.tree import ONE, Node, Number, exponential, minus, power, scale_at, sum_coordinates, times
+from mercer.formula.notation.tree import (
+    ONE,
+    PI,
+    Apply,
+    Node,
+    Number,
+    exponential,
+    given,
+    minus,
+    power,
+    scale_at,
+    sum_coordinates,
+    times,
+)
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import LengthScale, Natural, Positive, check_length_scale
 from mercer.formula.statistics import CoordinateSum, Dot, ScaledDistance, SquaredDistance
@@ -160,6 +173,13 @@ class Anova(Kernel):
 @dataclass(frozen=True)
 class LineWave(CircleDot):
     """cos θ(x − z) of points with one feature."""
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """Cos 2πf(x − z)."""
+        if x == z or not self.frequencies[0]:
+            return ONE
+        turn = times(Number(2.0), PI, given(round(self.frequencies[0] / (2.0 * math.pi), 12)))
+        return Apply("cos", (times(turn, minus(x, z)),))
 
     def check(self, A: Any) -> None:
         """Raise on more than one column."""
