@@ -105,6 +105,13 @@ def test_every_form_of_a_fingerprint_gives_the_same_values(kernel):
     np.testing.assert_allclose(Gram(kernel, members).dense(), kernel(1.0 * (COUNTS > 0)), atol=1e-15)
 
 
+def test_what_a_function_makes_of_objects_may_be_sets():
+    kernel = Tanimoto().after(set)
+    np.testing.assert_allclose(kernel(["abc", "bcd", "xy"]), [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]])
+    assert isinstance(kernel.certificate(), Proved)
+    np.testing.assert_allclose(Gram(kernel, ["abc", "bcd"], ["ab"]).dense(), [[2 / 3], [0.25]])
+
+
 def test_a_model_of_sets_goes_through_a_file(tmp_path):
     sets, y = [frozenset(np.flatnonzero(row)) for row in BITS], rng.normal(size=len(BITS))
     model = KernelRidge(kernel=Tanimoto(), alpha=0.1).fit(sets, y)

@@ -16,6 +16,8 @@ LARGEST_COUNT = 10_000  # that a place may hold to be written as so many bits
 
 def holds_sets(X: Rows) -> bool:
     """Whether this is a list of sets of hashes, or of counts by hash."""
+    if isinstance(X, np.ndarray):
+        return X.dtype == object and X.ndim == 1 and len(X) > 0 and isinstance(X[0], Set | Mapping)
     return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Set | Mapping)
 
 

@@ -15,7 +15,7 @@ from .statistics import Common, CommonCounts, mark_empty
 EMPTY = "; at two points without entries, which are 0 with all others, it is 1"
 INTEGRAL = (
     "product: c times 1/(s(a + b) − tc) = ∫₀^∞ e^(−usa) e^(−usb) e^(utc) du, a limit of conical sums of products of "
-    "kernels for s > 0 and t ≥ 0, where a = k(x, x), b = k(z, z), c = k(x, z) of the kernel below and 2c ≤ a + b"
+    "kernels for 0 ≤ t < 2s, where a = k(x, x), b = k(z, z), c = k(x, z) of the kernel below, and 2c ≤ a + b"
 )
 MONOMIALS = strictly(
     "the features include all monomials but the constant, times a positive function, and 1[x = 0]; at distinct points "

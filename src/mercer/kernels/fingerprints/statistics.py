@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,11 +12,17 @@ from mercer.arrays import Array
 from mercer.formula.data import Rows
 from mercer.formula.expression import Expression, Stat
 from mercer.formula.notation.tree import ONE, ZERO, Node, Relation, Word, times
-from mercer.formula.pair import Pair
+from mercer.formula.pair import WHOLE, Pair
 from mercer.formula.statistics import Dot, Prepared, Statistic, VectorStatistic
 
 from ..histogram import MinimumSum
 from .data import check_bits, check_counts, holds_sets, read_sets, spread_counts
+
+
+def apply_view(statistic: Statistic, X: Rows, Z: Rows) -> tuple[Rows, Rows]:
+    """Return both sides after the steps before a statistic; the two are one object if X is Z."""
+    A = statistic.view.apply(X)
+    return A, A if Z is X else statistic.view.apply(Z)
 
 
 @dataclass(frozen=True)
@@ -28,14 +34,15 @@ class Common(Dot):
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Read sets as sparse rows."""
-        if holds_sets(X) and not self.view.steps:
+        X, Z = apply_view(self, X, Z)
+        if holds_sets(X):
             if not self.sets:
                 raise TypeError(
                     f"{self.owner} counts places that neither fingerprint has, and sets of hashes do not say how many "
                     "there are; give rows of bits, or take a coefficient such as 'dice'"
                 )
             X, Z = read_sets(X, Z, self.owner)
-        return super().prepare(X, Z, dtype)
+        return Dot.prepare(replace(self, view=WHOLE), X, Z, dtype)
 
     def check(self, A: Any) -> None:
         """Raise on what is no bit, where only bits will do."""
@@ -53,9 +60,10 @@ class CommonCounts(MinimumSum):
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Prepared, Prepared]:
         """Write sparse counts as bits."""
-        if holds_sets(X) and not self.view.steps:
+        X, Z = apply_view(self, X, Z)
+        if holds_sets(X):
             X, Z = read_sets(X, Z, self.owner)
-        A, B = super().prepare(X, Z, dtype)
+        A, B = MinimumSum.prepare(replace(self, view=WHOLE), X, Z, dtype)
         if not sparse.issparse(A):
             return A, B
         left, right = spread_counts(A, B, self.owner)

@@ -280,7 +280,7 @@ class Geodesic(Kernel):
             return None
         angle = Theorem(
             "the angle θ is conditionally negative definite",
-            "θ/2π = ∫ (1[wᵀx > 0] − 1[wᵀz > 0])² dN(w)/2 is a squared distance of functions of w",
+            "θ/π = ∫ (1[wᵀx > 0] − 1[wᵀz > 0])² dN(w) is a squared distance of functions of w",
         )
         if self.exponent == 1:
             return self.prove(SCHOENBERG, angle)

@@ -104,8 +104,8 @@ class Wendland(Kernel):
     smoothness: Smoothness = 1
     length_scale: LengthScale = 1.0
     because = (
-        "the function is obtained from (1 − r)₊^l, whose Fourier transform on ℝ^dim is positive for l ≥ ⌊dim/2⌋ + 1 "
-        "(Askey), by k-fold integration, which keeps it so (Wendland); fewer features are points of a subspace"
+        "(1 − r)₊^l with l = ⌊dim/2⌋ + k + 1 has a positive Fourier transform on ℝ^(dim + 2k) (Askey), and each of k "
+        "integrations φ ↦ ∫_r^∞ t φ(t) dt makes such a function for two features fewer of it (Wendland)"
     )
     definite = strictly("the Fourier transform is positive everywhere (Bochner)")
 
