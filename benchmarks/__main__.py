@@ -19,6 +19,7 @@ NAMES = (
     "posterior",
     "uncertainty",
     "structured",
+    "molecules",
     "tables",
     "dask",
     "gpu",

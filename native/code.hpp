@@ -13,7 +13,8 @@ namespace mercer {
 inline Kind kind_named(const std::string& name) {
   static constexpr struct { const char* name; Kind kind; } kinds[] = {
       {"dot", Kind::dot}, {"sqdist", Kind::sqdist}, {"absdist", Kind::absdist},
-      {"powdist", Kind::powdist}, {"chi2", Kind::chi2}, {"min", Kind::min}, {"match", Kind::match}};
+      {"powdist", Kind::powdist}, {"chi2", Kind::chi2}, {"min", Kind::min}, {"match", Kind::match},
+      {"bits", Kind::bits}};
   std::string known;
   for (const auto& k : kinds) {
     if (name == k.name) return k.kind;

@@ -19,7 +19,8 @@ constexpr Index row_block = 96;
 constexpr int max_registers = 32;
 constexpr Index alignment = 64;
 
-enum class Kind { dot, sqdist, absdist, powdist, chi2, min, match };
+// Points of `bits` are rows of zeros and ones, packed into the bits of numbers; the statistic is their dot product.
+enum class Kind { dot, sqdist, absdist, powdist, chi2, min, match, bits };
 
 enum class Op { affine, add, mul, exp, log, log1p, sqrt, tanh, recip, powi, pow, left, right };
 

@@ -7,6 +7,7 @@
 // comparing with the norms, and computed again by differences.
 #pragma once
 
+#include "bits.hpp"
 #include "math.hpp"
 
 namespace mercer {
@@ -153,6 +154,7 @@ void statistic(const StatisticView<T>& s, Index first_panel, Index panels, T* ou
     case Kind::chi2: return plain_statistic<Kind::chi2, T>(s, first_panel, panels, out, step);
     case Kind::min: return plain_statistic<Kind::min, T>(s, first_panel, panels, out, step);
     case Kind::match: return plain_statistic<Kind::match, T>(s, first_panel, panels, out, step);
+    case Kind::bits: return bit_statistic<T>(s, first_panel, panels, out, step);
   }
 }
 

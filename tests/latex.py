@@ -18,6 +18,7 @@ FUNCTIONS = {
     r"\cos": np.cos,
     r"\tanh": np.tanh,
     r"\min": np.minimum,
+    r"\max": np.maximum,
     r"\dim": len,
 }
 ENDS = {"+", "-", "=", ",", "}", None}
@@ -151,7 +152,7 @@ class Reader:
         if token == r"\left[":
             left = self.sum()
             self.take("=")
-            return self.close(float(left == self.sum()), r"\right]")
+            return self.close(float(np.all(left == self.sum())), r"\right]")
         raise AssertionError(f"{token} begins nothing")
 
     def close(self, value, end):

@@ -10,6 +10,7 @@ import pytest
 from scipy.special import gamma, kv
 
 from mercer.kernels import (
+    ArcCosine,
     Chi2,
     Constant,
     Cosine,
@@ -29,6 +30,8 @@ from mercer.kernels import (
     RationalQuadratic,
     Sigmoid,
     Sinc,
+    Tanimoto,
+    Wendland,
     exp,
 )
 
@@ -89,6 +92,23 @@ def _chi2(x, z):
 def _circle(x, z, period, scale=(1.0, 1.0, 1.0)):
     pairs = zip(x, z, scale, strict=True)
     return sum(math.sin(math.pi * (a - b) / period) ** 2 / s**2 for a, b, s in pairs)
+
+
+def _ratio(common, total):
+    return float(common / (total - common)) if total else 1.0
+
+
+def _wendland(r):  # of the fifth dimension, l = 5, four times differentiable
+    return max(1 - r, 0.0) ** 7 * (48 * r**2 + 21 * r + 3) / 3
+
+
+def _arc_cosine(x, z):
+    size = math.sqrt(_dot(x, x) * _dot(z, z))
+    t = 2 * math.atan2(
+        np.linalg.norm(x / np.linalg.norm(x) - z / np.linalg.norm(z)),
+        np.linalg.norm(x / np.linalg.norm(x) + z / np.linalg.norm(z)),
+    )
+    return size / math.pi * (math.sin(t) + (math.pi - t) * math.cos(t))
 
 
 def _cubes(x):
@@ -179,6 +199,9 @@ ZOO = [
     _real("Custom, vectorised", Custom(_outer, vectorized=True), lambda x, z: _dot(x, z) + 1, own_function=True),
     Entry("Chi2", Chi2(0.8), lambda x, z: math.exp(-0.8 * _chi2(x, z)), BARS, OTHER_BARS, unit=True),
     Entry("Intersection", Intersection(), lambda x, z: float(np.minimum(x, z).sum()), BARS, OTHER_BARS),
+    _real("Tanimoto", Tanimoto(), lambda x, z: _ratio(_dot(x, z), _dot(x, x) + _dot(z, z)), strict=True),
+    _real("Wendland", Wendland(5, 2, 4.0), lambda x, z: _wendland(math.sqrt(_square(x, z)) / 4), **ROUND),
+    _real("ArcCosine", ArcCosine(1), lambda x, z: _arc_cosine(x, z)),
     Entry(
         "Overlap", Overlap(), lambda x, z: sum(a == b for a, b in zip(x, z, strict=True)), COLOURS, OTHER_COLOURS,
         numeric=False,

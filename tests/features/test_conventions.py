@@ -11,12 +11,22 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
-from mercer.features import ExplicitMap, Fourier, Nystroem, Polynomial, RandomFourier, Sinc, TensorSketch, Trigonometric
+from mercer.features import (
+    ExplicitMap,
+    Fourier,
+    MinMaxHash,
+    Nystroem,
+    Polynomial,
+    RandomFourier,
+    Sinc,
+    TensorSketch,
+    Trigonometric,
+)
 from mercer.kernels import Gaussian, Linear
 
 MAPS = [
     Polynomial(), Trigonometric(), Fourier(), Sinc(), ExplicitMap(2.0 * Linear() + 1), Nystroem(n_components=5),
-    RandomFourier(Gaussian(2.0), n_components=6), TensorSketch(n_components=10),
+    RandomFourier(Gaussian(2.0), n_components=6), TensorSketch(n_components=10), MinMaxHash(n_components=8),
 ]  # fmt: skip
 EVERY_MAP = pytest.mark.parametrize("phi", MAPS, ids=lambda phi: type(phi).__name__)
 

@@ -5,7 +5,17 @@ import pytest
 from scipy import sparse
 
 from mercer.features import RandomFourier
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern, PowerExponential, RationalQuadratic, Spectrum
+from mercer.features.random_fourier import share_out
+from mercer.kernels import (
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    PowerExponential,
+    RationalQuadratic,
+    SpectralMixture,
+    Spectrum,
+)
 
 X = np.random.default_rng(0).normal(size=(30, 4))
 KERNELS = [
@@ -98,3 +108,40 @@ def test_wrong_arguments_are_refused_with_what_to_do():
         RandomFourier("rbf").fit(X)
     with pytest.raises(ValueError, match="is not a kernel whose random frequencies are known"):
         RandomFourier(Spectrum(2)).fit(["abc", "de"])
+
+
+COMPOSED = [
+    3.0 * Gaussian(1.5),
+    0.5 * Gaussian(2.0) + 2.0 * Laplacian(3.0) + 0.3,
+    Gaussian(2.0) * Laplacian(4.0),
+    (Gaussian(1.0).on([0, 2]) + 0.5 * Matern(1.5, 2.0)) * (Laplacian(4.0).on(slice(1, None)) + 1.0),
+    (Gaussian(3.0) + 0.5) ** 3,
+    SpectralMixture([1.0, 0.5], [0.3, 1.0], [1.0, 2.0]).on(-1),
+    (Matern(1.5).on([0, 1]) * Gaussian()).on([3, 1, 0]),
+]
+
+
+@pytest.mark.parametrize("kernel", COMPOSED, ids=repr)
+def test_compositions_are_estimated_without_bias_and_with_an_exact_diagonal(kernel):
+    value = kernel.diag(X)[0]
+    difference = estimate(kernel, 60_000, 0) - kernel(X)
+    assert np.abs(difference).max() < 5 * value / math.sqrt(30_000)
+    np.testing.assert_allclose(estimate(kernel, 20, 1).diagonal(), value, rtol=1e-13)
+
+
+def test_shares_of_frequencies_add_up_and_leave_no_term_without():
+    for weights in ([1.0], [1.0, 1e-9], [5.0, 3.0, 1.0], [1.0] * 7):
+        for count in (len(weights), 11, 100):
+            shares = share_out(weights, count)
+            assert sum(shares) == count
+            assert min(shares) >= 1
+
+
+def test_compositions_without_a_spectrum_are_refused():
+    for kernel in (Gaussian() + Linear(), Gaussian() - 0.5 * Gaussian(2.0), Gaussian() * Linear()):
+        with pytest.raises(ValueError, match="not a kernel whose random frequencies are known"):
+            RandomFourier(kernel).fit(X)
+    with pytest.raises(ValueError, match="n_components=6 or more"):
+        RandomFourier(Gaussian() + Matern() + Laplacian(), n_components=4).fit(X)
+    with pytest.raises(ValueError, match="one feature, got 4"):
+        RandomFourier(SpectralMixture()).fit(X)

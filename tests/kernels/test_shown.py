@@ -82,7 +82,7 @@ def test_the_mathematics_of_the_zoo_is_what_it_computes(entry):
     check_latex(text)
     if not entry.numeric or isinstance(entry.kernel, Custom):
         return
-    functions = {"tanh": np.tanh, r"\_cubes": lambda x: np.array(entry.kernel.features(x))}
+    functions = {"tanh": np.tanh, "arccos": np.arccos, r"\_cubes": lambda x: np.array(entry.kernel.features(x))}
     for x, z in [(entry.X[0], entry.Z[1]), (entry.X[2], entry.Z[0])]:
         expected = float(entry.kernel(np.array([x]), np.array([z]))[0, 0])
         assert compute(text, x, z, **functions) == pytest.approx(expected, rel=1e-9)

@@ -211,6 +211,7 @@ CASES = {
     "fourier": lambda: (features.Fourier(3), VECTORS, None),
     "nystroem": lambda: (features.Nystroem(Gaussian(), 7, random_state=0), VECTORS, None),
     "monomials": lambda: (features.Polynomial(2), VECTORS, None),
+    "hashes": lambda: (features.MinMaxHash(n_components=10, random_state=0), np.abs(VECTORS), None),
     "random fourier": lambda: (features.RandomFourier(n_components=10, random_state=0), VECTORS, None),
     "sinc": lambda: (features.Sinc(), VECTORS, None),
     "tensor sketch": lambda: (features.TensorSketch(3, random_state=0), VECTORS, None),

@@ -17,7 +17,7 @@ from mercer.kernels.mapping import LinearMap
 from mercer.kernels.pullback import After, On
 from mercer.kernels.sets.kernels import MeanEmbedding, PairSum
 
-_DEMANDING: tuple[Domain, ...] = ("objects", "indices", "categories", "nonnegative", "real")
+_DEMANDING: tuple[Domain, ...] = ("objects", "indices", "categories", "bits", "nonnegative", "directions", "real")
 _POINTWISE = (Sum, Scaled, Product, Power, Exp, Normalized)
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ def find_domain(kernel: Kernel) -> Domain:
 
 def list_likely_dims(kernel: Kernel) -> list[int]:
     """Return numbers of features worth trying: 1, 2 and 3, and those that columns, maps and length scales ask for."""
-    dims = {1, 2, 3}
+    dims = {1, 2, 3} if find_domain(kernel) != "bits" else {3, 5, 12}  # fewer bits are a handful of points
     for part in walk_same_points(kernel):
         if isinstance(part, On) and count_features_inside(part, None) is not None:
             dims.update(int(c) + 1 for c in part.chosen() if isinstance(c, numbers.Integral) and int(c) >= 0)

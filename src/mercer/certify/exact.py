@@ -15,6 +15,7 @@ from mercer.formula.expression import Call, Const, Diagonal, Expression, Param, 
 from mercer.formula.normalization import UnitDot
 from mercer.formula.statistics import AbsoluteDistance, Dot, SquaredDistance
 from mercer.kernels.categorical import Match
+from mercer.kernels.fingerprints.statistics import Common, CommonCounts, Emptiness, Width
 from mercer.kernels.histogram import ChiSquare, MinimumSum
 
 from .clock import UNHURRIED, ProofClock
@@ -123,6 +124,9 @@ class _Arithmetic(Generic[T]):
 
 def _compute_statistic(statistic: Any, points: Rows, clock: ProofClock) -> Callable[[int, int], Fraction] | None:
     """Return the exact value of a statistic for any two of the points, or None if it is not rational."""
+    if type(statistic) in _OF_ROWS:
+        rows, of_rows = np.asarray(statistic.view.apply(points), dtype=float), _OF_ROWS[type(statistic)]
+        return (lambda i, j: Fraction(of_rows(statistic, rows[i], rows[j]))) if rows.ndim == 2 else None
     if type(statistic) not in _RATIONAL or getattr(statistic, "column", None) is not None:
         return None
     power, form = _RATIONAL[type(statistic)]
@@ -164,6 +168,12 @@ _RATIONAL: dict[type, tuple[int, Callable[[int, int], Any]]] = {  # the degree, 
     MinimumSum: (1, min),
     ChiSquare: (1, lambda a, b: Fraction((a - b) ** 2, a + b) if a + b > 0 else Fraction(0)),
     Match: (0, lambda a, b: int(a == b)),
+    Common: (2, lambda a, b: a * b),
+    CommonCounts: (1, min),
+}
+_OF_ROWS: dict[type, Callable[[Any, np.ndarray, np.ndarray], int]] = {  # of two whole rows
+    Emptiness: lambda statistic, x, z: int((x == statistic.full).all() and (z == statistic.full).all()),
+    Width: lambda statistic, x, z: len(x),
 }
 
 

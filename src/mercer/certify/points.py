@@ -33,9 +33,14 @@ def generate_point_sets(dim: int, domain: Domain = "real", spacings: Sequence[fl
     if domain == "categories":
         yield from _generate_categories(dim)
         return
-    shift = 0.0 if domain == "real" else 1.0
-    for candidate in _generate_real(dim, tuple(spacings), shift):
-        points = candidate.points if domain == "real" else np.abs(candidate.points)
+    if domain == "bits":
+        yield from _generate_bits(dim)
+        return
+    signed = domain != "nonnegative"
+    for candidate in _generate_real(dim, tuple(spacings), 0.0 if signed else 1.0):
+        points = candidate.points if signed else np.abs(candidate.points)
+        if domain == "directions":
+            points = points[points.any(axis=1)]
         # Multiplying decimals leaves digits behind, and minus zeros.
         points = _drop_repeated(np.round(points, 6) + 0.0)
         points.flags.writeable = False  # a function that changes its arguments would change the evidence
@@ -117,6 +122,24 @@ def _generate_categories(dim: int) -> Iterator[PointSet]:
         table = _drop_repeated(rng.integers(0, levels, (40, dim)).astype(float))
         table.flags.writeable = False
         yield PointSet("random tables", table)
+
+
+def _generate_bits(dim: int) -> Iterator[PointSet]:
+    """Rows of zeros and ones: all of them where there are few, and otherwise some with few bits and some with many."""
+    rng = np.random.default_rng(20)
+    few = np.concatenate([np.zeros((1, dim)), np.eye(min(dim, 8), dim), np.ones((1, dim))])
+    yield PointSet("rows with one bit, and with all", _freeze(_drop_repeated(few)))
+    for axes in (2, 3, 4, 5):
+        if axes <= dim:
+            yield PointSet("all bits of a few places", _freeze(_build_cube(axes, np.arange(2.0), dim)))
+    for share in (0.5, 0.2, 0.8):
+        rows = (rng.uniform(size=(40, dim)) < share).astype(float)
+        yield PointSet("random bits", _freeze(_drop_repeated(rows)))
+
+
+def _freeze(points: np.ndarray) -> np.ndarray:
+    points.flags.writeable = False
+    return points
 
 
 def _drop_repeated(points: np.ndarray) -> np.ndarray:

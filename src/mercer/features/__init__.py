@@ -9,6 +9,7 @@ from . import strings as strings
 from . import trees as trees
 from .base import FeatureMap
 from .explicit import ExplicitMap, explicit_map
+from .hashing import MinMaxHash
 from .nystroem import Nystroem
 from .polynomial import Polynomial
 from .random_fourier import RandomFourier
@@ -20,6 +21,7 @@ __all__ = [
     "ExplicitMap",
     "FeatureMap",
     "Fourier",
+    "MinMaxHash",
     "Nystroem",
     "Polynomial",
     "RandomFourier",

@@ -2,11 +2,13 @@
 
 By Bochner's theorem k(x − z) = E cos ωᵀ(x − z) for frequencies ω drawn from the kernel's spectral distribution: normal
 for the Gaussian, a multivariate t for the Matérn, a Cauchy distribution in each coordinate for the Laplacian kernel,
-and stable distributions for exponentials of powers.
+and stable distributions for exponentials of powers.  The spectrum of a sum is a mixture of those of its terms, and
+frequencies of a product are sums of those of its factors.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from functools import singledispatch
@@ -18,25 +20,38 @@ from sklearn.utils import check_random_state
 from mercer.arrays.shapes import Axes
 from mercer.formula.data import Rows
 from mercer.formula.parameters import is_vector
-from mercer.kernels import Gaussian, Kernel, Laplacian, Matern, PowerExponential, RationalQuadratic
+from mercer.kernels import (
+    Constant,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Matern,
+    PowerExponential,
+    RationalQuadratic,
+    SpectralMixture,
+)
+from mercer.kernels.algebra import Power, Product, Scaled, Sum
+from mercer.kernels.pullback import On
 
 from .base import KernelMap, Matrix, Seed, check_count
 
+LARGEST_POWER, MOST_TERMS = 16, 4096  # of kernels that are multiplied out
 LARGEST = 500.0  # of the logarithm of a frequency, so that its product with data is a number
 Directions = Callable[[int, int, np.random.RandomState], np.ndarray]
 
 
 class RandomFourier(KernelMap):
-    """Random features √(2/D) (cos ω_jᵀx, sin ω_jᵀx), j = 1, …, D/2, for kernels of differences.
+    """Random features √w_j (cos ω_jᵀx, sin ω_jᵀx), j = 1, …, D/2, for kernels of differences.
 
     E φ(x)ᵀφ(z) = k(x, z), with an error of the order 1/√D; φ(x)ᵀφ(x) = k(x, x) exactly, because cosines come with
-    their sines.
+    their sines.  The weights w_j add up to k(x, x), and are all 2/D for a single kernel that is 1 there.
 
     Parameters
     ----------
     kernel : Kernel, optional
-        ``Gaussian``, ``Matern``, ``RationalQuadratic``, ``Laplacian`` or ``PowerExponential``; ``Gaussian()`` if not
-        given.
+        ``Gaussian``, ``Matern``, ``RationalQuadratic``, ``Laplacian``, ``PowerExponential`` or ``SpectralMixture``, and
+        what is made of them by positive factors, constants, sums, products, powers and choices of columns;
+        ``Gaussian()`` if not given.
     n_components : int, default=100
         D, the number of features.  Even, because cosines and sines come in pairs.
     orthogonal : bool, default=True
@@ -52,6 +67,8 @@ class RandomFourier(KernelMap):
         The kernel used.
     frequencies_ : array of shape (D/2, d)
         The ω_j.
+    weights_ : array of shape (D/2,)
+        The w_j.
 
     Examples
     --------
@@ -62,9 +79,14 @@ class RandomFourier(KernelMap):
     >>> features = RandomFourier(Gaussian(length_scale=2.0), n_components=2000, random_state=0).fit_transform(X)
     >>> bool(np.abs(features @ features.T - Gaussian(length_scale=2.0)(X)).max() < 0.1)
     True
+    >>> sum_of_two = 3.0 * Gaussian(length_scale=2.0) + Gaussian(length_scale=0.5).on(0)
+    >>> features = RandomFourier(sum_of_two, n_components=4000, random_state=0).fit_transform(X)
+    >>> bool(np.abs(features @ features.T - sum_of_two(X)).max() < 0.3)
+    True
     """
 
     frequencies_: Annotated[np.ndarray, Axes("D+ d")]
+    weights_: Annotated[np.ndarray, Axes("D+")]
 
     _takes_sparse = True
 
@@ -91,7 +113,7 @@ class RandomFourier(KernelMap):
         rng = check_random_state(self.random_state)
         directions = draw_orthogonal if self.orthogonal else draw_normal
         d = getattr(self, "n_features_in_", 0)  # objects have none, and no kernel on them has frequencies
-        self.frequencies_ = draw_frequencies(self.kernel_, d, count // 2, rng, directions)
+        self.frequencies_, self.weights_ = draw_spectrum(self.kernel_, d, count // 2, rng, directions)
 
     def _map(self, X: Matrix) -> np.ndarray:
         angles = X @ self.frequencies_.T
@@ -99,11 +121,117 @@ class RandomFourier(KernelMap):
         out = np.empty((X.shape[0], 2 * half), dtype=X.dtype)
         out[:, :half] = np.cos(angles)
         out[:, half:] = np.sin(angles)
-        out *= 1.0 / math.sqrt(half)
+        sizes = np.sqrt(self.weights_)
+        out *= np.concatenate([sizes, sizes]).astype(X.dtype)
         return out
 
     def _count_features(self) -> int:
         return 2 * len(self.frequencies_)
+
+
+Leaf = tuple[Kernel, tuple[int, ...] | None]  # a kernel whose frequencies are known, and the columns it looks at
+
+
+def draw_spectrum(
+    kernel: Kernel, d: int, count: int, rng: np.random.RandomState, directions: Directions
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return frequencies of a kernel of differences on d inputs, one a row, and their weights, which add up to k(0).
+
+    Each term of a sum gets a share of them by its value at 0, and frequencies of a product are sums of those of its
+    factors.  Raises if the kernel has a part without known frequencies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian, Laplacian
+    >>> kernel = 2.0 * Gaussian() * Laplacian() + 1.0
+    >>> W, weights = draw_spectrum(kernel, 3, 10, np.random.RandomState(0), draw_normal)
+    >>> W.shape, float(weights.sum().round(9))
+    ((10, 3), 3.0)
+    """
+    terms = [(weight, leaves) for weight, leaves in split_terms(kernel, d) if weight > 0]
+    if len(terms) > count:
+        raise ValueError(
+            f"RandomFourier: {kernel!r} has {len(terms)} terms, each of which needs a cosine and a sine; take "
+            f"n_components={2 * len(terms)} or more"
+        )
+    if not terms:
+        return np.zeros((count, d)), np.zeros(count)
+    frequencies, weights = [], []
+    for (weight, leaves), share in zip(terms, share_out([weight for weight, _ in terms], count), strict=True):
+        total = np.zeros((share, d))
+        for leaf, columns in leaves:
+            width = d if columns is None else len(columns)
+            total[:, slice(None) if columns is None else list(columns)] += draw_frequencies(
+                leaf, width, share, rng, directions
+            )
+        frequencies.append(total)
+        weights.append(np.full(share, weight / share))
+    return np.concatenate(frequencies), np.concatenate(weights)
+
+
+def has_spectrum(kernel: Kernel, d: int) -> bool:
+    """Whether frequencies are known of all parts of a kernel on d inputs, and none has a negative weight."""
+    unknown = draw_frequencies.dispatch(object)
+    terms = split_terms(kernel, d)
+    return all(draw_frequencies.dispatch(type(leaf)) is not unknown for _, leaves in terms for leaf, _ in leaves)
+
+
+def split_terms(kernel: Kernel, d: int, columns: tuple[int, ...] | None = None) -> list[tuple[float, tuple[Leaf, ...]]]:
+    """Return a kernel as a sum of weighted products of kernels that are 1 at 0, multiplied out.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Matern
+    >>> [(weight, len(leaves)) for weight, leaves in split_terms((2.0 * Gaussian() + Matern()) ** 2, 3)]
+    [(4.0, 2), (2.0, 2), (2.0, 2), (1.0, 2)]
+    """
+    if isinstance(kernel, Constant):
+        return [(float(kernel.value), ())]
+    if isinstance(kernel, Scaled) and kernel.weight >= 0:
+        return [(kernel.weight * weight, leaves) for weight, leaves in split_terms(kernel.kernel, d, columns)]
+    if isinstance(kernel, Sum):
+        return split_terms(kernel.k1, d, columns) + split_terms(kernel.k2, d, columns)
+    if isinstance(kernel, Product):
+        return _multiply(split_terms(kernel.k1, d, columns), split_terms(kernel.k2, d, columns))
+    if isinstance(kernel, Power) and kernel.exponent <= LARGEST_POWER:
+        inner = split_terms(kernel.kernel, d, columns)
+        return functools.reduce(_multiply, [inner] * int(kernel.exponent))
+    if isinstance(kernel, On):
+        width = d if columns is None else len(columns)
+        chosen = kernel.chosen(width)
+        if all(isinstance(column, int) and -width <= column < width for column in chosen):
+            seen = range(d) if columns is None else columns
+            return split_terms(kernel.kernel, d, tuple(seen[column] for column in chosen))
+    if isinstance(kernel, SpectralMixture):
+        parts = zip(kernel.weights, kernel.frequencies, kernel.length_scales, strict=True)
+        return [(float(w), ((SpectralMixture([1.0], [f], [scale]), columns),)) for w, f, scale in parts]
+    return [(1.0, ((kernel, columns),))]
+
+
+def _multiply(
+    one: list[tuple[float, tuple[Leaf, ...]]], other: list[tuple[float, tuple[Leaf, ...]]]
+) -> list[tuple[float, tuple[Leaf, ...]]]:
+    if len(one) * len(other) > MOST_TERMS:
+        raise ValueError(
+            f"RandomFourier: multiplied out, the kernel has more than {MOST_TERMS} terms; use mercer.features.Nystroem"
+        )
+    return [(a * b, (*left, *right)) for a, left in one for b, right in other]
+
+
+def share_out(weights: list[float], count: int) -> list[int]:
+    """Return how many of ``count`` each weight gets: at least one, and otherwise as its share, the remainder by size.
+
+    Examples
+    --------
+    >>> share_out([3.0, 1.0, 0.001], 9)
+    [5, 3, 1]
+    """
+    left = np.array(weights) / sum(weights) * (count - len(weights))
+    shares = np.floor(left).astype(int)
+    most = np.argsort(shares - left, kind="stable")[: count - len(weights) - shares.sum()]
+    shares[most] += 1
+    return [int(share) + 1 for share in shares]
 
 
 @singledispatch
@@ -116,9 +244,19 @@ def draw_frequencies(
     """
     raise ValueError(
         f"RandomFourier: {kernel!r} is not a kernel whose random frequencies are known, which are Gaussian, Matern, "
-        "RationalQuadratic, Laplacian and PowerExponential; use mercer.features.Nystroem, which takes any kernel, or "
-        "mercer.features.ExplicitMap where the kernel has finitely many features"
+        "RationalQuadratic, Laplacian, PowerExponential and SpectralMixture, and sums, products and positive multiples "
+        "of them; use mercer.features.Nystroem, which takes any kernel, or mercer.features.ExplicitMap where there are "
+        "finitely many features"
     )
+
+
+@draw_frequencies.register
+def _(kernel: SpectralMixture, d: int, count: int, rng: np.random.RandomState, directions: Directions) -> np.ndarray:
+    # Of a single component: a bell around its frequency.  The one around the other sign has the same cosines.
+    if d != 1:
+        raise ValueError(f"{kernel!r} takes points with one feature, got {d}; pick a column with k.on(0)")
+    waves = 2.0 * math.pi * float(kernel.frequencies[0])
+    return directions(count, d, rng) / float(kernel.length_scales[0]) + waves
 
 
 @draw_frequencies.register

@@ -13,8 +13,12 @@ from mercer.arrays.holes import name_holes
 from mercer.formula.data import Rows, as_matrix, list_columns, refuse_masked
 from mercer.formula.expression import Stat, nodes
 from mercer.kernels import FromFeatures, Kernel
+from mercer.kernels.fingerprints.data import count_members, holds_sets
+from mercer.kernels.fingerprints.statistics import Common, CommonCounts
 from mercer.kernels.mapping import LinearMap, Multiplied
 from mercer.kernels.pullback import After, On
+
+NUMERIC = ("real", "directions", "nonnegative", "bits")  # domains whose points are rows of numbers
 
 
 def takes_vectors(kernel: Kernel) -> bool:
@@ -28,7 +32,12 @@ def takes_vectors(kernel: Kernel) -> bool:
     """
     if isinstance(kernel, After) and isinstance(kernel.map, LinearMap):
         return takes_vectors(kernel.kernel)
-    if isinstance(kernel, On | After | FromFeatures) or kernel.domain not in ("real", "nonnegative"):
+    if isinstance(kernel, On | After | FromFeatures) or kernel.domain not in (
+        "real",
+        "directions",
+        "nonnegative",
+        "bits",
+    ):
         return False
     return all(takes_vectors(part) for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel))
 
@@ -62,6 +71,19 @@ def takes_structures(kernel: Kernel) -> bool:
         return False
     parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
     return bool(getattr(kernel, "structured", False)) or any(takes_structures(part) for part in parts)
+
+
+def takes_sets(kernel: Kernel) -> bool:
+    """Whether every statistic in a kernel's formula can be computed from sets of hashes.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, Tanimoto
+    >>> takes_sets(2.0 * Tanimoto()), takes_sets(Tanimoto() + Linear())
+    (True, False)
+    """
+    found = [node.statistic for node in nodes(kernel.traced()) if isinstance(node, Stat)]
+    return bool(found) and all(isinstance(statistic.source, Common | CommonCounts) for statistic in found)
 
 
 def validate_numbers(estimator: BaseEstimator, X: Rows, *, reset: bool, accept_sparse: Any = "csr") -> Any:
@@ -102,14 +124,15 @@ def validate_rows(estimator: BaseEstimator, X: Rows, kernel: Kernel, *, reset: b
     Vectors are checked by scikit-learn's rules.  Anything else stays as it is, and the kernel says what is wrong with
     it: which objects, or which columns of a frame, may hold what is for each kernel of the composition to know.
     """
-    if takes_vectors(kernel):
+    sets = holds_sets(X) and takes_sets(kernel)
+    if takes_vectors(kernel) and not sets:
         return validate_numbers(estimator, X, reset=reset)
     refuse_masked(X, type(estimator).__name__)
-    if takes_structures(kernel):
+    if sets or takes_structures(kernel):
         if reset:  # the length of an object is no number of columns
             for name in ("n_features_in_", "feature_names_in_"):
                 vars(estimator).pop(name, None)
-        return X
+        return count_members(X, type(estimator).__name__) if sets else X
     if sparse.issparse(X):
         X = sparse.csr_array(X)
     elif not hasattr(X, "__len__") and hasattr(X, "__array__"):

@@ -189,7 +189,11 @@ def _steps(f: PairValues) -> tuple[Array, Array]:
 
 def _apart_of_sqrt(f: PairValues, a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     p, q = _steps(f)
-    return _divide(p, a + c) + _divide(q, b + c), _divide(f.rise, a + b)
+    apart, rise = _divide(p, a + c) + _divide(q, b + c), _divide(f.rise, a + b)
+    if np.all(f.c >= 0) and np.all(f.a >= 0) and np.all(f.b >= 0):
+        return apart, rise
+    there = (f.a >= 0) & (f.b >= 0) & (f.c >= 0)  # elsewhere a root stands for 0, and nothing cancels
+    return np.where(there, apart, a + b - 2.0 * c), np.where(there, rise, a - b)
 
 
 def _apart_of_recip(f: PairValues, a: Array, b: Array, c: Array) -> tuple[Array, Array]:

@@ -61,9 +61,15 @@ class Evaluation:
 
     def prepare(self, statistic: Statistic) -> tuple[Prepared, Prepared]:
         """Return the data of both sides in the form that a statistic takes."""
-        if statistic not in self._data:
-            self._data[statistic] = statistic.prepare(self._X, self._Z, self._precision)
-        return self._data[statistic]
+        source = statistic.source
+        if source not in self._data:
+            self._data[source] = source.prepare(self._X, self._Z, self._precision)
+        return self._data[source]
+
+    def adopt(self, statistic: Statistic, A: Prepared, B: Prepared) -> None:
+        """Take what a statistic has prepared elsewhere of the same data, in float64."""
+        if self._precision == np.float64:
+            self._data.setdefault(statistic, (A, B))
 
     @cached_property
     def _wide(self) -> Evaluation | None:

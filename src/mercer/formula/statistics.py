@@ -62,6 +62,11 @@ class Statistic:
         """Return both collections in the form that :meth:`block` takes; the two are one object if X is Z."""
         raise NotImplementedError
 
+    @property
+    def source(self) -> Statistic:
+        """The statistic whose prepared collections this one reads: itself, unless two of them share theirs."""
+        return self
+
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Values for every pair of a row of A and a row of B."""
         raise NotImplementedError

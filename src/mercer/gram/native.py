@@ -19,6 +19,7 @@ from mercer.formula.program import UnsupportedError
 from mercer.formula.statistics import VectorStatistic
 
 from .backend import Backend
+from .bits import COUNTED, pack_pair
 from .prepared import Pair, PreparedProgram
 
 FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
@@ -41,13 +42,23 @@ class NativeBackend(Backend):
 
         def prepare(statistic: VectorStatistic) -> Pair:
             A, B = statistic.prepare(X, X if Z is None else Z, self.dtype)
-            if sparse.issparse(A):
+            other = None if self.symmetric else B
+            if not sparse.issparse(A):
+                return pack(A), None if other is None else pack(other)
+            if statistic.native not in COUNTED:
                 raise UnsupportedError("the data is sparse")
-            return pack(A), None if self.symmetric else pack(B)
+            return A, other  # which may still be bits
 
         put = partial(pack, dtype=self.dtype)
         found = PreparedProgram(expression, X, Z, owner, self.dtype, prepare, put)
-        self._kinds = [(str(s.native), s.exponent) for s in found.program.statistics]
+        kinds = [str(s.native) for s in found.program.statistics]
+        for place, pair in enumerate(found.pairs):
+            bits = pack_pair(*pair) if kinds[place] in COUNTED else None
+            if bits is not None:
+                kinds[place], found.pairs[place] = "bits", bits
+            elif sparse.issparse(pair[0]):
+                raise UnsupportedError("the data is sparse")
+        self._kinds = [(kind, s.exponent) for kind, s in zip(kinds, found.program.statistics, strict=True)]
         self._code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in found.program.code]
         costs = [POWER if kind == "powdist" else 1 for kind, _ in self._kinds]
         self._features = sum(cost * A.shape[1] for cost, (A, _) in zip(costs, found.pairs, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
@@ -49,6 +50,9 @@ class PreparedProgram:
         if program.left or program.right:
             # The reference evaluation computes the vectors that depend on one point only.
             reference = Evaluation(expression, host_array(X), None if Z is None else host_array(Z), owner)
+            for statistic, (A, B) in zip(program.statistics, self.pairs, strict=True):
+                if isinstance(A, np.ndarray) and A.dtype == np.float64:  # as it would prepare them again
+                    reference.adopt(statistic, A, A if B is None else B)
             self.left = [put(reference.one_sided(node, 0)) for node in program.left]
             self.right = [put(reference.one_sided(node, 1)) for node in program.right]
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Number: TypeAlias = float | np.floating | np.integer
 Operand: TypeAlias = "Kernel | Number"  # what a kernel is added to or multiplied by
-Domain = Literal["real", "nonnegative", "categories", "indices", "objects"]
+Domain = Literal["real", "directions", "nonnegative", "bits", "categories", "indices", "objects"]
 FEW, MOST_SHOWN = 6, 40  # hyperparameters in a notebook that are shown at once, and at all
 LONGEST_NAME, LONGEST_CODE = 40, 300  # characters there
 ATOM = 4  # precedence of an expression that never needs parentheses

@@ -9,14 +9,25 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
+from mercer.formula.data import Rows
 from mercer.formula.expression import Expression
 from mercer.formula.notation.tree import Apply, Node, minus, plus, power, sum_coordinates, times
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import Positive
-from mercer.formula.statistics import CoordinateSum, Prepared, sum_of_terms
+from mercer.formula.statistics import CoordinateSum, Dot, Prepared, Statistic, sum_of_terms
 
 from .base import Kernel
-from .theorem import SCHOENBERG, Theorem, otherwise, strictly
+from .theorem import SCHOENBERG, Theorem, finitely, otherwise, strictly
+
+
+def check_histogram(A: Any, owner: str) -> None:
+    """Raise on negative entries."""
+    if A.min() < 0:
+        row, column = np.argwhere(A < 0)[0]
+        raise ValueError(
+            f"{owner} compares histograms, whose entries are not negative, but row {row}, column {column} "
+            f"is {A[row, column]}; shift or clip the data, or use a kernel for real vectors such as Gaussian"
+        )
 
 
 @dataclass(frozen=True)
@@ -25,12 +36,7 @@ class Histogram(CoordinateSum):
 
     def check(self, A: Any) -> None:
         """Raise on negative entries."""
-        if A.min() < 0:
-            row, column = np.argwhere(A < 0)[0]
-            raise ValueError(
-                f"{self.owner} compares histograms, whose entries are not negative, but row {row}, column {column} "
-                f"is {A[row, column]}; shift or clip the data, or use a kernel for real vectors such as Gaussian"
-            )
+        check_histogram(A, self.owner)
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,33 @@ class MinimumSum(Histogram):
     def rise(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Σ (x − z)."""
         return sum_of_terms(np.subtract, A, B)
+
+
+@dataclass(frozen=True)
+class RootDot(Dot):
+    """Σ_d √(x_d z_d)."""
+
+    degree = ""
+    takes_sparse = False
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """Σ √(x z)."""
+        return sum_coordinates(lambda a, b, d: a if a == b else power(times(a, b), 0.5), x, z)
+
+    def check(self, A: Any) -> None:
+        """Raise on negative entries."""
+        check_histogram(A, self.owner)
+
+    def transform(self, A: Any) -> Any:
+        """The roots."""
+        return np.sqrt(A)
+
+    apart_formula = Statistic.apart_formula  # not the distance of the points, but that of their roots
+
+    def transform_back(self, G: Array, A: Array, X: Rows) -> Array:
+        """Divided by twice the roots; 0 where these are 0."""
+        xp = namespace(A)
+        return G * xp.where(A > 0, 0.5 / xp.where(A > 0, A, 1.0), 0.0)[:, None, :]
 
 
 class Chi2(Kernel):
@@ -139,3 +172,25 @@ class Intersection(Kernel):
     def formula(self, pair: Pair) -> Expression:
         """Σ min(x, z)."""
         return pair.statistic(MinimumSum)
+
+
+class Hellinger(Kernel):
+    """Hellinger's kernel between histograms, also called Bhattacharyya's.
+
+    k(x, z) = Σ_d √(x_d z_d), for vectors without negative entries; 1 − k is half the squared Hellinger distance of
+    histograms that sum to 1.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Hellinger
+    >>> Hellinger()([[0.25, 0.75]], [[0.25, 0.75], [1.0, 0.0]])
+    array([[1. , 0.5]])
+    """
+
+    domain = "nonnegative"
+    because = "pull-back: the linear kernel of √x_d"
+    definite = finitely(separates=True, positive=False)
+
+    def formula(self, pair: Pair) -> Expression:
+        """Σ √(x z)."""
+        return pair.statistic(RootDot)

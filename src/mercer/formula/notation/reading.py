@@ -127,6 +127,12 @@ def _bessel(u: Node, exponent: float, order: float) -> Node:
     return times(scale, shown, Apply(Indexed(Letter("K"), given(order)), (u,)))
 
 
+def _root(a: Node) -> Node:
+    """Return √a; of a difference that may be below 0 the root of its positive part, as it is computed."""
+    falls = isinstance(a, Sum) and any(isinstance(term, Product) and term.coefficient < 0 for term in a.terms)
+    return power(Apply("max", (ZERO, a)) if falls else a, 0.5)
+
+
 def _call_by_name(op: str) -> Callable[..., Node]:
     return lambda *args: Apply(Word(op), args)
 
@@ -138,7 +144,7 @@ _OPERATIONS: dict[str, Callable[..., Node]] = {
     "log": lambda a: Apply("log", (a,)),
     "log1p": lambda a: Apply("log", (plus(ONE, a),)),
     "tanh": lambda a: Apply("tanh", (a,)),
-    "sqrt": lambda a: power(a, 0.5),
+    "sqrt": _root,
     "recip": lambda a: power(a, -1.0),
     "powi": power,
     "pow": power,

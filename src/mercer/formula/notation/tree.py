@@ -268,7 +268,9 @@ def is_never_negative(node: Node) -> bool:
         term = node.term
         even = isinstance(term, Product) and term.coefficient >= 0 and all(_is_even(b, e) for b, e in term.powers)
         return even or is_never_negative(term)
-    return isinstance(node, Norm | Absolute) or (isinstance(node, Apply) and node.function in ("exp", "dim"))
+    if isinstance(node, Apply):
+        return node.function in ("exp", "dim") or (node.function == "max" and ZERO in node.arguments)
+    return isinstance(node, Norm | Absolute)
 
 
 def _is_even(base: Node, exponent: float) -> bool:

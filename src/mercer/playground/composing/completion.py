@@ -94,7 +94,8 @@ def list_classes() -> dict[str, type[Kernel]]:
     """
     plain = {
         name: kind for name, kind in CLASSES.items()
-        if kind.domain != "objects" and all(field.default is not MISSING for field in fields(cast(Any, kind)))
+        if kind.domain not in ("objects", "bits")
+        and all(field.default is not MISSING for field in fields(cast(Any, kind)))
     }  # fmt: skip
     return {name: kind for name, kind in plain.items() if not any(map(callable, _defaults(kind).values()))}
 

@@ -12,11 +12,11 @@ import math
 import numpy as np
 from scipy.linalg import lapack
 
-from mercer.features.random_fourier import draw_frequencies, draw_orthogonal
+from mercer.features.random_fourier import draw_orthogonal, draw_spectrum, has_spectrum
 from mercer.formula.data import Rows, length, take
 from mercer.gram import Gram
 from mercer.kernels import Constant, Kernel
-from mercer.kernels.algebra import Product, Scaled, Sum
+from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.pullback import On
 from mercer.linalg.pivoting import PivotedCholesky
 
@@ -30,10 +30,10 @@ ROUNDING = 32 * float(np.finfo(np.float64).eps)  # of the largest variance, belo
 def draw_prior(kernel: Kernel, X: Rows, size: int, rng: np.random.RandomState, memory: int) -> np.ndarray:
     """Return draws of f at all points, one a column.
 
-    By waves for ``Gaussian``, ``Matern``, ``RationalQuadratic``, ``Laplacian`` and ``PowerExponential``, their
-    products, and kernels with at most 4,096 features, also on some columns, multiplied by numbers and summed up.  For
-    others by a factor of the matrix up to 10,000 points, if it fits; beyond by a factor of rank 2,000 at random pivots,
-    what it does not explain of each variance being added as noise.
+    By waves for ``Gaussian``, ``Matern``, ``RationalQuadratic``, ``Laplacian``, ``PowerExponential``,
+    ``SpectralMixture``, their products, and kernels with at most 4,096 features, also on some columns, multiplied by
+    numbers and summed up.  For others by a factor of the matrix up to 10,000 points, if it fits; beyond by a factor of
+    rank 2,000 at random pivots, what it does not explain of each variance being added as noise.
 
     Examples
     --------
@@ -101,32 +101,18 @@ def _draw_waves(kernel: Kernel, X: np.ndarray, size: int, rng: np.random.RandomS
         return None if first is None or second is None else first + second
     if isinstance(kernel, On) and all(isinstance(column, int) for column in kernel.chosen(d)):
         return _draw_waves(kernel.kernel, X[:, list(kernel.chosen(d))], size, rng, room)
-    found = _find_frequencies(kernel, d, rng)
-    if found is not None:
-        return _sum_waves(*found, X, size, rng, room)
+    if has_spectrum(kernel, d):
+        return _sum_waves(*draw_spectrum(kernel, d, WAVES // 2, rng, draw_orthogonal), X, size, rng, room)
     if kernel.feature_dim(d) <= WAVES:
         return _sum_features(kernel, X, size, rng, room)
     return None
 
 
-def _find_frequencies(kernel: Kernel, d: int, rng: np.random.RandomState) -> tuple[np.ndarray, float] | None:
-    """Return frequencies of a kernel of differences, and its value at 0."""
-    if isinstance(kernel, Scaled):
-        inner = _find_frequencies(kernel.kernel, d, rng) if kernel.weight >= 0 else None
-        return None if inner is None else (inner[0], kernel.weight * inner[1])
-    if isinstance(kernel, Product):
-        one, two = (_find_frequencies(part, d, rng) for part in (kernel.k1, kernel.k2))
-        return None if one is None or two is None else (one[0] + two[0], one[1] * two[1])
-    if draw_frequencies.dispatch(type(kernel)) is draw_frequencies.dispatch(object):
-        return None
-    return draw_frequencies(kernel, d, WAVES // 2, rng, draw_orthogonal), 1.0
-
-
 def _sum_waves(
-    frequencies: np.ndarray, value: float, X: np.ndarray, size: int, rng: np.random.RandomState, room: int
+    frequencies: np.ndarray, weights: np.ndarray, X: np.ndarray, size: int, rng: np.random.RandomState, room: int
 ) -> np.ndarray:
     half = len(frequencies)
-    a, b = rng.standard_normal((2, half, size)) * math.sqrt(value / half)
+    a, b = rng.standard_normal((2, half, size)) * np.sqrt(weights)[:, None]
     middle, values = X.mean(axis=0, dtype=np.float64), np.empty((len(X), size))
     step = max(1, room // (24 * half))
     for start in range(0, len(X), step):
