@@ -31,7 +31,6 @@ from mercer.solvers.ridge.restricted.nystroem import Nystroem, PreparedNystroem
 from mercer.solvers.ridge.restricted.system import LeftOut, RestrictedRidge
 
 from ._block import RowBlock
-from ._graph import map_blocks
 from ._ridge_rows import PairProducts, PrimalView, RestrictedView, TablePrimalRows, TableRestrictedRows, make_problem
 from .cluster import connect
 from .predict import assemble
@@ -131,7 +130,7 @@ class TableRidge:
         points = table.gather("X", self.name, problem.memory // 2)
         y = table.gather("y", "the right-hand side", problem.memory).reshape(table.n, -1)
         weights = table.gather("weights", "the weights", problem.memory) if table.survey.weighted else None
-        table = replace(table, blocks=table.cluster.keep(table.blocks))
+        table = replace(table, blocks=table.cluster.keep_rows(table.blocks))
         whole = replace(problem, X=table.column("X"), y=np.asarray(y, dtype=np.float64), weights=weights)
         solver = ConjugateGradient(TOLERANCE, random_state=self.random_state)
         products: Any = PairProducts(table, problem.kernel, problem.memory, self.device)
@@ -235,7 +234,7 @@ def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None, *, clie
             rows: Any = TablePrimalRows(table, problem, function.explicit.feature_map, len(function.explicit.w))
             prepared = PrimalPrepared(problem, rows)
             rule: Any = prepared.second_pass(prepared.weights([alpha]), True)
-            tasks = map_blocks("leave-one-out", _leave_out_primal, table.blocks, rows.view, rule)
+            tasks = cluster.map("leave-one-out", _leave_out_primal, table.blocks, rows.view, rule)
         else:
             gram = Gram(function.kernel, function.centers, memory=memory, dtype=np.float64)
             kept, triangle = pick_independent(gram.dense())
@@ -245,7 +244,7 @@ def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None, *, clie
             ridge = RestrictedRidge(problem, np.arange(len(kept)), triangle, rows)
             rule = ridge.left_out(alpha, ridge.solve(alpha).beta)
             view = RestrictedView(problem.kernel, centers, intercept, table.survey.outputs, model.device)
-            tasks = map_blocks("leave-one-out", _leave_out_restricted, table.blocks, view, rule)
+            tasks = cluster.map("leave-one-out", _leave_out_restricted, table.blocks, view, rule)
     example = np.empty((0,) if table.survey.flat else (0, table.survey.outputs))
     return assemble(tasks, table.counts.tolist(), example)
 
