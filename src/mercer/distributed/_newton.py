@@ -204,7 +204,7 @@ class PartitionedRows(PartitionSums):
     view: BlockRows
 
     def __init__(self, table: RowTable, view: BlockRows, loss: PartitionedLoss | None = None) -> None:
-        self.loss = loss or PartitionedLoss(table, view)
+        self.loss = loss or PartitionedLoss(table.without_points(), view)
         super().__init__(table, replace(view, loss=self.loss.view.loss), self.loss.moved)
         self.shape = len(view.triangle), self.loss.outputs
 

@@ -88,6 +88,10 @@ class Executor(ABC):
         """Return blocks whose rows are wanted many times."""
         return self.keep(blocks)
 
+    def keep_targets(self, blocks: Sequence[Any]) -> list[Any]:
+        """Return blocks whose targets and weights alone are wanted many times."""
+        return list(blocks)
+
     @abstractmethod
     def plan(self, chosen: Plan, partitions: int, workers: str, client: str) -> Plan:
         """Return a plan with what ran where."""

@@ -29,6 +29,7 @@ from ._ridge_rows import PrimalView, TablePrimalRows, make_problem
 from .executor import Executor
 from .table import RowTable
 
+PATH = 20  # bytes for each pair of rows, that a path of penalties takes
 POOL = 50_000  # rows that kernel and penalty are chosen from; all of them if there are no more
 
 
@@ -115,10 +116,10 @@ def choose_penalty(
         rule = prepared.second_pass(prepared.weights(grid), True)
         sums = table.reduce("leave-one-out", _sum_block_errors, rows.view, rule)
         return PenaltyChoice.of(grid, sums / table.survey.weight)
-    few = np.arange(n)
-    if n > SPECTRAL_LIMIT:
+    few, most = np.arange(n), min(SPECTRAL_LIMIT, int((problem.memory / PATH) ** 0.5))
+    if n > most:
         rng = check_random_state(random_state)
-        few = rng.choice(n, SPECTRAL_LIMIT, replace=False) if n <= PERMUTED else draw_rows(rng, n, SPECTRAL_LIMIT)
+        few = rng.choice(n, most, replace=False) if n <= PERMUTED else draw_rows(rng, n, most)
     return choose_on_path(pick_points(problem, few), grid)
 
 

@@ -115,6 +115,10 @@ class RowTable:
         self.cluster.count("all rows", size_of(found))
         return found
 
+    def without_points(self) -> RowTable:
+        """Return a table for passes that look at targets and weights alone."""
+        return replace(self, blocks=self.cluster.keep_targets(self.blocks))
+
     def with_blocks(self, name: str, function: Callable[..., RowBlock], *shared: Any) -> RowTable:
         """Return a table whose blocks are functions of these, with as many rows each."""
         same = {field: rows for field, rows in self.fetched.items() if field == "X"}

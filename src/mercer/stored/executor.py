@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +210,8 @@ class DiskExecutor(Executor):
         super().__init__(on_step)
         self.rows, self.columns, self.checkpoint = rows, columns, checkpoint
         self.room = memory // SHARE
+        self._seen: set[str] = set()  # names of results that this fit has asked for
+        self._handles: weakref.WeakValueDictionary[str, _Handle] = weakref.WeakValueDictionary()
         self.notes = StoredNotes(rows, target)
         width = rows.width if columns is None else len(columns)
         rows.cut(max(FEWEST, min(PIECE, _round_down(memory // PART)) // (8 * max(1, width))))
@@ -285,22 +287,30 @@ class DiskExecutor(Executor):
 
     def keep(self, tasks: Sequence[Any]) -> list[Any]:
         """Return tasks that read results from the disk, where they are written now."""
-        key, handle = self._name("keep", tasks), _Handle()
-        done = self.checkpoint.path(f"{key}-done")
-        if not done.is_file():
+        key = self._name("keep", tasks)
+        done, handle = self.checkpoint.path(f"{key}-done"), self._handles.get(key)
+        # What a fit that was killed had done with is not there any more, and no sum that is still to come needs it.
+        if handle is None and not (key not in self._seen and done.is_file()):
             for number, task in enumerate(tasks):
                 path = self.checkpoint.path(key, number)
                 if not path.is_file():
                     save_record(path, self._run(task))
             save_record(done, True)
+        if handle is None:
+            handle = self._handles[key] = _Handle()
+            gone = weakref.finalize(handle, shutil.rmtree, self.checkpoint.path(key, 0).parent, ignore_errors=True)
+            gone.atexit = False  # a fit that is interrupted needs them again
+        self._seen.add(key)
         self.steps += 1
-        gone = weakref.finalize(handle, shutil.rmtree, self.checkpoint.path(key, 0).parent, ignore_errors=True)
-        gone.atexit = False  # a fit that is interrupted needs them again
         return [Result(self.checkpoint.path(key, number), handle) for number in range(len(tasks))]
 
     def keep_rows(self, blocks: Sequence[Any]) -> list[Any]:
         """Return the blocks as they are: their rows are on the disk."""
         return list(blocks)
+
+    def keep_targets(self, blocks: Sequence[Any]) -> list[Any]:
+        """Return the blocks without their points, which would be read and checked for nothing."""
+        return self.keep(self.map("targets", _drop_points, blocks))
 
     def plan(self, chosen: Plan, partitions: int, workers: str, client: str) -> StoredPlan:
         """Return a plan with what was read."""
@@ -352,6 +362,11 @@ def choose_columns(rows: Any, columns: list[str] | None, *others: Any) -> list[s
     if both:
         raise ValueError(f"{rows.name}: {both[0]!r} is target or weight and cannot be learned from; leave it out")
     return columns
+
+
+def _drop_points(block: Any) -> Any:
+    none = np.empty(0, dtype=np.intp)
+    return replace(block, X=None, dropped=none, places=none)
 
 
 def _run(block: Any) -> Any:
