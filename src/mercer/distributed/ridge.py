@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.budget import parse_memory, require
+from mercer.arrays.budget import MemoryBudgetError, parse_memory, require, show_bytes
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.formula.data import Rows, pick
 from mercer.gram import Gram
@@ -38,6 +38,7 @@ from .table import RowTable, read_table
 
 SPANNING = 2  # rows for each feature, among which those are looked for whose features span all others
 EXACT = 1e-10  # of the weights: what an expansion of few rows may leave out
+MOST = 2**62  # bytes: no limit
 TOLERANCE = 1e-10  # of conjugate gradients, so that the answer is that of one machine to eight digits
 EQUATIONS = "the equations of few unknowns"
 
@@ -79,11 +80,18 @@ class TableRidge:
             plan, kernel, n, count_columns(kernel, table.head), outputs=len(penalty), alphas=len(np.unique(penalty)),
             memory=problem.memory, n_centers=self.n_centers,
         )  # fmt: skip
-        if self.solver != "auto":
-            return make_plan(solver=self.solver)
+        # Sums over rows take no more for more rows, and what is beside them is looked at where it is made.
+        sums = partial(make_plan, memory=MOST)
+        if self.solver in ("primal", "nystroem"):
+            return sums(solver=self.solver)
+        if self.solver == "cg":
+            return make_plan(solver="cg")
         if self.n_centers is not None:
-            return replace(make_plan(solver="nystroem"), reason=f"{self.n_centers} centres were asked for")
-        found = make_plan()
+            return replace(sums(solver="nystroem"), reason=f"{self.n_centers} centres were asked for")
+        try:
+            found = make_plan()
+        except MemoryBudgetError:
+            return replace(sums(solver="nystroem"), reason=f"nothing else fits into {show_bytes(problem.memory)}")
         if found.solver in ("spectral", "cholesky"):
             reason = f"{found.reason}, and products with it in partitions give the same answer without holding it"
             return replace(make_plan(solver="cg"), reason=reason)

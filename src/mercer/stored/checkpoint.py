@@ -10,14 +10,13 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import io
+import os
 import pickle
 import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-from mercer.files import replacing
 
 EVERY = 5.0  # seconds of work that may be lost
 PLAIN = {
@@ -70,10 +69,15 @@ class Checkpoint:
 
 
 def save_record(path: Path, value: Any) -> None:
-    """Write arrays, numbers and records of them, whole or not at all."""
+    """Write arrays, numbers and records of them, whole or not at all.
+
+    Nobody waits for the disk: what a loss of power takes is computed again, and a fit that dies leaves files whole.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    temporary = path.with_suffix(".new")
+    with temporary.open("wb") as file:
         pickle.dump(value, file, protocol=5)
+    os.replace(temporary, path)
 
 
 def load_record(path: Path) -> Any:

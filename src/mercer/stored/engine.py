@@ -66,6 +66,9 @@ def fit_stored(model: Any, table: StoredTable, checkpoint: Any = None, **given: 
         except Exception:
             saved.remove()
             raise
+        except BaseException:
+            executor.leave()
+            raise
         saved.remove()
 
 

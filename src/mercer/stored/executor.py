@@ -29,7 +29,7 @@ from .table import ARRAYS, check_names
 
 SHARE = 4  # of the budget: one part of so many for what is computed from one piece
 PIECE = 2**25  # bytes of the rows of a piece at most: more would make nothing quicker
-PART = 128  # of the budget: one part of so many for the rows of a piece, of which there are several copies
+PART = 64  # of the budget: one part of so many for the rows of a piece, of which there are several copies
 FEWEST = 256  # rows of a piece at least
 
 
@@ -84,7 +84,9 @@ class Task:
     def describe(self) -> Any:
         """Return what tells tasks of this kind from others, whichever their piece."""
         name = f"{self.function.__module__}.{self.function.__qualname__}"
-        return name, _describe(self.block), self.shared
+        # How much room there is changes nothing but the size of tiles.
+        shared = [replace(value, room=None) if hasattr(value, "room") else value for value in self.shared]
+        return name, _describe(self.block), shared
 
     def __getitem__(self, index: int) -> Task:
         return Task(_take_item, self, (index,))
@@ -132,9 +134,12 @@ class Result:
 
     path: Path
     handle: object = field(repr=False)  # when nobody has it any more, the files go
+    task: Any = field(default=None, repr=False)  # what makes it, where a fit that was killed may have removed it
 
     def run(self) -> Any:
-        """Read it."""
+        """Read it, or make it again."""
+        if self.task is not None and not self.path.is_file():
+            save_record(self.path, self.task.run())
         return load_record(self.path)
 
     def describe(self) -> Any:
@@ -209,7 +214,8 @@ class DiskExecutor(Executor):
     ) -> None:  # fmt: skip
         super().__init__(on_step)
         self.rows, self.columns, self.checkpoint = rows, columns, checkpoint
-        self.room = memory // SHARE
+        self.room = _round_down(memory // SHARE)
+        self._gone: list[Any] = []  # what removes results
         self._seen: set[str] = set()  # names of results that this fit has asked for
         self._handles: weakref.WeakValueDictionary[str, _Handle] = weakref.WeakValueDictionary()
         self.notes = StoredNotes(rows, target)
@@ -289,8 +295,9 @@ class DiskExecutor(Executor):
         """Return tasks that read results from the disk, where they are written now."""
         key = self._name("keep", tasks)
         done, handle = self.checkpoint.path(f"{key}-done"), self._handles.get(key)
-        # What a fit that was killed had done with is not there any more, and no sum that is still to come needs it.
-        if handle is None and not (key not in self._seen and done.is_file()):
+        # What a fit that was killed had done with need not be there any more, and is made again if it is asked for.
+        trusted = key not in self._seen and done.is_file()
+        if handle is None and not trusted:
             for number, task in enumerate(tasks):
                 path = self.checkpoint.path(key, number)
                 if not path.is_file():
@@ -299,10 +306,19 @@ class DiskExecutor(Executor):
         if handle is None:
             handle = self._handles[key] = _Handle()
             gone = weakref.finalize(handle, shutil.rmtree, self.checkpoint.path(key, 0).parent, ignore_errors=True)
-            gone.atexit = False  # a fit that is interrupted needs them again
+            gone.atexit = False
+            self._gone.append(gone)
         self._seen.add(key)
         self.steps += 1
-        return [Result(self.checkpoint.path(key, number), handle) for number in range(len(tasks))]
+        return [
+            Result(self.checkpoint.path(key, number), handle, task if trusted else None)
+            for number, task in enumerate(tasks)
+        ]
+
+    def leave(self) -> None:
+        """Let results stay on the disk, for a fit that was interrupted and may be started again."""
+        for gone in self._gone:
+            gone.detach()
 
     def keep_rows(self, blocks: Sequence[Any]) -> list[Any]:
         """Return the blocks as they are: their rows are on the disk."""

@@ -14,7 +14,7 @@ from mercer.needs import load_package
 from .errors import DamagedFileError, first_line
 
 PURPOSE = "reading Parquet"
-BUFFER = 2**20  # bytes of a column that are read at a time, instead of all of them
+BUFFER = 2**16  # bytes of a column that are read at a time, instead of all of them
 OPEN = 4  # row groups that are being read in parts at a time: points, targets and weights of one
 INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls row labels without a name
 
@@ -157,7 +157,9 @@ class ParquetRows:
         from pyarrow import parquet
 
         source = file.path if self._files_at is None else self._files_at.open_input_file(file.path)
-        return parquet.ParquetFile(source, metadata=file.metadata, buffer_size=BUFFER, page_checksum_verification=True)
+        return parquet.ParquetFile(
+            source, metadata=file.metadata, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True
+        )
 
     def _read_part(self, piece: ParquetPiece, columns: tuple[str, ...]) -> list[Any]:
         """Return the batches of a part of a row group, going on where the part before it has ended."""

@@ -24,7 +24,7 @@ FEWEST = 256  # rows of a piece at least
 def read_pieces(model: Any, table: StoredTable, extra: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
     """Yield the points of each piece as a fitted model takes them, and other columns of the same rows."""
     check_is_fitted(model)
-    rows = table.open()
+    rows: Any = table.open()
     columns = table.columns
     if rows.names is not None:
         known = getattr(model, "feature_names_in_", None)
