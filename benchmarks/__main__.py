@@ -19,6 +19,7 @@ NAMES = (
     "structured",
     "tables",
     "dask",
+    "disk",
     "gpu",
 )
 
