@@ -35,13 +35,13 @@ def reads(monkeypatch):
     return state
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 @pytest.mark.parametrize(
-    ("make", "target"),
+    ("make", "target", "share"),
     [
-        (lambda: KernelRidge(0.1, kernel=Gaussian(1.5), n_centers=20), "y"),
-        (lambda: KernelLogisticRegression(kernel=Gaussian(1.5), n_centers=10, random_state=0), "two"),
-        (lambda: KernelClassifier(loss="SquaredHinge", kernel=Gaussian(1.5), n_centers=10), "three"),
+        (lambda: KernelRidge(0.1, kernel=Gaussian(1.5), n_centers=20), "y", 0.3),
+        (lambda: KernelRidge(0.1, kernel=Gaussian(1.5), n_centers=20), "y", 0.9),
+        (lambda: KernelLogisticRegression(kernel=Gaussian(1.5), n_centers=10, random_state=0), "two", 0.5),
+        (lambda: KernelClassifier(loss="SquaredHinge", kernel=Gaussian(1.5), n_centers=10), "three", 0.9),
     ],
 )
 def test_a_fit_that_was_killed_goes_on_where_it_was(folder, reads, make, target, share):

@@ -81,11 +81,8 @@ def fit_large(
     if task == "auto":
         task, reason = parse_target(head[target]).guess_task()
     if not quiet:
-        size = f"{rows.n:,} rows, {len(columns)} columns"
-        _show.paragraph(
-            f"{data}: {size}, more than {show_bytes(parse_memory(memory))} hold, so that they are read a piece at a "
-            f"time. {task.capitalize()}, because {reason}."
-        )
+        size, room = f"{rows.n:,} rows, {len(columns)} columns", show_bytes(parse_memory(memory))
+        _show.paragraph(f"{data}: {size}, read piece by piece within {room}. {task.capitalize()}, because {reason}.")
     kind = KernelRidgeCV if task == "regression" else KernelRidgeClassifier
     model = kind(kernel=kernel, memory=memory, random_state=seed)
     with PieceProgress(quiet) as progress:

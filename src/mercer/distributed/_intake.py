@@ -35,6 +35,11 @@ class Intake:
         """The estimator whose fit it is."""
         return self.argument.owner
 
+    def describe(self) -> Any:
+        """Return what the blocks depend on: how much room there is changes nothing but the size of tiles."""
+        known = [vars(self.owner).get(name) for name in ("n_features_in_", "feature_names_in_")]
+        return self.kind, self.keep_all, type(self.argument).__name__, self.argument.value, known
+
     def read(self, X: Any, y: Any, weights: Any, index: int) -> RowBlock:
         """Return the checked rows of a partition."""
         X = list_rows(X)

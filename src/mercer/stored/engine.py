@@ -19,9 +19,9 @@ from mercer.estimators.progress import report_progress
 from mercer.estimators.transaction import all_or_nothing
 
 from .checkpoint import Checkpoint
-from .executor import DiskExecutor, choose_columns
+from .executor import DiskExecutor
 from .predict import predict_stored
-from .table import StoredTable, as_table
+from .table import StoredTable, as_table, choose_columns
 
 SEEDS = 2**31 - 1
 

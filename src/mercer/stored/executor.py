@@ -7,6 +7,7 @@ is one piece and what is computed from it, whatever the number of rows.
 from __future__ import annotations
 
 import shutil
+import uuid
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from mercer.solvers.plan import Plan
 
 from .arrays import describe_file, open_array
 from .checkpoint import Checkpoint, load_record, save_record
-from .table import ARRAYS, check_names
+from .table import ARRAYS, is_column
 
 SHARE = 4  # of the budget: one part of so many for what is computed from one piece
 PIECE = 2**25  # bytes of the rows of a piece at most: more would make nothing quicker
@@ -84,9 +85,7 @@ class Task:
     def describe(self) -> Any:
         """Return what tells tasks of this kind from others, whichever their piece."""
         name = f"{self.function.__module__}.{self.function.__qualname__}"
-        # How much room there is changes nothing but the size of tiles.
-        shared = [replace(value, room=None) if hasattr(value, "room") else value for value in self.shared]
-        return name, _describe(self.block), shared
+        return name, _describe(self.block), _describe(list(self.shared))
 
     def __getitem__(self, index: int) -> Task:
         return Task(_take_item, self, (index,))
@@ -353,31 +352,11 @@ class DiskExecutor(Executor):
         return total
 
     def _name(self, name: str, tasks: Sequence[Any]) -> str:
-        """Return a hash of all that goes into tasks."""
-        return str(joblib.hash((name, len(tasks), tasks[0].describe()), hash_name="sha1"))
-
-
-def is_column(given: Any) -> bool:
-    """Whether a target or weights are given by name."""
-    return isinstance(given, str) or (
-        isinstance(given, list | tuple) and bool(given) and all(isinstance(name, str) for name in given)
-    )
-
-
-def choose_columns(rows: Any, columns: list[str] | None, *others: Any) -> list[str] | None:
-    """Return the columns that are learned from: those asked for, or all but target and weights."""
-    if rows.names is None:
-        if columns is not None:
-            raise ValueError(f"the columns of {rows.name} have no names, so that columns={columns!r} cannot be chosen")
-        return None
-    named = [name for given in others if is_column(given) for name in ([given] if isinstance(given, str) else given)]
-    check_names([*named, *(columns or [])], rows.names, rows.name)
-    if columns is None:
-        return [name for name in rows.names if name not in named]
-    both = [name for name in columns if name in named]
-    if both:
-        raise ValueError(f"{rows.name}: {both[0]!r} is target or weight and cannot be learned from; leave it out")
-    return columns
+        """Return a hash of all that goes into tasks, or any name if a function of the caller's own has none."""
+        try:
+            return str(joblib.hash((name, len(tasks), tasks[0].describe()), hash_name="sha1"))
+        except Exception:  # pickle has many
+            return uuid.uuid4().hex
 
 
 def _drop_points(block: Any) -> Any:

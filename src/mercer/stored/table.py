@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays.budget import parse_memory
+from mercer.arrays.budget import parse_memory, require
 from mercer.messages import did_you_mean
 
 from .arrays import ArrayRows
@@ -18,6 +18,7 @@ from .parquet import ParquetRows
 
 PARQUET = (".parquet", ".pq")
 ARRAYS = (".npy",)
+COPIES = 4  # of a table that learning from it in memory takes
 
 
 class StoredTable:
@@ -110,6 +111,57 @@ def has_stored(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> boo
 def as_table(X: Any) -> StoredTable:
     """Return what was given as points as a table."""
     return X if isinstance(X, StoredTable) else StoredTable(X)
+
+
+def read_whole(X: Any, y: Any, memory: int, owner: str) -> tuple[Any, Any]:
+    """Return a stored table and its target for a model that needs both in memory, if they fit.
+
+    Raises
+    ------
+    MemoryBudgetError
+        With what to do if they do not.
+    """
+    table = as_table(X)
+    rows: Any = table.open()
+    columns = choose_columns(rows, table.columns, y)
+    width = rows.width if columns is None else len(columns)
+    require(
+        8.0 * COPIES * width * rows.n, memory, f"{owner} looks at all {rows.n:,} rows of {rows.name} at once, which",
+        "give more memory or a sample of the rows, or read the table a piece at a time with a model such as "
+        "KernelRidgeCV or KernelRidgeClassifier",
+    )  # fmt: skip
+    rows.cut(max(1, rows.n))
+    names = None if columns is None else [*columns, *([y] if isinstance(y, str) else [])]
+    parts = [rows.read(piece, names) for piece in rows.pieces]
+    if columns is None:
+        return np.concatenate(parts), y
+    import pandas as pd
+
+    frame = pd.concat(parts, ignore_index=True)
+    return frame[columns], frame[y] if isinstance(y, str) else y
+
+
+def is_column(given: Any) -> bool:
+    """Whether a target or weights are given by name."""
+    return isinstance(given, str) or (
+        isinstance(given, list | tuple) and bool(given) and all(isinstance(name, str) for name in given)
+    )
+
+
+def choose_columns(rows: Any, columns: list[str] | None, *others: Any) -> list[str] | None:
+    """Return the columns that are learned from: those asked for, or all but target and weights."""
+    if rows.names is None:
+        if columns is not None:
+            raise ValueError(f"the columns of {rows.name} have no names, so that columns={columns!r} cannot be chosen")
+        return None
+    named = [name for given in others if is_column(given) for name in ([given] if isinstance(given, str) else given)]
+    check_names([*named, *(columns or [])], rows.names, rows.name)
+    if columns is None:
+        return [name for name in rows.names if name not in named]
+    both = [name for name in columns if name in named]
+    if both:
+        raise ValueError(f"{rows.name}: {both[0]!r} is target or weight and cannot be learned from; leave it out")
+    return columns
 
 
 def check_names(wanted: Sequence[str], known: Sequence[str], name: str) -> None:
