@@ -104,7 +104,7 @@ def _fit_exactly(machine: SupportVectorMachine, table: RowTable, kernel: Kernel,
     held = replace(table, blocks=table.cluster.keep_rows(table.blocks))
     solver, parts = machine._solver(None), problems.parts()
     given = [[held.pick_later("X", index), problem] for index, problem in parts]
-    tasks = table.cluster.map("smo", _solve, given, solver, kernel, len(parts) > 1, machine.device)
+    tasks = table.cluster.map("smo", _solve, given, solver, kernel, len(parts) > 1, machine.device, table.cluster.room)
     solutions = table.cluster.compute(tasks)
     moved = 2 * sum(len(index) for index, _ in parts) / table.n * table.survey.nbytes
     table.cluster.count("rows of problems", moved)
@@ -118,10 +118,10 @@ def _fit_exactly(machine: SupportVectorMachine, table: RowTable, kernel: Kernel,
     return keep_solutions(problems, parts, solutions, solver, plan), kernel, held.column("X")
 
 
-def _solve(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device: Any) -> DualSolution:
+def _solve(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device: Any, room: int | None) -> DualSolution:
     """Solve one machine as the fit on one machine does it, which treats several problems otherwise than one."""
     rows, problem = given
-    place = find_place(None if sparse.issparse(rows) else device, find_memory())
+    place = find_place(None if sparse.issparse(rows) else device, room or find_memory())
     limited, parts = replace(solver, memory=place.memory), [(np.arange(length(rows)), problem)]
     if several and place.on_host:
         return limited.solve_many(kernel, rows, parts)[0]
