@@ -22,6 +22,7 @@ NAMES = (
     "molecules",
     "tables",
     "dask",
+    "disk",
     "gpu",
 )
 

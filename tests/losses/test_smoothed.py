@@ -6,6 +6,7 @@ import pytest
 from mercer.losses import Absolute, CustomLoss, EpsilonInsensitive, Hinge, Huber, Quantile
 from mercer.losses.each import Each
 from mercer.losses.smoothed import Smoothed, round_off
+from mercer.solvers.newton.sums import weigh_loss
 from mercer.testing import check_loss
 
 every = pytest.mark.parametrize("loss", [Absolute(), Quantile(0.85), EpsilonInsensitive(0.4), Hinge()], ids=repr)
@@ -72,3 +73,9 @@ def test_several_losses_are_rounded_off_each():
 
 def test_a_rounded_loss_is_one():
     check_loss(Smoothed(Absolute(), 0.5))
+
+
+def test_rounded_corners_leave_classes_what_they_are():
+    codes, weights = np.array([0, 1, 1]), np.ones(3)
+    sharp, rounded = (weigh_loss(loss, codes, weights, 1) for loss in (Hinge(), round_off(Hinge(), 0.1)))
+    np.testing.assert_array_equal(sharp.slopes(np.zeros((3, 1))), rounded.slopes(np.zeros((3, 1))))

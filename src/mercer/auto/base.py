@@ -16,6 +16,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from mercer.arrays.budget import parse_memory
 from mercer.arrays.threads import silence_warnings
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.progress import with_callbacks
@@ -26,6 +27,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.base import show_given
 from mercer.losses import Loss, as_loss
 from mercer.losses.text import find_losses
+from mercer.stored.table import is_stored, read_whole
 from mercer.words import parse_seconds
 
 from .fitting import count_members, count_search_rows, default_budget, fit_members
@@ -90,11 +92,14 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
 
         Parameters
         ----------
-        X : frame (pandas, polars) or array of shape (n, columns)
-            The table: numbers, categories, texts and dates, with missing values or without.
-        y : array or series of shape (n,)
-            The target of each row.
+        X : frame (pandas, polars), array of shape (n, columns) or path
+            The table: numbers, categories, texts and dates, with missing values or without; or the path of a Parquet
+            file or folder, which is read whole and has to fit into a quarter of ``memory``.
+        y : array or series of shape (n,), or str
+            The target of each row, or its column in the file.
         """
+        if is_stored(self, X):
+            X, y = read_whole(X, y, parse_memory(self.memory), type(self).__name__)
         context = self._init_callback_context(max_subtasks=None)
         with ExitStack() as ends, all_or_nothing(self):
             self._fit(X, y, context, ends)

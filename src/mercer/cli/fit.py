@@ -14,6 +14,7 @@ from mercer.words import count_things
 
 from . import _fitted, _show
 from ._errors import CommandError
+from ._large import fit_large, is_large, show_large
 from ._options import (
     check_duration,
     command,
@@ -98,6 +99,10 @@ def fit(
 
     Columns may be numbers, categories, texts or dates, with missing values. The model is chosen on training rows only;
     rows held out show how good it is, next to a constant and to gradient boosting. Then it is fitted to all rows.
+
+    A Parquet file that is larger than --memory, or a folder of such files, is read a piece at a time: a ridge model of
+    its columns of numbers, whose kernel and penalty are chosen on some rows, is fitted to all of them. A fit that was
+    killed goes on where it was when it is started again.
     """
     import pandas as pd
 
@@ -108,6 +113,18 @@ def fit(
     if len({path.resolve() for path in files}) < len(files):
         raise CommandError(f"the model and the report cannot both be {files[0]}")
     found = None if kernel is None else parse_kernel_text(kernel)
+    if is_large(data, memory):
+        refused = {"--model": model not in ("auto", "ridge"), "--loss": loss, "--budget": budget, "--report": report,
+                   "--types": types, "--json": as_json}  # fmt: skip
+        for option, given in refused.items():
+            if given:
+                raise CommandError(f"{option} is not there for {data}, which is larger than memory; leave it out")
+        large = fit_large(data, target, task, found, memory, seed, (*reading.ids, *drop), quiet)
+        save_model(large, files[0], None, force)
+        if not quiet:
+            show_large(large)
+            show_files(files[0], None)
+        return
     asked = None if loss is None else parse_loss_text(loss)
     written = tuple(text.rpartition("=")[0] for text in types if not text.endswith("=number"))
     table = read_table(data, replace(reading, strings=written))

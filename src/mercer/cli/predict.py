@@ -10,6 +10,7 @@ import click
 
 from . import _show
 from ._errors import CommandError
+from ._large import is_large, predict_large
 from ._options import command, parse_share
 from .files.model import load_model
 from .files.writing import check_output, protect_cells, replacing
@@ -51,7 +52,9 @@ def predict(
 
     The table is read as that of the fit was, unless options say otherwise. The output has a line for each row, in the
     same order: columns of --id, prediction, with --interval lower and upper, with --proba one column for each class.
-    Texts that a spreadsheet would take for formulas begin with an apostrophe, unless they are written --verbatim.
+    Texts that a spreadsheet would take for formulas begin with an apostrophe, unless they are written --verbatim. A
+    Parquet file that is larger than memory, or a folder of such files, is read a piece at a time, and predictions are
+    written to Parquet.
     """
     from .reading.tables import read_table
 
@@ -62,6 +65,13 @@ def predict(
     _check_wishes(fitted, model, interval, proba)
     record: dict[str, Any] = getattr(fitted, "reading_", {})
     options = reading.follow(record)
+    if is_large(data):
+        count = predict_large(
+            fitted, data, output, reading.ids, force, lambda rows: _predict_rows(fitted, rows, interval, proba)
+        )
+        if not quiet:
+            _show.note(f"{count:,} predictions written to {output}")
+        return
     table = read_table(data, options)
     check_columns(reading.ids, list(table.frame.columns), table.name)
     ids = [name for name in options.ids if name in table.frame.columns]

@@ -13,7 +13,8 @@ from mercer.formula.data import Rows
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 
-from ._graph import declare_sized, find_memory, find_place, size_of
+from ._graph import declare_sized, find_memory, find_place
+from .executor import size_of
 
 COPIES = 6  # of the rows of a block, that any task on them needs
 Kind = Literal["targets", "labels", "raw"]  # what y is: numbers, classes, or whatever the model itself will check
@@ -29,6 +30,7 @@ class RowBlock:
     index: int  # of the partition
     dropped: np.ndarray  # what y was in the rows that have no weight
     places: np.ndarray  # which rows of the partition these are, (n,)
+    room: int | None = None  # bytes that a task on these rows may use; what its worker has if None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -41,6 +43,8 @@ class RowBlock:
     @property
     def memory(self) -> int:
         """The bytes that a task on these rows may use: what its worker has, and at least some copies of the rows."""
+        if self.room is not None:
+            return self.room
         return max(find_memory(), COPIES * int(getattr(self.X, "nbytes", 0)))
 
     def place(self, device: Any) -> Place:

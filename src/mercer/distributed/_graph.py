@@ -6,7 +6,6 @@ apart, the scheduler may give the task that reads rows to one worker and the tas
 
 from __future__ import annotations
 
-import copy
 import functools
 import math
 import os
@@ -22,6 +21,8 @@ from mercer.arrays.budget import available_memory, parse_memory
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import DeviceError, device_memory
 from mercer.arrays.threads import share_of_threads
+
+from .executor import add_up, size_of
 
 FAN_IN = 8  # results that one task of a tree adds up
 SHARE = 0.5  # of a worker's free memory, for the arrays of its tasks
@@ -90,26 +91,6 @@ def is_combining(key: Any) -> bool:
     """
     name = key[0] if isinstance(key, tuple) else key
     return isinstance(name, str) and name.startswith((SUM, JOIN))
-
-
-def add_up(parts: Sequence[Any]) -> Any:
-    """Return the sum of what is there, leaving the parts as they are, because a task may be run again.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> add_up([None, (1, np.ones(2)), (2, np.ones(2))])
-    (3, array([2., 2.]))
-    """
-    present = [part for part in parts if part is not None]
-    if not present:
-        return None
-    if isinstance(present[0], tuple):
-        return tuple(add_up(columns) for columns in zip(*present, strict=True))
-    total = copy.deepcopy(present[0])
-    for part in present[1:]:
-        total += part
-    return total
 
 
 def _add_all(*parts: Any) -> Any:
@@ -201,23 +182,6 @@ def tell_sizes() -> None:
     for kind in list(SIZED):
         sizeof.register(kind)(size_of)
         SIZED.discard(kind)
-
-
-def size_of(value: Any) -> int:
-    """Return the bytes of arrays in a result."""
-    if hasattr(value, "nbytes"):
-        return int(value.nbytes)
-    if hasattr(value, "data") and hasattr(value, "indices"):  # sparse
-        return int(value.data.nbytes + value.indices.nbytes + value.indptr.nbytes)
-    if hasattr(value, "memory_usage"):
-        return int(np.sum(value.memory_usage(index=False)))
-    if isinstance(value, dict):
-        return sum(map(size_of, value.values()))
-    if isinstance(value, list | tuple):
-        return sum(map(size_of, value))
-    if hasattr(value, "__dataclass_fields__"):
-        return sum(size_of(getattr(value, name)) for name in value.__dataclass_fields__)
-    return 8
 
 
 def find_memory() -> int:

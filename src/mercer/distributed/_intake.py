@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +17,7 @@ from mercer.estimators.targets import check_targets, check_weights
 from mercer.formula.data import Rows, concatenate, length, pick
 
 from ._block import Kind, RowBlock
+from .executor import PieceNotes, Pieces
 
 
 @dataclass(frozen=True)
@@ -27,28 +26,40 @@ class Intake:
 
     argument: KernelArgument  # checks the points; its owner knows number and names of columns, and nothing else
     kind: Kind  # what y is: numbers, classes, or whatever the model itself will check
-    keep_all: bool = False  # whether rows without weight stay, because the model counts them
+    keep_all: bool  # whether rows without weight stay, because the model counts them
+    room: int | None  # bytes that a task on a block may use; what its worker has if None
+    notes: PieceNotes  # what says where something was wrong
 
     @property
     def owner(self) -> Any:
         """The estimator whose fit it is."""
         return self.argument.owner
 
+    def describe(self) -> Any:
+        """Return what the blocks depend on: how much room there is changes nothing but the size of tiles."""
+        known = [vars(self.owner).get(name) for name in ("n_features_in_", "feature_names_in_")]
+        return self.kind, self.keep_all, type(self.argument).__name__, self.argument.value, known
+
     def read(self, X: Any, y: Any, weights: Any, index: int) -> RowBlock:
         """Return the checked rows of a partition."""
         X = list_rows(X)
         n, nothing = length(X), np.zeros(0)
-        with _name_partition(index):
+        try:
             self._check_lengths(n, y, weights)
             if n == 0:
-                return RowBlock(X, nothing, nothing, index, nothing, np.arange(0))
+                return RowBlock(X, nothing, nothing, index, nothing, np.arange(0), self.room)
             rows = self.argument.check(X, reset=False)
             values = self._read_y(y, n)
             factors = self._read_weights(weights, n)
+        except (ValueError, TypeError) as error:
+            found = self.notes.explain(error, index, X, y)
+            if found is error:
+                raise
+            raise found from None
         if factors is None or self.keep_all or factors.all():
-            return RowBlock(rows, values, factors, index, values[:0], np.arange(n))
+            return RowBlock(rows, values, factors, index, values[:0], np.arange(n), self.room)
         kept = np.flatnonzero(factors)
-        return RowBlock(pick(rows, kept), values[kept], factors[kept], index, values[factors == 0], kept)
+        return RowBlock(pick(rows, kept), values[kept], factors[kept], index, values[factors == 0], kept, self.room)
 
     def _check_lengths(self, n: int, y: Any, weights: Any) -> None:
         for what, values in (("y", y), ("sample_weight", weights)):
@@ -78,20 +89,6 @@ class Intake:
         if np.ndim(values) and not values.any():
             return np.zeros(n)  # the rows of a partition may all be without weight
         return check_weights(self.owner, values, n)
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """The partitions of one collection."""
-
-    tasks: list[Any]  # one task for each
-    counts: list[int] | None  # their numbers of rows, if they are known
-    what: str  # the name of the argument, for messages
-
-    @property
-    def total(self) -> int | None:
-        """All rows, if their number is known."""
-        return None if self.counts is None else sum(self.counts)
 
 
 def cut_pieces(collection: Any, what: str) -> Pieces:
@@ -189,13 +186,3 @@ def join_rows(parts: list[Rows]) -> Rows:
 def list_rows(X: Any) -> Any:
     """Return a partition of a bag as a list, and all others as they are."""
     return X if hasattr(X, "__len__") or hasattr(X, "shape") else list(X)
-
-
-@contextmanager
-def _name_partition(index: int) -> Iterator[None]:
-    """Say in which partition something was wrong."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        error.add_note(f"This was found in partition {index}, counted from 0.")
-        raise

@@ -23,8 +23,7 @@ from mercer.solvers.newton.rows import Equations, FeatureRows
 from mercer.solvers.newton.sums import WeightedLoss, measure_reach, weigh_loss
 
 from ._block import RowBlock
-from ._graph import map_blocks, size_of, sum_tasks
-from .cluster import Cluster
+from .executor import Executor, size_of
 from .table import RowTable
 
 TERMS = 8  # of values that are summed each time they are asked for
@@ -37,7 +36,7 @@ class SpreadValues:
     Every Newton step adds one more; those of more than a few are added up where they are.
     """
 
-    cluster: Cluster
+    cluster: Executor
     terms: tuple[list[Any], ...]  # each one task for every block
     factors: tuple[float, ...]
     shift: np.ndarray  # (Q,)
@@ -56,7 +55,7 @@ class SpreadValues:
     def _collapse(self) -> SpreadValues:
         """Return the same as one term."""
         blocks = [list(parts) for parts in zip(*self.terms, strict=True)]
-        tasks = map_blocks("terms", _add_terms, blocks, self.factors)
+        tasks = self.cluster.map("terms", _add_terms, blocks, self.factors)
         return replace(self, terms=(self.cluster.keep(tasks),), factors=(1.0,))
 
     def __rmul__(self, factor: float) -> SpreadValues:
@@ -107,14 +106,14 @@ class PartitionSums:
     def _sum(self, name: str, outputs: SpreadValues, *shared: Any) -> Any:
         """Return the sum over all blocks of what a method of their rows returns for outputs."""
         tasks = self._map(name, outputs, *shared)
-        (total,) = self._table.cluster.compute([sum_tasks(name, tasks)])
+        (total,) = self._table.cluster.compute([self._table.cluster.sum(name, tasks)])
         self._table.cluster.count("sums", len(tasks) * size_of(total))
         return total
 
     def _map(self, name: str, outputs: SpreadValues, *shared: Any) -> list[Any]:
         outputs = outputs if self.moved is None else outputs.join(self.moved)
         given = [[block, *(term[i] for term in outputs.terms)] for i, block in enumerate(self._table.blocks)]
-        return map_blocks(name, _ask, given, self.view, name, outputs.factors, outputs.shift, *shared)
+        return self._table.cluster.map(name, _ask, given, self.view, name, outputs.factors, outputs.shift, *shared)
 
     def _keep(self, tasks: list[Any], columns: int) -> SpreadValues:
         """Return values that are computed now and stay where the rows are."""
@@ -205,7 +204,7 @@ class PartitionedRows(PartitionSums):
     view: BlockRows
 
     def __init__(self, table: RowTable, view: BlockRows, loss: PartitionedLoss | None = None) -> None:
-        self.loss = loss or PartitionedLoss(table, view)
+        self.loss = loss or PartitionedLoss(table.without_points(), view)
         super().__init__(table, replace(view, loss=self.loss.view.loss), self.loss.moved)
         self.shape = len(view.triangle), self.loss.outputs
 
@@ -219,7 +218,8 @@ class PartitionedRows(PartitionSums):
 
     def values(self, weights: np.ndarray) -> SpreadValues:
         """Return Φw, which stays where the rows are."""
-        return self._keep(map_blocks("values", _compute_values, self._table.blocks, self.view, weights), self.shape[1])
+        tasks = self._table.cluster.map("values", _compute_values, self._table.blocks, self.view, weights)
+        return self._keep(tasks, self.shape[1])
 
     def gradient(self, outputs: SpreadValues) -> np.ndarray:
         """Return ΦᵀR for the residuals R."""

@@ -31,7 +31,7 @@ from mercer.solvers.ridge.restricted.rows import RestrictedRows, RestrictedSums
 from mercer.solvers.ridge.restricted.system import LeftOut
 
 from ._block import RowBlock
-from ._graph import declare_sized, map_blocks, share, sum_tasks
+from ._graph import declare_sized
 from .table import RowTable
 
 RATE = 2e9  # pairs of rows a second that two cores compute, roughly, to weigh a preconditioner against iterations
@@ -221,9 +221,9 @@ class PairProducts:
         """Return K @ V: a task for each pair of partitions, and a tree of sums for each partition."""
         table, p = self._table, len(self._table.blocks)
         ends = np.cumsum(table.counts)
-        parts = [share(V[end - count : end]) for end, count in zip(ends, table.counts, strict=True)]
+        parts = [table.cluster.share(V[end - count : end]) for end, count in zip(ends, table.counts, strict=True)]
         pairs = [(i, j) for i in range(p) for j in range(i, p)]
-        tasks = map_blocks(
+        tasks = table.cluster.map(
             "product", _multiply_pair, [[table.blocks[i], table.blocks[j], parts[i], parts[j]] for i, j in pairs],
             self._kernel, self._device,
         )  # fmt: skip
@@ -232,7 +232,7 @@ class PairProducts:
             sides[i].append(task[0])
             if j > i:
                 sides[j].append(task[1])
-        found = table.cluster.compute([sum_tasks("product", side) for side in sides])
+        found = table.cluster.compute([table.cluster.sum("product", side) for side in sides])
         table.cluster.count("products", 2 * len(pairs) * V.nbytes / p)
         return np.concatenate(found)
 

@@ -27,7 +27,7 @@ from mercer.solvers.representer.norm import PenalizedFit
 
 from ._block import RowBlock
 from ._newton import BlockRows, PartitionedRows
-from .cluster import Cluster
+from .executor import Executor
 from .gathered import gather_rows
 from .labels import Classes, resolve_kernel
 from .table import RowTable, read_table
@@ -48,17 +48,17 @@ class ClusterFit:
     kept: ClassVar[None] = None  # of the rows, which stay where they are
 
 
-def fit_labels(owner: Any, cluster: Cluster, X: Any, y: Any, sample_weight: Any) -> None:
+def fit_labels(owner: Any, cluster: Executor, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit a classifier to labelled rows in partitions; all of them come here if the model keeps them all."""
     _fit_partitions(_fit_labels, owner, cluster, (X, y, sample_weight))
 
 
-def fit_targets(owner: Any, cluster: Cluster, X: Any, y: Any, sample_weight: Any) -> None:
+def fit_targets(owner: Any, cluster: Executor, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit a regression to rows with targets in partitions; all of them come here if the model keeps them all."""
     _fit_partitions(_fit_targets, owner, cluster, (X, y, sample_weight))
 
 
-def _fit_partitions(method: Callable[..., ClusterFit | None], owner: Any, cluster: Cluster, data: Given) -> None:
+def _fit_partitions(method: Callable[..., ClusterFit | None], owner: Any, cluster: Executor, data: Given) -> None:
     options = owner._options()
     found = None if options["solver"] in EXACT else method(owner, cluster, data, options)
     if found is None:
@@ -67,7 +67,7 @@ def _fit_partitions(method: Callable[..., ClusterFit | None], owner: Any, cluste
         owner._keep(found.fit, found.loss, found)
 
 
-def _fit_labels(owner: Any, cluster: Cluster, data: Given, options: dict[str, Any]) -> ClusterFit | None:
+def _fit_labels(owner: Any, cluster: Executor, data: Given, options: dict[str, Any]) -> ClusterFit | None:
     """Return the fit to labelled rows, or None if all rows are to be gathered."""
     labelled = read_table(cluster, owner._kernel_argument(), "labels", *data)
     classes = Classes.of(owner, labelled)
@@ -79,7 +79,7 @@ def _fit_labels(owner: Any, cluster: Cluster, data: Given, options: dict[str, An
     return ClusterFit(fit, fit.centers, loss, classes.names)
 
 
-def _fit_targets(owner: Any, cluster: Cluster, data: Given, options: dict[str, Any]) -> ClusterFit | None:
+def _fit_targets(owner: Any, cluster: Executor, data: Given, options: dict[str, Any]) -> ClusterFit | None:
     """Return the fit to rows with targets, or None if all rows are to be gathered."""
     table, loss = read_table(cluster, owner._kernel_argument(), "targets", *data), owner._read_loss()
     owner._check_shape(table.survey.outputs, table.survey.flat)

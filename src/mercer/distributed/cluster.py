@@ -15,7 +15,9 @@ from mercer.arrays.budget import show_bytes
 from mercer.markup import Cell
 from mercer.solvers.plan import Plan
 
-from ._graph import find_worker, fuse
+from ._graph import find_worker, fuse, join_tasks, map_blocks, share, sum_tasks
+from ._intake import align
+from .executor import Executor, Pieces
 
 POLL = 2.0  # seconds between two looks at whether there are workers
 PATIENCE = 300.0  # seconds without any worker, unless Dask's own no-workers-timeout says otherwise
@@ -154,16 +156,12 @@ def _one_thread() -> Any:
 FITTING, SINGLE = SharedSetting(_fit_settings), SharedSetting(_one_thread)
 
 
-class Cluster:
-    """Computes tasks, and keeps account of what moved."""
+class Cluster(Executor):
+    """Computes tasks on Dask's workers, and keeps account of what moved."""
 
     def __init__(self, client: Any = None, on_step: Callable[[int, float], bool] | None = None) -> None:
-        self.client, self._on_step = client, on_step
-        self.steps = 0
-        self.moved: dict[str, int] = {}  # bytes, by what they were
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a cluster is not part of a model and is never pickled with it")
+        super().__init__(on_step)
+        self.client = client
 
     @property
     def where(self) -> str:
@@ -172,6 +170,26 @@ class Cluster:
             return "threads of this process"
         workers = self.client.scheduler_info(n_workers=-1)["workers"]
         return f"{len(workers)} worker{'s' * (len(workers) != 1)}"
+
+    def align(self, X: Any, y: Any, sample_weight: Any, owner: str) -> tuple[Pieces, Pieces | None, Any]:
+        """Return the partitions of all that a fit is given, row by row."""
+        return align(X, y, sample_weight, owner)
+
+    def map(self, name: str, function: Callable[..., Any], blocks: Sequence[Any], *shared: Any) -> list[Any]:
+        """Return the tasks function(block, *shared), one for each block, which may be a list of results."""
+        return map_blocks(name, function, blocks, *shared)
+
+    def sum(self, name: str, tasks: Sequence[Any]) -> Any:
+        """Return the task at the root of a tree that adds up what others return."""
+        return sum_tasks(name, tasks)
+
+    def join(self, name: str, function: Callable[..., Any], tasks: Sequence[Any], *more: Any) -> Any:
+        """Return the task function(results of tasks, *more)."""
+        return join_tasks(name, function, tasks, *more)
+
+    def share(self, value: Any) -> Any:
+        """Return a value as one node of a graph."""
+        return share(value)
 
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Return the results of tasks; an interruption or a failure cancels all of them."""
@@ -194,17 +212,6 @@ class Cluster:
         if self.client is None:
             return list(dask.persist(*tasks, traverse=False))
         return list(self.client.persist(tasks))
-
-    def step(self, number: int = 0, error: float = float("nan")) -> bool:
-        """Tell that a step is done, whatever its number is elsewhere, and return False: fits here go on to the end."""
-        self.steps += 1
-        if self._on_step is not None:
-            self._on_step(self.steps, error)
-        return False
-
-    def count(self, what: str, size: float) -> None:
-        """Add to the account of bytes that moved."""
-        self.moved[what] = self.moved.get(what, 0) + int(size)
 
     def plan(self, chosen: Plan, partitions: int, workers: str, client: str) -> ClusterPlan:
         """Return a plan with what ran where."""

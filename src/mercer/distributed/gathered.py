@@ -12,11 +12,11 @@ from mercer.estimators.gathered import GatheredRows
 from mercer.estimators.kernel_argument import KernelArgument
 from mercer.solvers.plan import Plan
 
-from .cluster import Cluster, ClusterPlan
+from .executor import Executor
 from .table import read_table
 
 
-def gather_rows(cluster: Cluster, argument: KernelArgument, X: Any, y: Any, sample_weight: Any) -> GatheredRows:
+def gather_rows(cluster: Executor, argument: KernelArgument, X: Any, y: Any, sample_weight: Any) -> GatheredRows:
     """Check rows where they live, and fetch all of them if they fit into the budget of their estimator."""
     table = read_table(cluster, argument, "raw", X, y, sample_weight, keep_all=True, matrix=True)
     owner = argument.owner
@@ -25,7 +25,7 @@ def gather_rows(cluster: Cluster, argument: KernelArgument, X: Any, y: Any, samp
     def gather(field: str, given: Any) -> Any:
         return None if given is None else table.gather(field, name, memory)
 
-    def plan(own: Plan | None) -> ClusterPlan:
+    def plan(own: Plan | None) -> Plan:
         size = 2 * int(table.survey.nbytes)
         whole = own or Plan("gathered", "the model keeps all rows by definition", size, 0.0, 0.0)
         return cluster.plan(whole, len(table.blocks), "nothing but reading the rows", "the whole fit, to all rows")

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays.budget import parse_memory, require
+from mercer.arrays.budget import MemoryBudgetError, parse_memory, require, show_bytes
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.formula.data import Rows, pick
 from mercer.gram import Gram
@@ -31,7 +31,6 @@ from mercer.solvers.ridge.restricted.nystroem import Nystroem, PreparedNystroem
 from mercer.solvers.ridge.restricted.system import LeftOut, RestrictedRidge
 
 from ._block import RowBlock
-from ._graph import map_blocks
 from ._ridge_rows import PairProducts, PrimalView, RestrictedView, TablePrimalRows, TableRestrictedRows, make_problem
 from .cluster import connect
 from .predict import assemble
@@ -39,6 +38,7 @@ from .table import RowTable, read_table
 
 SPANNING = 2  # rows for each feature, among which those are looked for whose features span all others
 EXACT = 1e-10  # of the weights: what an expansion of few rows may leave out
+MOST = 2**62  # bytes: no limit
 TOLERANCE = 1e-10  # of conjugate gradients, so that the answer is that of one machine to eight digits
 EQUATIONS = "the equations of few unknowns"
 
@@ -80,11 +80,18 @@ class TableRidge:
             plan, kernel, n, count_columns(kernel, table.head), outputs=len(penalty), alphas=len(np.unique(penalty)),
             memory=problem.memory, n_centers=self.n_centers,
         )  # fmt: skip
-        if self.solver != "auto":
-            return make_plan(solver=self.solver)
+        # Sums over rows take no more for more rows, and what is beside them is looked at where it is made.
+        sums = partial(make_plan, memory=MOST)
+        if self.solver in ("primal", "nystroem"):
+            return sums(solver=self.solver)
+        if self.solver == "cg":
+            return make_plan(solver="cg")
         if self.n_centers is not None:
-            return replace(make_plan(solver="nystroem"), reason=f"{self.n_centers} centres were asked for")
-        found = make_plan()
+            return replace(sums(solver="nystroem"), reason=f"{self.n_centers} centres were asked for")
+        try:
+            found = make_plan()
+        except MemoryBudgetError:
+            return replace(sums(solver="nystroem"), reason=f"nothing else fits into {show_bytes(problem.memory)}")
         if found.solver in ("spectral", "cholesky"):
             reason = f"{found.reason}, and products with it in partitions give the same answer without holding it"
             return replace(make_plan(solver="cg"), reason=reason)
@@ -131,7 +138,7 @@ class TableRidge:
         points = table.gather("X", self.name, problem.memory // 2)
         y = table.gather("y", "the right-hand side", problem.memory).reshape(table.n, -1)
         weights = table.gather("weights", "the weights", problem.memory) if table.survey.weighted else None
-        table = replace(table, blocks=table.cluster.keep(table.blocks))
+        table = replace(table, blocks=table.cluster.keep_rows(table.blocks))
         whole = replace(problem, X=table.column("X"), y=np.asarray(y, dtype=np.float64), weights=weights)
         solver = ConjugateGradient(TOLERANCE, random_state=self.random_state)
         products: Any = PairProducts(table, problem.kernel, problem.memory, self.device)
@@ -235,7 +242,7 @@ def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None, *, clie
             rows: Any = TablePrimalRows(table, problem, function.explicit.feature_map, len(function.explicit.w))
             prepared = PrimalPrepared(problem, rows)
             rule: Any = prepared.second_pass(prepared.weights([alpha]), True)
-            tasks = map_blocks("leave-one-out", _leave_out_primal, table.blocks, rows.view, rule)
+            tasks = cluster.map("leave-one-out", _leave_out_primal, table.blocks, rows.view, rule)
         else:
             gram = Gram(function.kernel, function.centers, memory=memory, dtype=np.float64)
             kept, triangle = pick_independent(gram.dense())
@@ -245,7 +252,7 @@ def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None, *, clie
             ridge = RestrictedRidge(problem, np.arange(len(kept)), triangle, rows)
             rule = ridge.left_out(alpha, ridge.solve(alpha).beta)
             view = RestrictedView(problem.kernel, centers, intercept, table.survey.outputs, model.device)
-            tasks = map_blocks("leave-one-out", _leave_out_restricted, table.blocks, view, rule)
+            tasks = cluster.map("leave-one-out", _leave_out_restricted, table.blocks, view, rule)
     example = np.empty((0,) if table.survey.flat else (0, table.survey.outputs))
     return assemble(tasks, table.counts.tolist(), example)
 

@@ -24,11 +24,12 @@ from mercer.solvers.ridge.primal.rows import SecondPass
 from mercer.solvers.ridge.primal.solver import PrimalPrepared
 
 from ._block import RowBlock
-from ._graph import find_place, map_blocks
+from ._graph import find_place
 from ._ridge_rows import PrimalView, TablePrimalRows, make_problem
-from .cluster import Cluster
+from .executor import Executor
 from .table import RowTable
 
+PATH = 20  # bytes for each pair of rows, that a path of penalties takes
 POOL = 50_000  # rows that kernel and penalty are chosen from; all of them if there are no more
 
 
@@ -72,7 +73,7 @@ class ClusterCurves(Curves):
     """Scores of kernels, each kernel and each fold of it a task."""
 
     def __init__(
-        self, cluster: Cluster, device: Any, cases: Sequence[Problem], score: Score, folds: Folds | None
+        self, cluster: Executor, device: Any, cases: Sequence[Problem], score: Score, folds: Folds | None
     ) -> None:
         super().__init__(cases, score, folds)
         self._cluster, self._device = cluster, device
@@ -88,7 +89,7 @@ class ClusterCurves(Curves):
     def _compute(self, rows: Sequence[int], alphas: np.ndarray) -> np.ndarray:
         parts: list[Any] = [None] if self.folds is None else [[fold] for fold in self.folds]
         wanted = [(self.cases[row].kernel, part) for row in rows for part in parts]
-        tasks = map_blocks("scores", _score_kernel, wanted, self.cases[0], self.score, alphas, self._device)
+        tasks = self._cluster.map("scores", _score_kernel, wanted, self.cases[0], self.score, alphas, self._device)
         found = np.array(self._cluster.compute(tasks)).reshape(len(rows), len(parts), len(alphas))
         return np.asarray(found.mean(axis=1))
 
@@ -115,10 +116,10 @@ def choose_penalty(
         rule = prepared.second_pass(prepared.weights(grid), True)
         sums = table.reduce("leave-one-out", _sum_block_errors, rows.view, rule)
         return PenaltyChoice.of(grid, sums / table.survey.weight)
-    few = np.arange(n)
-    if n > SPECTRAL_LIMIT:
+    few, most = np.arange(n), min(SPECTRAL_LIMIT, int((problem.memory / PATH) ** 0.5))
+    if n > most:
         rng = check_random_state(random_state)
-        few = rng.choice(n, SPECTRAL_LIMIT, replace=False) if n <= PERMUTED else draw_rows(rng, n, SPECTRAL_LIMIT)
+        few = rng.choice(n, most, replace=False) if n <= PERMUTED else draw_rows(rng, n, most)
     return choose_on_path(pick_points(problem, few), grid)
 
 

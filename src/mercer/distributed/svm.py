@@ -7,7 +7,7 @@ machines with a price on errors are solved in Nyström features, where every ste
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -28,13 +28,13 @@ from mercer.solvers.machines.fit import MachineFit, join_evidence, keep_solution
 from mercer.solvers.machines.margins import Function, LineBlock, MarginBlock, MarginRule, MarginSums, fit_margin
 from mercer.solvers.machines.pairs import list_pairs
 from mercer.solvers.machines.smo import SMO
+from mercer.solvers.newton.features import NystroemFeatures
 from mercer.solvers.newton.plan import count_centers
 from mercer.solvers.plan import Plan
 
 from ._block import RowBlock
-from ._features import SharedFeatures
-from ._graph import declare_sized, find_memory, find_place, map_blocks, sum_tasks
-from .cluster import Cluster
+from ._graph import declare_sized, find_memory, find_place
+from .executor import Executor
 from .labels import Classes
 from .table import RowTable, read_table
 
@@ -46,7 +46,7 @@ Fit = tuple[MachineFit, Kernel, Rows]  # with the kernel and the points
 
 def fit_svm(
     machine: SupportVectorMachine,
-    cluster: Cluster,
+    cluster: Executor,
     X: Any,
     y: Any = None,
     sample_weight: Any = None,
@@ -82,7 +82,7 @@ def fit_svm(
     return _fit_features(machine, table, kernel, why, classify=features_of == "labels")
 
 
-def _find_room(memory: float | str | None, cluster: Cluster) -> float:
+def _find_room(memory: float | str | None, cluster: Executor) -> float:
     """Return the bytes that the rows of one problem may have."""
     room = float(parse_memory(memory))
     if cluster.client is not None:
@@ -101,10 +101,10 @@ def _fit_exactly(machine: SupportVectorMachine, table: RowTable, kernel: Kernel,
     problems = machine._problems(y, check_positive_weights(machine, sample_weight, table.n))
     if problems.is_hard:
         problems = problems.soften(kernel, table.gather("X", "a hard margin", memory))
-    held = replace(table, blocks=table.cluster.keep(table.blocks))
+    held = replace(table, blocks=table.cluster.keep_rows(table.blocks))
     solver, parts = machine._solver(None), problems.parts()
     given = [[held.pick_later("X", index), problem] for index, problem in parts]
-    tasks = map_blocks("smo", _solve, given, solver, kernel, len(parts) > 1, machine.device)
+    tasks = table.cluster.map("smo", _solve, given, solver, kernel, len(parts) > 1, machine.device, table.cluster.room)
     solutions = table.cluster.compute(tasks)
     moved = 2 * sum(len(index) for index, _ in parts) / table.n * table.survey.nbytes
     table.cluster.count("rows of problems", moved)
@@ -118,10 +118,10 @@ def _fit_exactly(machine: SupportVectorMachine, table: RowTable, kernel: Kernel,
     return keep_solutions(problems, parts, solutions, solver, plan), kernel, held.column("X")
 
 
-def _solve(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device: Any) -> DualSolution:
+def _solve(given: list[Any], solver: SMO, kernel: Kernel, several: bool, device: Any, room: int | None) -> DualSolution:
     """Solve one machine as the fit on one machine does it, which treats several problems otherwise than one."""
     rows, problem = given
-    place = find_place(None if sparse.issparse(rows) else device, find_memory())
+    place = find_place(None if sparse.issparse(rows) else device, room or find_memory())
     limited, parts = replace(solver, memory=place.memory), [(np.arange(length(rows)), problem)]
     if several and place.on_host:
         return limited.solve_many(kernel, rows, parts)[0]
@@ -176,6 +176,21 @@ def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel
     return fit, kernel, table.column("X")
 
 
+@dataclass(frozen=True)
+class SharedFeatures:
+    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)), the same for all blocks."""
+
+    kernel: Kernel
+    centers: Rows
+    triangle: np.ndarray
+    device: Any  # where workers compute, on the host if None
+
+    def of(self, block: RowBlock) -> NystroemFeatures:
+        """Return the features of a block, computed when they are asked for."""
+        problem = block.problem(self.kernel, True, 1, self.device)
+        return NystroemFeatures(problem, self.centers, self.triangle, keep=False)
+
+
 class ClusterMarginRows:
     """:class:`~mercer.solvers.machines.margins.MarginRows` over blocks: a task for each, and a tree of sums."""
 
@@ -190,11 +205,11 @@ class ClusterMarginRows:
     def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
         """Keep the rows along a direction where they are."""
         cluster = self._table.cluster
-        lines = cluster.keep(map_blocks("line", _follow_block, self._table.blocks, *self._shared, at, direction))
+        lines = cluster.keep(cluster.map("line", _follow_block, self._table.blocks, *self._shared, at, direction))
 
         def slopes(lengths: np.ndarray, width: float) -> np.ndarray:
             (found,) = cluster.compute(
-                [sum_tasks("slope", map_blocks("slope", LineBlock.slopes, lines, lengths, width))]
+                [cluster.sum("slope", cluster.map("slope", LineBlock.slopes, lines, lengths, width))]
             )
             return np.asarray(found)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,9 +15,8 @@ from mercer.estimators.kernel_argument import KernelArgument
 from mercer.formula.data import Rows, length, pick
 
 from ._block import Kind, RowBlock, Survey, survey_block
-from ._graph import join_tasks, map_blocks, share, size_of, sum_tasks
-from ._intake import Intake, Pieces, align, join_rows, list_rows
-from .cluster import Cluster
+from ._intake import Intake, join_rows, list_rows
+from .executor import Executor, Pieces, size_of
 
 HEAD = 5  # rows that are looked at before all others
 REMEMBERED = 3  # sets of rows that were picked
@@ -28,7 +26,7 @@ REMEMBERED = 3  # sets of rows that were picked
 class RowTable:
     """Blocks with their sizes."""
 
-    cluster: Cluster  # where they are
+    cluster: Executor  # where they are
     blocks: list[Any]  # one task for each partition that has rows
     survey: Survey  # what one pass over them found
     head: Any  # the first few rows, checked
@@ -47,14 +45,14 @@ class RowTable:
 
     def reduce(self, name: str, function: Callable[..., Any], *shared: Any) -> Any:
         """Return the sum of function(block, *shared) over all blocks."""
-        tasks = map_blocks(name, function, self.blocks, *shared)
-        (total,) = self.cluster.compute([sum_tasks(name, tasks)])
+        tasks = self.cluster.map(name, function, self.blocks, *shared)
+        (total,) = self.cluster.compute([self.cluster.sum(name, tasks)])
         self.cluster.count("sums", len(tasks) * size_of(total))
         return total
 
     def each(self, name: str, function: Callable[..., Any], *shared: Any) -> list[Any]:
         """Return function(block, *shared) of every block."""
-        found = self.cluster.compute(map_blocks(name, function, self.blocks, *shared))
+        found = self.cluster.compute(self.cluster.map(name, function, self.blocks, *shared))
         self.cluster.count("values of rows", sum(map(size_of, found)))
         return found
 
@@ -89,7 +87,7 @@ class RowTable:
     def pick_later(self, field: str, positions: np.ndarray) -> Any:
         """Return the task whose result is some rows, for other tasks: they do not pass through the client."""
         tasks, order = self._make_picks(field, positions)
-        return join_tasks("rows", _join_picked, tasks, order)
+        return self.cluster.join("rows", _join_picked, tasks, order)
 
     def _make_picks(self, field: str, positions: np.ndarray) -> tuple[list[Any], np.ndarray]:
         """Return tasks for the rows of each block that are wanted, and where each wanted row is in what they give."""
@@ -100,7 +98,7 @@ class RowTable:
         which, starts = np.unique(blocks[order], return_index=True)
         groups = np.split(positions[order] - (ends - self.counts)[blocks[order]], starts[1:])
         tasks = [
-            map_blocks("pick", _pick_rows, [self.blocks[i]], field, local)[0]
+            self.cluster.map("pick", _pick_rows, [self.blocks[i]], field, local)[0]
             for i, local in zip(which, groups, strict=True)
         ]
         inverse = np.empty(len(order), dtype=np.int64)
@@ -113,14 +111,18 @@ class RowTable:
             2.0 * self.survey.nbytes, memory, f"{what} keeps all {self.n} training rows by definition, which",
             "give more memory, or use a model of few centres such as KernelRidge(solver='nystroem')",
         )  # fmt: skip
-        found = join_rows(self.cluster.compute(map_blocks("gather", _read_column, self.blocks, field)))
+        found = join_rows(self.cluster.compute(self.cluster.map("gather", _read_column, self.blocks, field)))
         self.cluster.count("all rows", size_of(found))
         return found
+
+    def without_points(self) -> RowTable:
+        """Return a table for passes that look at targets and weights alone."""
+        return replace(self, blocks=self.cluster.keep_targets(self.blocks))
 
     def with_blocks(self, name: str, function: Callable[..., RowBlock], *shared: Any) -> RowTable:
         """Return a table whose blocks are functions of these, with as many rows each."""
         same = {field: rows for field, rows in self.fetched.items() if field == "X"}
-        return replace(self, blocks=map_blocks(name, function, self.blocks, *shared), fetched=same)
+        return replace(self, blocks=self.cluster.map(name, function, self.blocks, *shared), fetched=same)
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ class TableColumn:
 
 
 def read_table(
-    cluster: Cluster, argument: KernelArgument, kind: Kind, X: Any, y: Any, sample_weight: Any, *,
+    cluster: Executor, argument: KernelArgument, kind: Kind, X: Any, y: Any, sample_weight: Any, *,
     keep_all: bool = False, matrix: bool = False,
 ) -> RowTable:  # fmt: skip
     """Check the data of a fit where it lives, and count it; sets number and names of columns of the estimator.
@@ -166,7 +168,7 @@ def read_table(
             f"{name}: kernel='precomputed' is not possible for rows in partitions, because a matrix "
             "of all pairs has no rows of its own; give a kernel and the points"
         )
-    rows, targets, weights = align(X, y, sample_weight, name)
+    rows, targets, weights = cluster.align(X, y, sample_weight, name)
     head = argument.check(_read_head(cluster, rows, name), reset=True)
     bare = clone(owner)
     for attribute in ("n_features_in_", "feature_names_in_"):
@@ -174,37 +176,32 @@ def read_table(
             setattr(bare, attribute, getattr(owner, attribute))
     argument = copy.copy(argument)
     argument.owner = bare
-    blocks = _read_blocks(share(Intake(argument, kind, keep_all)), rows, targets, weights)
-    surveys = map_blocks("survey", survey_block, blocks, kind, keep_all)
-    survey: Survey = cluster.compute([sum_tasks("survey", surveys)])[0]
+    intake = Intake(argument, kind, keep_all, cluster.room, cluster.notes)
+    blocks = _read_blocks(cluster, intake, rows, targets, weights)
+    surveys = cluster.map("survey", survey_block, blocks, kind, keep_all)
+    survey: Survey = cluster.compute([cluster.sum("survey", surveys)])[0]
     if survey is None or sum(kept for _, kept, _ in survey.sizes) == 0:
         raise ValueError(f"{name}: all sample weights are zero, so there is nothing to fit; give some points a weight")
     survey.sizes.sort(key=lambda size: size[2])
     return RowTable(cluster, [blocks[index] for _, kept, index in survey.sizes if kept], survey, head)
 
 
-def _read_blocks(intake: Any, rows: Pieces, targets: Pieces | None, weights: Any) -> list[Any]:
-    from dask import delayed
-
-    token = f"mercer-block-{uuid.uuid4().hex}"
+def _read_blocks(cluster: Executor, intake: Intake, rows: Pieces, targets: Pieces | None, weights: Any) -> list[Any]:
     count = len(rows.tasks)
     ys = [None] * count if targets is None else targets.tasks
     ws = weights.tasks if isinstance(weights, Pieces) else [weights] * count
-    call = delayed(_read_block, pure=True, traverse=False)
-    return [
-        call(intake, X, y, w, i, dask_key_name=(token, i))
-        for i, (X, y, w) in enumerate(zip(rows.tasks, ys, ws, strict=True))
-    ]
+    given = [[X, y, w, i] for i, (X, y, w) in enumerate(zip(rows.tasks, ys, ws, strict=True))]
+    return cluster.map("block", _read_block, given, intake)
 
 
-def _read_block(intake: Intake, X: Any, y: Any, weights: Any, index: int) -> RowBlock:
-    return intake.read(X, y, weights, index)
+def _read_block(given: list[Any], intake: Intake) -> RowBlock:
+    return intake.read(*given)
 
 
-def _read_head(cluster: Cluster, rows: Pieces, name: str) -> Rows:
+def _read_head(cluster: Executor, rows: Pieces, name: str) -> Rows:
     """Return the first rows there are, looking at one partition after the other."""
     for task in rows.tasks:
-        (found,) = cluster.compute(map_blocks("head", _take_first, [task]))
+        (found,) = cluster.compute(cluster.map("head", _take_first, [task]))
         if found is not None:
             return found
     raise ValueError(f"{name}: X has no rows in any of its {len(rows.tasks)} partitions")

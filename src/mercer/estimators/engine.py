@@ -1,7 +1,8 @@
 """Where an estimator's work happens: here, or where the data lives.
 
-Estimators know nothing of clusters.  A method that is given a Dask collection hands itself over to the runner that was
-given to :func:`hand_over`, that of :mod:`mercer.distributed`; everything else stays as it is.
+Estimators know nothing of clusters and disks.  A method that is given data that lives elsewhere hands itself over to
+the runner that was given to :func:`hand_over` for it, that of :mod:`mercer.distributed` for Dask collections and that
+of :mod:`mercer.stored` for tables on a disk; everything else stays as it is.
 """
 
 from __future__ import annotations
@@ -20,12 +21,18 @@ ENGINES = frozenset({"dask", "dask_expr", "distributed"})  # packages whose coll
 FITS = frozenset({"fit", "partial_fit", "fit_transform"})  # methods that change a model
 Method = TypeVar("Method", bound=Callable[..., Any])
 Runner = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]  # of model, method and arguments
-_RUNNERS: list[Runner] = []
+Question = Callable[[Any, tuple[Any, ...], dict[str, Any]], bool]  # of model and arguments
+_RUNNERS: dict[Runner, Question] = {}
 
 
-def hand_over(runner: Runner) -> None:
-    """Let a runner have all calls whose data lives elsewhere."""
-    _RUNNERS[:] = [runner]
+def hand_over(runner: Runner, has_to: Question) -> None:
+    """Let a runner have all calls whose data lives where it runs, which ``has_to`` tells."""
+    _RUNNERS[runner] = has_to
+
+
+def is_collection(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether any argument is a Dask collection."""
+    return any(map(lives_elsewhere, args)) or any(map(lives_elsewhere, kwargs.values()))
 
 
 def lives_elsewhere(data: object) -> bool:
@@ -41,9 +48,10 @@ def lives_elsewhere(data: object) -> bool:
 
 
 def where_the_data_lives(method: Method) -> Method:
-    """Let a method of an estimator run on Dask collections, and leave it alone for all other data.
+    """Let a method of an estimator run on Dask collections and tables on a disk, and leave it alone for all other data.
 
-    ``fit`` takes the keyword ``client`` then: the Dask client whose workers do the work, the current one if not given.
+    ``fit`` takes the keyword ``client`` for collections: the Dask client whose workers do the work, the current one if
+    not given; and ``checkpoint`` for a table: the folder where sums are saved, that of the table if not given.
 
     Examples
     --------
@@ -61,8 +69,9 @@ def where_the_data_lives(method: Method) -> Method:
 
     @functools.wraps(method)
     def placed(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if any(map(lives_elsewhere, args)) or any(map(lives_elsewhere, kwargs.values())):
-            return _RUNNERS[0](self, method, args, kwargs)
+        for runner, has_to in _RUNNERS.items():
+            if has_to(self, args, kwargs):
+                return runner(self, method, args, kwargs)
         if "client" in kwargs:
             client = kwargs.pop("client")
             if client is not None:

@@ -10,7 +10,7 @@ from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.formula.parameters import Positive
 
-from .base import Loss, as_numbers
+from .base import Loss, Task, as_numbers
 from .corners import CornerLoss
 from .each import Each
 
@@ -50,6 +50,11 @@ class Smoothed(Loss):
 
     has_flat_parts: ClassVar[bool] = True
     has_majorant: ClassVar[bool] = True
+
+    @property
+    def task(self) -> Task:  # type: ignore[override]
+        """That of ℓ: rounded corners leave classes what they are."""
+        return self.loss.task
 
     @property
     def most_curvature(self) -> float:  # type: ignore[override]

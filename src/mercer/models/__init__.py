@@ -3,8 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from mercer.distributed.engine import run_elsewhere
-from mercer.estimators.engine import hand_over
+from mercer.estimators.engine import hand_over, is_collection
 from mercer.messages import MODELS, list_public, refuse_name
+from mercer.stored.engine import run_stored
+from mercer.stored.table import has_stored
 
 from .any_loss.classifier import KernelClassifier
 from .any_loss.classifier_cv import KernelClassifierCV
@@ -34,7 +36,8 @@ from .svm import SVC, NuSVC
 from .svm_cv import SVCCV, SVRCV
 from .svr import SVR, NuSVR
 
-hand_over(run_elsewhere)  # what is given Dask collections
+hand_over(run_elsewhere, is_collection)
+hand_over(run_stored, has_stored)
 
 __all__ = [
     "SVC",

@@ -168,9 +168,10 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         Parameters
         ----------
         X : collection of n objects
-            The training points, of whatever kind the kernel takes.
+            The training points, of whatever kind the kernel takes; or the path of a table on a disk, which is read a
+            piece at a time.
         y : array of shape (n,) or (n, targets)
-            The targets.
+            The targets, or the name of their column.
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
         """

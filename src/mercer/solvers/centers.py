@@ -36,7 +36,7 @@ def draw_rows(rng: np.random.RandomState, n: int, count: int) -> np.ndarray:
     1000
     """
     if n <= PERMUTED or 8 * count >= n:
-        return np.asarray(rng.permutation(n)[:count])
+        return np.array(rng.permutation(n)[:count])  # a view would keep all of them
     found = np.empty(0, dtype=np.int64)
     while len(found) < count:
         found = np.concatenate([found, rng.randint(0, n, size=count - len(found), dtype=np.int64)])

@@ -1,0 +1,110 @@
+"""What runs the methods of estimators on tables that stay on a disk."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import joblib  # type: ignore[import-untyped]
+
+import mercer
+from mercer.arrays.budget import parse_memory
+from mercer.estimators.progress import report_progress
+from mercer.estimators.transaction import all_or_nothing
+
+from .checkpoint import Checkpoint
+from .executor import DiskExecutor
+from .predict import predict_stored
+from .table import StoredTable, as_table, choose_columns
+
+SEEDS = 2**31 - 1
+
+
+def run_stored(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a method of an estimator on a stored table, a piece at a time."""
+    options = dict(kwargs)
+    checkpoint = options.pop("checkpoint", None)
+    given = inspect.signature(method).bind(model, *args, **options).arguments
+    given.pop("self", None)
+    table = as_table(given.pop("X"))
+    if method.__name__ != "fit":
+        return predict_stored(model, method.__name__, table, **given)
+    fit_stored(model, table, checkpoint, **given)
+    return model
+
+
+def fit_stored(model: Any, table: StoredTable, checkpoint: Any = None, **given: Any) -> None:
+    """Fit a model to a table, going on where a fit that was killed has stopped; all or nothing.
+
+    Sums are saved beside the data, or in the folder ``checkpoint``, and removed when the fit ends, well or with an
+    error; what is left of one that was killed is taken up by the next fit of the same model to the same rows.
+    """
+    fit = getattr(model, "_fit_cluster", None)
+    if fit is None:
+        raise TypeError(
+            f"{type(model).__name__} cannot be fitted to a table on a disk; those that can are KernelRidge, "
+            "KernelRidgeCV, KernelRidgeClassifier, KernelLogisticRegression, KernelRegressor, KernelClassifier, "
+            "KernelQuantileRegressor and support vector machines. Read the table, if it fits into memory"
+        )
+    rows = table.open()
+    columns = choose_columns(rows, table.columns, given.get("y"), given.get("sample_weight"))
+    tell = report_progress(model) if hasattr(model, "_init_callback_context") else nullcontext()
+    with tell as on_step, all_or_nothing(model):
+        memory = parse_memory(model.memory)
+        seed, name = _name_fit(model, rows, columns, given)
+        saved = Checkpoint(_choose_folder(table, checkpoint) / f".mercer-fit-{name}")
+        executor = DiskExecutor(rows, columns, memory, saved, on_step, given.get("y"))
+        try:
+            with _seeded(model, seed):
+                fit(executor, X=table, **given)
+        except Exception:
+            saved.remove()
+            raise
+        except BaseException:
+            executor.leave()
+            raise
+        saved.remove()
+
+
+def _name_fit(model: Any, rows: Any, columns: list[str] | None, given: dict[str, Any]) -> tuple[int, str]:
+    """Return a seed and a name for the fit of a model to rows, the same whenever it is started."""
+    parts = mercer.__version__, type(model).__name__, model.get_params(), rows.describe(), columns, given
+    try:
+        name = joblib.hash(parts, hash_name="sha1")
+    except Exception:  # a function that cannot be pickled, for instance: then nothing is taken up
+        name = uuid.uuid4().hex
+    return int(name[:12], 16) % SEEDS, name[:16]
+
+
+def _choose_folder(table: StoredTable, checkpoint: Any) -> Path:
+    """Return where sums are saved: where it was asked for, beside the data, or where temporary files are."""
+    if checkpoint is not None:
+        folder = Path(checkpoint)
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(f"checkpoint={str(checkpoint)!r} is no folder; give the folder to save sums in")
+        return folder
+    source = table.source if isinstance(table.source, Path) else getattr(table.source, "filename", None)
+    if source is not None:
+        beside = Path(source).resolve().parent
+        if os.access(beside, os.W_OK):
+            return beside
+    return Path(tempfile.gettempdir())
+
+
+@contextmanager
+def _seeded(model: Any, seed: int) -> Iterator[None]:
+    """Let a model without a seed take one that is the same when the fit is started again."""
+    if getattr(model, "random_state", 0) is not None:
+        yield
+        return
+    model.random_state = seed
+    try:
+        yield
+    finally:
+        model.random_state = None

@@ -1,0 +1,61 @@
+"""Tables that are larger than memory are read a piece at a time."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mercer as library
+
+from .conftest import one_line
+
+NAMES = ["a", "b", "c"]
+
+
+@pytest.fixture
+def large(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(800, 3)), columns=NAMES)
+    frame["y"] = np.sin(frame["a"]) + 0.1 * rng.normal(size=800)
+    frame["sold"] = np.where(frame["y"] > 0, "yes", "no")
+    frame["id"] = np.arange(800)
+    (tmp_path / "parts").mkdir()
+    frame[:300].to_parquet(tmp_path / "parts" / "a.parquet", index=False)
+    frame[300:].to_parquet(tmp_path / "parts" / "b.parquet", index=False, row_group_size=100)
+    frame.to_parquet(tmp_path / "whole.parquet", index=False)
+    return frame
+
+
+def test_a_folder_is_fitted_and_predicted_a_piece_at_a_time(mercer, large, tmp_path):
+    given = ("--target", "y", "--drop", "sold", "--id", "id", "--kernel", "Gaussian(2)")
+    result = mercer("fit", "parts", *given, "-o", "model.mercer")
+    assert result.exit_code == 0, result.stderr
+    assert "800 rows, 3 columns, read piece by piece" in result.stdout
+    assert "Regression, because the target holds numbers" in " ".join(result.stdout.split())
+    model = library.load(tmp_path / "model.mercer")
+    assert model.feature_names_in_.tolist() == NAMES
+    result = mercer("predict", "model.mercer", "parts", "-o", "out.parquet", "--id", "id")
+    assert result.exit_code == 0, result.stderr
+    assert "800 predictions written to out.parquet" in result.stderr
+    found = pd.read_parquet("out.parquet")
+    assert found["id"].tolist() == large["id"].tolist()
+    np.testing.assert_allclose(found["prediction"], model.predict(large[NAMES]), rtol=1e-10)
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_a_file_is_large_beside_the_budget(mercer, large):
+    given = ("whole.parquet", "--target", "sold", "--drop", "y", "--drop", "id", "--kernel", "Gaussian(2)")
+    result = mercer("fit", *given, "--memory", "100KB", "-o", "model.mercer", "--quiet")
+    assert result.exit_code == 0, result.stderr
+    model = library.load("model.mercer")
+    assert (model.predict(large[NAMES]) == large["sold"]).mean() > 0.9
+    assert model.plan_.solver == "nystroem"
+
+
+def test_what_is_not_there_for_a_large_table_is_refused(mercer, large):
+    assert "--report is not there for parts" in one_line(
+        mercer("fit", "parts", "--target", "y", "--report", "report.html")
+    )
+    assert "'sold' holds something else; leave it out with --drop" in one_line(mercer("fit", "parts", "--target", "y"))
+    assert "targt" in one_line(mercer("fit", "parts", "--target", "targt"))
+    library.save(library.KernelRidge().fit(large[NAMES], large["y"]), "model.mercer")
+    assert "write predictions to Parquet" in one_line(mercer("predict", "model.mercer", "parts"))

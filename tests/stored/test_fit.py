@@ -1,0 +1,180 @@
+"""A table on a disk gives every model that the same rows in memory give."""
+
+import tracemalloc
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+from sklearn.base import clone
+
+from mercer import AutoRegressor, load, save
+from mercer.arrays.budget import MemoryBudgetError
+from mercer.kernels import Gaussian, Linear, Polynomial
+from mercer.models import (
+    SVC,
+    SVR,
+    KernelClassifier,
+    KernelLogisticRegression,
+    KernelPCA,
+    KernelQuantileRegressor,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KernelRidgeCV,
+)
+from mercer.stored import StoredPlan, StoredTable
+
+from .conftest import NAMES, assert_same
+
+SMALL = {"memory": 2_000_000, "random_state": 0}
+
+
+def ridge(**options):
+    return KernelRidge(0.1, kernel=Gaussian(1.5), n_centers=30, **(SMALL | options))
+
+
+def outputs(model, X):
+    return getattr(model, "decision_function", model.predict)(X)
+
+
+@pytest.mark.parametrize("weight", [None, "weight", 2.0])
+@pytest.mark.parametrize("target", ["y", ["y", "other"]])
+def test_ridge_on_a_folder_is_ridge_on_its_rows(data, folder, target, weight):
+    given = data.frame[weight].to_numpy() if isinstance(weight, str) else weight
+    here = ridge(fit_intercept=True).fit(data.X, data.frame[target].to_numpy(), given)
+    there = ridge(fit_intercept=True).fit(StoredTable(folder, columns=NAMES), target, weight)
+    assert_same(here.predict(data.X), there.predict(data.frame[NAMES]))
+    assert there.feature_names_in_.tolist() == NAMES
+    assert isinstance(there.plan_, StoredPlan)
+    assert there.plan_.pieces > 2
+    assert "pieces" in str(there.plan_)
+    assert not [path for path in folder.parent.iterdir() if path != folder]
+
+
+@pytest.mark.parametrize(
+    ("make", "target"),
+    [
+        (lambda: KernelRidge(0.1, kernel=Polynomial(2), **SMALL), "y"),
+        (lambda: KernelRidgeClassifier(kernel=Gaussian(1.5), solver="nystroem", **SMALL), "three"),
+        (lambda: KernelLogisticRegression(kernel=Gaussian(1.5), n_centers=20, **SMALL), "two"),
+        (
+            lambda: KernelLogisticRegression(kernel=Gaussian(1.5), n_centers=20, class_weight="balanced", **SMALL),
+            "three",
+        ),
+        (lambda: KernelClassifier(loss="SquaredHinge", kernel=Gaussian(1.5), n_centers=20, **SMALL), "two"),
+        (lambda: KernelQuantileRegressor([0.2, 0.8], kernel=Linear(), n_centers=3, **SMALL), "y"),
+    ],
+)
+def test_other_models_too(data, folder, make, target):
+    here = make().fit(data.X, data.frame[target].to_numpy())
+    there = make().fit(StoredTable(folder, columns=NAMES), target)
+    assert_same(outputs(here, data.X), outputs(there, StoredTable(folder, columns=NAMES)), 1e-5)
+    assert there.converged_
+
+
+def test_what_fits_is_solved_exactly(data, folder):
+    table, few = StoredTable(folder, columns=NAMES), data.frame[NAMES][:20]
+    for make, target in (
+        (lambda: KernelRidge(0.1, kernel=Gaussian(1.5), memory="100MB"), "y"),
+        (lambda: SVC(kernel=Gaussian(1.5), memory="100MB"), "two"),
+        (lambda: SVR(kernel=Gaussian(1.5), memory="100MB"), "y"),
+    ):
+        here = make().fit(data.X, data.frame[target].to_numpy())
+        assert_same(outputs(here, data.X[:20]), outputs(make().fit(table, target), few), 1e-3)
+
+
+def test_a_penalty_is_found_for_a_table(data, folder):
+    model = KernelRidgeCV([0.01, 0.1, 1.0], kernel=Gaussian(1.5), random_state=0).fit(
+        StoredTable(folder, columns=NAMES), "y"
+    )
+    assert model.score(data.frame[NAMES], data.y) > 0.9
+
+
+def test_every_way_to_give_a_table_is_the_same(data, folder, tmp_path):
+    np.save(tmp_path / "X.npy", data.X)
+    np.save(tmp_path / "y.npy", data.y)
+    data.frame[[*NAMES, "y"]].to_parquet(tmp_path / "all.parquet")
+    mapped = np.lib.format.open_memmap(tmp_path / "X.npy", mode="r")
+    expected = ridge(memory="30MB").fit(data.X, data.y).predict(data.X)
+    for X, y in (
+        (tmp_path / "X.npy", data.y),
+        (str(tmp_path / "X.npy"), str(tmp_path / "y.npy")),
+        (mapped, np.lib.format.open_memmap(tmp_path / "y.npy", mode="r")),
+        (tmp_path / "all.parquet", "y"),
+        (pa.dataset.dataset(tmp_path / "all.parquet"), "y"),
+        (StoredTable(pa.dataset.dataset(folder), columns=NAMES), data.y.tolist()),
+    ):
+        model = ridge(memory="30MB").fit(X, y)
+        assert_same(expected, model.predict(X))
+        assert_same(expected, model.predict(data.frame[NAMES] if hasattr(model, "feature_names_in_") else data.X))
+
+
+def test_folders_may_spell_a_column(data, tmp_path):
+    for name, part in data.frame[[*NAMES, "y", "three"]].groupby("three"):
+        (tmp_path / f"three={name}").mkdir()
+        part.drop(columns="three").to_parquet(tmp_path / f"three={name}" / "part.parquet", index=False)
+    rows = data.frame.sort_values("three", kind="stable")
+    X = rows[[*NAMES, "three"]].astype(float)
+    here, there = ridge().fit(X, rows["y"]), ridge().fit(tmp_path, "y")
+    assert there.feature_names_in_.tolist() == [*NAMES, "three"]
+    assert_same(here.predict(X), there.predict(tmp_path))
+
+
+def test_a_fit_stays_within_its_budget_whatever_the_file_has(tmp_path):
+    rng, budget = np.random.default_rng(0), 1_800_000
+    X = rng.normal(size=(12_000, 40))
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", np.sin(X[:, 0]))
+    del X
+    model = KernelRidge(1.0, kernel=Gaussian(9.0), n_centers=20, memory=budget, random_state=0)
+    model.fit(tmp_path / "X.npy", tmp_path / "y.npy")  # what is loaded once does not count
+    tracemalloc.start()
+    clone(model).fit(tmp_path / "X.npy", tmp_path / "y.npy")
+    assert tracemalloc.get_traced_memory()[1] < budget
+    tracemalloc.reset_peak()
+    model.predict(tmp_path / "X.npy")
+    assert tracemalloc.get_traced_memory()[1] < budget + 2 * 8 * 12_000  # and the answer
+    tracemalloc.stop()
+
+
+def test_a_mapped_array_larger_than_the_budget_is_never_copied_whole(tmp_path):
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(12_000, 40))
+    X[:] = np.random.default_rng(0).normal(size=X.shape)
+    y, budget = np.sin(np.asarray(X[:, 0], dtype=np.float64)), 1_800_000
+    model = KernelRidge(1.0, kernel=Gaussian(9.0), n_centers=60, memory=budget, random_state=0)
+    model.fit(X, y)  # what is loaded once does not count
+    tracemalloc.start()
+    model.fit(X, y)
+    assert tracemalloc.get_traced_memory()[1] < budget + y.nbytes
+    tracemalloc.stop()
+    assert model.score(np.asarray(X[:1000], dtype=np.float64), y[:1000]) > 0.2
+
+
+def test_models_that_keep_all_rows_say_what_they_need(folder):
+    with pytest.raises(MemoryBudgetError, match="for 900 points needs"):
+        KernelRidge(kernel=Gaussian(), solver="cg", memory=50_000).fit(StoredTable(folder, columns=NAMES), "y")
+    with pytest.raises(TypeError, match="KernelPCA cannot be fitted to a table on a disk"):
+        KernelPCA().fit(folder)
+
+
+def test_a_model_of_a_table_is_an_ordinary_one(data, folder, tmp_path):
+    model = ridge().fit(StoredTable(folder, columns=NAMES), "y")
+    save(model, tmp_path / "model.mercer")
+    X = data.frame[NAMES]
+    assert np.array_equal(load(tmp_path / "model.mercer").predict(X), model.predict(X))
+
+
+def test_without_a_seed_a_fit_has_one_of_its_own(folder):
+    first = ridge(random_state=None).fit(StoredTable(folder, columns=NAMES), "y")
+    second = ridge(random_state=None).fit(StoredTable(folder, columns=NAMES), "y")
+    assert first.random_state is None
+    assert np.array_equal(first.dual_coef_, second.dual_coef_)
+
+
+def test_automatic_models_read_a_table_whole_or_say_what_to_do(data, folder, tmp_path):
+    data.frame[[*NAMES, "y"]][:150].to_parquet(tmp_path / "small.parquet", index=False)
+    options = {"model": "ridge", "kernel": Gaussian(1.5), "test": 0.0, "budget": 1.0, "random_state": 0}
+    model = AutoRegressor(**options).fit(tmp_path / "small.parquet", "y")
+    assert model.score(data.frame[NAMES], data.y) > 0.5
+    with pytest.raises(MemoryBudgetError, match=r"AutoRegressor looks at all 900 rows of .* such as KernelRidgeCV"):
+        AutoRegressor(memory=50_000).fit(folder, "y")
