@@ -73,6 +73,19 @@ void window_matches(nb::tuple table, nb::handle rows, nb::handle columns, nb::ha
   add_window_matches(block, read);
 }
 
+void close_windows(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
+                   int64_t span, nb::handle values, nb::handle out, int threads, const std::string& isa_name) {
+  const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
+  if (block.letters > 254) throw wrong_value("there may be 254 letters, got " + std::to_string(block.letters));
+  if (span < 1 || span > 254) throw wrong_value("span must lie in 1..254, got " + std::to_string(span));
+  const int64_t* value = whole_numbers(values, "values", -1, 0, (int64_t(1) << 48) - 1);
+  const size_t count = checked_array<Input>(values, "values", 1, "int64").shape(0);
+  if (count > 16) throw wrong_value("there may be 16 values, got " + std::to_string(count));
+  const Isa& isa = isa_named(isa_name);
+  const nb::gil_scoped_release released;
+  add_close_windows(block, span, std::vector<int64_t>(value, value + count), isa);
+}
+
 void subsequences(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
                   int64_t length, double decay, nb::handle out, int threads, const std::string& isa_name) {
   const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
@@ -104,6 +117,9 @@ void bind_strings(nb::module_& m) {
   using namespace nb::literals;
   m.def("window_matches", &window_matches, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "groups"_a, "out"_a,
         "threads"_a, "out[i, j] += weighted number of pairs of equal windows, for first[i] <= j < last[i]");
+  m.def("close_windows", &close_windows, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "span"_a, "values"_a,
+        "out"_a, "threads"_a, "isa"_a = "",
+        "out[i, j] += sum of values[places at which two windows differ] over their pairs, for first[i] <= j < last[i]");
   m.def("subsequences", &subsequences, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "length"_a, "decay"_a,
         "out"_a, "threads"_a, "isa"_a = "",
         "out[i, j] = gap-weighted number of common subsequences, for first[i] <= j < last[i]");

@@ -85,6 +85,18 @@ def window_matches(
     out: np.ndarray,
     threads: int,
 ) -> None: ...
+def close_windows(
+    table: tuple[np.ndarray, np.ndarray, int],
+    rows: np.ndarray,
+    columns: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+    span: int,
+    values: np.ndarray,
+    out: np.ndarray,
+    threads: int,
+    isa: str = "",
+) -> None: ...
 def subsequences(
     table: tuple[np.ndarray, np.ndarray, int],
     rows: np.ndarray,
