@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb, factorial
+from math import comb, factorial, inf
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from mercer.formula.data import short
 from mercer.formula.parameters import Count, Natural, check_integer
 
 from .base import Part, StringKernel
-from .table import TokenTable
+from .table import Coded, TokenTable
 
 CALL_PAIRS = 5e7  # pairs of sequences, times masks, of one native call and thread: below half a second
 CALL_BYTES = 2**26  # of lists of windows in one native call
@@ -30,8 +30,10 @@ WINDOW_BYTES = 24  # that a window takes in the lists of one mask
 # Costs in units of one pair of windows that is compared, about 0.15 nanoseconds where 32 are compared at a time.
 SORT_COST = 64  # of a window under one mask
 AGREE_COST = 16  # of a pair of windows that agree under one mask
+COUNT_COST = 32  # of a window under one mask that is counted in its own sequence only
 PLAIN_COST = 8  # of a pair that is compared without vectors
 COMPARE_CELLS = 2e9  # pairs of windows of one native call and thread
+MOST_WINDOWS = 2.0**63  # that are told apart by numbers
 MOST_DIFFERENCES, MOST_LETTERS, MOST_VALUE = 15, 254, 2**48 - 1  # what the compiled core compares
 
 
@@ -42,6 +44,11 @@ class Mask:
     span: int
     kept: tuple[int, ...]
     weight: float = 1.0
+
+    @property
+    def native(self) -> tuple[int, np.ndarray, float]:
+        """The mask as the compiled core takes it."""
+        return self.span, np.array(self.kept, dtype=np.int64), self.weight
 
 
 class WindowKernel(StringKernel):
@@ -58,13 +65,44 @@ class WindowKernel(StringKernel):
     def fill(self, part: Part) -> None:
         """Count pairs of windows that agree, or compare all pairs, whichever takes less."""
         masks, values = self.masks(), self.values()
-        if values is not None and _is_comparable(masks[0].span, values, part.table):
-            compared, sorted_ = _cost_comparing(masks[0].span, part), _cost_sorting(masks, part)
-            if compared < sorted_:
-                counted = np.array(values, dtype=np.int64)
-                part.run(_native.close_windows, masks[0].span, counted, cells=COMPARE_CELLS)
-                return
-        self.sort(part, masks)
+        compared = self._cost_comparing(part, masks, values)
+        if values is not None and compared < _cost_sorting(masks, part):
+            counted = np.array(values, dtype=np.int64)
+            part.run(_native.close_windows, masks[0].span, counted, cells=COMPARE_CELLS)
+        else:
+            self.sort(part, masks)
+
+    def cost(self, part: Part) -> float:
+        """Return what :meth:`fill` costs, in pairs of windows that are compared."""
+        masks = self.masks()
+        return min(self._cost_comparing(part, masks, self.values()), _cost_sorting(masks, part))
+
+    def block_diag(self, A: Coded) -> np.ndarray:
+        """Count how often each window occurs in a sequence, or compare all pairs of its windows."""
+        ids, inverse = np.unique(A.ids, return_inverse=True)
+        masks, values, first = self.masks(), self.values(), np.arange(len(ids))
+        part = Part(A.table, ids, ids, first, first + 1, np.empty((0, 0)))
+        counted = COUNT_COST * sum(_count_windows(A.table.sizes[ids], mask.span) for mask in masks)
+        letters = float(max(1, len(A.table.tokens)))
+        if max(letters ** len(mask.kept) for mask in masks) >= MOST_WINDOWS or (
+            counted > self._cost_comparing(part, masks, values)
+        ):
+            return super().block_diag(A)
+        squares = np.zeros(len(ids))
+        step = max(1, int(CALL_PAIRS * len(ids) / max(1.0, counted / COUNT_COST)))
+        for start in range(0, len(ids), step):
+            groups, some = [mask.native for mask in masks], slice(start, start + step)
+            _native.window_squares(A.table.native, ids[some], groups, squares[some], default_threads())
+        return squares[inverse]
+
+    def _cost_comparing(self, part: Part, masks: list[Mask], values: list[int] | None) -> float:
+        """Return what it costs to compare all pairs of windows, infinity if the compiled core does not."""
+        if values is None or not _is_comparable(masks[0].span, values, part.table):
+            return inf
+        mean = _count_windows(part.table.sizes[part.columns], masks[0].span) / max(1, len(part.columns))
+        rows = np.maximum(part.table.sizes[part.rows] - masks[0].span + 1, 0)
+        pairs = float((rows * (part.last - part.first)).sum()) * mean
+        return pairs * (PLAIN_COST if _native.isas()[0] == "baseline" else 1)
 
     def sort(self, part: Part, masks: list[Mask]) -> None:
         """Add up some masks at a time."""
@@ -73,7 +111,7 @@ class WindowKernel(StringKernel):
         pairs = len(part.rows) * len(part.columns)
         step = max(threads, int(min(CALL_PAIRS * threads // pairs, CALL_BYTES // (WINDOW_BYTES * windows))))
         for start in range(0, len(masks), step):
-            groups = [(m.span, np.array(m.kept, dtype=np.int64), m.weight) for m in masks[start : start + step]]
+            groups = [mask.native for mask in masks[start : start + step]]
             _native.window_matches(*part.arguments, groups, part.out, threads)
 
 
@@ -275,14 +313,6 @@ def _is_comparable(span: int, values: list[int], table: TokenTable) -> bool:
     letters = len(table.tokens)
     small = len(values) <= MOST_DIFFERENCES and max(values) <= MOST_VALUE
     return small and max(span, letters) <= MOST_LETTERS
-
-
-def _cost_comparing(span: int, part: Part) -> float:
-    """Return what it costs to compare all pairs of windows."""
-    mean = _count_windows(part.table.sizes[part.columns], span) / max(1, len(part.columns))
-    rows = np.maximum(part.table.sizes[part.rows] - span + 1, 0)
-    pairs = float((rows * (part.last - part.first)).sum()) * mean
-    return pairs * (PLAIN_COST if _native.isas()[0] == "baseline" else 1)
 
 
 def _cost_sorting(masks: list[Mask], part: Part) -> float:
