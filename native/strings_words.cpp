@@ -33,9 +33,11 @@ double count_tokens(const Sequences& sequences) {
 // How often each key occurs: a table that is empty again at the start of each round without being cleared.
 class Counter {
  public:
-  void start(std::size_t keys) {
+  // For so many keys, all below a bound; few possible ones have a slot each.
+  void start(std::size_t keys, double bound) {
+    direct_ = bound <= 16384;
     std::size_t size = 64;
-    while (size < 2 * keys) size *= 2;
+    while (size < (direct_ ? std::size_t(bound) : 2 * keys)) size *= 2;
     if (size > slots_.size()) slots_.assign(size, {0, 0, 0}), round_ = 0;
     mask_ = slots_.size() - 1;
     ++round_;
@@ -43,7 +45,7 @@ class Counter {
 
   // How often the key was there before.
   uint32_t add(uint64_t key) {
-    std::size_t at = std::size_t(mix(key)) & mask_;
+    std::size_t at = std::size_t(direct_ ? key : mix(key)) & mask_;
     while (slots_[at].round == round_ && slots_[at].key != key) at = (at + 1) & mask_;
     if (slots_[at].round != round_) slots_[at] = {key, round_, 0};
     return slots_[at].count++;
@@ -57,7 +59,28 @@ class Counter {
   std::vector<Slot> slots_;
   std::size_t mask_ = 0;
   uint32_t round_ = 0;
+  bool direct_ = false;
 };
+
+// The numbers that the windows of a sequence spell in base `letters`, at the offsets of a group, one after the other.
+template <class F>
+void for_numbers(const Sequence& s, uint64_t letters, const WindowGroup& group, F&& body) {
+  if (int64_t(group.offsets.size()) < group.span) {
+    for (int64_t i = 0; i + group.span <= s.size; ++i) {
+      uint64_t number = 0;
+      for (const int64_t offset : group.offsets) number = number * letters + uint64_t(s.codes[i + offset]);
+      body(number);
+    }
+    return;
+  }
+  uint64_t number = 0, highest = 1;  // what the first token counts
+  for (int64_t k = 1; k < group.span; ++k) highest *= letters;
+  for (int64_t i = 0; i < s.size; ++i) {
+    if (i >= group.span) number -= highest * uint64_t(s.codes[i - group.span]);
+    number = number * letters + uint64_t(s.codes[i]);
+    if (i + 1 >= group.span) body(number);
+  }
+}
 
 }  // namespace
 
@@ -188,13 +211,13 @@ void sum_window_squares(const Sequences& sequences, int64_t letters, const std::
     Counter& counter = counters[std::size_t(worker)];
     for (const WindowGroup& group : groups) {
       if (s.size < group.span) continue;
-      counter.start(std::size_t(s.size - group.span + 1));
+      double bound = 1;
+      for (std::size_t k = 0; k < group.offsets.size(); ++k) bound *= double(letters);
+      counter.start(std::size_t(s.size - group.span + 1), bound);
       int64_t squares = 0;
-      for (int64_t i = 0; i + group.span <= s.size; ++i) {
-        uint64_t number = 0;
-        for (const int64_t offset : group.offsets) number = number * uint64_t(letters) + uint64_t(s.codes[i + offset]);
+      for_numbers(s, uint64_t(letters), group, [&](uint64_t number) {
         squares += 2 * int64_t(counter.add(number)) + 1;  // (c + 1)^2 - c^2
-      }
+      });
       out[r] += group.weight * double(squares);
     }
   });

@@ -89,8 +89,8 @@ def test_tokens_that_no_center_has_are_no_words_of_the_sum(kernel):
 @pytest.mark.parametrize("letters", ["abcdefghijklmnopqrstuvwxyz", "aéßж中"])
 @pytest.mark.parametrize("kernel", [Spectrum(5), GappedKmer(6, 1), WeightedDegree(4)], ids=repr)
 def test_long_words_of_many_letters_are_found_in_a_tree(kernel, letters):
-    centers = random_strings(300, letters=letters, seed=2)
-    new, coef = [*centers[:20], *random_strings(20, letters=letters, seed=3)], RNG.normal(size=(300, 1))
+    centers = random_strings(900, letters=letters, seed=2)
+    new, coef = [*centers[:20], *random_strings(20, letters=letters, seed=3)], RNG.normal(size=(900, 1))
     f = collapse(kernel, centers, coef, 10**9, by_values)
     assert f is not None
     close(f(new), by_values(kernel, new, centers, coef))

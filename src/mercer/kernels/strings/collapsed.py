@@ -134,7 +134,8 @@ class WordWeights:
         """Return a table in our own numbers of tokens; one more stands for all others."""
         other = len(self._tokens)
         own = np.array([self._tokens.get(token, other) for token in table.tokens], dtype=np.int32)
-        codes = own[table.codes] if len(own) else table.codes
+        same = np.array_equal(own, np.arange(len(own)))
+        codes = table.codes if same else own[table.codes]
         return replace(table, codes=codes, tokens=(*self._tokens, None))
 
     # -- weights ----------------------------------------------------------------------------------------------------
