@@ -75,6 +75,17 @@ def perceptron_votes(
     bias: float,
     votes: np.ndarray,
 ) -> None: ...
+def nearest_candidates(
+    queries: np.ndarray,
+    points: np.ndarray,
+    margin: np.ndarray,
+    k: int,
+    own: int,
+    index: np.ndarray,
+    count: np.ndarray,
+    threads: int,
+    isa: str = "",
+) -> None: ...
 def window_matches(
     table: tuple[np.ndarray, np.ndarray, int],
     rows: np.ndarray,
