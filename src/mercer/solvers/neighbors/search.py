@@ -34,6 +34,7 @@ GROUPS = 128  # columns of a tile are compared group by group first
 ROUGH = 2**22  # pairs from which on it pays to rank in single precision first
 SLACK = 1e-9  # relative error of distances in tiles, with much to spare; points this close are compared again
 SPARE = 32  # how many of those are kept beyond twice the k best
+SETTLED = 2048  # queries of a block whose candidates are known
 FEW = 64  # neighbours up to which the compiled core looks for candidates
 CALL_PAIRS = 1e9  # of points in one native call and thread: below half a second
 DEVICE_POINTS = 2**18  # of a tile on a device, at most
@@ -119,6 +120,8 @@ def _search_host(
     threads = default_threads() if backend.cheap else 1  # functions in Python would wait for each other
     left = memory - backend.held * (1 if exact is None else 2 if rough is None else 4) - values.nbytes - indices.nbytes
     queries, points = _size_tile(left // threads, backend.entry_bytes + 16, min(m, QUERIES), min(n, POINTS), k)
+    if found is not None and found[1].min() >= 0:
+        queries = max(queries, min(m, SETTLED))  # no tiles are needed
 
     def search(start: int) -> None:
         rows = slice(start, min(start + queries, m))
