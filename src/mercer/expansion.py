@@ -16,7 +16,6 @@ from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.shapes import Axes, Inside
 from mercer.arrays.tensors import host_array, is_tensor, on_device, real_type
-from mercer.features.collapsed import Collapsed, collapse
 from mercer.formula.data import Rows, concatenate, length, pick, short, take
 from mercer.formula.notation.reading import VALUE, X, show_latex, show_mathml
 from mercer.formula.notation.tree import ONE, Apply, Indexed, Letter, Node, Relation, Total, given, plus, times
@@ -32,6 +31,7 @@ from mercer.words import count_things, show_number
 
 if TYPE_CHECKING:
     from mercer.features.base import FeatureMap
+    from mercer.features.collapsed import Collapsed
 
 BLOCK_BYTES = 2**26  # of features at a time
 LARGEST_SHOWN = 5  # coefficients in a notebook
@@ -144,7 +144,6 @@ class Expansion:
     explicit: Annotated[ExplicitFunction, Inside(q="q")] | None
 
     __slots__ = ("__dict__", "__weakref__", "_collapsed")  # what can be made again is no part of the state
-    _collapsed: Collapsed | None
 
     __array_ufunc__ = None  # so that np.float64(2) * f comes here
 
@@ -197,8 +196,11 @@ class Expansion:
         if length(X) == 0 or length(self.centers) < MANY or not Place.find(device, memory, X, self.centers).on_host:
             return None
         if not hasattr(self, "_collapsed"):
+            from mercer.features.collapsed import collapse  # which takes time to import
+
             coef = self.coef.reshape(len(self.coef), -1)
-            self._collapsed = collapse(self.kernel, self.centers, coef, parse_memory(memory), _sum_values)
+            found = collapse(self.kernel, self.centers, coef, parse_memory(memory), _sum_values)
+            self._collapsed: Collapsed | None = found
         return self._collapsed
 
     def __getstate__(self) -> dict[str, Any]:
