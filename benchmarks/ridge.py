@@ -1,5 +1,10 @@
 """Kernel ridge regression against scikit-learn: exact fits, the path, the primal, Nyström, tuning, and growth."""
 
+import math
+import signal
+import subprocess
+import sys
+import time
 import warnings
 
 import numpy as np
@@ -102,6 +107,39 @@ def nystroem_row(X, y, X_test, y_test, centers: int = 2000) -> None:
         print(f"scikit-learn ({seconds:.1f} s and {peer_seconds:.1f} s), test RMSE {ours:.4f} and {theirs:.4f}")
 
 
+def interrupt_row(n: int = 12_000, tries: int = 4) -> None:
+    """How long Ctrl-C waits in a fit by Cholesky, at the worst of some moments spread over it."""
+    code = (
+        "import time, numpy as np\nfrom mercer.kernels import Gaussian\nfrom mercer.models import KernelRidge\n"
+        f"X = np.random.default_rng(0).normal(size=({n}, 8)); y = np.sin(X).sum(axis=1)\n"
+        "KernelRidge(0.1, kernel=Gaussian(2.0), solver='cholesky').fit(X[:50], y[:50])\n"
+        "model, start = KernelRidge(0.1, kernel=Gaussian(2.0), solver='cholesky'), time.monotonic()\n"
+        "print('ready', flush=True)\n"
+        "try:\n    model.fit(X, y)\n    print('done', time.monotonic() - start)\n"
+        "except KeyboardInterrupt:\n    print('stopped', time.monotonic(), hasattr(model, 'dual_coef_'))\n"
+    )
+
+    def run(after: float | None) -> tuple[str, float]:
+        """What the process said last, and when it was interrupted."""
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        child.stdout.readline()
+        sent = 0.0
+        if after is not None:
+            time.sleep(after)
+            sent = time.monotonic()
+            child.send_signal(signal.SIGINT)
+        return child.communicate()[0], sent
+
+    whole = float(run(None)[0].split()[1])
+    waits = []
+    for part in range(tries):
+        words, sent = run(whole * (part + 0.5) / tries)
+        said, moment, *fitted = words.split()
+        waits += [float(moment) - sent] if said == "stopped" and fitted == ["False"] else [math.inf]
+    print(f"Ctrl-C in a fit by Cholesky, n = {n:,}, {whole:.1f} s: waits {max(waits):.2f} s at most ", end="")
+    print(f"of {tries} moments (limit 0.5)", flush=True)
+
+
 def path_row() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 8))
@@ -201,6 +239,7 @@ def main() -> None:
     table("Exact kernel ridge", header, exact_rows())
     kin40k_row()
     path_row()
+    interrupt_row()
     primal_row()
     header = ["data", "rows", "RMSE", "limit", "tuned scikit-learn", "time", "kernel"]
     table("KernelRidgeCV() without arguments, first split, standardised", header, tuning_rows())

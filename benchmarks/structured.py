@@ -9,21 +9,25 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from mercer.expansion import Expansion, evaluate_expansion
 from mercer.gram import Gram
 from mercer.kernels import (
     GappedKmer,
     Gaussian,
     Graph,
+    Mismatch,
     PartialTree,
     Spectrum,
     Subsequence,
     SubsetTree,
+    WeightedDegree,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
 )
+from mercer.kernels.strings.base import Part
 from mercer.models import SVC, KernelRidgeClassifier
 
-from .measure import data_folder, timed, verdict
+from .measure import best_time, data_folder, timed, verdict
 
 
 def fasta(path):
@@ -65,6 +69,44 @@ def gapped_row(folder, name, length, gaps, limit, goal) -> None:
         end="",
     )
     print(f"AUC {roc_auc_score(z, scores):.4f} (at least {goal})", flush=True)
+
+
+def masks_row(folder, few=500) -> None:
+    """Both ways to count words with many gaps: by sorting windows for each of 1,716 masks, and by comparing windows."""
+    X = fasta(folder / "strings" / "EP300.train.fasta")[0] + fasta(folder / "strings" / "EP300.test.fasta")[0]
+    kernel = GappedKmer(13, 7)
+    table = kernel.prepare(X[:few], X[:few])[0].table
+    ids, first = np.arange(few), np.arange(few)
+    sorted_ = Part(table, ids, ids, first, np.full(few, few), np.zeros((few, few)))
+    _, part = timed(lambda: kernel.sort(sorted_, kernel.masks()))
+    compared = Part(table, ids, ids, first, sorted_.last, np.zeros((few, few)))
+    _, own = timed(lambda: kernel.fill(compared))
+    same = np.array_equal(np.triu(sorted_.out), np.triu(compared.out))
+    _, seconds = timed(lambda: kernel.normalize()(X[:2000]))
+    print(f"GappedKmer(13, 7), {few} sequences: {own:.2f} s, by masks {part:.2f} s: ", end="")
+    print(
+        f"{verdict(part / own, 6.0)}, values {'the same' if same else 'DIFFER'}; Gram of 2,000: {seconds:.1f} s",
+        flush=True,
+    )
+
+
+def words_row(folder, count=1000) -> None:
+    """Values of sums over 1,000 strings by the words of each new string, and by kernel values as before."""
+    X, new = (fasta(folder / "strings" / f"SIN3A.{part}.fasta")[0] for part in ("train", "test"))
+    coef = np.random.default_rng(0).normal(size=count)
+    for kernel in (Spectrum(6), GappedKmer(8, 2), Mismatch(6, 1), WeightedDegree(8)):
+        f = Expansion(kernel.normalize(), X[:count], coef)
+        _, first = timed(lambda f=f: f(new))
+        seconds = best_time(lambda f=f: f(new), 3)
+        values, other = timed(lambda f=f: evaluate_expansion(f.kernel, new, f.centers, f.coef))
+        error = np.abs(f(new) - values).max() / np.abs(values).max()
+        print(
+            f"{kernel!r}, normalised, {count:,} strings in the sum, {len(new):,} new: {1e3 * seconds:.1f} ms ", end=""
+        )
+        print(
+            f"(first {1e3 * first:.0f}), by kernel values {1e3 * other:.0f}: {verdict(other / seconds, 20.0)}, ", end=""
+        )
+        print(f"difference {error:.0e}", flush=True)
 
 
 def subsequence_row(folder, few=200) -> None:
@@ -146,6 +188,8 @@ def main() -> None:
         return
     gapped_row(folder, "SIN3A", 8, 2, 10, 0.905)
     gapped_row(folder, "EP300", 10, 4, 60, 0.985)
+    masks_row(folder)
+    words_row(folder)
     subsequence_row(folder)
     spectrum_row(folder)
     tree_rows(folder)

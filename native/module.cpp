@@ -9,6 +9,7 @@
 #include "arrays.hpp"
 #include "band_module.hpp"
 #include "code.hpp"
+#include "nearest_module.hpp"
 #include "perceptron_module.hpp"
 #include "plan.hpp"
 #include "pool.hpp"
@@ -290,6 +291,7 @@ NB_MODULE(_native, m) {
   bind_trees(m);
   bind_strings(m);
   bind_perceptron(m);
+  bind_nearest(m);
   m.def("_stop_threads", [] {
     const nb::gil_scoped_release released;
     stop_threads();

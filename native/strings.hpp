@@ -45,6 +45,10 @@ struct WindowGroup {
 // Adds, for every group, its weight times the number of pairs of windows that agree.
 void add_window_matches(const StringBlock& block, const std::vector<WindowGroup>& groups);
 
+// Adds the sum over all pairs of windows of `span` tokens of values[number of places at which they differ], 0 where
+// there is no such value.  There are at most 254 letters, 254 tokens in a window and 16 values, in [0, 2^48).
+void add_close_windows(const StringBlock& block, int64_t span, const std::vector<int64_t>& values, const Isa& isa);
+
 // Sum over common subsequences of `length` tokens of decay^(span in one sequence + span in the other).
 void subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa);
 

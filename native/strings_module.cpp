@@ -6,6 +6,7 @@
 
 #include "arrays.hpp"
 #include "strings.hpp"
+#include "strings_words.hpp"
 
 namespace mercer {
 namespace {
@@ -21,10 +22,14 @@ const int64_t* whole_numbers(nb::handle h, const char* name, int64_t size, int64
   return values;
 }
 
-// (codes, starts, letters), a table of sequences, then the block asked for.
-StringBlock read_block(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
-                       nb::handle out, int threads) {
-  check_threads(threads);
+struct Table {
+  const int32_t* codes;
+  const int64_t* starts;
+  int64_t letters, count;
+};
+
+// (codes, starts, letters), a table of sequences.
+Table read_table(nb::tuple table) {
   int64_t letters = 0;
   if (table.size() != 3 || !nb::try_cast(table[2], letters) || letters < 0)
     throw wrong_type("table must be a tuple (codes, starts, letters)");
@@ -38,6 +43,14 @@ StringBlock read_block(nb::tuple table, nb::handle rows, nb::handle columns, nb:
   const int64_t count = int64_t(checked_array<Input>(table[1], "starts", 1, "int64").shape(0)) - 1;
   for (int64_t q = 0; q < count; ++q)
     if (starts[q] > starts[q + 1]) throw wrong_value("starts must not decrease");
+  return {code, starts, letters, count};
+}
+
+// A table, then the block asked for.
+StringBlock read_block(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
+                       nb::handle out, int threads) {
+  check_threads(threads);
+  const auto [code, starts, letters, count] = read_table(table);
   const Output to = checked_array<Output>(out, "out", 2, "float64");
   const int64_t n = int64_t(to.shape(0)), m = int64_t(to.shape(1));
   return {code,
@@ -53,9 +66,7 @@ StringBlock read_block(nb::tuple table, nb::handle rows, nb::handle columns, nb:
           threads};
 }
 
-void window_matches(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
-                    nb::list groups, nb::handle out, int threads) {
-  const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
+std::vector<WindowGroup> read_groups(nb::list groups) {
   std::vector<WindowGroup> read;
   for (nb::handle item : groups) {
     nb::tuple t;
@@ -69,8 +80,28 @@ void window_matches(nb::tuple table, nb::handle rows, nb::handle columns, nb::ha
     group.offsets.assign(offset, offset + a.shape(0));
     read.push_back(group);
   }
+  return read;
+}
+
+void window_matches(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
+                    nb::list groups, nb::handle out, int threads) {
+  const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
+  const std::vector<WindowGroup> read = read_groups(groups);
   const nb::gil_scoped_release released;
   add_window_matches(block, read);
+}
+
+void close_windows(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
+                   int64_t span, nb::handle values, nb::handle out, int threads, const std::string& isa_name) {
+  const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
+  if (block.letters > 254) throw wrong_value("there may be 254 letters, got " + std::to_string(block.letters));
+  if (span < 1 || span > 254) throw wrong_value("span must lie in 1..254, got " + std::to_string(span));
+  const int64_t* value = whole_numbers(values, "values", -1, 0, (int64_t(1) << 48) - 1);
+  const size_t count = checked_array<Input>(values, "values", 1, "int64").shape(0);
+  if (count > 16) throw wrong_value("there may be 16 values, got " + std::to_string(count));
+  const Isa& isa = isa_named(isa_name);
+  const nb::gil_scoped_release released;
+  add_close_windows(block, span, std::vector<int64_t>(value, value + count), isa);
 }
 
 void subsequences(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
@@ -98,12 +129,106 @@ void edit_distances(nb::tuple table, nb::handle rows, nb::handle columns, nb::ha
   edit_block(block);
 }
 
+// Some sequences of a table, and a row of numbers for each.
+Sequences read_sequences(const Table& table, nb::handle rows) {
+  const int64_t* row = whole_numbers(rows, "rows", -1, 0, table.count - 1);
+  const int64_t count = int64_t(checked_array<Input>(rows, "rows", 1, "int64").shape(0));
+  return {table.codes, table.starts, row, count};
+}
+
+void window_sums(nb::tuple table, nb::handle rows, int64_t span, nb::handle weights, nb::handle out, int threads) {
+  check_threads(threads);
+  const Table read = read_table(table);
+  const int64_t letters = read.letters - 1;  // the last one stands for tokens that are not known
+  const Sequences sequences = read_sequences(read, rows);
+  const Input w = checked_array<Input>(weights, "weights", 2, "float64");
+  if (span < 1 || letters < 1) throw wrong_value("span and known letters must be at least 1");
+  int64_t size = 1;
+  for (int64_t k = 0; k < span && size <= int64_t(w.shape(0)); ++k) size *= letters;
+  const int64_t outputs = int64_t(w.shape(1));
+  expect_shape(w, "weights", {size, outputs});
+  const Output to = checked_array<Output>(out, "out", 2, "float64");
+  expect_shape(to, "out", {sequences.count, outputs});
+  const nb::gil_scoped_release released;
+  sum_window_table(sequences, letters, span, static_cast<const double*>(w.data()), outputs,
+                   static_cast<double*>(to.data()), threads);
+}
+
+void window_squares(nb::tuple table, nb::handle rows, nb::list groups, nb::handle out, int threads) {
+  check_threads(threads);
+  const Table read = read_table(table);
+  const Sequences sequences = read_sequences(read, rows);
+  const std::vector<WindowGroup> wanted = read_groups(groups);
+  const double most = 18446744073709551616.0;  // 2^64: windows are told apart by their numbers
+  for (const WindowGroup& group : wanted) {
+    double size = 1;
+    for (size_t k = 0; k < group.offsets.size(); ++k) size *= double(read.letters);
+    if (size >= most) throw wrong_value("there are too many different windows to number them in 64 bits");
+  }
+  const Output to = checked_array<Output>(out, "out", 1, "float64");
+  expect_shape(to, "out", {sequences.count});
+  const nb::gil_scoped_release released;
+  sum_window_squares(sequences, read.letters, wanted, static_cast<double*>(to.data()), threads);
+}
+
+// A WordTree behind its checks.
+class BoundWordTree {
+ public:
+  BoundWordTree(int64_t letters, int64_t outputs) : tree_(letters, outputs) {
+    if (letters < 1 || outputs < 1) throw wrong_value("letters and outputs must be at least 1");
+  }
+
+  bool add(nb::tuple table, nb::handle rows, nb::handle coef, int64_t span, nb::handle offsets, nb::handle gains,
+           bool whole, bool placed, int64_t most_nodes) {
+    if (tree_.finished()) throw wrong_value("the tree is finished, nothing can be added");
+    const Table read = read_table(table);
+    if (read.letters > tree_.letters()) throw wrong_value("the table has more letters than the tree");
+    const Sequences sequences = read_sequences(read, rows);
+    const Input c = checked_array<Input>(coef, "coef", 2, "float64");
+    expect_shape(c, "coef", {sequences.count, tree_.outputs()});
+    if (span < 1) throw wrong_value("span must be at least 1, got " + std::to_string(span));
+    WordGroup group{span, {}, {}, whole, placed};
+    const int64_t* offset = whole_numbers(offsets, "offsets", -1, 0, span - 1);
+    const int64_t depth = int64_t(checked_array<Input>(offsets, "offsets", 1, "int64").shape(0));
+    group.offsets.assign(offset, offset + depth);
+    const Input g = checked_array<Input>(gains, "gains", 1, "float64");
+    expect_shape(g, "gains", {depth + 1});
+    const double* gain = static_cast<const double*>(g.data());
+    group.gains.assign(gain, gain + depth + 1);
+    const int64_t most = std::min<int64_t>(most_nodes, (int64_t(1) << 30));
+    const nb::gil_scoped_release released;
+    return tree_.add(sequences, group, static_cast<const double*>(c.data()), most);
+  }
+
+  void finish() {
+    if (!tree_.finished()) tree_.finish();
+  }
+
+  void sum(nb::tuple table, nb::handle rows, nb::handle out, int threads) const {
+    check_threads(threads);
+    if (!tree_.finished()) throw wrong_value("finish the tree before words are summed");
+    const Sequences sequences = read_sequences(read_table(table), rows);
+    const Output to = checked_array<Output>(out, "out", 2, "float64");
+    expect_shape(to, "out", {sequences.count, tree_.outputs()});
+    const nb::gil_scoped_release released;
+    tree_.sum(sequences, static_cast<double*>(to.data()), threads);
+  }
+
+  int64_t nodes() const { return tree_.nodes(); }
+
+ private:
+  WordTree tree_;
+};
+
 }  // namespace
 
 void bind_strings(nb::module_& m) {
   using namespace nb::literals;
   m.def("window_matches", &window_matches, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "groups"_a, "out"_a,
         "threads"_a, "out[i, j] += weighted number of pairs of equal windows, for first[i] <= j < last[i]");
+  m.def("close_windows", &close_windows, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "span"_a, "values"_a,
+        "out"_a, "threads"_a, "isa"_a = "",
+        "out[i, j] += sum of values[places at which two windows differ] over their pairs, for first[i] <= j < last[i]");
   m.def("subsequences", &subsequences, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "length"_a, "decay"_a,
         "out"_a, "threads"_a, "isa"_a = "",
         "out[i, j] = gap-weighted number of common subsequences, for first[i] <= j < last[i]");
@@ -111,6 +236,18 @@ void bind_strings(nb::module_& m) {
         "threads"_a, "out[i, j] = sum of weights[length of the run of agreement] over positions");
   m.def("edit_distances", &edit_distances, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "out"_a, "threads"_a,
         "out[i, j] = edit distance, for first[i] <= j < last[i]");
+  m.def("window_sums", &window_sums, "table"_a, "rows"_a, "span"_a, "weights"_a, "out"_a, "threads"_a,
+        "out[i] += sum of weights[number of the window] over the windows of known letters, all but the last");
+  m.def("window_squares", &window_squares, "table"_a, "rows"_a, "groups"_a, "out"_a, "threads"_a,
+        "out[i] += weighted sum of the squared numbers of equal windows of a sequence");
+  nb::class_<BoundWordTree>(m, "WordTree", "Weights of words, found letter by letter.")
+      .def(nb::init<int64_t, int64_t>(), "letters"_a, "outputs"_a)
+      .def("add", &BoundWordTree::add, "table"_a, "rows"_a, "coef"_a, "span"_a, "offsets"_a, "gains"_a, "whole"_a,
+           "placed"_a, "most_nodes"_a, "Adds gains times coef to the words of all rows; False if there are too many.")
+      .def("finish", &BoundWordTree::finish, "Ends adding.")
+      .def("sum", &BoundWordTree::sum, "table"_a, "rows"_a, "out"_a, "threads"_a,
+           "out[i] += the weights of all words of a sequence.")
+      .def_prop_ro("nodes", &BoundWordTree::nodes, "How many beginnings of words there are.");
 }
 
 }  // namespace mercer

@@ -138,7 +138,7 @@ Numbers strings(const Isa& isa, int threads) {
     starts.push_back(int64_t(codes.size()));
     all.push_back(q), none.push_back(0), ends.push_back(count);
   }
-  Numbers out(4 * count * count, 0.0);
+  Numbers out(5 * count * count, 0.0);
   const auto block = [&](Index which) {
     return StringBlock{codes.data(), starts.data(), letters,      all.data(), count,  all.data(),
                        count,        none.data(),   ends.data(), out.data() + which * count * count, threads};
@@ -148,6 +148,7 @@ Numbers strings(const Isa& isa, int threads) {
   subsequence_block(block(1), 3, 0.7, isa);
   run_block(block(2), weights.data(), int64_t(weights.size()));
   edit_block(block(3));
+  add_close_windows(block(4), 6, {300, 20, 1}, isa);
   return out;
 }
 

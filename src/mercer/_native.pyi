@@ -89,6 +89,17 @@ def perceptron_votes(
     bias: float,
     votes: np.ndarray,
 ) -> None: ...
+def nearest_candidates(
+    queries: np.ndarray,
+    points: np.ndarray,
+    margin: np.ndarray,
+    k: int,
+    own: int,
+    index: np.ndarray,
+    count: np.ndarray,
+    threads: int,
+    isa: str = "",
+) -> None: ...
 def window_matches(
     table: tuple[np.ndarray, np.ndarray, int],
     rows: np.ndarray,
@@ -98,6 +109,55 @@ def window_matches(
     groups: list[tuple[int, np.ndarray, float]],
     out: np.ndarray,
     threads: int,
+) -> None: ...
+def window_sums(
+    table: tuple[np.ndarray, np.ndarray, int],
+    rows: np.ndarray,
+    span: int,
+    weights: np.ndarray,
+    out: np.ndarray,
+    threads: int,
+) -> None: ...
+def window_squares(
+    table: tuple[np.ndarray, np.ndarray, int],
+    rows: np.ndarray,
+    groups: list[tuple[int, np.ndarray, float]],
+    out: np.ndarray,
+    threads: int,
+) -> None: ...
+
+class WordTree:
+    def __init__(self, letters: int, outputs: int) -> None: ...
+    @property
+    def nodes(self) -> int: ...
+    def add(
+        self,
+        table: tuple[np.ndarray, np.ndarray, int],
+        rows: np.ndarray,
+        coef: np.ndarray,
+        span: int,
+        offsets: np.ndarray,
+        gains: np.ndarray,
+        whole: bool,
+        placed: bool,
+        most_nodes: int,
+    ) -> bool: ...
+    def finish(self) -> None: ...
+    def sum(
+        self, table: tuple[np.ndarray, np.ndarray, int], rows: np.ndarray, out: np.ndarray, threads: int
+    ) -> None: ...
+
+def close_windows(
+    table: tuple[np.ndarray, np.ndarray, int],
+    rows: np.ndarray,
+    columns: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+    span: int,
+    values: np.ndarray,
+    out: np.ndarray,
+    threads: int,
+    isa: str = "",
 ) -> None: ...
 def subsequences(
     table: tuple[np.ndarray, np.ndarray, int],

@@ -31,10 +31,12 @@ from mercer.words import count_things, show_number
 
 if TYPE_CHECKING:
     from mercer.features.base import FeatureMap
+    from mercer.features.collapsed import Collapsed
 
 BLOCK_BYTES = 2**26  # of features at a time
 LARGEST_SHOWN = 5  # coefficients in a notebook
 FEW = 200  # centres of which a norm is computed only to be shown
+MANY = 16  # centres from which on f may be worth collapsing to weights of sparse features
 
 
 def evaluate_expansion(
@@ -141,6 +143,8 @@ class Expansion:
     coef: Annotated[np.ndarray, Axes("n q?")]
     explicit: Annotated[ExplicitFunction, Inside(q="q")] | None
 
+    __slots__ = ("__dict__", "__weakref__", "_collapsed")  # what can be made again is no part of the state
+
     __array_ufunc__ = None  # so that np.float64(2) * f comes here
 
     def __init__(
@@ -181,7 +185,26 @@ class Expansion:
         if self.explicit is not None:
             values = self.explicit(host_array(X))
             return on_device(values, X.device, values.dtype) if is_tensor(X) else values
+        collapsed = self._collapse(X, memory, device)
+        if collapsed is not None:
+            values = collapsed(X)
+            return np.asarray((values if self.coef.ndim == 2 else values[:, 0]) + self.intercept)
         return evaluate_expansion(self.kernel, X, self.centers, self.coef, self.intercept, memory, device)
+
+    def _collapse(self, X: Rows, memory: float | str | None, device: Any) -> Collapsed | None:
+        """Return this function without its centres, where that is quicker; it is made when first asked for."""
+        if length(X) == 0 or length(self.centers) < MANY or not Place.find(device, memory, X, self.centers).on_host:
+            return None
+        if not hasattr(self, "_collapsed"):
+            from mercer.features.collapsed import collapse  # which takes time to import
+
+            coef = self.coef.reshape(len(self.coef), -1)
+            found = collapse(self.kernel, self.centers, coef, parse_memory(memory), _sum_values)
+            self._collapsed: Collapsed | None = found
+        return self._collapsed
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self)  # what was collapsed is made again where it is asked for
 
     def gradient(self, X: Rows, memory: float | str | None = None, device: Any = None) -> Array:
         """Return ∇f(x) = Σᵢ cᵢ ∇ₓ k(x, xᵢ) for all x in X, of shape (len(X), d), or (len(X), q, d) for q outputs.
@@ -400,6 +423,11 @@ class Expansion:
             )
         if other.coef.shape[1:] != self.coef.shape[1:]:
             raise ValueError(f"the expansions have different outputs: {self.coef.shape[1:]} and {other.coef.shape[1:]}")
+
+
+def _sum_values(kernel: Kernel, X: Rows, centers: Rows, coef: np.ndarray) -> np.ndarray:
+    """Return Σ cᵢ k(xᵢ, x) by kernel values."""
+    return np.asarray(evaluate_expansion(kernel, X, centers, coef))
 
 
 def _as_number(values: np.ndarray) -> float | np.ndarray:

@@ -27,6 +27,7 @@ from mercer import (
 from mercer.arrays.threads import default_threads
 from mercer.certify.verdict import Proved, Refuted, Unknown
 from mercer.kernels import Edit, GappedKmer, Gaussian, Mismatch, Spectrum, Subsequence, WeightedDegree
+from mercer.kernels.strings.base import Part
 from mercer.testing import check_kernel
 
 LETTERS = "ACGT"
@@ -495,3 +496,61 @@ def test_overflow_on_strings_advises_what_can_be_done_with_strings():
     with pytest.raises(OverflowError, match=r"use k\.normalize\(\), smaller objects, or a smaller decay") as raised:
         (1e300 * Subsequence(2, 1.0) ** 9)(["ab" * 60, "ba" * 60])
     assert "StandardScaler" not in str(raised.value)
+
+
+# -- two ways to count -----------------------------------------------------------------------------------------------
+
+
+def block_of(kernel, texts):
+    """Every pair of distinct sequences, as a part that asks for all values."""
+    A, _ = kernel.prepare(texts, texts)
+    n = len(A.table.sizes)
+    ids, first = np.arange(n), np.zeros(n, dtype=np.int64)
+    return Part(A.table, ids, ids, first, first + n, np.zeros((n, n)))
+
+
+@pytest.mark.parametrize("isa", _native.isas())
+@pytest.mark.parametrize(
+    "kernel", [GappedKmer(4, 2), GappedKmer(13, 7), Mismatch(5, 2), Mismatch(9, 4, "ACGT"), GappedKmer(1, 0)], ids=repr
+)
+def test_comparing_windows_along_diagonals_counts_what_sorting_them_by_masks_does(kernel, isa):
+    texts = [*random_strings(25, seed=3, longest=40), *random_strings(6, seed=4, longest=200)]
+    compared, sorted_ = block_of(kernel, texts), block_of(kernel, texts)
+    values = np.array(kernel.values())
+    _native.close_windows(*compared.arguments, kernel.masks()[0].span, values, compared.out, 2, isa)
+    kernel.sort(sorted_, kernel.masks())
+    np.testing.assert_array_equal(compared.out, sorted_.out)
+
+
+def test_windows_with_many_masks_are_compared_and_those_with_few_are_sorted(monkeypatch):
+    texts, ways = random_strings(60, seed=5, longest=60), []
+    for name in ("close_windows", "window_matches"):
+        function = getattr(_native, name)
+        monkeypatch.setattr(_native, name, lambda *a, f=function, n=name: (ways.append(n), f(*a)))
+    GappedKmer(13, 7)(texts)
+    assert set(ways) == {"close_windows"}
+    ways.clear()
+    GappedKmer(6, 0)(texts)
+    assert set(ways) == {"window_matches"}
+
+
+def test_values_too_large_or_too_many_to_compare_are_sorted():
+    texts = random_strings(6, seed=6, longest=24)
+    kernel = GappedKmer(18, 16)
+    assert len(kernel.values()) > 15
+    np.testing.assert_array_equal(kernel(texts), by_definition(kernel, texts, texts))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"span": 0}, "span must lie in 1..254, got 0"),
+        ({"values": np.arange(17)}, "there may be 16 values, got 17"),
+        ({"values": np.array([-1])}, "values must lie in 0.."),
+    ],
+)
+def test_the_core_refuses_windows_it_cannot_compare(change, message):
+    part = block_of(Spectrum(2), ["ab", "ba"])
+    asked = {"span": 2, "values": np.array([1])} | change
+    with pytest.raises(ValueError, match=message):
+        _native.close_windows(*part.arguments, asked["span"], asked["values"], part.out, 1)

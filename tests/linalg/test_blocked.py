@@ -1,5 +1,8 @@
 """Cholesky factor, substitution and inverse block by block: the same as LAPACK's, and nothing above the diagonal."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -7,6 +10,8 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from mercer.kernels import Gaussian
 from mercer.linalg import blocked as _blocked
 from mercer.linalg import triangles as shared_triangles
+from mercer.linalg.unlocked import PartsInPlace
+from mercer.models import KernelRidge
 from mercer.solvers import Cholesky, Problem
 
 
@@ -51,3 +56,54 @@ def test_the_solver_gives_the_same_answers_with_blocks(sizes, monkeypatch):
     found = Cholesky().prepare(problem).solve(alpha, loo=True)
     np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(found.loo, expected.loo, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_part_of_a_larger_matrix_is_factored_in_its_place(dtype, sizes):
+    whole = np.full((50, 50), 7.0, dtype=dtype, order="F")
+    whole[3:43, 3:43] = positive(40, dtype)
+    expected = cholesky(whole[3:43, 3:43].astype(float), lower=True)
+    assert _blocked.factor(whole[3:43, 3:43])
+    np.testing.assert_allclose(np.tril(whole[3:43, 3:43]), expected, atol=1e-5 if dtype == np.float32 else 1e-12)
+    whole[3:43, 3:43] = 7.0
+    assert (whole == 7.0).all()
+
+
+def test_a_matrix_in_the_other_order_is_factored_too(sizes):
+    A = np.ascontiguousarray(positive(40))
+    expected, upper = cholesky(A, lower=True), np.triu(A, 1)
+    assert _blocked.factor(A)
+    np.testing.assert_allclose(np.tril(A), expected, atol=1e-12)
+    np.testing.assert_array_equal(np.triu(A, 1), upper)
+
+
+@pytest.mark.parametrize("A", [np.eye(3, dtype=int, order="F"), np.ones((3, 2), order="F")], ids=["int", "3×2"])
+def test_what_the_routines_cannot_work_on_is_refused(A):
+    with pytest.raises(ValueError, match="square array of floats in Fortran order"):
+        PartsInPlace(A)
+
+
+def test_rows_of_a_product_are_so_few_that_it_never_takes_long():
+    for start in (0, 1024, 20 * 1024, 200 * 1024):
+        rows = _blocked._count_rows(slice(start, start + 1024))
+        assert rows == 512 or 2 * rows * 1024 * start <= _blocked.CALL_FLOPS
+
+
+def test_ctrl_c_ends_a_fit_between_two_blocks_and_leaves_the_model_unfitted(monkeypatch):
+    monkeypatch.setattr(_blocked, "BLOCK", 32)
+    monkeypatch.setattr(shared_triangles, "LARGE", 64)
+    divide, calls = PartsInPlace.divide, []
+
+    def divide_and_press(parts, rows, block):
+        divide(parts, rows, block)
+        calls.append(block)
+        if len(calls) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(PartsInPlace, "divide", divide_and_press)
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = KernelRidge(kernel=Gaussian(), solver="cholesky")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, X[:, 0])
+    assert len(calls) == 3
+    assert not hasattr(model, "dual_coef_")

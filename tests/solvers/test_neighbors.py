@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mercer import MemoryBudgetError
+from mercer import MemoryBudgetError, _native
 from mercer.arrays.place import Place
 from mercer.gram.choice import choose_backend
 from mercer.kernels import (
@@ -215,3 +215,45 @@ def test_permuting_points_permutes_neighbours(data):
     straight, permuted = find_nearest(Gaussian(), new, X, 6), find_nearest(Gaussian(), new, X[order], 6)
     np.testing.assert_array_equal(order[permuted[1]], straight[1])
     np.testing.assert_array_equal(permuted[0], straight[0])
+
+
+@pytest.mark.parametrize("isa", _native.isas())
+@pytest.mark.parametrize("own", [-1, 0, 7])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (9, 49, 3), (30, 101, 26), (5, 300, 40)])
+def test_candidates_hold_every_point_within_the_margin_and_few_others(isa, own, shape):
+    m, n, d = shape
+    if own + m > n or n == 1 <= own + 1:
+        own = -1
+    rng = np.random.default_rng(n)
+    Z = rng.normal(size=(n, d)).astype(np.float32)
+    X = Z[own : own + m].copy() if own >= 0 else rng.normal(size=(m, d)).astype(np.float32)
+    k, margin = min(3, n - (own >= 0)), np.full(m, 0.01)
+    index, count = np.empty((m, n), dtype=np.int64), np.empty(m, dtype=np.int64)
+    _native.nearest_candidates(X, Z, margin, k, own, index, count, 2, isa)
+    squared = ((X[:, None].astype(float) - Z.astype(float)) ** 2).sum(axis=2)
+    if own >= 0:
+        squared[np.arange(m), own + np.arange(m)] = np.inf
+    kth = np.sort(squared, axis=1)[:, k - 1]
+    for i in range(m):
+        found = index[i, : count[i]]
+        assert set(np.flatnonzero(squared[i] <= kth[i] + 0.009)) <= set(found.tolist())
+        assert (squared[i, found] <= kth[i] + 0.011).all()
+        assert (np.diff(found) > 0).all()
+
+
+def test_queries_with_more_candidates_than_room_say_so():
+    Z = np.zeros((500, 2), dtype=np.float32)
+    index, count = np.empty((3, 4), dtype=np.int64), np.empty(3, dtype=np.int64)
+    _native.nearest_candidates(Z[:3], Z, np.zeros(3), 2, -1, index, count, 1)
+    assert (count == -1).all()
+
+
+@pytest.mark.parametrize("exclude", [False, True])
+def test_calls_of_any_size_find_the_same_candidates(monkeypatch, exclude):
+    Z = np.round(np.random.default_rng(5).normal(size=(150, 2)), 1)  # with ties
+    X = Z if exclude else Z[:40] + 0.05
+    expected = find_nearest(Gaussian(), X, Z, 4, exclude=exclude)
+    monkeypatch.setattr(_neighbors_search, "ROUGH", 0)
+    monkeypatch.setattr(_neighbors_search, "CALL_PAIRS", 1000)
+    for one, other in zip(find_nearest(Gaussian(), X, Z, 4, exclude=exclude), expected, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-LARGE = 8192  # rows up to which LAPACK does it all at once
+from .unlocked import PartsInPlace
+
+LARGE = 4096  # rows up to which LAPACK does it all at once
 BLOCK = 1024  # columns
-CHUNK = 8192  # rows of a product
+CHUNK = 8192  # rows of a product, at most
+CALL_FLOPS = 1.5e10  # of a product, about: some tenths of a second, after which Python looks for Ctrl-C
 FEW = 4  # columns that are multiplied one by one
 
 
@@ -29,20 +32,26 @@ def factor(A: np.ndarray) -> bool:
     >>> factor(A), A.tolist()
     (True, [[2.0, 9.0], [1.0, 2.0]])
     """
-    (potrf,), (trsm,) = get_lapack_funcs(("potrf",), (A,)), get_blas_funcs(("trsm",), (A,))
+    if A.strides[0] != A.itemsize:  # routines work on columns
+        columns = np.array(A, order="F")
+        definite = factor(columns)
+        write_lower(A, columns)
+        return definite
+    parts = PartsInPlace(A)
     for block in cut_blocks(len(A), BLOCK):
-        done = A[block, : block.start]
-        corner = np.tril(A[block, block]) - np.tril(done @ done.T)
-        triangle, info = potrf(np.asfortranarray(corner), lower=1, clean=1, overwrite_a=1)
-        if info:
+        parts.subtract_square(block)
+        if not parts.factor(block):
             return False
-        write_lower(A[block, block], triangle)
-        for rows in cut_blocks(len(A), CHUNK, block.stop):
-            part = A[rows, block]
-            below = part.T  # rows of this are contiguous
-            below -= done @ A[rows, : block.start].T
-            A[rows, block] = trsm(1.0, triangle, part, side=1, lower=1, trans_a=1)
+        for rows in cut_blocks(len(A), _count_rows(block), block.stop):
+            parts.subtract_product(rows, block)
+            parts.divide(rows, block)
     return True
+
+
+def _count_rows(block: slice) -> int:
+    """Return how many rows below a block are computed at a time: fewer, the more columns are done."""
+    columns = block.stop - block.start
+    return max(BLOCK // 2, min(CHUNK, int(CALL_FLOPS / (2 * columns * (block.start + columns)))))
 
 
 def substitute(A: np.ndarray, V: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""LAPACK without Python's lock, so that small matrices are worked on side by side.
+"""LAPACK and BLAS by address: without Python's lock, and on parts of a matrix in their place.
 
-SciPy's wrappers keep the interpreter to themselves while LAPACK runs; the same routines called by their address let go
-of it.
+SciPy's wrappers keep the interpreter to themselves while a routine runs, and copy what is not contiguous; the same
+routines called by their address let go of it, and take the part of a matrix where it is.
 """
 
 from __future__ import annotations
@@ -15,12 +15,91 @@ import numpy as np
 
 @cache
 def _load(name: str, arguments: int) -> Callable[..., None]:
-    from scipy.linalg import cython_lapack
+    from scipy.linalg import cython_blas, cython_lapack
 
-    capsule, api = cython_lapack.__pyx_capi__[name], ctypes.pythonapi
+    known = cython_lapack.__pyx_capi__ if name in cython_lapack.__pyx_capi__ else cython_blas.__pyx_capi__
+    capsule, api = known[name], ctypes.pythonapi
     find_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
     find_address = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(find_address(capsule, find_name(capsule)))
+
+
+class PartsInPlace:
+    """Steps of a Cholesky factorisation on parts of a matrix, which is overwritten.
+
+    Parameters
+    ----------
+    A : array of shape (n, n), float32 or float64 in Fortran order
+        The matrix; only its lower triangle is read and written.
+
+    Examples
+    --------
+    >>> A = np.asfortranarray([[4.0, 99.0], [2.0, 5.0]])
+    >>> parts = PartsInPlace(A)
+    >>> parts.factor(slice(0, 1)), parts.divide(slice(1, 2), slice(0, 1)), parts.subtract_square(slice(1, 2))
+    (True, None, None)
+    >>> parts.factor(slice(1, 2)), A.tolist()
+    (True, [[2.0, 99.0], [1.0, 2.0]])
+    """
+
+    def __init__(self, A: np.ndarray) -> None:
+        kinds = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
+        if A.dtype not in kinds or A.ndim != 2 or A.shape[0] != A.shape[1] or A.strides[0] != A.itemsize:
+            raise ValueError(f"expected a square array of floats in Fortran order, got {A.dtype} of shape {A.shape}")
+        self._A, self._kind = A, kinds[A.dtype]
+
+    def factor(self, block: slice) -> bool:
+        """Put the Cholesky factor of a block on the diagonal in its place, and say whether there is one."""
+        failed = ctypes.c_int(0)
+        self._call("potrf", b"L", _size(block), self._at(block, block), self._step, failed)
+        return failed.value == 0
+
+    def subtract_square(self, block: slice) -> None:
+        """A[block, block] −= BBᵀ with B = A[block, :start], what lies left of the block."""
+        left = slice(0, block.start)
+        self._call(
+            "syrk", b"L", b"N", _size(block), _size(left), self._number(-1.0), self._at(block, left), self._step,
+            self._number(1.0), self._at(block, block), self._step,
+        )  # fmt: skip
+
+    def subtract_product(self, rows: slice, block: slice) -> None:
+        """A[rows, block] −= A[rows, :start] A[block, :start]ᵀ, for rows below the block."""
+        left = slice(0, block.start)
+        self._call(
+            "gemm", b"N", b"T", _size(rows), _size(block), _size(left), self._number(-1.0), self._at(rows, left),
+            self._step, self._at(block, left), self._step, self._number(1.0), self._at(rows, block), self._step,
+        )  # fmt: skip
+
+    def divide(self, rows: slice, block: slice) -> None:
+        """A[rows, block] ← A[rows, block] L⁻ᵀ for the factor L in A[block, block]."""
+        self._call(
+            "trsm", b"R", b"L", b"T", b"N", _size(rows), _size(block), self._number(1.0), self._at(block, block),
+            self._step, self._at(rows, block), self._step,
+        )  # fmt: skip
+
+    @property
+    def _step(self) -> ctypes.c_int:
+        return ctypes.c_int(max(1, self._A.strides[1] // self._A.itemsize))
+
+    def _number(self, value: float) -> ctypes.c_float | ctypes.c_double:
+        return ctypes.c_float(value) if self._kind == "s" else ctypes.c_double(value)
+
+    def _at(self, rows: slice, columns: slice) -> ctypes.c_void_p:
+        """The address of the first entry of a part."""
+        start = rows.start * self._A.strides[0] + columns.start * self._A.strides[1]
+        return ctypes.c_void_p(self._A.ctypes.data + start)
+
+    def _call(
+        self, name: str, *arguments: bytes | ctypes.c_int | ctypes.c_float | ctypes.c_double | ctypes.c_void_p
+    ) -> None:
+        """Call a routine, which takes the address of every argument."""
+        held = [ctypes.c_char(value) if isinstance(value, bytes) else value for value in arguments]
+        places = [value.value if isinstance(value, ctypes.c_void_p) else ctypes.addressof(value) for value in held]
+        _load(self._kind + name, len(places))(*places)
+
+
+def _size(part: slice) -> ctypes.c_int:
+    return ctypes.c_int(part.stop - part.start)
 
 
 def invert_definite(A: np.ndarray) -> bool:

@@ -126,11 +126,7 @@ def _make_table(distinct: list[Any], owner: str) -> tuple[TokenTable, np.ndarray
     ordered = [distinct[i] for i in order]
     starts = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.int64)
     if ordered and isinstance(ordered[0], str):
-        points = np.frombuffer("".join(ordered).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-        seen = np.zeros(int(points.max()) + 1 if len(points) else 0, dtype=bool)
-        seen[points] = True
-        codes = (np.cumsum(seen, dtype=np.int32) - np.int32(1))[points]
-        tokens: tuple[Hashable, ...] = tuple(chr(point) for point in np.flatnonzero(seen))
+        codes, tokens = _number_letters("".join(ordered))
     else:
         numbers: dict[Hashable, int] = {}
         codes = np.array([numbers.setdefault(t, len(numbers)) for t in chain(*ordered)], dtype=np.int32)
@@ -142,3 +138,19 @@ def _make_table(distinct: list[Any], owner: str) -> tuple[TokenTable, np.ndarray
                 "own such as '?' there"
             )
     return TokenTable(np.ascontiguousarray(codes, dtype=np.int32), starts, tokens), places
+
+
+def _number_letters(text: str) -> tuple[np.ndarray, tuple[Hashable, ...]]:
+    """Return the number of each letter, and the letters, in the order of their code points."""
+    if text.isascii():  # where all of it can be translated at once
+        encoded = text.encode("ascii")
+        found = np.flatnonzero(np.bincount(np.frombuffer(encoded, dtype=np.uint8), minlength=256))
+        numbers = np.zeros(256, dtype=np.uint8)
+        numbers[found] = np.arange(len(found))
+        codes = np.frombuffer(encoded.translate(numbers.tobytes()), dtype=np.uint8).astype(np.int32)
+        return codes, tuple(map(chr, found))
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    seen = np.zeros(int(points.max()) + 1, dtype=bool)
+    seen[points] = True
+    codes = (np.cumsum(seen, dtype=np.int32) - np.int32(1))[points]
+    return codes, tuple(map(chr, np.flatnonzero(seen)))

@@ -1,14 +1,17 @@
 """Kernels that count common words: contiguous, with mismatches, or with gaps.
 
 All of them are sums over *masks*.  A mask looks at some positions of a window of tokens, and two windows agree if they
-agree there; the kernel is the weighted number of pairs of windows, one of each sequence, that agree.
+agree there; the kernel is the weighted number of pairs of windows, one of each sequence, that agree.  Where there are
+many masks, what a pair counts depends only on the number of positions at which its windows differ, and it is cheaper to
+compare all windows than to sort them once for every mask.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb, factorial
+from math import comb, factorial, inf
 from typing import Any
 
 import numpy as np
@@ -19,11 +22,19 @@ from mercer.formula.data import short
 from mercer.formula.parameters import Count, Natural, check_integer
 
 from .base import Part, StringKernel
-from .table import TokenTable
+from .table import Coded, TokenTable
 
 CALL_PAIRS = 5e7  # pairs of sequences, times masks, of one native call and thread: below half a second
 CALL_BYTES = 2**26  # of lists of windows in one native call
 WINDOW_BYTES = 24  # that a window takes in the lists of one mask
+# Costs in units of one pair of windows that is compared, about 0.15 nanoseconds where 32 are compared at a time.
+SORT_COST = 64  # of a window under one mask
+AGREE_COST = 16  # of a pair of windows that agree under one mask
+COUNT_COST = 32  # of a window under one mask that is counted in its own sequence only
+PLAIN_COST = 8  # of a pair that is compared without vectors
+COMPARE_CELLS = 2e9  # pairs of windows of one native call and thread
+MOST_WINDOWS = 2.0**63  # that are told apart by numbers
+MOST_DIFFERENCES, MOST_LETTERS, MOST_VALUE = 15, 254, 2**48 - 1  # what the compiled core compares
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,11 @@ class Mask:
     kept: tuple[int, ...]
     weight: float = 1.0
 
+    @property
+    def native(self) -> tuple[int, np.ndarray, float]:
+        """The mask as the compiled core takes it."""
+        return self.span, np.array(self.kept, dtype=np.int64), self.weight
+
 
 class WindowKernel(StringKernel):
     """A weighted sum over masks of the number of pairs of windows that agree."""
@@ -42,14 +58,60 @@ class WindowKernel(StringKernel):
         """Return the masks."""
         raise NotImplementedError
 
+    def values(self) -> list[int] | None:
+        """Return what pairs of windows that differ at 0, 1, … positions count, None if that does not tell."""
+        return None
+
     def fill(self, part: Part) -> None:
+        """Count pairs of windows that agree, or compare all pairs, whichever takes less."""
+        masks, values = self.masks(), self.values()
+        compared = self._cost_comparing(part, masks, values)
+        if values is not None and compared < _cost_sorting(masks, part):
+            counted = np.array(values, dtype=np.int64)
+            part.run(_native.close_windows, masks[0].span, counted, cells=COMPARE_CELLS)
+        else:
+            self.sort(part, masks)
+
+    def cost(self, part: Part) -> float:
+        """Return what :meth:`fill` costs, in pairs of windows that are compared."""
+        masks = self.masks()
+        return min(self._cost_comparing(part, masks, self.values()), _cost_sorting(masks, part))
+
+    def block_diag(self, A: Coded) -> np.ndarray:
+        """Count how often each window occurs in a sequence, or compare all pairs of its windows."""
+        ids, inverse = np.unique(A.ids, return_inverse=True)
+        masks, values, first = self.masks(), self.values(), np.arange(len(ids))
+        part = Part(A.table, ids, ids, first, first + 1, np.empty((0, 0)))
+        counted = COUNT_COST * sum(_count_windows(A.table.sizes[ids], mask.span) for mask in masks)
+        letters = float(max(1, len(A.table.tokens)))
+        if max(letters ** len(mask.kept) for mask in masks) >= MOST_WINDOWS or (
+            counted > self._cost_comparing(part, masks, values)
+        ):
+            return super().block_diag(A)
+        squares = np.zeros(len(ids))
+        step = max(1, int(CALL_PAIRS * len(ids) / max(1.0, counted / COUNT_COST)))
+        for start in range(0, len(ids), step):
+            groups, some = [mask.native for mask in masks], slice(start, start + step)
+            _native.window_squares(A.table.native, ids[some], groups, squares[some], default_threads())
+        return squares[inverse]
+
+    def _cost_comparing(self, part: Part, masks: list[Mask], values: list[int] | None) -> float:
+        """Return what it costs to compare all pairs of windows, infinity if the compiled core does not."""
+        if values is None or not _is_comparable(masks[0].span, values, part.table):
+            return inf
+        mean = _count_windows(part.table.sizes[part.columns], masks[0].span) / max(1, len(part.columns))
+        rows = np.maximum(part.table.sizes[part.rows] - masks[0].span + 1, 0)
+        pairs = float((rows * (part.last - part.first)).sum()) * mean
+        return pairs * (PLAIN_COST if _native.isas()[0] == "baseline" else 1)
+
+    def sort(self, part: Part, masks: list[Mask]) -> None:
         """Add up some masks at a time."""
-        masks, threads = self.masks(), default_threads()
+        threads = default_threads()
         windows = int(part.table.sizes[part.columns].sum()) + 1
         pairs = len(part.rows) * len(part.columns)
         step = max(threads, int(min(CALL_PAIRS * threads // pairs, CALL_BYTES // (WINDOW_BYTES * windows))))
         for start in range(0, len(masks), step):
-            groups = [(m.span, np.array(m.kept, dtype=np.int64), m.weight) for m in masks[start : start + step]]
+            groups = [mask.native for mask in masks[start : start + step]]
             _native.window_matches(*part.arguments, groups, part.out, threads)
 
 
@@ -133,6 +195,11 @@ class GappedKmer(WindowKernel):
                 f"length={self.length}"
             )
 
+    def values(self) -> list[int]:
+        """As many masks as look at none of the positions at which two windows differ."""
+        length, gaps = int(self.length), int(self.gaps)
+        return [comb(length - differences, gaps - differences) for differences in range(gaps + 1)]
+
     def masks(self) -> list[Mask]:
         """Every choice of positions."""
         length, gaps = int(self.length), int(self.gaps)
@@ -198,11 +265,15 @@ class Mismatch(WindowKernel):
                 "alphabet=… with every token there may be, or map the objects first, as in k.after(str.upper)"
             )
 
+    def values(self) -> list[int]:
+        """As many words as are close to two windows."""
+        return [self.close_words(differences) for differences in range(self._most_differences() + 1)]
+
     def masks(self) -> list[Mask]:
         """Every choice of positions, weighted so that pairs of windows count as often as they have common words."""
         length = int(self.length)
         weights: dict[int, int] = {}
-        for gaps in range(min(2 * int(self.mismatches), length), -1, -1):
+        for gaps in range(self._most_differences(), -1, -1):
             counted = sum(weight * comb(length - gaps, more - gaps) for more, weight in weights.items())
             weights[gaps] = self.close_words(gaps) - counted
         return [
@@ -210,6 +281,10 @@ class Mismatch(WindowKernel):
             for gaps, weight in weights.items()
             for kept in combinations(range(length), length - gaps)
         ]
+
+    def _most_differences(self) -> int:
+        """Return at how many positions windows with a common word differ, at most."""
+        return min(2 * int(self.mismatches), int(self.length))
 
     def close_words(self, differences: int) -> int:
         """Return the number of words close to both of two windows that differ at some positions.
@@ -231,3 +306,27 @@ class Mismatch(WindowKernel):
                     ways = factorial(differences) // (factorial(one) * factorial(other) * factorial(neither))
                     total += outside * ways * (letters - 2) ** neither
         return total
+
+
+def _is_comparable(span: int, values: list[int], table: TokenTable) -> bool:
+    """Whether the compiled core compares such windows."""
+    letters = len(table.tokens)
+    small = len(values) <= MOST_DIFFERENCES and max(values) <= MOST_VALUE
+    return small and max(span, letters) <= MOST_LETTERS
+
+
+def _cost_sorting(masks: list[Mask], part: Part) -> float:
+    """Return what it costs to sort windows by every mask, and to visit all pairs that agree."""
+    table, often = part.table, np.bincount(part.table.codes) / max(1, len(part.table.codes))
+    alike = float((often**2).sum())  # the chance that two tokens are equal
+    share = float((len(part.columns) - part.first).sum()) / max(1, len(part.rows) * len(part.columns))
+    cost = 0.0
+    for (span, kept), count in Counter((mask.span, len(mask.kept)) for mask in masks).items():
+        rows, columns = (_count_windows(table.sizes[ids], span) for ids in (part.rows, part.columns))
+        cost += count * (SORT_COST * (rows + columns) + AGREE_COST * share * rows * columns * alike**kept)
+    return cost
+
+
+def _count_windows(sizes: np.ndarray, span: int) -> float:
+    """Return how many windows of some tokens sequences have."""
+    return float(np.maximum(sizes - span + 1, 0).sum())

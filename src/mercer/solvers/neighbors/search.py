@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer._native as _native
 from mercer.arrays import Array
 from mercer.arrays.budget import parse_memory, require
 from mercer.arrays.place import Place
@@ -25,7 +26,7 @@ from mercer.gram.choice import choose_backend
 from mercer.gram.torch.backend import TorchBackend
 from mercer.kernels import Kernel
 
-from .ranking import HOST, Ranking, rank_points
+from .ranking import HOST, Ranking, Rough, rank_points
 
 QUERIES = 96  # of a tile, which together with POINTS stays in the cache
 POINTS = 4096
@@ -33,6 +34,9 @@ GROUPS = 128  # columns of a tile are compared group by group first
 ROUGH = 2**22  # pairs from which on it pays to rank in single precision first
 SLACK = 1e-9  # relative error of distances in tiles, with much to spare; points this close are compared again
 SPARE = 32  # how many of those are kept beyond twice the k best
+SETTLED = 2048  # queries of a block whose candidates are known
+FEW = 64  # neighbours up to which the compiled core looks for candidates
+CALL_PAIRS = 1e9  # of points in one native call and thread: below half a second
 DEVICE_POINTS = 2**18  # of a tile on a device, at most
 DEVICE_ENTRIES = {"cuda": 2**26, "cpu": 2**20}  # of such a tile
 FEWER = "give more memory or fewer points"
@@ -111,14 +115,20 @@ def _search_host(
         # Tiles in single precision take half the time; candidates within their error are compared exactly after that.
         single = choose_backend(rough.expression, rough.X, rough.Z, repr(kernel), "auto", np.float32)
         margin = 2 * rough.margin
+    found = None if rough is None else _find_candidates(rough, k, exclude, memory // 8)
     values, indices = np.empty((m, k)), np.empty((m, k), dtype=np.intp)
     threads = default_threads() if backend.cheap else 1  # functions in Python would wait for each other
     left = memory - backend.held * (1 if exact is None else 2 if rough is None else 4) - values.nbytes - indices.nbytes
     queries, points = _size_tile(left // threads, backend.entry_bytes + 16, min(m, QUERIES), min(n, POINTS), k)
+    if found is not None and found[1].min() >= 0:
+        queries = max(queries, min(m, SETTLED))  # no tiles are needed
 
     def search(start: int) -> None:
         rows = slice(start, min(start + queries, m))
-        best = _scan(single or backend, rows, points, k, exclude, margin[rows])
+        if found is not None and found[1][rows].min() >= 0:
+            best = _read_candidates(found[0][rows], found[1][rows])
+        else:
+            best = _scan(single or backend, rows, points, k, exclude, margin[rows])
         if single is not None and best.full:
             best = _scan(backend, rows, points, k, exclude, np.zeros(rows.stop - start))
         if exact is not None:
@@ -132,6 +142,30 @@ def _search_host(
     finally:  # an error or Ctrl-C does not wait for the blocks that have not begun
         pool.shutdown(cancel_futures=True)
     return values, indices
+
+
+def _find_candidates(rough: Rough, k: int, exclude: bool, memory: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the points that may be nearest to each query, in single precision, and how many; −1 where too many may be.
+
+    None if there are too many for the compiled core, or for memory.
+    """
+    (m, n), room, threads = (len(rough.X), len(rough.Z)), 2 * k + SPARE, default_threads()
+    if k > FEW or 16.0 * m * room + 8.0 * rough.Z.size > memory:
+        return None
+    index, count = np.empty((m, room), dtype=np.int64), np.empty(m, dtype=np.int64)
+    points, queries, margin = np.ascontiguousarray(rough.Z), np.ascontiguousarray(rough.X), 2 * rough.margin
+    step = max(1, int(CALL_PAIRS * threads / n))
+    for start in range(0, m, step):  # in between, Python looks for Ctrl-C
+        rows, own = slice(start, start + step), start if exclude else -1
+        _native.nearest_candidates(queries[rows], points, margin[rows], k, own, index[rows], count[rows], threads)
+    return index, count
+
+
+def _read_candidates(index: np.ndarray, count: np.ndarray) -> _Best:
+    """Return the candidates of a block of queries, whose values are yet to be computed."""
+    inside = np.arange(index.shape[1]) < count[:, None]
+    row = np.repeat(np.arange(len(count)), count)
+    return _Best(row, index[inside], np.empty(0), np.empty(0), np.empty(0))
 
 
 def _size_tile(budget: int, entry: int, queries: int, points: int, k: int) -> tuple[int, int]:

@@ -1,0 +1,147 @@
+"""Sums of kernels on objects as weights of features: the same values, whatever the kernel is composed of."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mercer import SVC, Expansion, Gram
+from mercer.features.collapsed import collapse
+from mercer.kernels import (
+    Edit,
+    GappedKmer,
+    Gaussian,
+    Mismatch,
+    Spectrum,
+    Subsequence,
+    Subtree,
+    WeightedDegree,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def random_strings(count, longest=30, letters="ACGT", seed=0):
+    rng = np.random.default_rng(seed)
+    return ["".join(rng.choice(list(letters), size=rng.integers(0, longest + 1))) for _ in range(count)]
+
+
+CENTERS = [*random_strings(150), "ACGT" * 5, "ACGT" * 5]
+NEW = [*random_strings(30, seed=1), "", "ACGT" * 5]
+COEF = RNG.normal(size=(len(CENTERS), 2))
+
+
+def by_values(kernel, X, centers, coef):
+    return kernel(X, centers) @ coef
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max(initial=1.0))
+
+
+LEAVES = [Spectrum(3), Spectrum(4, shortest=2), GappedKmer(5, 2), Mismatch(4, 1), WeightedDegree(3)]
+leaves = st.sampled_from([*LEAVES, Subsequence(2, 0.5)])
+kernels = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.builds(lambda k, w: w * k, inner, st.floats(0.1, 3.0)),
+        st.builds(lambda a, b: a + b, inner, inner),
+        st.builds(lambda k, c: k + c, inner, st.floats(0.1, 3.0)),
+        inner.map(lambda k: k.normalize()),
+        inner.map(lambda k: k.after(str.upper)),
+    ),
+    max_leaves=4,
+)
+
+
+@given(kernels)
+@settings(max_examples=40, deadline=None)
+def test_a_collapsed_sum_is_the_sum_whatever_the_kernel_is_composed_of(kernel):
+    f = collapse(kernel, CENTERS, COEF, 10**9, by_values)
+    if f is not None:
+        close(f(NEW), by_values(kernel, NEW, CENTERS, COEF))
+        values, squares = f.with_squares(NEW)
+        close(values, by_values(kernel, NEW, CENTERS, COEF))
+        close(squares, kernel.diag(NEW))
+
+
+@pytest.mark.parametrize("kernel", LEAVES, ids=repr)
+def test_kernels_that_count_words_collapse(kernel):
+    assert collapse(kernel, CENTERS, COEF, 10**9, by_values) is not None
+
+
+@pytest.mark.parametrize("kernel", [GappedKmer(5, 2), Spectrum(3), Mismatch(4, 1), WeightedDegree(4)], ids=repr)
+def test_sums_stay_as_they_are_where_memory_does_not_hold_their_words(kernel):
+    assert collapse(kernel, CENTERS, COEF, 10**9, by_values) is not None
+    assert collapse(kernel, CENTERS, COEF, 1000, by_values) is None
+
+
+@pytest.mark.parametrize("kernel", [*LEAVES[:3], WeightedDegree(3)], ids=repr)
+def test_tokens_that_no_center_has_are_no_words_of_the_sum(kernel):
+    strange = ["ACXGTACG", "xyz", "NNNNNNN", "ACGTNACGTTGCA"]
+    f = collapse(kernel, CENTERS, COEF, 10**9, by_values)
+    close(f(strange), by_values(kernel, strange, CENTERS, COEF))
+
+
+@pytest.mark.parametrize("letters", ["abcdefghijklmnopqrstuvwxyz", "aéßж中"])
+@pytest.mark.parametrize("kernel", [Spectrum(5), GappedKmer(6, 1), WeightedDegree(4)], ids=repr)
+def test_long_words_of_many_letters_are_found_in_a_tree(kernel, letters):
+    centers = random_strings(900, letters=letters, seed=2)
+    new, coef = [*centers[:20], *random_strings(20, letters=letters, seed=3)], RNG.normal(size=(900, 1))
+    f = collapse(kernel, centers, coef, 10**9, by_values)
+    assert f is not None
+    close(f(new), by_values(kernel, new, centers, coef))
+
+
+def test_lists_of_words_and_bytes_collapse_too_but_are_not_mixed():
+    sentences = [text.replace("A", "to ").replace("C", "be ").split() for text in random_strings(80, seed=4)]
+    coef = RNG.normal(size=(80, 1))
+    f = collapse(Spectrum(2), sentences, coef, 10**9, by_values)
+    close(f(sentences[:9]), by_values(Spectrum(2), sentences[:9], sentences, coef))
+    with pytest.raises(TypeError, match="mixed types"):
+        f(["to be"])
+
+
+def test_subtrees_collapse():
+    trees = [f"(S (NP {a}) (VP (V {b}) (NP {a})))" for a in "abc" for b in "xyz"] * 3
+    coef, kernel = RNG.normal(size=(27, 2)), Subtree().normalize()
+    f = collapse(kernel, trees, coef, 10**9, by_values)
+    close(f([*trees, "(S (NP q))"]), by_values(kernel, [*trees, "(S (NP q))"], trees, coef))
+
+
+@pytest.mark.parametrize(
+    "kernel", [Edit(0.5), Subsequence(2), Spectrum(2) * Spectrum(3), (-1.0 * Spectrum(2)).normalize()]
+)
+def test_kernels_without_few_features_of_each_object_stay_as_they_are(kernel):
+    assert collapse(kernel, CENTERS, COEF, 10**9, by_values) is None
+
+
+def test_numbers_beside_strings_are_summed_by_kernel_values():
+    X = np.array([[text, i / 10] for i, text in enumerate(CENTERS)], dtype=object)
+    kernel = Spectrum(3).on([0]).normalize() + 2.0 * Gaussian().after(lambda X: X[:, 1:].astype(float))
+    f = collapse(kernel, X, COEF, 10**9, by_values)
+    assert f is not None
+    close(f(X[:7]), by_values(kernel, X[:7], X, COEF))
+
+
+def test_an_expansion_collapses_when_it_is_asked_and_neither_copies_nor_pickles_know():
+    kernel = GappedKmer(5, 1).normalize()
+    f = Expansion(kernel, CENTERS, COEF[:, 0], 0.5)
+    expected = Gram(kernel, NEW, CENTERS) @ COEF[:, 0] + 0.5
+    before = set(vars(f))
+    close(f(NEW), expected)
+    assert f._collapsed is not None
+    assert set(vars(f)) == before
+    for again in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f)):
+        assert not hasattr(again, "_collapsed")
+        np.testing.assert_array_equal(again(NEW), f(NEW))
+
+
+def test_a_machine_decides_by_words_as_it_did_by_support_vectors():
+    y = np.array([text.count("A") > text.count("C") for text in CENTERS])
+    machine = SVC(kernel=Mismatch(3, 1).normalize()).fit(CENTERS, y)
+    f = machine.expansion_
+    close(machine.decision_function(NEW), Gram(f.kernel, NEW, f.centers) @ f.coef + f.intercept)
