@@ -4,6 +4,10 @@ import signal
 from importlib.util import find_spec
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("suite", max_examples=50)  # where a test does not say how many
+settings.load_profile("suite")
 
 HAS_TORCH = find_spec("torch") is not None
 
@@ -28,11 +32,11 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture(autouse=True)
-def _tensors_like_those_of_a_gpu(request, monkeypatch):
+def _tensors_like_those_of_a_gpu(request):
     """Let NumPy refuse tensors, as it does those on a GPU: whoever needs an array must ask for it."""
     if request.node.get_closest_marker("torch") is None:
         return
-    torch = pytest.importorskip("torch")
+    torch, monkeypatch = pytest.importorskip("torch"), request.getfixturevalue("monkeypatch")
 
     def refuse(self, *args, **kwargs):
         raise TypeError("a tensor on a GPU is no array")

@@ -14,12 +14,12 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(40, 2)), RNG.normal(size=(30, 2))
 
 
-def count_rejections(test, draw, repetitions=200, seed=0):
+def count_rejections(test, draw, repetitions=100, seed=0):
     rng = np.random.default_rng(seed)
     return sum(test(seed=i).test(*draw(rng)).rejected for i in range(repetitions))
 
 
-def within_level(count, repetitions=200, level=0.05):
+def within_level(count, repetitions=100, level=0.05):
     """Whether a count is one that the level gives 999 times of 1,000."""
     low, high = stats.binom.interval(0.999, repetitions, level)
     return low <= count <= high
