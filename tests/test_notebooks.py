@@ -117,7 +117,7 @@ def printed(cell):
     return "".join(found).strip()
 
 
-# -- the gallery, whose examples run when the documentation is built ----------------------------------------------------
+# -- the gallery, whose examples run when the documentation is built --------------------------------------------------
 
 
 def test_notebooks_of_the_gallery_begin_with_the_same_cell():

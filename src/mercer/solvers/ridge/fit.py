@@ -72,6 +72,8 @@ class RidgeFit:
     loo_score: float | None = None
 
     def __post_init__(self) -> None:
+        if not (np.isfinite(self.penalty).all() and (self.penalty >= 0).all()):
+            raise ValueError(f"penalties are numbers of at least 0, got {self.penalty}")
         if self.problem is None:  # the rows stayed where they were
             return
         if self.points is None or self.targets is None:
