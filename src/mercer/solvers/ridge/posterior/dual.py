@@ -41,7 +41,8 @@ class KernelForm:
 
     def row_bytes(self, count: int) -> int:
         """Return the bytes for each of so many new points."""
-        return 8 * self.problem.n * (IterativeInverse if self._inverses.iterates(count) else Inverse).columns
+        size = 4 if self._inverses.trusts_single else 8
+        return size * self.problem.n * (IterativeInverse if self._inverses.iterates(count) else Inverse).columns
 
     def variance(self, X: Rows, alpha: float, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the variance of f at some of so many points, as it is computed, and what it is a difference of.
@@ -107,4 +108,4 @@ class KernelForm:
         """Return k(xᵢ, x), a column for each new point."""
         problem = self.problem
         where = {"memory": problem.memory, "device": problem.device}
-        return Gram(problem.kernel, problem.X, X, dtype=dtype, **where).dense()
+        return Gram(problem.kernel, X, problem.X, dtype=dtype, **where).dense().T  # columns that lie together

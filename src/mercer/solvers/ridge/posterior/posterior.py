@@ -26,7 +26,7 @@ from .features import SMALL, CenterForm, FeatureForm
 from .likelihood import find_likelihood
 from .prior import draw_normal
 
-BLOCK_BYTES = 2**27  # of kernel values at a time
+BLOCK_BYTES = 2**28  # of kernel values at a time: few large blocks are quickest
 UNIT = 8 * float(np.finfo(np.float64).eps)
 CEILING = 1e-6  # of k(x, x): a difference below 0 by more is no rounding, however small the penalty
 MANY = 0.1  # share of points with a variance that rounding has lost, from which on there is a warning
