@@ -233,7 +233,11 @@ Numbers words(const Isa&, int threads) {
     const Sequences known{codes.data(), starts.data(), all.data(), 300}, sequences{codes.data(), starts.data(), all.data(), count};
     WordTree tree(letters, outputs);
     expect(tree.add(known, {3, {0, 1, 2}, {0.0, 1.0, 0.5, 2.0}, false, false}, coef.data(), 1 << 20), "words fit");
-    expect(tree.add(known, {5, {0, 2, 4}, {0.0, 0.0, 0.0, 1.0}, true, true}, coef.data(), 1 << 20), "placed ones, too");
+    for (const int64_t first : {0, 150}) {  // in two parts
+      const Sequences some{codes.data(), starts.data(), all.data() + first, 150};
+      expect(tree.add(some, {5, {0, 2, 4}, {0.0, 0.0, 0.0, 1.0}, true, true}, coef.data() + first * outputs, 1 << 20),
+             "placed ones, too");
+    }
     tree.finish();
     tree.sum(sequences, out.data() + (letters == 4 ? 0 : count * outputs), threads);
     WordTree small(letters, outputs);

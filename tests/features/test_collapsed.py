@@ -169,3 +169,4 @@ def test_strings_are_summed_some_at_a_time_so_that_ctrl_c_is_heard(kernel, monke
     np.testing.assert_array_equal(f(NEW), whole)
     assert len(rows) > 3
     assert sum(rows) == len(set(NEW))
+    close(collapse(kernel, CENTERS, COEF, 10**9, by_values)(NEW), whole)  # words are collected some at a time, too

@@ -7,7 +7,7 @@ are tabulated; otherwise words are found token by token in a tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -120,10 +120,7 @@ class WordWeights:
         ids, inverse = np.unique(coded.ids, return_inverse=True)
         table, threads = self._translate(coded.table), default_threads()
         values = np.zeros((len(ids), self._outputs))
-        steps = float(table.sizes[ids].sum()) * self._depth
-        count = max(1, int(CALL_STEPS * threads * len(ids) / max(1.0, steps)))
-        for start in range(0, len(ids), count):  # in between, Python looks for Ctrl-C
-            some = slice(start, start + count)
+        for some in _cut_rows(table, ids, self._depth, threads):
             for span, weights in self._tables:
                 _native.window_sums(table.native, ids[some], span, weights, values[some], threads)
             if self._tree is not None:
@@ -194,8 +191,9 @@ class WordWeights:
         most = int(memory / 4 / (NODE_BYTES + 8 * self._outputs + (4 * letters if letters <= 8 else 0)))
         for kind in words:
             group = (kind.span, np.array(kind.offsets, dtype=np.int64), kind.gains, kind.whole, kind.placed)
-            if not tree.add(self._coded.table.native, self._ids, self._coef, *group, most):
-                return False
+            for some in _cut_rows(self._coded.table, self._ids, len(kind.offsets), 1):
+                if not tree.add(self._coded.table.native, self._ids[some], self._coef[some], *group, most):
+                    return False
         tree.finish()
         self._tree = tree
         return True
@@ -208,3 +206,11 @@ class WordWeights:
             return values + RUN_COST * float(table.sizes[ids].sum()) * len(ids)
         first = np.zeros(len(ids), dtype=np.int64)
         return values + self.kernel.cost(Part(table, ids, ids, first, first + len(ids), np.empty((0, 0))))
+
+
+def _cut_rows(table: TokenTable, ids: np.ndarray, depth: int, threads: int) -> Iterator[slice]:
+    """Yield parts of strings that one native call sums, words of ``depth`` tokens: in between, Python hears Ctrl-C."""
+    steps = float(table.sizes[ids].sum()) * depth
+    count = max(1, int(CALL_STEPS * threads * len(ids) / max(1.0, steps)))
+    for start in range(0, len(ids), count):
+        yield slice(start, start + count)
