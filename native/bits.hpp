@@ -30,17 +30,17 @@ template <class T>
 MERCER_INLINE IntVec<T> count_in_bytes(IntVec<T> x) {
   const IntVec<T> low = repeat<T>(0x0f0f0f0f0f0f0f0f);
   const X86Integer table = ones_of_nibbles();
-  return (IntVec<T>)MERCER_LOOK_UP(table, (X86Integer)(x & low)) +
-         (IntVec<T>)MERCER_LOOK_UP(table, (X86Integer)((x >> 4) & low));
+  return add_bits<T>((IntVec<T>)MERCER_LOOK_UP(table, (X86Integer)(x & low)),
+                     (IntVec<T>)MERCER_LOOK_UP(table, (X86Integer)((x >> 4) & low)));
 }
 #undef MERCER_LOOK_UP
 #else
 template <class T>
 MERCER_INLINE IntVec<T> count_in_bytes(IntVec<T> x) {
   const IntVec<T> pairs = repeat<T>(0x3333333333333333), low = repeat<T>(0x0f0f0f0f0f0f0f0f);
-  x = x - ((x >> 1) & repeat<T>(0x5555555555555555));
-  x = (x & pairs) + ((x >> 2) & pairs);
-  return (x & low) + ((x >> 4) & low);
+  x = subtract_bits<T>(x, (x >> 1) & repeat<T>(0x5555555555555555));
+  x = add_bits<T>(x & pairs, (x >> 2) & pairs);
+  return add_bits<T>(x & low, (x >> 4) & low);
 }
 #endif
 
@@ -92,7 +92,7 @@ void common_bits(const StatisticView<T>& s, Index first_panel, Index panels, T* 
         MERCER_UNROLL for (int i = 0; i < strip_rows; ++i) {
           const IntVec<T> row = splat_word<T>(s.rows + k * s.row_step + i);
           MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v)
-            bytes[i][v] = bytes[i][v] + count_in_bytes<T>(row & column[v]);
+            bytes[i][v] = add_bits<T>(bytes[i][v], count_in_bytes<T>(row & column[v]));  // beyond the sign
         }
       }
       MERCER_UNROLL for (int i = 0; i < strip_rows; ++i)

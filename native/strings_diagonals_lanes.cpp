@@ -28,7 +28,7 @@ inline Bytes subtract_equal(Bytes d, Bytes a, Bytes b) {
 inline Bytes add_equal(Bytes d, Bytes a, Bytes b) {
   return _mm512_mask_add_epi8(d, _mm512_cmpeq_epi8_mask(a, b), d, _mm512_set1_epi8(1));
 }
-inline Bytes at_most(Bytes d, Bytes most) { return _mm512_min_epu8(d, most); }
+inline Bytes add_saturated(Bytes d, Bytes by) { return _mm512_adds_epu8(d, by); }
 inline Bytes either(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
 inline Bytes look_up(Bytes table, Bytes at) { return _mm512_shuffle_epi8(table, at); }
 inline Bytes add_bytes(Bytes sums, Bytes v) { return _mm512_add_epi64(sums, _mm512_sad_epu8(v, _mm512_setzero_si512())); }
@@ -46,7 +46,7 @@ inline Bytes read_table(const uint8_t* from) {
 }
 inline Bytes subtract_equal(Bytes d, Bytes a, Bytes b) { return _mm256_add_epi8(d, _mm256_cmpeq_epi8(a, b)); }
 inline Bytes add_equal(Bytes d, Bytes a, Bytes b) { return _mm256_sub_epi8(d, _mm256_cmpeq_epi8(a, b)); }
-inline Bytes at_most(Bytes d, Bytes most) { return _mm256_min_epu8(d, most); }
+inline Bytes add_saturated(Bytes d, Bytes by) { return _mm256_adds_epu8(d, by); }
 inline Bytes either(Bytes a, Bytes b) { return _mm256_or_si256(a, b); }
 inline Bytes look_up(Bytes table, Bytes at) { return _mm256_shuffle_epi8(table, at); }
 inline Bytes add_bytes(Bytes sums, Bytes v) { return _mm256_add_epi64(sums, _mm256_sad_epu8(v, _mm256_setzero_si256())); }
@@ -73,10 +73,11 @@ template <int plane_count>
 double compare_windows(const DiagonalArguments& a) {
   uint8_t* const origin = a.differences + a.row_windows;  // of the diagonal j = i
   for (Index j = 0; j < a.column_windows; j += lanes) write(origin + j, compare(a.row, a.column + j, a.span));
-  uint8_t outside[2 * lanes];
+  uint8_t outside[lanes];
   const Index whole = (a.column_windows - 1) / lanes * lanes;
   for (Index j = 0; j < lanes; ++j) outside[j] = whole + j < a.column_windows ? 0 : 0x80;
-  const Bytes beyond = read(outside), most = fill(uint8_t(difference_values - 1));
+  // A look-up reads the lowest four bits, and gives 0 where the highest is set: by so much it is, from 16 on.
+  const Bytes beyond = read(outside), up = fill(uint8_t(0x80 - difference_values));
   Bytes table[plane_count], sums[plane_count];
   for (int p = 0; p < plane_count; ++p) table[p] = read_table(a.planes + p * difference_values), sums[p] = fill(0);
   for (Index i = 0; i < a.row_windows; ++i) {
@@ -88,11 +89,11 @@ double compare_windows(const DiagonalArguments& a) {
     }
     const Bytes leaving = fill(a.row[i]), coming = fill(i + 1 < a.row_windows ? a.row[i + a.span] : 0);
     for (Index j = 0; j < whole; j += lanes) {
-      const Bytes now = read(d + j), at = at_most(now, most);
+      const Bytes now = read(d + j), at = add_saturated(now, up);
       for (int p = 0; p < plane_count; ++p) sums[p] = add_bytes(sums[p], look_up(table[p], at));
       write(d + j, subtract_equal(add_equal(now, read(a.column + j), leaving), read(a.column + j + a.span), coming));
     }
-    const Bytes now = read(d + whole), at = either(at_most(now, most), beyond);
+    const Bytes now = read(d + whole), at = either(add_saturated(now, up), beyond);
     for (int p = 0; p < plane_count; ++p) sums[p] = add_bytes(sums[p], look_up(table[p], at));
     write(d + whole,
           subtract_equal(add_equal(now, read(a.column + whole), leaving), read(a.column + whole + a.span), coming));
@@ -104,9 +105,11 @@ double compare_windows(const DiagonalArguments& a) {
 
 #else
 
+constexpr Index exact = Index(1) << 15;  // values below 2^48 whose sum a 64-bit number holds
+
 double compare_windows(const DiagonalArguments& a) {
   uint8_t* const origin = a.differences + a.row_windows;
-  int64_t result = 0;
+  double result = 0;
   for (Index i = 0; i < a.row_windows; ++i) {
     uint8_t* const d = origin - i;
     for (Index j = 0; j < (i > 0 ? 1 : a.column_windows); ++j) {
@@ -114,13 +117,18 @@ double compare_windows(const DiagonalArguments& a) {
       for (Index l = 0; l < a.span; ++l) differing += a.row[i + l] != a.column[j + l];
       d[j] = uint8_t(differing);
     }
-    for (Index j = 0; j < a.column_windows; ++j) result += d[j] < difference_values ? a.values[d[j]] : 0;
+    for (Index start = 0; start < a.column_windows; start += exact) {
+      const Index stop = start + exact < a.column_windows ? start + exact : a.column_windows;
+      int64_t sum = 0;
+      for (Index j = start; j < stop; ++j) sum += d[j] < difference_values ? a.values[d[j]] : 0;
+      result += double(sum);
+    }
     if (i + 1 == a.row_windows) break;
     const uint8_t leaving = a.row[i], coming = a.row[i + a.span];
     const uint8_t *left = a.column, *right = a.column + a.span;
     for (Index j = 0; j < a.column_windows; ++j) d[j] = uint8_t(d[j] + (left[j] == leaving) - (right[j] == coming));
   }
-  return double(result);
+  return result;
 }
 
 #endif

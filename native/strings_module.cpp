@@ -22,6 +22,8 @@ const int64_t* whole_numbers(nb::handle h, const char* name, int64_t size, int64
   return values;
 }
 
+constexpr int64_t most_letters = int64_t(1) << 31;  // that codes tell apart
+
 struct Table {
   const int32_t* codes;
   const int64_t* starts;
@@ -33,6 +35,7 @@ Table read_table(nb::tuple table) {
   int64_t letters = 0;
   if (table.size() != 3 || !nb::try_cast(table[2], letters) || letters < 0)
     throw wrong_type("table must be a tuple (codes, starts, letters)");
+  if (letters > most_letters) throw wrong_value("there may be 2^31 letters, got " + std::to_string(letters));
   const Input codes = checked_array<Input>(table[0], "codes", 1, "int32");
   const int32_t* code = static_cast<const int32_t*>(codes.data());
   for (size_t i = 0; i < codes.shape(0); ++i)
@@ -175,7 +178,8 @@ void window_squares(nb::tuple table, nb::handle rows, nb::list groups, nb::handl
 class BoundWordTree {
  public:
   BoundWordTree(int64_t letters, int64_t outputs) : tree_(letters, outputs) {
-    if (letters < 1 || outputs < 1) throw wrong_value("letters and outputs must be at least 1");
+    if (letters < 1 || letters > most_letters || outputs < 1)
+      throw wrong_value("letters must lie in 1..2^31 and outputs be at least 1");
   }
 
   bool add(nb::tuple table, nb::handle rows, nb::handle coef, int64_t span, nb::handle offsets, nb::handle gains,

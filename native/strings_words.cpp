@@ -126,7 +126,7 @@ int32_t WordTree::grow(int32_t node, int32_t code) {
 }
 
 bool WordTree::add(const Sequences& sequences, const WordGroup& group, const double* coef, int64_t most_nodes) {
-  kinds_.push_back({group, {}});
+  if (kinds_.empty() || !(kinds_.back().group == group)) kinds_.push_back({group, {}});
   std::vector<int32_t>& roots = kinds_.back().roots;
   const int64_t depth = int64_t(group.offsets.size());
   for (Index r = 0; r < Index(sequences.count); ++r) {

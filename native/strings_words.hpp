@@ -25,6 +25,11 @@ struct WordGroup {
   std::vector<double> gains;  // [d], of the first d of the offsets; one more than there are offsets
   bool whole;                 // windows must lie inside the sequence; otherwise a word ends where its sequence does
   bool placed;                // words at different places are different
+
+  bool operator==(const WordGroup& other) const {
+    return span == other.span && offsets == other.offsets && gains == other.gains && whole == other.whole &&
+           placed == other.placed;
+  }
 };
 
 // Weights of words as a tree: a word of d tokens is a node d steps below its root.
@@ -32,7 +37,7 @@ class WordTree {
  public:
   WordTree(int64_t letters, int64_t outputs);
 
-  // Adds gain times coef[row] to all words of a group; false if there are more nodes than allowed.
+  // Adds gain times coef[row] to all words of a group, some rows at a time; false if there are more nodes than allowed.
   bool add(const Sequences& sequences, const WordGroup& group, const double* coef, int64_t most_nodes);
   // Lets every node hold the sum of all words on the way to it; nothing is added afterwards.
   void finish();

@@ -1,22 +1,28 @@
 // The native core without Python, for builds with sanitizers: every parallel computation gives the same with one thread
 // and with several, called from one thread and from two at once; wherever an allocation fails, the failure reaches the
 // caller, after which the next call works; and numbers at the ends of what there is are taken like any others.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "../alignment.hpp"
 #include "../band_squares.hpp"
+#include "../nearest.hpp"
 #include "../smo_parts.hpp"
+#include "../smo_path.hpp"
 #include "../strings.hpp"
+#include "../strings_words.hpp"
 #include "../trees.hpp"
 
 // -- allocations that fail when they are told to ----------------------------------------------------------------------
@@ -129,6 +135,122 @@ Numbers machines(const Isa& isa, int threads) {
   return beta;
 }
 
+// One machine along penalties, on a corner of the matrix.
+Numbers paths(const Isa& isa, int) {
+  typedef Gauss<float> G;
+  const G gauss(isa);
+  std::vector<float> K(G::n * G::n);
+  gauss.plan.symmetric_dense(K.data(), 0, G::n, 1);
+  std::vector<int64_t> fit, held;
+  Numbers target, lower, upper;
+  for (Index i = 0; i < 131; ++i) {
+    (i % 4 ? fit : held).push_back(int64_t(i * 3));
+    if (i % 4 == 0) continue;
+    target.push_back(i % 3 ? 1.0 : -1.0);
+    lower.push_back(std::min(0.0, target.back()));
+    upper.push_back(std::max(0.0, target.back()));
+  }
+  const Numbers penalties{0.1, 1.0, 30.0};
+  Numbers values(penalties.size() * held.size());
+  follow_path(kernels_of<float>(isa), SmoPath<float>{K.data(), G::n, fit.data(), held.data(), Index(fit.size()),
+                                                     Index(held.size()), target.data(), lower.data(), upper.data(),
+                                                     penalties.data(), Index(penalties.size()), 0.0, 1e-3, 5000,
+                                                     values.data()});
+  return values;
+}
+
+// Rows of zeros and ones in words of either width, with every bit of a word in use, and more words than a byte counts.
+template <class T>
+Numbers bits(const Isa& isa, int threads) {
+  typedef std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t> Word;
+  constexpr Index n = 100, d = 70;
+  std::vector<Word> words(n * d);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    words[i] = i < d ? ~Word(0) : Word((i + 1) * 0x9E3779B97F4A7C15u >> (64 - 8 * sizeof(T)));
+  std::vector<T> points(words.size()), out(n * n);
+  std::memcpy(points.data(), words.data(), words.size() * sizeof(T));
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < n; ++i) rows.push_back(i);
+  const Plan<T> plan(isa, n, n, {{Kind::bits, 1, d, points.data(), points.data(), true}}, {}, {}, {});
+  plan.dense(out.data(), rows.data(), n, 0, n, threads);
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j) {
+      int common = 0;
+      for (Index k = 0; k < d; ++k)
+        for (Word both = words[std::size_t(i * d + k)] & words[std::size_t(j * d + k)]; both; both &= both - 1) ++common;
+      expect(out[std::size_t(i * n + j)] == T(common), "bits that two rows share are counted");
+    }
+  return Numbers(out.begin(), out.end());
+}
+
+// The nearest points: lattices have many at the same distance, and of a point that is there often enough none is told.
+Numbers neighbours(const Isa& isa, int threads) {
+  constexpr Index m = 203, n = 700, d = 3, k = 5, room = 40;
+  std::vector<float> points(n * d);
+  for (Index i = 0; i < n * d; ++i) points[std::size_t(i)] = float(i < 60 * d ? 2.0 : std::floor(3 + 3 * noise(i)));
+  const Numbers margin(m, 0.25);
+  Numbers found;
+  for (const Index own : {Index(-1), Index(100)}) {
+    const float* queries = points.data() + std::max(own, Index(0)) * d;
+    std::vector<int64_t> index(m * room, -1), count(m);
+    find_candidates({queries, m, points.data(), n, d, margin.data(), k, room, own, index.data(), count.data(), threads},
+                    isa);
+    for (Index i = 0; i < m; ++i) {
+      Numbers distance;
+      for (Index j = 0; j < n; ++j) {
+        double sum = j == i + own && own >= 0 ? HUGE_VAL : 0;
+        for (Index c = 0; c < d; ++c) sum += std::pow(queries[i * d + c] - points[std::size_t(j * d + c)], 2);
+        distance.push_back(sum);
+      }
+      Numbers sorted(distance);
+      std::nth_element(sorted.begin(), sorted.begin() + (k - 1), sorted.end());
+      std::vector<int64_t> expected;
+      for (Index j = 0; j < n; ++j)
+        if (distance[std::size_t(j)] <= sorted[std::size_t(k - 1)]) expected.push_back(int64_t(j));
+      const int64_t many = Index(expected.size()) > room ? -1 : int64_t(expected.size());
+      expect(count[std::size_t(i)] == many, "all nearest points are counted");
+      expect(many < 0 || std::equal(expected.begin(), expected.end(), index.begin() + i * room), "and listed in order");
+    }
+    found.insert(found.end(), index.begin(), index.end());
+  }
+  return found;
+}
+
+// Weights of words where letters are few and where they are many, tables of windows, and squared counts.
+Numbers words(const Isa&, int threads) {
+  constexpr int64_t count = 400, outputs = 2;
+  Numbers out(count * (3 * outputs + 1), 0.0);
+  std::vector<int64_t> all;
+  for (int64_t q = 0; q < count; ++q) all.push_back(q);
+  const Numbers coef = made_up<double>(count * outputs);
+  for (const int64_t letters : {4, 30}) {
+    std::vector<int32_t> codes;
+    std::vector<int64_t> starts{0};
+    for (int64_t q = 0; q < count; ++q) {
+      for (int64_t i = 0; i < q % 60; ++i) codes.push_back(int32_t((q * i + i * i / 3) % (letters + (q > 300))));
+      starts.push_back(int64_t(codes.size()));
+    }
+    const Sequences known{codes.data(), starts.data(), all.data(), 300}, sequences{codes.data(), starts.data(), all.data(), count};
+    WordTree tree(letters, outputs);
+    expect(tree.add(known, {3, {0, 1, 2}, {0.0, 1.0, 0.5, 2.0}, false, false}, coef.data(), 1 << 20), "words fit");
+    for (const int64_t first : {0, 150}) {  // in two parts
+      const Sequences some{codes.data(), starts.data(), all.data() + first, 150};
+      expect(tree.add(some, {5, {0, 2, 4}, {0.0, 0.0, 0.0, 1.0}, true, true}, coef.data() + first * outputs, 1 << 20),
+             "placed ones, too");
+    }
+    tree.finish();
+    tree.sum(sequences, out.data() + (letters == 4 ? 0 : count * outputs), threads);
+    WordTree small(letters, outputs);
+    expect(!small.add(known, {3, {0, 1, 2}, {0.0, 0.0, 0.0, 1.0}, true, false}, coef.data(), 9), "too many words are told");
+    if (letters > 4) continue;
+    const Numbers table = made_up<double>(64 * outputs);
+    sum_window_table(sequences, letters, 3, table.data(), outputs, out.data() + 2 * count * outputs, threads);
+    sum_window_squares(sequences, letters + 1, {{3, {0, 1, 2}, 1.0}, {9, {0, 1, 2, 4, 5, 6, 7, 8}, 0.5}, {27, {}, 1.0}},
+                       out.data() + 3 * count * outputs, threads);
+  }
+  return out;
+}
+
 Numbers strings(const Isa& isa, int threads) {
   constexpr int64_t count = 180, letters = 5;
   std::vector<int32_t> codes;
@@ -149,6 +271,7 @@ Numbers strings(const Isa& isa, int threads) {
   run_block(block(2), weights.data(), int64_t(weights.size()));
   edit_block(block(3));
   add_close_windows(block(4), 6, {300, 20, 1}, isa);
+  add_close_windows(block(4), 10, {int64_t(1) << 47, 70000, 9, 8, 7}, isa);
   return out;
 }
 
@@ -302,7 +425,8 @@ int main(int arguments, char**) {
         {"products in float32", products<float>}, {"products in float64", products<double>},
         {"matrices in float32", matrices<float>}, {"matrices in float64", matrices<double>},
         {"machines in float32", machines<float>}, {"machines in float64", machines<double>},
-        {"strings", strings}, {"trees", trees}, {"alignments", alignments}, {"bands", bands}};
+        {"paths", paths}, {"bits in float32", bits<float>}, {"bits in float64", bits<double>},
+        {"neighbours", neighbours}, {"words", words}, {"strings", strings}, {"trees", trees}, {"alignments", alignments}, {"bands", bands}};
     for (const auto& [what, compute] : all) {
       const std::string name = std::string((*isa)->name) + ": " + what;
       const auto bound = [&, compute = compute](int threads) { return compute(**isa, threads); };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -199,7 +200,8 @@ class Expansion:
             from mercer.features.collapsed import collapse  # which takes time to import
 
             coef = self.coef.reshape(len(self.coef), -1)
-            found = collapse(self.kernel, self.centers, coef, parse_memory(memory), _sum_values)
+            evaluate = partial(_sum_values, memory=parse_memory(memory))
+            found = collapse(self.kernel, self.centers, coef, parse_memory(memory), evaluate)
             self._collapsed: Collapsed | None = found
         return self._collapsed
 
@@ -425,9 +427,9 @@ class Expansion:
             raise ValueError(f"the expansions have different outputs: {self.coef.shape[1:]} and {other.coef.shape[1:]}")
 
 
-def _sum_values(kernel: Kernel, X: Rows, centers: Rows, coef: np.ndarray) -> np.ndarray:
+def _sum_values(kernel: Kernel, X: Rows, centers: Rows, coef: np.ndarray, memory: int) -> np.ndarray:
     """Return Σ cᵢ k(xᵢ, x) by kernel values."""
-    return np.asarray(evaluate_expansion(kernel, X, centers, coef))
+    return np.asarray(evaluate_expansion(kernel, X, centers, coef, memory=memory))
 
 
 def _as_number(values: np.ndarray) -> float | np.ndarray:

@@ -20,6 +20,7 @@ from mercer.kernels import (
     Subtree,
     WeightedDegree,
 )
+from mercer.kernels.strings import collapsed
 
 RNG = np.random.default_rng(0)
 
@@ -145,3 +146,27 @@ def test_a_machine_decides_by_words_as_it_did_by_support_vectors():
     machine = SVC(kernel=Mismatch(3, 1).normalize()).fit(CENTERS, y)
     f = machine.expansion_
     close(machine.decision_function(NEW), Gram(f.kernel, NEW, f.centers) @ f.coef + f.intercept)
+
+
+@pytest.mark.parametrize("kernel", [Mismatch(4, 1), WeightedDegree(4)], ids=repr)
+def test_strings_are_summed_some_at_a_time_so_that_ctrl_c_is_heard(kernel, monkeypatch):
+    f = collapse(kernel, CENTERS, COEF, 10**9, by_values)
+    whole, rows = f(NEW), []
+
+    class Counting:
+        def sum(self, table, ids, *rest):
+            rows.append(len(ids))
+            return tree.sum(table, ids, *rest)
+
+    def count_window_sums(table, ids, *rest):
+        rows.append(len(ids))
+        return window_sums(table, ids, *rest)
+
+    tree, window_sums = f._tree, collapsed._native.window_sums
+    monkeypatch.setattr(collapsed._native, "window_sums", count_window_sums)
+    f._tree = None if tree is None else Counting()
+    monkeypatch.setattr(collapsed, "CALL_STEPS", 20)
+    np.testing.assert_array_equal(f(NEW), whole)
+    assert len(rows) > 3
+    assert sum(rows) == len(set(NEW))
+    close(collapse(kernel, CENTERS, COEF, 10**9, by_values)(NEW), whole)  # words are collected some at a time, too

@@ -4,7 +4,7 @@ from scipy import sparse
 
 from mercer import Gram, KernelRidge, load, save
 from mercer.certify.verdict import Proved, Refuted
-from mercer.gram.bits import pack_bits
+from mercer.gram.bits import pack_bits, pack_pair
 from mercer.kernels import BitSimilarity, Linear, MinMax, Tanimoto, Tversky
 from mercer.kernels.fingerprints.coefficients import COEFFICIENTS
 from mercer.testing import check_kernel
@@ -133,6 +133,17 @@ def test_counted_bits_are_dot_products_on_every_instruction_set(dtype, width):
         plan = native.Plan([("bits", pack_bits(X), pack_bits(Z), 1.0)], [], [], [], isa=isa)
         plan.dense(out, np.arange(101), 0, 37, 2)
         assert np.array_equal(out, X @ Z.T)
+
+
+def test_long_sparse_rows_of_few_ones_are_not_spread_out():
+    few, many = (sparse.random(30, 100_000, density=p, format="csr", rng=1) for p in (1e-4, 0.05))
+    few.data[:], many.data[:] = 1.0, 1.0
+    assert pack_pair(few, None) is None
+    assert pack_pair(many, few) is None
+    packed, _ = pack_pair(many, None)
+    assert packed.nbytes < many.data.nbytes + many.indices.nbytes
+    np.testing.assert_array_equal(Gram(Linear(), few).dense(), (few @ few.T).toarray())
+    np.testing.assert_array_equal(Gram(Linear(), many).dense(), (many @ many.T).toarray())
 
 
 @pytest.mark.parametrize(

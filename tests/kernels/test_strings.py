@@ -522,6 +522,48 @@ def test_comparing_windows_along_diagonals_counts_what_sorting_them_by_masks_doe
     np.testing.assert_array_equal(compared.out, sorted_.out)
 
 
+@pytest.mark.parametrize("isa", _native.isas())
+def test_windows_that_differ_at_more_places_than_there_are_values_count_nothing(isa):
+    values, span = np.arange(16, 0, -1), 40
+    part = block_of(Spectrum(span), random_strings(8, seed=11, longest=120))
+    _native.close_windows(*part.arguments, span, values, part.out, 1, isa)
+
+    def count(x, z):
+        x, z = (np.lib.stride_tricks.sliding_window_view(s, span) for s in (x, z))
+        return np.append(values, np.zeros(span - 15))[(x[:, None] != z[None]).sum(axis=2)].sum()
+
+    texts = [part.table.codes[a:b] for a, b in itertools.pairwise(part.table.starts)]
+    enough = [i for i, text in enumerate(texts) if len(text) >= span]
+    assert len(enough) > 2
+    for i in enough:
+        for j in enough:
+            assert part.out[i, j] == count(texts[i], texts[j])
+
+
+@pytest.mark.parametrize("isa", _native.isas())
+def test_sums_of_the_largest_values_over_many_windows_do_not_overflow(isa):
+    value, n = 2**48 - 1, 400
+    part = block_of(Spectrum(2), ["a" * n])
+    _native.close_windows(*part.arguments, 2, np.array([value]), part.out, 1, isa)
+    np.testing.assert_allclose(part.out, float(value) * (n - 1) ** 2, rtol=1e-12)
+
+
+def test_windows_of_one_letter_are_counted_by_a_kernel_with_mismatches():
+    kernel, texts = Mismatch(5, 3, "a"), ["a" * n for n in range(4, 40)]
+    assert min(kernel.values()) < 0
+    np.testing.assert_allclose(kernel(texts), Spectrum(5)(texts))
+
+
+def test_words_may_be_so_long_that_no_number_says_how_many_there_can_be():
+    size, text = 250, "".join(map(chr, range(200, 400))) * 3
+    texts = [text[start:stop] for start in range(20) for stop in (300, 600)]
+    kernel = Spectrum(size)
+    counts = [Counter(text[i : i + size] for i in range(len(text) - size + 1)) for text in texts]
+    np.testing.assert_array_equal(kernel.diag(texts), [sum(c**2 for c in count.values()) for count in counts])
+    function = Expansion(kernel, texts, np.ones(len(texts)))
+    np.testing.assert_allclose(function(texts), kernel(texts).sum(axis=1))
+
+
 def test_windows_with_many_masks_are_compared_and_those_with_few_are_sorted(monkeypatch):
     texts, ways = random_strings(60, seed=5, longest=60), []
     for name in ("close_windows", "window_matches"):

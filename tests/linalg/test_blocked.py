@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -58,9 +59,10 @@ def test_the_solver_gives_the_same_answers_with_blocks(sizes, monkeypatch):
     np.testing.assert_allclose(found.loo, expected.loo, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("order", ["F", "C"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_part_of_a_larger_matrix_is_factored_in_its_place(dtype, sizes):
-    whole = np.full((50, 50), 7.0, dtype=dtype, order="F")
+def test_a_part_of_a_larger_matrix_is_factored_in_its_place(dtype, order, sizes):
+    whole = np.full((50, 50), 7.0, dtype=dtype, order=order)
     whole[3:43, 3:43] = positive(40, dtype)
     expected = cholesky(whole[3:43, 3:43].astype(float), lower=True)
     assert _blocked.factor(whole[3:43, 3:43])
@@ -77,9 +79,36 @@ def test_a_matrix_in_the_other_order_is_factored_too(sizes):
     np.testing.assert_array_equal(np.triu(A, 1), upper)
 
 
-@pytest.mark.parametrize("A", [np.eye(3, dtype=int, order="F"), np.ones((3, 2), order="F")], ids=["int", "3×2"])
+@pytest.mark.parametrize("order", ["F", "C"])
+def test_neither_order_of_a_matrix_takes_a_copy_of_it(order):
+    n = 600
+    A = np.asarray(positive(n), order=order)
+    tracemalloc.start()
+    assert _blocked.factor(A)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < A.nbytes / 4
+
+
+def freeze(A):
+    A.flags.writeable = False
+    return A
+
+
+@pytest.mark.parametrize(
+    "A",
+    [
+        np.eye(3, dtype=int),
+        np.ones((3, 2)),
+        np.eye(8)[::2, ::2],
+        np.eye(3)[::-1],
+        np.broadcast_to(np.ones(3), (3, 3)),
+        freeze(np.eye(3)),
+    ],
+    ids=["int", "3×2", "every second", "backwards", "one row", "read-only"],
+)
 def test_what_the_routines_cannot_work_on_is_refused(A):
-    with pytest.raises(ValueError, match="square array of floats in Fortran order"):
+    with pytest.raises(ValueError, match="square array of floats in Fortran or C order that can be written"):
         PartsInPlace(A)
 
 

@@ -10,17 +10,25 @@ from scipy import sparse
 COUNTED = frozenset({"dot", "min"})  # statistics that, of zeros and ones, are the number of ones that both have
 NARROW = 16  # columns up to which numbers are as quick
 WIDE = 2**22  # columns up to which a float32 counts them
+SHORT = 2**13  # columns up to which it takes no time to look at zeros, too
 BLOCK = 2**16  # entries that are looked at while they are in the cache
 
 
 def pack_pair(A: Any, B: Any | None) -> tuple[np.ndarray, np.ndarray | None] | None:
     """Return both sides of a statistic packed, None where they hold other numbers or are too narrow to gain."""
-    gains = A.shape[1] > NARROW or sparse.issparse(A)  # for which there is no other way
-    if not gains or A.shape[1] > WIDE:
+    if A.shape[1] > WIDE or not all(_gains(side) for side in (A, A if B is None else B)):
         return None
     left = pack_bits(A)
     right = None if left is None or B is None else pack_bits(B)
     return None if left is None or (right is None) != (B is None) else (left, right)
+
+
+def _gains(A: Any) -> bool:
+    """Whether bits are quicker than numbers, or for long sparse rows smaller than the positions of their ones."""
+    n, d = A.shape
+    if not sparse.issparse(A):
+        return bool(d > NARROW)
+    return bool(d <= SHORT or n * d / 8 <= A.nnz * (A.dtype.itemsize + 4))
 
 
 def pack_bits(A: Any) -> np.ndarray | None:

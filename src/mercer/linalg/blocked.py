@@ -2,7 +2,7 @@
 
 Some builds of OpenBLAS write past their buffers when LAPACK's Cholesky factorisation of a float32 matrix gets beyond
 about 20,000 rows.  Here LAPACK sees blocks on the diagonal only, and everything else is a matrix product; between
-blocks Python can look for Ctrl-C.  Only the lower triangle of a matrix in Fortran order is read and written.
+blocks Python can look for Ctrl-C.  Only the lower triangle of a matrix is read and written.
 """
 
 from __future__ import annotations
@@ -32,11 +32,6 @@ def factor(A: np.ndarray) -> bool:
     >>> factor(A), A.tolist()
     (True, [[2.0, 9.0], [1.0, 2.0]])
     """
-    if A.strides[0] != A.itemsize:  # routines work on columns
-        columns = np.array(A, order="F")
-        definite = factor(columns)
-        write_lower(A, columns)
-        return definite
     parts = PartsInPlace(A)
     for block in cut_blocks(len(A), BLOCK):
         parts.subtract_square(block)

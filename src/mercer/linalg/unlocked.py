@@ -27,14 +27,17 @@ def _load(name: str, arguments: int) -> Callable[..., None]:
 class PartsInPlace:
     """Steps of a Cholesky factorisation on parts of a matrix, which is overwritten.
 
+    Routines work on columns.  What they see of a matrix in C order is its transpose, and in place of its lower triangle
+    L the upper one Lᵀ, so that neither order takes a copy.
+
     Parameters
     ----------
-    A : array of shape (n, n), float32 or float64 in Fortran order
+    A : array of shape (n, n), float32 or float64 in Fortran or C order, or a block of such a matrix
         The matrix; only its lower triangle is read and written.
 
     Examples
     --------
-    >>> A = np.asfortranarray([[4.0, 99.0], [2.0, 5.0]])
+    >>> A = np.array([[4.0, 99.0], [2.0, 5.0]])
     >>> parts = PartsInPlace(A)
     >>> parts.factor(slice(0, 1)), parts.divide(slice(1, 2), slice(0, 1)), parts.subtract_square(slice(1, 2))
     (True, None, None)
@@ -44,42 +47,52 @@ class PartsInPlace:
 
     def __init__(self, A: np.ndarray) -> None:
         kinds = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
-        if A.dtype not in kinds or A.ndim != 2 or A.shape[0] != A.shape[1] or A.strides[0] != A.itemsize:
-            raise ValueError(f"expected a square array of floats in Fortran order, got {A.dtype} of shape {A.shape}")
+        fine = A.dtype in kinds and A.ndim == 2 and A.shape[0] == A.shape[1] and A.flags.writeable and A.flags.aligned
+        near, far = sorted(A.strides) if fine else (0, 0)
+        if not fine or near != A.itemsize or far % A.itemsize or far < len(A) * A.itemsize * (len(A) > 1):
+            raise ValueError(
+                "expected a square array of floats in Fortran or C order that can be written, got "
+                f"{A.dtype} of shape {A.shape} and strides {A.strides}"
+            )
         self._A, self._kind = A, kinds[A.dtype]
+        self._columns, self._step = A.strides[0] == near, ctypes.c_int(far // A.itemsize)
 
     def factor(self, block: slice) -> bool:
         """Put the Cholesky factor of a block on the diagonal in its place, and say whether there is one."""
         failed = ctypes.c_int(0)
-        self._call("potrf", b"L", _size(block), self._at(block, block), self._step, failed)
+        self._call("potrf", self._triangle, _size(block), self._at(block, block), self._step, failed)
         return failed.value == 0
 
     def subtract_square(self, block: slice) -> None:
         """A[block, block] −= BBᵀ with B = A[block, :start], what lies left of the block."""
         left = slice(0, block.start)
         self._call(
-            "syrk", b"L", b"N", _size(block), _size(left), self._number(-1.0), self._at(block, left), self._step,
-            self._number(1.0), self._at(block, block), self._step,
+            "syrk", self._triangle, b"N" if self._columns else b"T", _size(block), _size(left), self._number(-1.0),
+            self._at(block, left), self._step, self._number(1.0), self._at(block, block), self._step,
         )  # fmt: skip
 
     def subtract_product(self, rows: slice, block: slice) -> None:
         """A[rows, block] −= A[rows, :start] A[block, :start]ᵀ, for rows below the block."""
         left = slice(0, block.start)
+        first, second = (rows, block) if self._columns else (block, rows)
+        orders = (b"N", b"T") if self._columns else (b"T", b"N")
         self._call(
-            "gemm", b"N", b"T", _size(rows), _size(block), _size(left), self._number(-1.0), self._at(rows, left),
-            self._step, self._at(block, left), self._step, self._number(1.0), self._at(rows, block), self._step,
+            "gemm", *orders, _size(first), _size(second), _size(left), self._number(-1.0), self._at(first, left),
+            self._step, self._at(second, left), self._step, self._number(1.0), self._at(rows, block), self._step,
         )  # fmt: skip
 
     def divide(self, rows: slice, block: slice) -> None:
         """A[rows, block] ← A[rows, block] L⁻ᵀ for the factor L in A[block, block]."""
+        side, sizes = (b"R", (rows, block)) if self._columns else (b"L", (block, rows))
         self._call(
-            "trsm", b"R", b"L", b"T", b"N", _size(rows), _size(block), self._number(1.0), self._at(block, block),
+            "trsm", side, self._triangle, b"T", b"N", *map(_size, sizes), self._number(1.0), self._at(block, block),
             self._step, self._at(rows, block), self._step,
         )  # fmt: skip
 
     @property
-    def _step(self) -> ctypes.c_int:
-        return ctypes.c_int(max(1, self._A.strides[1] // self._A.itemsize))
+    def _triangle(self) -> bytes:
+        """Which triangle routines take for the lower one of A."""
+        return b"L" if self._columns else b"U"
 
     def _number(self, value: float) -> ctypes.c_float | ctypes.c_double:
         return ctypes.c_float(value) if self._kind == "s" else ctypes.c_double(value)

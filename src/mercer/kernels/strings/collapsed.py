@@ -7,7 +7,7 @@ are tabulated; otherwise words are found token by token in a tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -20,7 +20,7 @@ from mercer.formula.data import Rows, as_objects, pick
 from .alignment import WeightedDegree
 from .base import Part, StringKernel
 from .table import Coded, TokenTable, encode
-from .windows import Spectrum, WindowKernel
+from .windows import Spectrum, WindowKernel, count_possible
 
 # Costs in pairs of windows that are compared, as for windows.
 STEP_COST = 64  # of a token of a word in the tree
@@ -29,6 +29,7 @@ PAIR_COST = 64  # of a kernel value, besides that of finding it
 RUN_COST = 8  # of a pair of tokens of aligned sequences
 GAIN = 2  # how much less all words must cost than all pairs of strings
 LARGEST_TABLE = 2**27  # bytes of all windows that there can be
+CALL_STEPS = 1e7  # tokens of words of one native call and thread: below half a second
 NODE_BYTES = 64  # that a node of the tree takes, besides its weights
 
 Sum = Callable[[Rows], np.ndarray]  # of the objects of a collection, of shape (objects, outputs)
@@ -77,6 +78,7 @@ class WordWeights:
         self._tables: list[tuple[int, np.ndarray]] = []
         self._tree: _native.WordTree | None = None
         self._outputs, self._gaps = coef.shape[1], False
+        self._depth = 1  # tokens that are looked up at a place of a string, at most
 
     @classmethod
     def build(cls, kernel: StringKernel, centers: Rows, coef: np.ndarray, memory: int, evaluate: Sum) -> Self | None:
@@ -91,9 +93,9 @@ class WordWeights:
         if self._fits_tables(memory, pairs):
             self._fill_tables()
         else:
-            depth = sum(len(kind.offsets) for kind in words)
+            self._depth = sum(len(kind.offsets) for kind in words)
             tokens = float(self._coded.table.sizes[self._ids].sum())
-            if GAIN * STEP_COST * depth * tokens > pairs or not self._grow_tree(words, memory):
+            if GAIN * STEP_COST * self._depth * tokens > pairs or not self._grow_tree(words, memory):
                 return None
         del self._coef
         return self
@@ -118,10 +120,11 @@ class WordWeights:
         ids, inverse = np.unique(coded.ids, return_inverse=True)
         table, threads = self._translate(coded.table), default_threads()
         values = np.zeros((len(ids), self._outputs))
-        for span, weights in self._tables:
-            _native.window_sums(table.native, ids, span, weights, values, threads)
-        if self._tree is not None:
-            self._tree.sum(table.native, ids, values, threads)
+        for some in _cut_rows(table, ids, self._depth, threads):
+            for span, weights in self._tables:
+                _native.window_sums(table.native, ids[some], span, weights, values[some], threads)
+            if self._tree is not None:
+                self._tree.sum(table.native, ids[some], values[some], threads)
         values = values[inverse]
         if self._gaps:  # of a window with unknown tokens the others may agree, which a table does not say
             unknown = np.concatenate([[0], np.cumsum(table.codes == len(self._tokens))])
@@ -151,7 +154,7 @@ class WordWeights:
         """Whether tables of all windows that there can be are small, and filled in less time than all pairs take."""
         size, cost, letters = 0.0, 0.0, len(self._tokens)
         for span, values in self._differences():
-            count = float(letters) ** span
+            count = count_possible(letters, span)
             size += 8.0 * count * self._outputs * (len(values) + 1)
             cost += FILL_COST * count * self._outputs * (len(values) - 1) * span + STEP_COST * count
         return 0 < size <= min(LARGEST_TABLE, memory / 4) and cost < pairs
@@ -188,8 +191,9 @@ class WordWeights:
         most = int(memory / 4 / (NODE_BYTES + 8 * self._outputs + (4 * letters if letters <= 8 else 0)))
         for kind in words:
             group = (kind.span, np.array(kind.offsets, dtype=np.int64), kind.gains, kind.whole, kind.placed)
-            if not tree.add(self._coded.table.native, self._ids, self._coef, *group, most):
-                return False
+            for some in _cut_rows(self._coded.table, self._ids, len(kind.offsets), 1):
+                if not tree.add(self._coded.table.native, self._ids[some], self._coef[some], *group, most):
+                    return False
         tree.finish()
         self._tree = tree
         return True
@@ -202,3 +206,11 @@ class WordWeights:
             return values + RUN_COST * float(table.sizes[ids].sum()) * len(ids)
         first = np.zeros(len(ids), dtype=np.int64)
         return values + self.kernel.cost(Part(table, ids, ids, first, first + len(ids), np.empty((0, 0))))
+
+
+def _cut_rows(table: TokenTable, ids: np.ndarray, depth: int, threads: int) -> Iterator[slice]:
+    """Yield parts of strings that one native call sums, words of ``depth`` tokens: in between, Python hears Ctrl-C."""
+    steps = float(table.sizes[ids].sum()) * depth
+    count = max(1, int(CALL_STEPS * threads * len(ids) / max(1.0, steps)))
+    for start in range(0, len(ids), count):
+        yield slice(start, start + count)

@@ -83,10 +83,8 @@ class WindowKernel(StringKernel):
         masks, values, first = self.masks(), self.values(), np.arange(len(ids))
         part = Part(A.table, ids, ids, first, first + 1, np.empty((0, 0)))
         counted = COUNT_COST * sum(_count_windows(A.table.sizes[ids], mask.span) for mask in masks)
-        letters = float(max(1, len(A.table.tokens)))
-        if max(letters ** len(mask.kept) for mask in masks) >= MOST_WINDOWS or (
-            counted > self._cost_comparing(part, masks, values)
-        ):
+        different = max(count_possible(len(A.table.tokens), len(mask.kept)) for mask in masks)
+        if different >= MOST_WINDOWS or counted > self._cost_comparing(part, masks, values):
             return super().block_diag(A)
         squares = np.zeros(len(ids))
         step = max(1, int(CALL_PAIRS * len(ids) / max(1.0, counted / COUNT_COST)))
@@ -308,11 +306,25 @@ class Mismatch(WindowKernel):
         return total
 
 
+def count_possible(letters: int, size: int) -> float:
+    """Return how many different words of some size there can be, infinity where a float cannot say.
+
+    Examples
+    --------
+    >>> count_possible(4, 3), count_possible(26, 1000)
+    (64.0, inf)
+    """
+    try:
+        return float(letters) ** size
+    except OverflowError:
+        return inf
+
+
 def _is_comparable(span: int, values: list[int], table: TokenTable) -> bool:
     """Whether the compiled core compares such windows."""
-    letters = len(table.tokens)
-    small = len(values) <= MOST_DIFFERENCES and max(values) <= MOST_VALUE
-    return small and max(span, letters) <= MOST_LETTERS
+    # Of an alphabet of one letter no windows differ, and what they would count may be negative.
+    small = len(values) <= MOST_DIFFERENCES and min(values) >= 0 and max(values) <= MOST_VALUE
+    return small and max(span, len(table.tokens)) <= MOST_LETTERS
 
 
 def _cost_sorting(masks: list[Mask], part: Part) -> float:

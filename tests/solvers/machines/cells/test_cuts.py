@@ -67,6 +67,16 @@ def test_points_that_are_all_the_same_stay_together():
     assert [(cell, len(rows)) for cell, rows, _ in cuts.weigh(np.zeros((5, 2)))] == [(0, 5)]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_copies_of_a_few_points_stay_together_and_every_cell_has_a_weight_somewhere(seed):
+    rng = np.random.default_rng(seed)
+    few = rng.normal(size=(3, 33))
+    X = few[rng.integers(0, 3, size=137)]
+    cuts, parts = cut_points(X, 10, overlap=0.2)
+    assert len(parts) <= 3
+    assert {cell for cell, _, _ in cuts.weigh(X)} == set(range(len(parts)))
+
+
 def test_a_cut_goes_across_the_column_that_the_kernel_measures_as_longest():
     X = RNG.normal(size=(400, 2)) * [1.0, 3.0]
     assert np.abs(cut_points(X, 200)[0].directions[0]).argmax() == 1

@@ -74,7 +74,7 @@ class Cuts:
 
     def _rise(self, node: int, X: np.ndarray) -> np.ndarray:
         """Return the weight of the upper side of a cut."""
-        far, width = X @ self.directions[node] - self.levels[node], self.widths[node]
+        far, width = _project(X, self.directions[node]) - self.levels[node], self.widths[node]
         return np.clip(0.5 + far / (2 * width), 0.0, 1.0) if width > 0 else (far >= 0).astype(np.float64)
 
 
@@ -139,7 +139,7 @@ def _cut_once(
 ) -> tuple[np.ndarray, float, float, np.ndarray] | None:
     """Return direction, level and width of a cut with a share of the points below it, and which are above it."""
     direction = _find_longest(X) if stretch is None else _find_longest(X / stretch) / stretch
-    far = X @ direction
+    far = _project(X, direction)
     order = np.sort(far)
     steps = np.flatnonzero(order[1:] > order[:-1])  # a cut lies between points that differ
     if len(steps) == 0:
@@ -167,3 +167,8 @@ def _find_longest(X: np.ndarray) -> np.ndarray:
             break
         direction = direction / length
     return direction if direction[np.abs(direction).argmax()] >= 0 else -direction  # of the two, always the same
+
+
+def _project(X: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Return ⟨v, x⟩ of each point, which depends on nothing else: BLAS rounds by where among others a point stands."""
+    return np.asarray(np.einsum("ij,j->i", X, direction, dtype=np.float64))
