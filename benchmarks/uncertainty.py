@@ -4,17 +4,27 @@ import sys
 
 import numpy as np
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
-from mercer.kernels import Matern
-from mercer.models import KernelQuantileRegressor, KernelRidge, KernelRidgeCV
+from mercer.kernels import Gaussian, Matern
+from mercer.models import (
+    SVC,
+    KernelLogisticRegression,
+    KernelQuantileRegressor,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KernelRidgeCV,
+)
 from mercer.solvers.conformal.split import split_conformal
 
-from .measure import regression_split, table
+from .measure import keel, regression_split, table
 
 SETS = ("energy", "concrete", "airfoil", "kin40k", "pol")
 SPLITS = 20
 COVERAGE = 0.9
+LABELLED = ("banana", "german", "heart", "phoneme")
 MOST = 1000  # rows that models are fitted to
+MOST_OF_CLASSES = 400  # the same for classes
 
 
 def read(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +72,44 @@ def measure_coverage(name: str, splits: int = SPLITS) -> None:
     table(title, ["method", "held", "mean width"], rows)
 
 
-def main() -> None:
-    """Measure all sets, or those named after the benchmark."""
-    for name in [name for name in sys.argv[2:] if name in SETS] or SETS:
-        measure_coverage(name)
+def measure_sets(name: str, splits: int = SPLITS) -> None:
+    """Print how often sets of classes hold the right one, and how large they are, over splits."""
+    data = keel(name)
+    if data is None:
+        print(f"{name}: skipped, because MERCER_DATA does not name the data folder")
+        return
+    X, y = data
+    models = {
+        "ridge": KernelRidgeClassifier(alpha=1.0, kernel=Gaussian(1.0)),
+        "logistic": KernelLogisticRegression(alpha=0.1, kernel=Gaussian(1.0)),
+        "SVC": SVC(C=1.0, kernel=Gaussian(1.0)),
+    }
+    inside, size = ({label: list[float]() for label in models} for _ in range(2))
+    for seed in range(splits):
+        count = min(MOST_OF_CLASSES, int(0.7 * len(y)))
+        fit, new = train_test_split(np.arange(len(y)), train_size=count, random_state=seed, stratify=y)
+        scale = StandardScaler().fit(X[fit])
+        for label, model in models.items():
+            sets = model.fit(scale.transform(X[fit]), y[fit]).predict_set(scale.transform(X[new]), COVERAGE)
+            held = sets[np.arange(len(new)), np.searchsorted(model.classes_, y[new])]
+            inside[label].append(float(held.mean()))
+            size[label].append(float(sets.sum(axis=1).mean()))
+    rows = [
+        [label, f"{np.mean(inside[label]):.3f} ± {np.std(inside[label]):.3f}", f"{np.mean(size[label]):.3f}"]
+        for label in models
+    ]
+    table(f"{name}: {splits} splits of {len(y)} rows, coverage {COVERAGE}", ["sets of", "held", "mean size"], rows)
+
+
+def main(*names: str) -> None:
+    """Measure all sets of data, or those named."""
+    for name in SETS:
+        if not names or name in names:
+            measure_coverage(name)
+    for name in LABELLED:
+        if not names or name in names:
+            measure_sets(name)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
