@@ -14,11 +14,9 @@ from mercer.arrays.budget import parse_memory
 from mercer.files import check_free, replacing
 from mercer.needs import load_package
 
-from .executor import PART, PIECE
 from .parquet import PURPOSE
+from .plan import size_pieces
 from .table import StoredTable, as_table, check_names
-
-FEWEST = 256  # rows of a piece at least
 
 
 def read_pieces(model: Any, table: StoredTable, extra: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
@@ -31,8 +29,7 @@ def read_pieces(model: Any, table: StoredTable, extra: tuple[str, ...] = ()) -> 
         columns = columns or (rows.names if known is None else list(known))
         check_names([*columns, *extra], rows.names, rows.name)
     width = rows.width if columns is None else len(columns) + len(extra)
-    room = min(PIECE, parse_memory(getattr(model, "memory", None)) // PART)
-    rows.cut(max(FEWEST, room // (8 * max(1, width))))
+    rows.cut(size_pieces(parse_memory(getattr(model, "memory", None)), width))
     for piece in rows.pieces:
         found = rows.read(piece, [*dict.fromkeys([*(columns or ()), *extra])])
         yield (found, None) if columns is None else (found[columns], found[list(extra)])
