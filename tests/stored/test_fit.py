@@ -118,6 +118,8 @@ def test_folders_may_spell_a_column(data, tmp_path):
     here, there = ridge().fit(X, rows["y"]), ridge().fit(tmp_path, "y")
     assert there.feature_names_in_.tolist() == [*NAMES, "three"]
     assert_same(here.predict(X), there.predict(tmp_path))
+    model = KernelRidgeClassifier(kernel=Gaussian(1.5), solver="nystroem", **SMALL)
+    assert model.fit(StoredTable(tmp_path, columns=NAMES), "three").score(rows[NAMES], rows["three"]) > 0.6
 
 
 def test_a_fit_stays_within_its_budget_whatever_the_file_has(tmp_path):

@@ -115,8 +115,6 @@ def predict_large(
     model: Any, data: str, output: str, ids: Sequence[str], force: bool, predict: Callable[[Any], pd.DataFrame]
 ) -> int:
     """Write predictions for all rows of a table, and return how many they are."""
-    import pandas as pd
-
     from mercer.stored import StoredTable
     from mercer.stored.predict import read_pieces, write_pieces
 
@@ -125,11 +123,11 @@ def predict_large(
     table = StoredTable(data)
     check_columns(ids, table.open().names or [], data)
 
-    def make(points: Any, others: Any) -> pd.DataFrame:
+    def make(points: Any) -> pd.DataFrame:
         found = predict(points)
         taken = [name for name in ids if name in found.columns]
         if taken:
             raise CommandError(f"--id {taken[0]}: predictions have a column of that name; rename the one of the table")
-        return pd.concat([others.reset_index(drop=True), found], axis=1) if ids else found
+        return found
 
     return write_pieces(read_pieces(model, table, tuple(ids)), make, Path(output), force)
