@@ -103,7 +103,9 @@ def fit_large(
         raise CommandError(f"{target} is the target, which cannot be left out; choose another with --target")
     columns = [name for name in rows.names if name not in (target, *left)]
     if not columns:
-        raise CommandError(f"{data} has no column beside {target!r} to predict it from; add columns that say something about it")
+        raise CommandError(
+            f"{data} has no column beside {target!r} to predict it from; add columns that say something about it"
+        )
     rows.cut(HEAD)
     if not rows.pieces:
         raise CommandError(f"{data} has no rows; look at what wrote it")
