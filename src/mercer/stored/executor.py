@@ -52,6 +52,8 @@ class DiskExecutor(Executor):
         Told of every piece.
     """
 
+    here = True
+
     def __init__(
         self, rows: Any, columns: list[str] | None, memory: int, checkpoint: Checkpoint,
         on_step: Callable[[int, float], bool] | None = None, target: Any = None,

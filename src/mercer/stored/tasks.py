@@ -32,9 +32,6 @@ class Task:
         name = f"{self.function.__module__}.{self.function.__qualname__}"
         return name, _describe(self.block), _describe(list(self.shared))
 
-    def __getitem__(self, index: int) -> Task:
-        return Task(_take_item, self, (index,))
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -121,7 +118,3 @@ def _describe(block: Any) -> Any:
     if isinstance(block, list):
         return [_describe(part) for part in block]
     return block.describe() if hasattr(block, "describe") else block
-
-
-def _take_item(value: Any, index: int) -> Any:
-    return value[index]
