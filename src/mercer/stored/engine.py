@@ -27,11 +27,17 @@ SEEDS = 2**31 - 1
 def run_stored(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a method of an estimator on a stored table, a piece at a time."""
     options = dict(kwargs)
-    checkpoint = options.pop("checkpoint", None)
+    checkpoint, fits = options.pop("checkpoint", None), method.__name__ == "fit"
+    for option, value in (("client", options.pop("client", None)), ("checkpoint", None if fits else checkpoint)):
+        if value is not None:
+            raise TypeError(
+                f"{type(model).__name__}.{method.__name__}: {option}={value!r} was given, but X is a table on a disk, "
+                f"of which {'no cluster has pieces' if option == 'client' else 'fit alone saves sums'}; leave it out"
+            )
     given = inspect.signature(method).bind(model, *args, **options).arguments
     given.pop("self", None)
     table = as_table(given.pop("X"))
-    if method.__name__ != "fit":
+    if not fits:
         return predict_stored(model, method.__name__, table, **given)
     fit_stored(model, table, checkpoint, **given)
     return model
@@ -48,7 +54,8 @@ def fit_stored(model: Any, table: StoredTable, checkpoint: Any = None, **given: 
         raise TypeError(
             f"{type(model).__name__} cannot be fitted to a table on a disk; those that can are KernelRidge, "
             "KernelRidgeCV, KernelRidgeClassifier, KernelLogisticRegression, KernelRegressor, KernelClassifier, "
-            "KernelQuantileRegressor and support vector machines. Read the table, if it fits into memory"
+            "KernelQuantileRegressor, support vector machines, neighbours and Parzen windows. Read the table, if it fits "
+            "into memory"
         )
     rows = table.open()
     columns = choose_columns(rows, table.columns, given.get("y"), given.get("sample_weight"))
