@@ -54,8 +54,8 @@ def fit_stored(model: Any, table: StoredTable, checkpoint: Any = None, **given: 
         raise TypeError(
             f"{type(model).__name__} cannot be fitted to a table on a disk; those that can are KernelRidge, "
             "KernelRidgeCV, KernelRidgeClassifier, KernelLogisticRegression, KernelRegressor, KernelClassifier, "
-            "KernelQuantileRegressor, support vector machines, neighbours and Parzen windows. Read the table, if it fits "
-            "into memory"
+            "KernelQuantileRegressor, support vector machines, neighbours and Parzen windows. Read the table, "
+            "if it fits into memory"
         )
     rows = table.open()
     columns = choose_columns(rows, table.columns, given.get("y"), given.get("sample_weight"))
