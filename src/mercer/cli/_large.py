@@ -64,7 +64,7 @@ class PieceProgress(FitProgress):
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class LargeScore:
     """How rows were predicted that a fit has not seen."""
 
     score: float  # R², or the share of classes that are right
@@ -87,7 +87,7 @@ def refuse_options(data: str, given: dict[str, Any], reading: ReadingOptions) ->
 def fit_large(
     data: str, target: str, task: str, kernel: Kernel | None, memory: str | None, seed: int, left: Sequence[str],
     test: float, quiet: bool,
-) -> tuple[Any, HeldOut | None]:  # fmt: skip
+) -> tuple[Any, LargeScore | None]:  # fmt: skip
     """Return a ridge model or ridge classifier of all rows, and how one of the others predicts rows held out.
 
     Kernel and penalty are chosen on some rows.
@@ -131,7 +131,7 @@ def fit_large(
     return model.set_callbacks(), judged
 
 
-def _judge(model: Any, table: StoredTable, target: str, mask: np.ndarray) -> HeldOut:
+def _judge(model: Any, table: StoredTable, target: str, mask: np.ndarray) -> LargeScore:
     """Score a model on the rows that a mask names, a piece at a time."""
     import numpy as np
     from sklearn.metrics import accuracy_score, r2_score
@@ -146,7 +146,7 @@ def _judge(model: Any, table: StoredTable, target: str, mask: np.ndarray) -> Hel
             truth.append(others[target].to_pandas().to_numpy()[chosen])
             found.append(model.predict(points[chosen]))
     score, measure = (accuracy_score, "accuracy") if hasattr(model, "classes_") else (r2_score, "R²")
-    return HeldOut(float(score(np.concatenate(truth), np.concatenate(found))), measure, int(mask.sum()))
+    return LargeScore(float(score(np.concatenate(truth), np.concatenate(found))), measure, int(mask.sum()))
 
 
 def _check_numbers(frame: pd.DataFrame, name: str) -> None:
@@ -158,7 +158,7 @@ def _check_numbers(frame: pd.DataFrame, name: str) -> None:
         )
 
 
-def show_large(model: Any, judged: HeldOut | None) -> None:
+def show_large(model: Any, judged: LargeScore | None) -> None:
     """Print what was found."""
     _show.heading("The model")
     score = getattr(model, "loo_score_", None)
