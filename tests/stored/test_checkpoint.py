@@ -170,6 +170,17 @@ def test_sums_over_other_pieces_have_other_names(data, folder, tmp_path):
         assert len(set(found)) == len(tasks) > 2
 
 
+def test_parts_of_a_mapped_file_are_told_from_each_other(data, tmp_path):
+    np.save(tmp_path / "X.npy", data.X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    parts = mapped[:400], mapped[400:800], mapped[:800:2]
+    found = [name_value(StoredTable(part).open().describe()) for part in (*parts, *parts)]
+    assert len(set(found)) == 3
+    assert found[:3] == found[3:]
+    changed = np.load(tmp_path / "X.npy", mmap_mode="c")
+    assert name_value(StoredTable(changed).open().describe()) != name_value(StoredTable(changed).open().describe())
+
+
 def test_a_kernel_that_was_edited_is_another(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "own_kernels.py").write_text("def f(x, z): return 1.0")

@@ -134,6 +134,8 @@ def test_columns_that_are_kept_stay_as_they_are(data, tmp_path, small_pieces):
     data.frame[:0].to_parquet(tmp_path / "empty.parquet")
     with pytest.raises(ValueError, match="has no rows, so that there is nothing to predict"):
         model.predict(tmp_path / "empty.parquet")
+    with pytest.raises(ValueError, match=r"empty\.parquet has no rows to learn from"):
+        ridge().fit(tmp_path / "empty.parquet", "y")
     assert not (tmp_path / "other.parquet").exists()
 
 

@@ -58,6 +58,8 @@ def fit_stored(model: Any, table: StoredTable, checkpoint: Any = None, **given: 
             "if it fits into memory"
         )
     rows = table.open()
+    if not rows.n:
+        raise ValueError(f"{type(model).__name__}: {rows.name} has no rows to learn from; look at what wrote it")
     columns = choose_columns(rows, table.columns, given.get("y"), given.get("sample_weight"))
     tell = report_progress(model) if hasattr(model, "_init_callback_context") else nullcontext()
     with tell as on_step, all_or_nothing(model):
