@@ -1,10 +1,13 @@
 """Tables that are larger than memory are read a piece at a time."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import mercer as library
+from mercer.cli._large import is_large
 
 from .conftest import one_line
 
@@ -30,7 +33,10 @@ def test_a_folder_is_fitted_and_predicted_a_piece_at_a_time(mercer, large, tmp_p
     result = mercer("fit", "parts", *given, "-o", "model.mercer")
     assert result.exit_code == 0, result.stderr
     assert "800 rows, 3 columns, read piece by piece" in result.stdout
-    assert "Regression, because the target holds numbers" in " ".join(result.stdout.split())
+    said = " ".join(result.stdout.split())
+    assert "Regression, because the target holds numbers" in said
+    assert float(re.search(r"R², 160 rows held out (0\.\d+)", said)[1]) > 0.9
+    assert "NEW.parquet -o predictions.parquet" in said
     model = library.load(tmp_path / "model.mercer")
     assert model.feature_names_in_.tolist() == NAMES
     result = mercer("predict", "model.mercer", "parts", "-o", "out.parquet", "--id", "id")
@@ -48,6 +54,8 @@ def test_a_file_is_large_beside_the_budget(mercer, large):
     assert result.exit_code == 0, result.stderr
     model = library.load("model.mercer")
     assert (model.predict(large[NAMES]) == large["sold"]).mean() > 0.9
+    result = mercer("fit", *given, "--memory", "100KB", "-o", "model.mercer", "--force", "--test", "0")
+    assert "No rows were held out" in result.stdout
     assert model.plan_.solver == "nystroem"
 
 
@@ -55,7 +63,26 @@ def test_what_is_not_there_for_a_large_table_is_refused(mercer, large):
     assert "--report is not there for parts" in one_line(
         mercer("fit", "parts", "--target", "y", "--report", "report.html")
     )
+    assert "--missing is not there for parts" in one_line(mercer("fit", "parts", "--target", "y", "--missing", "-9"))
     assert "'sold' holds something else; leave it out with --drop" in one_line(mercer("fit", "parts", "--target", "y"))
     assert "targt" in one_line(mercer("fit", "parts", "--target", "targt"))
     library.save(library.KernelRidge().fit(large[NAMES], large["y"]), "model.mercer")
+    assert "--sep is not there" in one_line(mercer("predict", "model.mercer", "parts", "-o", "p.parquet", "--sep", ";"))
     assert "write predictions to Parquet" in one_line(mercer("predict", "model.mercer", "parts"))
+
+
+def test_rows_held_out_are_not_learned_from(mercer, large, tmp_path):
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame({"a": np.arange(400.0), "b": rng.normal(size=400), "y": rng.normal(size=400)})
+    (tmp_path / "noise").mkdir()
+    noise.to_parquet(tmp_path / "noise" / "a.parquet", index=False)
+    result = mercer("fit", "noise", "--target", "y", "--kernel", "Gaussian(0.01)", "--test", "0.5")
+    found = re.search(r"R², 200 rows held out (-?\d\.\d+)", " ".join(result.stdout.split()))
+    assert float(found[1]) < 0.1
+
+
+def test_cells_that_repeat_count_where_they_are_unpacked(mercer, tmp_path):
+    pd.DataFrame({"a": np.zeros(100_000), "y": np.ones(100_000)}).to_parquet(tmp_path / "same.parquet")
+    assert (tmp_path / "same.parquet").stat().st_size < 20_000
+    assert is_large(str(tmp_path / "same.parquet"), "1MB")
+    assert not is_large(str(tmp_path / "same.parquet"), "100MB")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mercer.stored import executor, predict
+from mercer.stored import plan
 
 try:
     import pandas as pd
@@ -40,8 +40,7 @@ def data():
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Pieces of few rows, so that small tables have several of them."""
-    for module in (executor, predict):
-        monkeypatch.setattr(module, "PIECE", 2**12)
+    monkeypatch.setattr(plan, "PIECE", 2**12)
 
 
 @pytest.fixture

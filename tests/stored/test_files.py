@@ -110,3 +110,40 @@ def test_predictions_are_streamed_into_a_file(data, folder, tmp_path):
         write_predictions(model, folder, out)
     write_predictions(model, folder, out, overwrite=True)
     assert pd.read_parquet(out)["prediction"].tolist() == model.predict(folder).tolist()
+
+
+def test_columns_that_are_kept_stay_as_they_are(data, tmp_path, small_pieces):
+    n = len(data.y)
+    kept = pd.DataFrame({
+        "id": pd.array([None if i > 600 and i % 2 else 2**60 + i for i in range(n)], dtype="Int64"),
+        "text": [None] * 300 + ["a"] * (n - 300),
+        "when": pd.date_range("2024", periods=n, tz="Europe/Berlin"),
+        "prediction": 0.0,
+    })  # fmt: skip
+    pd.concat([data.frame[NAMES], kept], axis=1).to_parquet(tmp_path / "in.parquet", index=False)
+    names, model = ["id", "text", "when"], ridge().fit(data.frame[NAMES], data.y)
+    write_predictions(model, tmp_path / "in.parquet", tmp_path / "out.parquet", keep=names)
+    assert pq.read_table(tmp_path / "out.parquet", columns=names) == pq.read_table(
+        tmp_path / "in.parquet", columns=names
+    )
+    with pytest.raises(ValueError, match="predictions have a column 'prediction'; rename"):
+        write_predictions(model, tmp_path / "in.parquet", tmp_path / "other.parquet", keep=["prediction"])
+    np.save(tmp_path / "X.npy", data.X)
+    with pytest.raises(ValueError, match=r"have no names, so that \['id'\] cannot be kept"):
+        write_predictions(model, tmp_path / "X.npy", tmp_path / "other.parquet", keep=["id"])
+    data.frame[:0].to_parquet(tmp_path / "empty.parquet")
+    with pytest.raises(ValueError, match="has no rows, so that there is nothing to predict"):
+        model.predict(tmp_path / "empty.parquet")
+    with pytest.raises(ValueError, match=r"empty\.parquet has no rows to learn from"):
+        ridge().fit(tmp_path / "empty.parquet", "y")
+    assert not (tmp_path / "other.parquet").exists()
+
+
+@pytest.mark.parametrize("size", [70, 99])
+def test_batches_of_any_size_give_the_rows_that_were_asked_for(data, folder, monkeypatch, size):
+    rows = StoredTable(folder).open()
+    rows.cut(100)
+    read = pq.ParquetFile.iter_batches
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda self, step, **given: read(self, size, **given))
+    found = pd.concat([rows.read(piece, ["a", "y"]) for piece in rows.pieces], ignore_index=True)
+    pd.testing.assert_frame_equal(found, data.frame[["a", "y"]])

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from mercer import AutoRegressor, load, save
 from mercer.arrays.budget import MemoryBudgetError
+from mercer.distributed import svm
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.models import (
     SVC,
@@ -22,7 +23,8 @@ from mercer.models import (
     KernelRidgeClassifier,
     KernelRidgeCV,
 )
-from mercer.stored import StoredPlan, StoredTable
+from mercer.stored import StoredPlan, StoredTable, plan
+from mercer.stored.executor import DiskExecutor
 
 from .conftest import NAMES, assert_same
 
@@ -83,6 +85,37 @@ def test_what_fits_is_solved_exactly(data, folder):
         assert_same(outputs(here, data.X[:20]), outputs(make().fit(table, target), few), 1e-3)
 
 
+@pytest.mark.parametrize(
+    ("make", "target"),
+    [
+        (lambda: SVC(C=0.1, kernel=Linear(), tol=1e-4), "two"),
+        (lambda: SVR(C=0.1, kernel=Linear(), tol=1e-4), "y"),
+    ],
+)
+def test_machines_of_more_rows_than_are_solved_exactly_are_the_same_where_few_features_are_all(
+    data, tmp_path, monkeypatch, make, target
+):
+    monkeypatch.setattr(svm, "EXACT_ROWS", 100)
+    monkeypatch.setattr(plan, "PIECE", 2**12)
+    few = data.frame[[*NAMES, target]][:300]
+    few.to_parquet(tmp_path / "few.parquet", index=False)
+    here, there = make().fit(data.X[:300], few[target].to_numpy()), make().fit(tmp_path / "few.parquet", target)
+    assert_same(outputs(here, data.X), outputs(there, data.frame[NAMES]), 1e-3)
+    assert there.converged_
+    assert there.plan_.pieces == 2
+    assert "Nyström features" in there.plan_.reason
+
+
+def test_products_with_all_pairs_read_no_piece_again(data, folder, monkeypatch):
+    read, counts = DiskExecutor.read, []
+    monkeypatch.setattr(DiskExecutor, "read", lambda *given: counts.append(1) or read(*given))
+    model = KernelRidge(0.01, kernel=Gaussian(1.5), solver="cg", memory=2_000_000, fit_intercept=True)
+    there = model.fit(StoredTable(folder, columns=NAMES), "y")
+    here = KernelRidge(0.01, kernel=Gaussian(1.5), solver="cholesky", fit_intercept=True).fit(data.X, data.y)
+    assert_same(here.predict(data.X), there.predict(data.frame[NAMES]), 1e-6)
+    assert len(counts) <= 10 * there.plan_.pieces
+
+
 def test_a_penalty_is_found_for_a_table(data, folder):
     model = KernelRidgeCV([0.01, 0.1, 1.0], kernel=Gaussian(1.5), random_state=0).fit(
         StoredTable(folder, columns=NAMES), "y"
@@ -118,6 +151,8 @@ def test_folders_may_spell_a_column(data, tmp_path):
     here, there = ridge().fit(X, rows["y"]), ridge().fit(tmp_path, "y")
     assert there.feature_names_in_.tolist() == [*NAMES, "three"]
     assert_same(here.predict(X), there.predict(tmp_path))
+    model = KernelRidgeClassifier(kernel=Gaussian(1.5), solver="nystroem", **SMALL)
+    assert model.fit(StoredTable(tmp_path, columns=NAMES), "three").score(rows[NAMES], rows["three"]) > 0.6
 
 
 def test_a_fit_stays_within_its_budget_whatever_the_file_has(tmp_path):

@@ -14,7 +14,7 @@ from mercer.words import count_things
 
 from . import _fitted, _show
 from ._errors import CommandError
-from ._large import fit_large, is_large, show_large
+from ._large import fit_large, is_large, refuse_options, show_large
 from ._options import (
     check_duration,
     command,
@@ -28,6 +28,7 @@ from ._progress import FitProgress
 from .completion import complete_columns
 from .files.writing import check_output, replacing
 from .reading.options import ReadingOptions, check_columns, parse_types, reading_options
+from .reading.sources import PARQUET
 from .reading.tables import Table, read_table
 from .reading.target import TargetCells, parse_target
 
@@ -101,8 +102,8 @@ def fit(
     rows held out show how good it is, next to a constant and to gradient boosting. Then it is fitted to all rows.
 
     A Parquet file that is larger than --memory, or a folder of such files, is read a piece at a time: a ridge model of
-    its columns of numbers, whose kernel and penalty are chosen on some rows, is fitted to all of them. A fit that was
-    killed goes on where it was when it is started again.
+    its columns of numbers, whose kernel and penalty are chosen on some rows, is fitted without the rows held out, at
+    most 100,000, and then to all. A fit that was killed goes on where it was when it is started again.
     """
     import pandas as pd
 
@@ -116,14 +117,12 @@ def fit(
     if is_large(data, memory):
         refused = {"--model": model not in ("auto", "ridge"), "--loss": loss, "--budget": budget, "--report": report,
                    "--types": types, "--json": as_json}  # fmt: skip
-        for option, given in refused.items():
-            if given:
-                raise CommandError(f"{option} is not there for {data}, which is larger than memory; leave it out")
-        large = fit_large(data, target, task, found, memory, seed, (*reading.ids, *drop), quiet)
+        refuse_options(data, refused, reading)
+        large, judged = fit_large(data, target, task, found, memory, seed, (*reading.ids, *drop), test, quiet)
         save_model(large, files[0], None, force)
         if not quiet:
-            show_large(large)
-            show_files(files[0], None)
+            show_large(large, judged)
+            show_files(files[0], None, ".parquet")
         return
     asked = None if loss is None else parse_loss_text(loss)
     written = tuple(text.rpartition("=")[0] for text in types if not text.endswith("=number"))
@@ -157,7 +156,7 @@ def fit(
         _fitted.show_result(fitted.report_, str(files[0]))
     else:
         _fitted.show_report(fitted.report_)
-        show_files(files[0], files[1] if report else None)
+        show_files(files[0], files[1] if report else None, ".parquet" if Path(data).suffix in PARQUET else ".csv")
 
 
 def _show_table(table: Table, X: pd.DataFrame, read: ReadTargets, why: str, target: str) -> None:
@@ -195,13 +194,13 @@ def save_model(model: Any, path: Path, report: Path | None, force: bool) -> None
             write_report(model, files.enter_context(replacing(report, force)), model_path=path)
 
 
-def show_files(path: Path, report: Path | None) -> None:
-    """Say where everything is, and what can be done with it."""
+def show_files(path: Path, report: Path | None, ending: str = ".csv") -> None:
+    """Say where everything is, and what can be done with it: predict tables with such an ending."""
     _show.heading("Saved")
     pairs = [("model", str(path))] + ([("report", str(report))] if report is not None else [])
     _show.facts(pairs)
     _show.heading("Now")
-    _show.line(f"  mercer predict {path} NEW.csv -o predictions.csv")
+    _show.line(f"  mercer predict {path} NEW{ending} -o predictions{ending}")
     _show.line(f"  mercer inspect {path}")
 
 

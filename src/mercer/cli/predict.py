@@ -10,7 +10,7 @@ import click
 
 from . import _show
 from ._errors import CommandError
-from ._large import is_large, predict_large
+from ._large import is_large, predict_large, refuse_options
 from ._options import command, parse_share
 from .files.model import load_model
 from .files.writing import check_output, protect_cells, replacing
@@ -66,6 +66,7 @@ def predict(
     record: dict[str, Any] = getattr(fitted, "reading_", {})
     options = reading.follow(record)
     if is_large(data):
+        refuse_options(data, {}, reading)
         count = predict_large(
             fitted, data, output, reading.ids, force, lambda rows: _predict_rows(fitted, rows, interval, proba)
         )

@@ -45,6 +45,7 @@ class Executor(ABC):
     """Computes tasks over pieces of rows, and keeps account of the passes and of what moved."""
 
     client: Any = None  # of Dask workers, if there are such
+    here: bool = False  # whether tasks run in this process, where rows that were fetched are at hand
     room: int | None = None  # bytes that a task on one piece may use; what its worker has if None
     notes: PieceNotes = PieceNotes()
 

@@ -31,6 +31,7 @@ from mercer.solvers.ridge.restricted.nystroem import Nystroem, PreparedNystroem
 from mercer.solvers.ridge.restricted.system import LeftOut, RestrictedRidge
 
 from ._block import RowBlock
+from ._graph import find_place
 from ._ridge_rows import PairProducts, PrimalView, RestrictedView, TablePrimalRows, TableRestrictedRows, make_problem
 from .cluster import connect
 from .predict import assemble
@@ -138,21 +139,26 @@ class TableRidge:
         points = table.gather("X", self.name, problem.memory // 2)
         y = table.gather("y", "the right-hand side", problem.memory).reshape(table.n, -1)
         weights = table.gather("weights", "the weights", problem.memory) if table.survey.weighted else None
-        table = replace(table, blocks=table.cluster.keep_rows(table.blocks))
-        whole = replace(problem, X=table.column("X"), y=np.asarray(y, dtype=np.float64), weights=weights)
+        whole = replace(problem, X=points, y=np.asarray(y, dtype=np.float64), weights=weights)
         solver = ConjugateGradient(TOLERANCE, random_state=self.random_state)
-        products: Any = PairProducts(table, problem.kernel, problem.memory, self.device)
-        prepared = PreparedConjugateGradient(solver, whole, products)
+        pairs = len(table.blocks) * (len(table.blocks) + 1) // 2
+        workers = f"kernel values of {pairs} pairs of partitions and their products with the iterate, once an iteration"
+        if table.cluster.here:
+            place = find_place(self.device, problem.memory // 2)  # points have the other half
+            prepared = solver.prepare(replace(whole, memory=place.memory, device=place.device))
+            workers = "its rows, which are held here"
+        else:
+            table = replace(table, blocks=table.cluster.keep_rows(table.blocks))
+            products: Any = PairProducts(table, problem.kernel, problem.memory, self.device)
+            prepared = PreparedConjugateGradient(solver, replace(whole, X=table.column("X")), products)
         # There is a warning only where the residual is worse than one machine would be content with.
         solution = replace(prepared.attempt(penalty), tolerance=RESIDUAL, centers=points)
         remedy = (
             f"conjugate gradients stopped after {solution.n_iter} iterations: raise alpha, or use solver='nystroem'"
         )
-        pairs = len(table.blocks) * (len(table.blocks) + 1) // 2
         return TableSolution(
-            replace(solution, remedy=remedy),
-            f"kernel values of {pairs} pairs of partitions and their products with the iterate, once an iteration",
-            f"the iterate and the preconditioner of rank {prepared.preconditioner.rank}", replace(whole, X=points),
+            replace(solution, remedy=remedy), workers,
+            f"the iterate and the preconditioner of rank {prepared.preconditioner.rank}", whole,
         )  # fmt: skip
 
 

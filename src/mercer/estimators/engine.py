@@ -18,6 +18,10 @@ from mercer.arrays.standard import ABROAD, ArrayKind, bring_home, is_foreign, mo
 from mercer.arrays.tensors import is_tensor
 
 ENGINES = frozenset({"dask", "dask_expr", "distributed"})  # packages whose collections live elsewhere
+PLACES = {  # options of fits to data elsewhere: what is not so where nothing is, and what would be
+    "client": ("none of the data is a Dask collection", "the data as dask arrays or dataframes"),
+    "checkpoint": ("X is no table on a disk", "X as the path of one"),
+}
 FITS = frozenset({"fit", "partial_fit", "fit_transform"})  # methods that change a model
 Method = TypeVar("Method", bound=Callable[..., Any])
 Runner = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]  # of model, method and arguments
@@ -72,12 +76,12 @@ def where_the_data_lives(method: Method) -> Method:
         for runner, has_to in _RUNNERS.items():
             if has_to(self, args, kwargs):
                 return runner(self, method, args, kwargs)
-        if "client" in kwargs:
-            client = kwargs.pop("client")
-            if client is not None:
+        for option, (lack, remedy) in PLACES.items():
+            given = kwargs.pop(option, None)
+            if given is not None:
                 raise TypeError(
-                    f"{type(self).__name__}.{method.__name__}: client={client!r} was given, but none of the data is a "
-                    "Dask collection; leave client out, or give the data as dask arrays or dataframes"
+                    f"{type(self).__name__}.{method.__name__}: {option}={given!r} was given, but {lack}; leave "
+                    f"{option} out, or give {remedy}"
                 )
         return _call_with_arrays(self, method, args, kwargs)
 

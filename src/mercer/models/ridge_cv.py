@@ -197,7 +197,8 @@ class KernelRidgeCV(PosteriorMethods, SearchedRidge, MultiOutputMixin, Regressor
 
         table = read_table(cluster, self._kernel_argument(), "targets", X, y, sample_weight)
         pool, curves = pool_rows(table, bool(self.fit_intercept), self.memory, self.random_state, self.device)
-        found = self._search(pool, table.head, cluster.step, curves)
+        with threadpool_limits(1 if pool.n <= SERIAL else None, user_api="blas"):  # as in a fit to rows that are here
+            found = self._search(pool, table.head, cluster.step, curves)
         record = fit_table(
             table, found.kernel, np.full(table.survey.outputs, found.alpha), solver=self.solver, loo=True,
             fit_intercept=bool(self.fit_intercept), memory=self.memory, device=self.device,

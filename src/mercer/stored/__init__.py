@@ -13,7 +13,7 @@ killed goes on where it was when it is started again.
 from __future__ import annotations
 
 from .errors import DamagedFileError
-from .executor import StoredPlan
+from .plan import StoredPlan
 from .predict import write_predictions
 from .table import StoredTable
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,7 @@ class ArrayRows:
         if array.ndim != 2:
             raise ValueError(f"{self.name} has shape {array.shape}; rows of numbers have shape (rows, columns)")
         self.n, self.width, self._kind = int(array.shape[0]), int(array.shape[1]), str(array.dtype)
+        self._place = () if isinstance(source, Path) else _locate(source)
         self.pieces: list[ArrayPiece] = []
 
     def __getstate__(self) -> Any:
@@ -45,7 +47,7 @@ class ArrayRows:
 
     def describe(self) -> Any:
         """Return what tells these rows and pieces from others."""
-        return describe_file(self.name), self.n, self.width, self._kind, self.pieces
+        return describe_file(self.name), self._place, self.n, self.width, self._kind, self.pieces
 
     def cut(self, rows: int) -> None:
         """Let pieces have at most so many rows."""
@@ -72,6 +74,16 @@ def open_array(path: Path) -> np.ndarray:
             f"{path} cannot be read as an array of numbers: {first_line(error)}. Write it with numpy.save"
         ) from None
     return np.asanyarray(found)
+
+
+def _locate(mapped: np.memmap[Any, Any]) -> tuple[Any, ...]:
+    """Return which part of its file is mapped; of one that may be written to, a name that nothing else has."""
+    if mapped.mode != "r":
+        return (uuid.uuid4().hex,)
+    whole: Any = mapped
+    while isinstance(whole.base, np.memmap):
+        whole = whole.base
+    return whole.offset, mapped.ctypes.data - whole.ctypes.data, mapped.strides
 
 
 def describe_file(name: str) -> Any:

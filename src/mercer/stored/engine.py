@@ -5,21 +5,19 @@ from __future__ import annotations
 import inspect
 import os
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
-
-import joblib  # type: ignore[import-untyped]
 
 import mercer
 from mercer.arrays.budget import parse_memory
 from mercer.estimators.progress import report_progress
 from mercer.estimators.transaction import all_or_nothing
 
-from .checkpoint import Checkpoint
+from .checkpoint import open_checkpoint
 from .executor import DiskExecutor
+from .names import name_value
 from .predict import predict_stored
 from .table import StoredTable, as_table, choose_columns
 
@@ -29,11 +27,17 @@ SEEDS = 2**31 - 1
 def run_stored(model: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a method of an estimator on a stored table, a piece at a time."""
     options = dict(kwargs)
-    checkpoint = options.pop("checkpoint", None)
+    checkpoint, fits = options.pop("checkpoint", None), method.__name__ == "fit"
+    for option, value in (("client", options.pop("client", None)), ("checkpoint", None if fits else checkpoint)):
+        if value is not None:
+            raise TypeError(
+                f"{type(model).__name__}.{method.__name__}: {option}={value!r} was given, but X is a table on a disk, "
+                f"of which {'no cluster has pieces' if option == 'client' else 'fit alone saves sums'}; leave it out"
+            )
     given = inspect.signature(method).bind(model, *args, **options).arguments
     given.pop("self", None)
     table = as_table(given.pop("X"))
-    if method.__name__ != "fit":
+    if not fits:
         return predict_stored(model, method.__name__, table, **given)
     fit_stored(model, table, checkpoint, **given)
     return model
@@ -50,24 +54,27 @@ def fit_stored(model: Any, table: StoredTable, checkpoint: Any = None, **given: 
         raise TypeError(
             f"{type(model).__name__} cannot be fitted to a table on a disk; those that can are KernelRidge, "
             "KernelRidgeCV, KernelRidgeClassifier, KernelLogisticRegression, KernelRegressor, KernelClassifier, "
-            "KernelQuantileRegressor and support vector machines. Read the table, if it fits into memory"
+            "KernelQuantileRegressor, support vector machines, neighbours and Parzen windows. Read the table, "
+            "if it fits into memory"
         )
     rows = table.open()
+    if not rows.n:
+        raise ValueError(f"{type(model).__name__}: {rows.name} has no rows to learn from; look at what wrote it")
     columns = choose_columns(rows, table.columns, given.get("y"), given.get("sample_weight"))
     tell = report_progress(model) if hasattr(model, "_init_callback_context") else nullcontext()
     with tell as on_step, all_or_nothing(model):
         memory = parse_memory(model.memory)
         seed, name = _name_fit(model, rows, columns, given)
-        saved = Checkpoint(_choose_folder(table, checkpoint) / f".mercer-fit-{name}")
-        executor = DiskExecutor(rows, columns, memory, saved, on_step, given.get("y"))
+        saved = open_checkpoint(_choose_folder(table, checkpoint), name)
         try:
-            with _seeded(model, seed):
+            executor = DiskExecutor(rows, columns, memory, saved, on_step, given.get("y"))
+            with _seeded(model, seed), closing(executor):
                 fit(executor, X=table, **given)
         except Exception:
             saved.remove()
             raise
         except BaseException:
-            executor.leave()
+            saved.release()
             raise
         saved.remove()
 
@@ -75,10 +82,7 @@ def fit_stored(model: Any, table: StoredTable, checkpoint: Any = None, **given: 
 def _name_fit(model: Any, rows: Any, columns: list[str] | None, given: dict[str, Any]) -> tuple[int, str]:
     """Return a seed and a name for the fit of a model to rows, the same whenever it is started."""
     parts = mercer.__version__, type(model).__name__, model.get_params(), rows.describe(), columns, given
-    try:
-        name = joblib.hash(parts, hash_name="sha1")
-    except Exception:  # a function that cannot be pickled, for instance: then nothing is taken up
-        name = uuid.uuid4().hex
+    name = name_value(parts)
     return int(name[:12], 16) % SEEDS, name[:16]
 
 

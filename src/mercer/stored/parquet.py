@@ -116,25 +116,37 @@ class ParquetRows:
 
     def read(self, piece: ParquetPiece, columns: Sequence[str]) -> Any:
         """Return some columns of a piece as a frame."""
+        return self.read_cells(piece, columns).to_pandas(split_blocks=True, self_destruct=True)
+
+    def read_cells(self, piece: ParquetPiece, columns: Sequence[str]) -> Any:
+        """Return some columns of a piece as an Arrow table, which keeps their types where values are missing."""
         import pyarrow as pa
 
         file = self._files[piece.file]
         stored = [column for column in columns if column not in file.constants]
-        try:
-            if piece.step:
-                batches = self._read_part(piece, tuple(stored))
-                table = pa.Table.from_batches(batches)
-            else:
-                with self._open(file) as opened:
-                    table = opened.read_row_groups(list(piece.groups), columns=stored)
-        except (OSError, pa.ArrowException) as error:
-            self._parts.clear()
-            raise self._name_damage(piece, stored, error) from None
-        frame = table.replace_schema_metadata(None).to_pandas(split_blocks=True, self_destruct=True)
-        for column in columns:
-            if column in file.constants:
-                frame[column] = file.constants[column]
-        return frame[list(columns)]
+        found: dict[str, Any] = {
+            name: pa.repeat(pa.scalar(value), piece.count) for name, value in file.constants.items() if name in columns
+        }
+        if stored:
+            try:
+                table = self._read_stored(piece, stored)
+                if table.num_rows != piece.count:
+                    raise OSError(f"{table.num_rows:,} rows were found where there should be {piece.count:,}")
+            except (OSError, pa.ArrowException) as error:
+                self._parts.clear()
+                raise self._name_damage(piece, stored, error) from None
+            found |= {name: table[name] for name in stored}
+        return pa.table({name: found[name] for name in columns})
+
+    def _read_stored(self, piece: ParquetPiece, columns: list[str]) -> Any:
+        import pyarrow as pa
+
+        file = self._files[piece.file]
+        if piece.step:
+            batches = self._read_part(piece, tuple(columns))
+            return pa.Table.from_batches(batches) if batches else pa.table({name: [] for name in columns})
+        with self._open(file) as opened:
+            return opened.read_row_groups(list(piece.groups), columns=columns)
 
     def locate(self, piece: ParquetPiece, row: int) -> str:
         """Return where a row of a piece is, as people look for it."""
@@ -170,12 +182,12 @@ class ParquetRows:
             batches = opened.iter_batches(piece.step, row_groups=list(piece.groups), columns=list(columns))
             position = 0
         found, wanted = [], piece.start + piece.count
-        while position < wanted:
-            batch = next(batches)
-            position += batch.num_rows
+        while position < wanted and (batch := next(batches, None)) is not None:
+            before, position = position, position + batch.num_rows
             if position > piece.start:
-                found.append(batch)
-        self._parts[key] = position, batches
+                first = max(0, piece.start - before)
+                found.append(batch.slice(first, min(wanted, position) - before - first))
+        self._parts[key] = position, batches  # where a batch has gone too far, the next part begins anew
         while len(self._parts) > OPEN:
             self._parts.pop(next(iter(self._parts)))
         return found

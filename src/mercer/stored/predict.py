@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +14,32 @@ from mercer.arrays.budget import parse_memory
 from mercer.files import check_free, replacing
 from mercer.needs import load_package
 
-from .executor import PART, PIECE
 from .parquet import PURPOSE
-from .table import StoredTable, as_table, check_names
-
-FEWEST = 256  # rows of a piece at least
+from .plan import size_pieces
+from .table import StoredTable, as_table, check_names, choose_columns
 
 
 def read_pieces(model: Any, table: StoredTable, extra: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
-    """Yield the points of each piece as a fitted model takes them, and other columns of the same rows."""
+    """Yield the points of each piece as a fitted model takes them, and other columns of its rows as an Arrow table."""
     check_is_fitted(model)
     rows: Any = table.open()
-    columns = table.columns
-    if rows.names is not None:
-        known = getattr(model, "feature_names_in_", None)
-        columns = columns or (rows.names if known is None else list(known))
-        check_names([*columns, *extra], rows.names, rows.name)
+    known = getattr(model, "feature_names_in_", None)
+    columns = table.columns or (None if known is None or rows.names is None else list(known))
+    columns = choose_columns(rows, columns)
+    if extra:
+        if columns is None:
+            raise ValueError(f"the columns of {rows.name} have no names, so that {list(extra)} cannot be kept")
+        check_names(extra, rows.names, rows.name)
+    if not rows.n:
+        raise ValueError(f"{rows.name} has no rows, so that there is nothing to predict")
     width = rows.width if columns is None else len(columns) + len(extra)
-    room = min(PIECE, parse_memory(getattr(model, "memory", None)) // PART)
-    rows.cut(max(FEWEST, room // (8 * max(1, width))))
+    rows.cut(size_pieces(parse_memory(getattr(model, "memory", None)), width))
     for piece in rows.pieces:
-        found = rows.read(piece, [*dict.fromkeys([*(columns or ()), *extra])])
-        yield (found, None) if columns is None else (found[columns], found[list(extra)])
+        if columns is None:
+            yield rows.read(piece, []), None
+        else:
+            found = rows.read_cells(piece, [*dict.fromkeys([*columns, *extra])])
+            yield found.select(columns).to_pandas(), found.select(list(extra))
 
 
 def predict_stored(model: Any, method: str, table: StoredTable, *args: Any, **kwargs: Any) -> Any:
@@ -95,15 +99,15 @@ def write_predictions(
     """
     return write_pieces(
         read_pieces(model, as_table(source), tuple(keep)),
-        lambda points, others: name_columns(model, method, getattr(model, method)(points), others),
+        lambda points: name_columns(model, method, getattr(model, method)(points), keep),
         Path(target), overwrite,
     )  # fmt: skip
 
 
 def write_pieces(
-    pieces: Iterator[tuple[Any, Any]], predict: Callable[[Any, Any], Any], target: Path, overwrite: bool
+    pieces: Iterator[tuple[Any, Any]], predict: Callable[[Any], Any], target: Path, overwrite: bool
 ) -> int:
-    """Write the frames that a function makes of pieces to one Parquet file, whole or not at all."""
+    """Write what was kept of pieces, and the frames that a function makes of them, to one file: all or nothing."""
     parquet, arrow = load_package("pyarrow.parquet", PURPOSE), load_package("pyarrow", PURPOSE)
     target = target.resolve() if target.is_symlink() else target
     check_free(target, overwrite)
@@ -111,20 +115,21 @@ def write_pieces(
     with replacing(target, lambda: check_free(target, overwrite)) as temporary:
         try:
             for points, others in pieces:
-                found = arrow.Table.from_pandas(predict(points, others), preserve_index=False)
+                found = arrow.Table.from_pandas(predict(points), preserve_index=False)
+                if others is not None:
+                    columns = zip([*others.column_names, *found.column_names], [*others, *found.columns], strict=True)
+                    found = arrow.table(dict(columns))
                 writer = writer or parquet.ParquetWriter(temporary, found.schema, write_page_checksum=True)
                 writer.write_table(found.cast(writer.schema))
                 count += found.num_rows
         finally:
             if writer is not None:
                 writer.close()
-        if writer is None:
-            raise ValueError("the source has no rows, so that there is nothing to write")
     return count
 
 
-def name_columns(model: Any, method: str, found: Any, others: Any) -> Any:
-    """Return predictions as a frame, beside columns that were kept."""
+def name_columns(model: Any, method: str, found: Any, kept: Collection[str]) -> Any:
+    """Return predictions as a frame, with names that no column has that is kept."""
     import pandas as pd
 
     values = np.asarray(found)
@@ -134,5 +139,7 @@ def name_columns(model: Any, method: str, found: Any, others: Any) -> Any:
         classes = getattr(model, "classes_", None)
         names = range(values.shape[1]) if classes is None or len(classes) != values.shape[1] else classes
         named = {f"{method.removeprefix('predict_')}_{name}": values[:, i] for i, name in enumerate(names)}
-    kept = {} if others is None else {name: others[name].to_numpy() for name in others.columns}
-    return pd.DataFrame(kept | named)
+    both = [name for name in named if name in kept]
+    if both:
+        raise ValueError(f"keep={list(kept)}: predictions have a column {both[0]!r}; rename the one of the source")
+    return pd.DataFrame(named)
