@@ -9,7 +9,7 @@ NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
 help:
 	@echo "make demo    set everything up and show the library at work"
-	@echo "make test    set everything up and run the whole suite but for devices, pages and killed workers"
+	@echo "make test    set everything up and run the suite; what needs more than this process runs in the targets below"
 	@echo "make test-cluster  the tests that kill workers of a Dask cluster, which disturb what runs beside them"
 	@echo "make test-torch   the tests of devices, with torch on the processor and Triton's interpreter"
 	@echo "make test-browser  the tests of pages, in Chromium, which is installed if it is not there"
@@ -18,7 +18,7 @@ help:
 	@echo "make wheels       a wheel for every Python on the path or in PYTHONS='…', each tested where it is installed"
 	@echo "make lint    style, types (also as users see them) and the import contract"
 	@echo "make bench   side by side with other libraries (MERCER_DATA=folder adds real data)"
-	@echo "make docs    build the documentation into docs/_build/html"
+	@echo "make docs    run the code of its pages, and build the documentation into docs/_build/html"
 	@echo "make release-check   what must be so before a release, each item with a verdict"
 	@echo "make clean   remove everything that was built"
 
@@ -26,7 +26,7 @@ demo: $(VENV)/.demo
 	$(BIN)/mercer demo
 
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not torch and not browser and not cluster"  # one worker a core, one thread a worker
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "not torch and not browser and not cluster and not docs"  # one worker a core, one thread a worker
 
 test-cluster: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m cluster
@@ -59,7 +59,8 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.demo
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.docs
+docs: $(VENV)/.test $(VENV)/.docs
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 

@@ -46,6 +46,7 @@ MARKS = dict.fromkeys(SLOW, pytest.mark.slow) | {"gpu.md": pytest.mark.torch}
 MARKED = [pytest.param(page, marks=MARKS.get(page.name, ()), id=page_id(page)) for page in PAGES]
 
 
+@pytest.mark.docs
 @pytest.mark.parametrize("page", MARKED)
 def test_the_cells_of_a_page_run_and_print_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # cells may write files, and those after them read these

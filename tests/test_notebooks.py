@@ -101,6 +101,7 @@ def test_solutions_are_folded_and_what_is_around_them_is_not():
     ]  # fmt: skip
 
 
+@pytest.mark.docs
 def test_a_notebook_runs_in_a_kernel_and_prints_what_it_showed_before():
     nbclient = pytest.importorskip("nbclient")
     notebook = nbformat.from_dict(notebooks.make_notebook(IN_A_KERNEL))

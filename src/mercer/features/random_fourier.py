@@ -170,11 +170,24 @@ def draw_spectrum(
     return np.concatenate(frequencies), np.concatenate(weights)
 
 
-def has_spectrum(kernel: Kernel, d: int) -> bool:
-    """Whether frequencies are known of all parts of a kernel on d inputs, and none has a negative weight."""
+def has_spectrum(kernel: Kernel, d: int, count: int) -> bool:
+    """Whether so many frequencies of a kernel on d inputs can be drawn: all parts have some, and none too few.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> has_spectrum(Gaussian() + 1.0, 3, 10), has_spectrum(Gaussian() + 1.0, 3, 1)
+    (True, False)
+    >>> has_spectrum(Gaussian() + Linear(), 3, 10)
+    False
+    """
     unknown = draw_frequencies.dispatch(object)
-    terms = split_terms(kernel, d)
-    return all(draw_frequencies.dispatch(type(leaf)) is not unknown for _, leaves in terms for leaf, _ in leaves)
+    try:
+        terms = split_terms(kernel, d)
+    except ValueError:  # too many to be multiplied out
+        return False
+    known = all(draw_frequencies.dispatch(type(leaf)) is not unknown for _, leaves in terms for leaf, _ in leaves)
+    return known and len(terms) <= count
 
 
 def split_terms(kernel: Kernel, d: int, columns: tuple[int, ...] | None = None) -> list[tuple[float, tuple[Leaf, ...]]]:

@@ -32,12 +32,7 @@ def takes_vectors(kernel: Kernel) -> bool:
     """
     if isinstance(kernel, After) and isinstance(kernel.map, LinearMap):
         return takes_vectors(kernel.kernel)
-    if isinstance(kernel, On | After | FromFeatures) or kernel.domain not in (
-        "real",
-        "directions",
-        "nonnegative",
-        "bits",
-    ):
+    if isinstance(kernel, On | After | FromFeatures) or kernel.domain not in NUMERIC:
         return False
     return all(takes_vectors(part) for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel))
 

@@ -53,3 +53,9 @@ def test_a_singular_matrix_needs_no_jitter():
     F = np.random.default_rng(1).normal(size=(6, 2))
     drawn = draw_normal(F @ F.T, 50, np.random.RandomState(0))
     assert np.linalg.matrix_rank(drawn, tol=1e-10) == 2
+
+
+def test_a_kernel_of_too_many_terms_to_be_multiplied_out_is_drawn_all_the_same():
+    kernel = (Gaussian() + Matern(1.5) + Laplacian(2.0)) ** 9
+    drawn = draw_prior(kernel, X, 4000, np.random.RandomState(0), 2**30)
+    check_covariance(drawn, kernel(X), 0.0)

@@ -101,7 +101,7 @@ def _draw_waves(kernel: Kernel, X: np.ndarray, size: int, rng: np.random.RandomS
         return None if first is None or second is None else first + second
     if isinstance(kernel, On) and all(isinstance(column, int) for column in kernel.chosen(d)):
         return _draw_waves(kernel.kernel, X[:, list(kernel.chosen(d))], size, rng, room)
-    if has_spectrum(kernel, d):
+    if has_spectrum(kernel, d, WAVES // 2):
         return _sum_waves(*draw_spectrum(kernel, d, WAVES // 2, rng, draw_orthogonal), X, size, rng, room)
     if kernel.feature_dim(d) <= WAVES:
         return _sum_features(kernel, X, size, rng, room)
