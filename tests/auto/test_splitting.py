@@ -13,7 +13,7 @@ CODES = st.lists(st.integers(0, 7), min_size=1, max_size=60).map(lambda found: n
 
 
 @given(CODES, st.floats(0.01, 0.99), st.integers(0, 5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_rows_held_out_and_the_others_are_all_rows_and_every_class_is_learned_from(codes, share, seed):
     train, held = hold_out(codes, share, "classification", seed)
     assert np.array_equal(np.sort(np.concatenate([train, held])), np.arange(len(codes)))
@@ -23,7 +23,7 @@ def test_rows_held_out_and_the_others_are_all_rows_and_every_class_is_learned_fr
 
 
 @given(CODES, st.integers(1, 70), st.integers(0, 5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_samples_keep_every_class_and_are_not_much_larger_than_asked_for(codes, count, seed):
     rows = np.arange(0, 2 * len(codes), 2)  # some of the rows of a table
     targets = np.repeat(codes, 2)

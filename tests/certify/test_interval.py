@@ -29,7 +29,7 @@ NUMBERS = st.fractions(-20, 20, max_denominator=1000)
 FINE = Context(prec=200)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(NUMBERS, NUMBERS, st.integers(1, 9))
 def test_rational_operations_contain_the_exact_result(a, b, n):
     x, y = Interval.of(a), Interval.of(b)

@@ -183,13 +183,13 @@ def composed(inner):
     )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.recursive(LEAVES, composed, max_leaves=6), DIMS)
 def test_a_verdict_on_a_composition_holds_in_exact_arithmetic(kernel, dim):
     check(kernel, dim)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(
     st.lists(st.tuples(WEIGHTS, st.sampled_from([1, -1]), LENGTHS, LENGTHS), min_size=2, max_size=4), st.integers(1, 6)
 )
@@ -245,7 +245,7 @@ def in_plane(z):
     return np.array([[z[0], z[1]], [z[1], z[2]]])
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(
     st.tuples(st.integers(1, 2**53), st.integers(-(2**53), 2**53), st.integers(1, 2**53)),
     st.integers(-3, 3),

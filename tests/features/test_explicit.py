@@ -68,7 +68,7 @@ KERNELS = st.recursive(LEAVES, compositions, max_leaves=5).filter(lambda k: k.fe
 
 
 @given(kernel=KERNELS, seed=st.integers(0, 2**16))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_dot_product_of_features_is_the_kernel_for_any_composition(kernel, seed):
     rng = np.random.default_rng(seed)
     X, Z = rng.uniform(-1, 1, size=(5, D)), rng.uniform(-1, 1, size=(4, D))

@@ -54,7 +54,7 @@ def test_the_square_of_the_dot_product_plus_one_in_two_dimensions_has_six_featur
     offset=st.sampled_from([0.0, 0.3, 1.0, 2.5]),
     seed=st.integers(0, 2**16),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_dot_product_of_features_is_the_kernel_and_their_number_a_binomial(d, degree, offset, seed):
     rng = np.random.default_rng(seed)
     X, Z = rng.normal(size=(7, d)), rng.normal(size=(4, d))

@@ -123,7 +123,7 @@ def trees(children):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.recursive(leaves(), trees, max_leaves=7))
 def test_both_backends_agree_on_random_expressions(kernel):
     points, others = X[:23], Z[:17]

@@ -128,7 +128,7 @@ def _signed(children):
 
 positive_trees = st.recursive(leaves, _positive, max_leaves=8)
 trees = st.recursive(positive_trees, _signed, max_leaves=6)
-unhurried = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+unhurried = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 
 
 @unhurried

@@ -152,7 +152,7 @@ NAMES |= {"norm": lambda v: np.sqrt(np.sum(np.multiply(v, v))), "min": np.minimu
 NAMES |= {"dot": lambda a, b: np.sum(np.multiply(a, b)), "x": x, "z": z}
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(expressions)
 def test_random_expressions_are_what_python_makes_of_them(text):
     with np.errstate(all="ignore"):

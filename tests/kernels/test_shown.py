@@ -137,7 +137,7 @@ def combine(inner):
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.recursive(looking, combine, max_leaves=5))
 def test_the_mathematics_of_a_composition_is_what_it_computes(kernel):
     x, z = np.array([0.5, 1.25, 0.75]), np.array([0.25, 1.0, 1.5])

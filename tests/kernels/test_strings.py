@@ -125,7 +125,7 @@ def test_values_are_those_of_the_definition(kernel):
 
 
 @given(strings, strings, st.integers(1, 5), st.floats(0.05, 1.0))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_dynamic_programme_equals_enumeration_of_subsequences(x, z, length, decay):
     kernel = Subsequence(length, decay)
     np.testing.assert_allclose(kernel([x], [z]), by_definition(kernel, [x], [z]), rtol=1e-12, atol=1e-300)
@@ -148,7 +148,7 @@ def test_cat_and_car_share_one_subsequence_of_two_letters(decay):
 
 
 @given(strings, strings)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_edit_distances_are_those_of_the_table(x, z):
     np.testing.assert_allclose(-np.log(Edit(1.0)([x], [z])), levenshtein(x, z), atol=1e-12)
 

@@ -102,7 +102,7 @@ def _compositions(inner):
 kernels = st.recursive(LEAVES, _compositions, max_leaves=10)
 
 
-@settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(kernels)
 def test_the_text_of_a_kernel_is_read_back_as_an_equal_kernel(kernel):
     again = parse_kernel(repr(kernel))
@@ -273,7 +273,7 @@ def test_no_input_hangs_runs_code_or_fails_in_another_way(name):
     assert "\n" not in str(caught.value)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.text(alphabet="xz0129.,+-*/()[]'\" =^eknLinearGaussian_\\{}:@~", max_size=40))
 def test_any_text_is_read_or_refused(text):
     try:

@@ -261,7 +261,7 @@ KERNELS = st.recursive(
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="needs extended precision")
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(kernel=KERNELS, dim=st.sampled_from([1, 2]))
 def test_every_composition_is_what_its_certificate_says(kernel, dim):
     known = kernel.certificate(dim=dim).definiteness

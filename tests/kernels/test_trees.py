@@ -128,7 +128,7 @@ def loops(function, X, Z):
     return [[function(x, z) for z in Z] for x in X]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(random_trees, min_size=1, max_size=3), st.lists(random_trees, min_size=1, max_size=3), decays)
 @pytest.mark.parametrize("leaves", [True, False])
 def test_subset_trees_are_counted_as_the_recursion_and_as_the_features_say(leaves, X, Z, decay):
@@ -139,7 +139,7 @@ def test_subset_trees_are_counted_as_the_recursion_and_as_the_features_say(leave
     np.testing.assert_allclose(K, loops(lambda x, z: by_features(count, x, z, weight), X, Z), rtol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(random_trees, min_size=1, max_size=3), st.lists(random_trees, min_size=1, max_size=3), decays, decays)
 def test_partial_trees_are_counted_as_the_recursion_says(X, Z, decay, vertical_decay):
     K = PartialTree(decay, vertical_decay, 2.5)(X, Z)
@@ -147,7 +147,7 @@ def test_partial_trees_are_counted_as_the_recursion_says(X, Z, decay, vertical_d
     np.testing.assert_allclose(K, expected, rtol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(random_trees, min_size=1, max_size=3), st.lists(random_trees, min_size=1, max_size=3), decays)
 @pytest.mark.parametrize("leaves", [True, False])
 def test_complete_subtrees_are_counted(leaves, X, Z, decay):

@@ -33,7 +33,7 @@ texts = st.recursive(
 
 
 @given(texts, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_parameter_that_is_set_is_listed_with_its_value(text: str, data: st.DataObject) -> None:
     before = list_parameters(text)
     if not before:
@@ -98,7 +98,7 @@ MEANINGS = {
 
 
 @given(texts.filter(lambda text: "[1, 2.5]" not in text and "**" not in text), st.sampled_from(sorted(MEANINGS)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_combining_means_the_composition(text: str, operation: str) -> None:
     assert read_kernel(combine(text, operation)) == MEANINGS[operation](read_kernel(text))
 
@@ -134,7 +134,7 @@ def test_texts_that_are_no_kernel_of_points_are_refused(text: str) -> None:
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_text_is_a_kernel_or_an_error_in_words(text: str) -> None:
     complete(text)
     try:

@@ -37,7 +37,7 @@ def states(draw: st.DrawFn) -> State:
 
 
 @given(states())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_what_a_link_says_has_the_same_link(state: State) -> None:
     text = encode(state)
     again = decode(text)
@@ -142,14 +142,14 @@ def test_a_link_that_was_cut_is_refused_wherever(line: State) -> None:
 
 
 @given(st.one_of(st.text(max_size=80), st.binary(max_size=60).map(lambda b: base64.urlsafe_b64encode(b).decode())))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_other_text_is_refused(text: str) -> None:
     with pytest.raises(PlayError):
         decode(text)
 
 
 @given(st.binary(min_size=1, max_size=80))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_other_content_is_refused(data: bytes) -> None:
     with pytest.raises(PlayError):
         decode(pack(data))

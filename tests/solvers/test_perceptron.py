@@ -64,7 +64,7 @@ def whole_numbers(n, classes, seed):
 KERNEL = Polynomial(degree=2, offset=1.0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     n=st.integers(1, 40),
     classes=st.integers(2, 4),
@@ -103,7 +103,7 @@ def test_blocks_of_any_size_are_the_same_as_point_after_point(n, classes, way, b
     np.testing.assert_allclose(found.kept.vote(KERNEL, X, intercept, 2**30), votes, atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     n=st.integers(1, 40),
     classes=st.integers(2, 4),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mercer.auto.tables.dates import compute_parts, find_dates, find_parts, name_parts, parse_dates
 
-LAW = settings(max_examples=60, deadline=None, derandomize=True)
+LAW = settings(max_examples=30, deadline=None, derandomize=True)
 
 DATES = st.lists(st.dates(datetime.date(1931, 1, 1), datetime.date(2030, 12, 31)), min_size=1, max_size=20)
 SPELLINGS = [

@@ -12,7 +12,7 @@ from sklearn.preprocessing import TargetEncoder
 from mercer.auto.tables import statistics
 from mercer.auto.tables.statistics import check_goals, cross_fit, find_pull, learn_statistics
 
-LAW = settings(max_examples=60, deadline=None, derandomize=True)
+LAW = settings(max_examples=30, deadline=None, derandomize=True)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from mercer.auto.tables import words
 from mercer.auto.tables.words import count_runs, embed_words, learn_words
 
-LAW = settings(max_examples=60, deadline=None, derandomize=True)
+LAW = settings(max_examples=30, deadline=None, derandomize=True)
 
 TEXTS = [f"{colour} {thing} {i}" for i in range(10) for colour in ("red", "blue") for thing in ("shoes", "hats")]
 
