@@ -14,6 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
+from mercer.arrays.tensors import host_array
 from mercer.features.params import KernelParams
 from mercer.formula.data import Rows
 from mercer.kernels import Gaussian, Kernel
@@ -183,7 +184,7 @@ class CellSearch(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ig
         name = type(self).__name__
         if argument.is_matrix:
             raise ValueError(f"{name}: kernel='precomputed' has no points to cut; give a kernel such as Gaussian()")
-        rows: Any = argument.check(X, reset=reset)
+        rows: Any = host_array(argument.check(X, reset=reset))  # machines of cells are solved here
         if sparse.issparse(rows):
             raise TypeError(
                 f"{name}: sparse input is not supported, as cuts take all columns; use X.toarray() if it fits"
