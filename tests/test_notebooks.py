@@ -64,6 +64,7 @@ def test_links_of_a_notebook_lead_to_the_site_where_that_has_an_address():
     assert "](https://mercer.example/docs/gallery/plot_primal_dual.html)" in text
 
 
+@pytest.mark.docs
 def test_pages_that_are_notebooks_link_to_them_below_their_title_and_others_do_not():
     nodes = pytest.importorskip("docutils.nodes")  # comes with Sphinx
     for name, links in (("guide/ridge", 1), ("guide/index", 0)):
