@@ -1,7 +1,7 @@
 """Modules of docs/_ext for tests: the documentation is no package."""
 
-import importlib.util
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
@@ -10,9 +10,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def load_extension(name: str) -> ModuleType:
     """Return a module of docs/_ext."""
-    spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # dataclasses look for it there
-    spec.loader.exec_module(module)
+    path = str(DOCS / "_ext" / f"{name}.py")
+    module = sys.modules[name] = ModuleType(name)  # dataclasses look for it there
+    module.__file__ = path
+    SourceFileLoader(name, path).exec_module(module)
     return module

@@ -13,42 +13,14 @@ import numpy as np
 from sklearn.model_selection import LeaveOneOut, cross_val_score
 
 from mercer import KernelPCA, KernelRidgeClassifier
-from mercer.kernels import Graph, WeisfeilerLehman
+from mercer.datasets import load_isomers
+from mercer.kernels import WeisfeilerLehman
 
 # %%
-# The molecules, without their hydrogen atoms: a letter is an atom bound to the one before it, ``=`` makes the bond a
-# double one, and what stands in parentheses is a branch.
-families = {
-    "acid": """OC=O CC(=O)O CCC(=O)O CCCC(=O)O CC(C)C(=O)O CCCCC(=O)O CC(C)CC(=O)O CCC(C)C(=O)O CC(C)(C)C(=O)O
-               CCCCCC(=O)O CC(C)CCC(=O)O CCC(C)CC(=O)O""",
-    "ester": """COC=O CCOC=O COC(=O)C CCCOC=O CC(C)OC=O CCOC(=O)C COC(=O)CC CCCCOC=O CCCOC(=O)C CC(C)OC(=O)C CCOC(=O)CC
-                COC(=O)CCC""",
-    "hydroxy ketone or aldehyde": """OCC=O OCCC=O CC(O)C=O CC(=O)CO OCCCC=O CC(=O)CCO CC(=O)C(C)O CCC(=O)CO CC(O)CC=O
-                OCCCCC=O CCCC(=O)CO CC(=O)CCCO""",
-}
-
-
-def molecule(text):
-    atoms, bonds, branches, last, order = [], [], [], None, 1
-    for symbol in text:
-        if symbol == "(":
-            branches.append(last)
-        elif symbol == ")":
-            last = branches.pop()
-        elif symbol == "=":
-            order = 2
-        else:
-            atoms.append(symbol)
-            if last is not None:
-                bonds.append((last, len(atoms) - 1, order))
-            last, order = len(atoms) - 1, 1
-    return Graph.from_edges(bonds, labels=atoms)
-
-
-texts = [text for family in families.values() for text in family.split()]
-molecules = [molecule(text) for text in texts]
-y = np.repeat(np.arange(3), [len(family.split()) for family in families.values()])
-print(texts[4], "is", molecules[4])
+# The molecules, without their hydrogen atoms.
+isomers = load_isomers()
+molecules, y = isomers.data, isomers.target
+print(isomers.smiles[4], "is", molecules[4])
 
 # %%
 # How well each molecule is recognised from all others, by the number of rounds.  Without any, a molecule is the number
@@ -67,7 +39,7 @@ axes[0].set(title="k(G, H), two rounds", xticks=[], yticks=[])
 for axis, iterations in zip(axes[1:], (0, 2), strict=True):
     shown = KernelPCA(n_components=2, kernel=WeisfeilerLehman(iterations).normalize()).fit_transform(molecules)
     jitter = 0.01 * np.random.default_rng(0).normal(size=shown.shape)
-    for i, (name, marker) in enumerate(zip(families, "os^", strict=True)):
+    for i, (name, marker) in enumerate(zip(isomers.target_names, "os^", strict=True)):
         axis.scatter(*(shown + jitter)[y == i].T, s=36, marker=marker, color=f"C{i}", alpha=0.8, label=name)
     axis.set(title=f"{iterations} rounds", xticks=[], yticks=[], xlabel="first component", ylabel="second component")
 axes[1].legend(fontsize=9)

@@ -11,37 +11,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer import MMDTest
+from mercer.datasets import load_isomers
 from mercer.embeddings import witness
 from mercer.inspection import OutcomeDisplay
-from mercer.kernels import Graph, WeisfeilerLehman
+from mercer.kernels import WeisfeilerLehman
 
 # %%
-# Carboxylic acids and esters without their hydrogen atoms: a letter is an atom bound to the one before it, ``=`` makes
-# the bond a double one, and what stands in parentheses is a branch.
-acids = """OC=O CC(=O)O CCC(=O)O CCCC(=O)O CC(C)C(=O)O CCCCC(=O)O CC(C)CC(=O)O CCC(C)C(=O)O CC(C)(C)C(=O)O
-           CCCCCC(=O)O CC(C)CCC(=O)O CCC(C)CC(=O)O"""
-esters = """COC=O CCOC=O COC(=O)C CCCOC=O CC(C)OC=O CCOC(=O)C COC(=O)CC CCCCOC=O CCCOC(=O)C CC(C)OC(=O)C CCOC(=O)CC
-            COC(=O)CCC"""
-
-
-def molecule(text):
-    atoms, bonds, branches, last, order = [], [], [], None, 1
-    for symbol in text:
-        if symbol == "(":
-            branches.append(last)
-        elif symbol == ")":
-            last = branches.pop()
-        elif symbol == "=":
-            order = 2
-        else:
-            atoms.append(symbol)
-            if last is not None:
-                bonds.append((last, len(atoms) - 1, order))
-            last, order = len(atoms) - 1, 1
-    return Graph.from_edges(bonds, labels=atoms)
-
-
-X, Y = ([molecule(text) for text in family.split()] for family in (acids, esters))
+# Carboxylic acids and esters, without their hydrogen atoms.
+isomers = load_isomers()
+X, Y = (
+    [molecule for molecule, family in zip(isomers.data, isomers.target, strict=True) if family == i] for i in (0, 1)
+)
 
 # %%
 # What a kernel cannot see, no test finds.  Without any round of looking around, a molecule is the number of its atoms
@@ -60,7 +40,7 @@ print(MMDTest(rounds[2], random_state=0).test(X[::2], X[1::2]))
 # The witness function says which molecules are typical of one set and not of the other: it is largest at the first and
 # smallest at the last.
 f = witness(X, Y, rounds[2])
-values, texts = f(X + Y), np.array([*acids.split(), *esters.split()])
+values, texts = f(X + Y), np.array(isomers.smiles[: len(X + Y)])
 order = np.argsort(-values)
 figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 OutcomeDisplay.from_outcome(MMDTest(rounds[2], random_state=0).test(X, Y), ax=axes[0])

@@ -70,7 +70,7 @@ class MeanOfFeatures:
 def _prepare(owner: str, X: Rows, kernel: Any, memory: float | str | None, device: Any) -> MeanOfFeatures:
     found = read_kernels(owner, kernel, several=False)
     X = check_sample(owner, "X", X, kernel, 1)
-    chosen = default_kernel(owner, X) if found is None else found[0]
+    chosen = default_kernel(X) if found is None else found[0]
     return MeanOfFeatures(chosen, X, Place.find(device, memory, X))
 
 
@@ -211,7 +211,7 @@ def quadrature_weights(
     """
     found = read_kernels("quadrature_weights", kernel, several=False)
     nodes, sample = check_two("quadrature_weights", nodes, sample, kernel, 1)
-    chosen = default_kernel("quadrature_weights", join(nodes, sample)) if found is None else found[0]
+    chosen = default_kernel(join(nodes, sample)) if found is None else found[0]
     place = Place.find(device, memory, nodes, sample)
     K = Gram(chosen, nodes, memory=place.memory, dtype=np.float64, device=place.device).dense()
     cross = Gram(chosen, nodes, sample, memory=place.memory, dtype=np.float64, device=place.device)

@@ -105,7 +105,7 @@ class ConditionalTest:
         for name, data, given in (("X", X, self.kernel_x), ("Y", Y, self.kernel_y), ("Z", Z, self.kernel_z)):
             found = read_kernels("ConditionalTest", given, several=False)
             sides[name] = check_sample("ConditionalTest", name, data, given, LEAST)
-            kernels.append(default_kernel("ConditionalTest", sides[name]) if found is None else found[0])
+            kernels.append(default_kernel(sides[name]) if found is None else found[0])
         n, memory = check_paired("ConditionalTest", **sides), parse_memory(self.memory)
         require(10 * 8.0 * n * n, memory, f"the kernels between {n} points", "give more memory or fewer points")
         K, L, M = (_center(kernel, points, memory) for kernel, points in zip(kernels, sides.values(), strict=True))

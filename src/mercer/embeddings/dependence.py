@@ -74,7 +74,7 @@ def hsic(
     for name, data, kernel in (("X", X, kernel_x), ("Y", Y, kernel_y)):
         found = read_kernels("hsic", kernel, several=False)
         points = check_sample("hsic", name, data, kernel, LEAST if unbiased else 1)
-        sides.append((points, default_kernel("hsic", points) if found is None else found[0]))
+        sides.append((points, default_kernel(points) if found is None else found[0]))
     n = check_paired("hsic", X=sides[0][0], Y=sides[1][0])
     place = Place.find(device, memory, X, Y)
     one, two = (make_gram(kernel, points, place) for points, kernel in sides)

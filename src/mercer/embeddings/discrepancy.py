@@ -79,7 +79,7 @@ def mmd(
         raise ValueError(f"mmd: block_size is of estimator='block', and was given with estimator={estimator!r}")
     found = read_kernels("mmd", kernel, several=False)
     X, Y = check_two("mmd", X, Y, kernel, 1 if estimator == "biased" else 2)
-    chosen = default_kernel("mmd", join(X, Y)) if found is None else found[0]
+    chosen = default_kernel(join(X, Y)) if found is None else found[0]
     place = Place.find(device, memory, X, Y)
     if estimator in ("linear", "block"):
         count = min(length(X), length(Y))
@@ -197,6 +197,6 @@ def witness(X: Rows, Y: Rows, kernel: Kernel | None = None) -> Expansion:
     found = read_kernels("witness", kernel, several=False)
     X, Y = check_two("witness", X, Y, kernel, 1)
     points = join(X, Y)
-    chosen = default_kernel("witness", points) if found is None else found[0]
+    chosen = default_kernel(points) if found is None else found[0]
     n, m = length(X), length(Y)
     return Expansion(chosen, points, np.concatenate([np.full(n, 1.0 / n), np.full(m, -1.0 / m)]))

@@ -128,8 +128,8 @@ class HSICTest:
         X = check_sample("HSICTest", "X", X, left[0] if left else None, LEAST)
         Y = check_sample("HSICTest", "Y", Y, right[0] if right else None, LEAST)
         n, place = check_paired("HSICTest", X=X, Y=Y), Place.find(self.device, self.memory, X, Y)
-        left = left or (default_kernel("HSICTest", X),)
-        right = right or (default_kernel("HSICTest", Y),)
+        left = left or (default_kernel(X),)
+        right = right or (default_kernel(Y),)
         pairs = list(product(left, right))
         room = n * n * (8 if n <= SINGLE else 4) * 2 + SCRATCH * 8 * min(DIAGONALS, n * n)
         if room > place.memory and self.null == "permutation":

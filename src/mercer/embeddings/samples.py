@@ -11,13 +11,13 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
-from mercer.arrays.tensors import host_array, is_tensor
-from mercer.estimators.machines.search import median_distance, spread_positions
+from mercer.arrays.tensors import is_tensor
 from mercer.features.validate import takes_structures, takes_vectors
-from mercer.formula.data import Rows, as_matrix, concatenate, length, pick
+from mercer.formula.data import Rows, as_matrix, concatenate, length
 from mercer.gram import Gram
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.base import show_given
+from mercer.learning.length_scales import median_distance
 
 SINGLE = 2048  # points up to which kernel values are in float64: beyond, what rounding does is far below all noise
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of several kernels, in units of the median distance
@@ -94,25 +94,20 @@ def read_kernels(owner: str, kernel: Any, *, several: bool = True) -> tuple[Kern
     return tuple(found)
 
 
-def find_scale(owner: str, X: Rows) -> float:
-    """Return the median distance between points of numbers, 1 if all are the same.
+def default_kernel(X: Rows) -> Kernel:
+    """Return the Gaussian whose length scale is the median distance.
 
     Examples
     --------
-    >>> find_scale("mmd", np.array([[0.0], [1.0], [3.0]]))
-    2.0
+    >>> default_kernel(np.array([[0.0], [1.0], [3.0]]))
+    Gaussian(length_scale=2.0)
     """
-    return median_distance(owner, host_array(pick(X, spread_positions(length(X)))))
-
-
-def default_kernel(owner: str, X: Rows) -> Kernel:
-    """Return the Gaussian whose length scale is the median distance."""
-    return Gaussian(find_scale(owner, X))
+    return Gaussian(median_distance(X))
 
 
 def default_kernels(owner: str, X: Rows) -> tuple[Kernel, ...]:
     """Return Gaussians of length scales from a quarter to four times the median distance."""
-    scale = find_scale(owner, X)
+    scale = median_distance(X)
     return tuple(Gaussian(factor * scale) for factor in SCALES)
 
 

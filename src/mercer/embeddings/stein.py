@@ -17,10 +17,11 @@ from mercer.formula.program import anonymous
 from mercer.formula.slopes import partial
 from mercer.formula.statistics import SquaredDistance
 from mercer.kernels import Kernel, RationalQuadratic
+from mercer.learning.length_scales import median_distance
 
 from .outcome import Outcome, compare, settle_ties
 from .resampling import draw_signs, make_generator
-from .samples import Kernels, check_count, check_level, find_scale, read_kernels
+from .samples import Kernels, check_count, check_level, read_kernels
 
 PASSES = 8  # arrays of the size of the matrix while it is computed
 ENTRIES = 2**21  # of the matrix at a time
@@ -146,7 +147,7 @@ def _derive(kernel: Kernel, d: int) -> tuple[Expression, Expression, Expression,
 
 
 def _default(X: np.ndarray) -> Kernel:
-    return RationalQuadratic(find_scale("stein_discrepancy", X), alpha=0.5)
+    return RationalQuadratic(median_distance(X), alpha=0.5)
 
 
 def _check_scores(owner: str, X: Rows, score: Any, least: int) -> tuple[np.ndarray, np.ndarray]:

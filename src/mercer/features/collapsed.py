@@ -82,7 +82,7 @@ def _(kernel: Subtree, centers: Rows, coef: np.ndarray, memory: int, evaluate: E
 @collapse.register
 def _(kernel: Scaled, centers: Rows, coef: np.ndarray, memory: int, evaluate: Evaluate) -> Collapsed | None:
     inner = collapse(kernel.kernel, centers, coef, memory, evaluate)
-    return None if inner is None else Total(kernel, ((float(kernel.weight), inner),))
+    return None if inner is None else CollapsedSum(kernel, ((float(kernel.weight), inner),))
 
 
 @collapse.register
@@ -103,7 +103,7 @@ def _(kernel: Sum, centers: Rows, coef: np.ndarray, memory: int, evaluate: Evalu
     if rest:
         left = sum(rest[1:], rest[0])
         parts.append((1.0, Remaining(left, lambda X: evaluate(left, X, centers, coef))))
-    return Total(kernel, tuple(parts), shift)
+    return CollapsedSum(kernel, tuple(parts), shift)
 
 
 @collapse.register
@@ -112,7 +112,7 @@ def _(kernel: Normalized, centers: Rows, coef: np.ndarray, memory: int, evaluate
         return None
     scales = _invert_roots(kernel.kernel.diag(centers))
     inner = collapse(kernel.kernel, centers, scales[:, None] * coef, memory, evaluate)
-    return None if inner is None else UnitLength(kernel, inner)
+    return None if inner is None else CollapsedUnit(kernel, inner)
 
 
 @collapse.register(On)
@@ -122,7 +122,7 @@ def _(kernel: On | After, centers: Rows, coef: np.ndarray, memory: int, evaluate
         return None
     step = kernel.step()
     inner = collapse(kernel.kernel, step.apply(centers), coef, memory, evaluate)
-    return None if inner is None else Image(step.apply, inner)
+    return None if inner is None else CollapsedImage(step.apply, inner)
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class SparseWeights:
 
 
 @dataclass(frozen=True)
-class Total:
+class CollapsedSum:
     """A weighted sum of parts, and a constant."""
 
     kernel: Kernel
@@ -180,7 +180,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class UnitLength:
+class CollapsedUnit:
     """Values divided by the length of the features of x; those of the centres are in the coefficients."""
 
     kernel: Kernel
@@ -197,7 +197,7 @@ class UnitLength:
 
 
 @dataclass(frozen=True)
-class Image:
+class CollapsedImage:
     """A sum at the images of objects."""
 
     apply: Callable[[Rows], Rows]

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
 
 from mercer.arrays.tensors import host_array
+from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Gaussian, Kernel, Matern
+
+SAMPLE = 1000  # points whose distances are looked at
 
 
 def make_families(X: np.ndarray) -> list[Kernel]:
@@ -39,6 +43,57 @@ def measure_columns(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     spread = np.asarray(X, dtype=np.float64).std(axis=0)
     varies = spread > 1e-12 * np.abs(X).max(axis=0, initial=0.0)
     return np.where(varies, spread, 1.0), varies
+
+
+def median_distance(X: Rows) -> float:
+    """Return the median Euclidean distance between different rows, of some of them if there are many; 1 without any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> median_distance(np.array([[0.0], [1.0], [3.0]]))
+    2.0
+    """
+    distances = euclidean_distances(host_array(pick(X, spread_positions(length(X)))))
+    positive = distances[np.triu_indices(len(distances), 1)]
+    positive = positive[positive > 0]
+    return float(np.median(positive)) if len(positive) else 1.0
+
+
+def spread_positions(n: int) -> np.ndarray:
+    """Return positions of points all over a collection, all of a small one."""
+    return np.unique(np.arange(min(n, SAMPLE)) * n // min(n, SAMPLE))
+
+
+class Logarithms:
+    """The logarithms of a penalty and of all length scales of a kernel, in which a search takes its steps.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> steps = Logarithms(3.0 * Gaussian([1.0, 2.0]))
+    >>> at = steps.locate(3.0 * Gaussian([1.0, 2.0]), 0.5)
+    >>> steps.place(at + np.log(2.0))
+    (3.0 * Gaussian(length_scale=[2.0, 4.0]), 1.0)
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.names = [name for name in kernel.hyperparameters() if is_length_scale(name)]
+
+    def locate(self, kernel: Kernel, alpha: float) -> np.ndarray:
+        """Return the logarithms of a penalty and of the length scales of such a kernel."""
+        values = kernel.hyperparameters()
+        return np.log([alpha, *(values[name] for name in self.names)])
+
+    def place(self, at: np.ndarray) -> tuple[Kernel, float]:
+        """Return the kernel and the penalty of such logarithms."""
+        scales = dict(zip(self.names, np.exp(at[1:]).tolist(), strict=True))
+        return self.kernel.with_hyperparameters(scales), float(np.exp(at[0]))
+
+    def gradient(self, found: Any) -> np.ndarray:
+        """Return slopes by these logarithms, of something that has them by name."""
+        return np.array([found.by_log_alpha, *(found.by_log_hyperparameter[name] for name in self.names)])
 
 
 def split_length_scales(kernel: Kernel, d: int) -> Kernel:

@@ -22,7 +22,7 @@ from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import pick_points
 
 from .criterion import Criterion
-from .length_scales import is_length_scale
+from .length_scales import Logarithms, is_length_scale
 
 STEPS = 40  # evaluations at most
 GAIN = 0.001  # of the log likelihood of all points together: a step that gains less is the last
@@ -70,7 +70,7 @@ def polish(
     return kernel, alpha
 
 
-class Valley:
+class Valley(Logarithms):
     """A criterion as a function of the logarithms of the penalty and of all length scales of a kernel.
 
     Parameters
@@ -88,17 +88,8 @@ class Valley:
     def __init__(
         self, problem: Problem, kernel: Kernel, criterion: Criterion, on_error: Callable[[float], bool]
     ) -> None:
-        self.problem, self.kernel, self.criterion, self.on_error = problem, kernel, criterion, on_error
-        self.names = [name for name in kernel.hyperparameters() if is_length_scale(name)]
-
-    def locate(self, kernel: Kernel, alpha: float) -> np.ndarray:
-        """Return the logarithms of a penalty and of the length scales of a kernel."""
-        return np.log([alpha, *(kernel.hyperparameters()[name] for name in self.names)])
-
-    def place(self, at: np.ndarray) -> tuple[Kernel, float]:
-        """Return the kernel and the penalty of such logarithms."""
-        scales = dict(zip(self.names, np.exp(at[1:]).tolist(), strict=True))
-        return self.kernel.with_hyperparameters(scales), float(np.exp(at[0]))
+        super().__init__(kernel)
+        self.problem, self.criterion, self.on_error = problem, criterion, on_error
 
     def evaluate(self, at: np.ndarray) -> tuple[float, np.ndarray, float]:
         """Return half the logarithm of the error, its slope, and the error itself."""
@@ -106,7 +97,7 @@ class Valley:
             found = self.criterion.judge(self.problem, *self.place(at), gradient=True)
         except np.linalg.LinAlgError:
             return HOPELESS, np.zeros_like(at), HOPELESS
-        slope = np.array([found.by_log_alpha, *(found.by_log_hyperparameter[name] for name in self.names)])
+        slope = self.gradient(found)
         if not (found.error > 0 and np.isfinite(slope).all()):
             return HOPELESS, np.zeros_like(at), HOPELESS
         return 0.5 * float(np.log(found.error)), 0.5 * slope / found.error, found.error

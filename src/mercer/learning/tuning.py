@@ -20,7 +20,7 @@ from mercer.solvers.rounding import weighted_trace
 
 from .adam import Adam, fall
 from .criterion import Criterion, LeaveOneOutCriterion
-from .length_scales import is_length_scale
+from .length_scales import Logarithms, is_length_scale
 from .scale_grid import FLAT, MOST, PENALTIES, Point, make_scale_grid
 
 RATE = 0.2  # of the first step, in logarithms; it falls to 0 as a cosine
@@ -173,9 +173,8 @@ def descend(
     """
     n, judge = problem.n, criterion or LeaveOneOutCriterion()
     size = min(size, n)
-    values = start.kernel.hyperparameters()
-    names = [name for name in values if is_length_scale(name)]
-    at = np.log([start.alpha, *(values[name] for name in names)])
+    logarithms = Logarithms(start.kernel)
+    at = logarithms.locate(start.kernel, start.alpha)
     trace = _mean_trace(replace(problem, kernel=start.kernel)) * size
     low = np.r_[np.log(PENALTIES[0] * trace), at[1:] + np.log(NARROW)]
     high = np.r_[np.log(PENALTIES[-1] * trace), at[1:] + np.log(WIDE)]
@@ -183,13 +182,12 @@ def descend(
     adam, last, errors = Adam(), list[np.ndarray](), list(start.trace)
     for step in range(1, steps + 1):
         subset = pick_points(problem, rng.permutation(n)[:size])
-        kernel = start.kernel.with_hyperparameters(dict(zip(names, np.exp(at[1:]), strict=True)))
         try:
-            found = judge.judge(subset, kernel, float(np.exp(at[0])), gradient=True)
+            found = judge.judge(subset, *logarithms.place(at), gradient=True)
         except np.linalg.LinAlgError:
             at[0] = min(at[0] + np.log(10.0), high[0])
             continue
-        gradient = np.array([found.by_log_alpha, *(found.by_log_hyperparameter[name] for name in names)])
+        gradient = logarithms.gradient(found)
         if not (found.error > 0 and np.isfinite(gradient).all()):
             break  # nothing left to improve
         at = np.clip(at - fall(rate, step, steps) * adam.direct(gradient / found.error), low, high)
@@ -198,9 +196,8 @@ def descend(
             last.append(at)
         if on_error(found.error):
             break
-    at = np.mean(last, axis=0) if last else at
-    kernel = start.kernel.with_hyperparameters(dict(zip(names, np.exp(at[1:]), strict=True)))
-    return replace(start, kernel=kernel, alpha=float(np.exp(at[0])), trace=errors)
+    kernel, alpha = logarithms.place(np.mean(last, axis=0) if last else at)
+    return replace(start, kernel=kernel, alpha=alpha, trace=errors)
 
 
 def _mean_trace(problem: Problem) -> float:

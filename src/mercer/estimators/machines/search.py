@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +24,7 @@ from mercer.features.params import SOMETIMES, KernelParams
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 from mercer.learning.folds import split_kept
-from mercer.learning.length_scales import length_scale_of, with_length_scale
+from mercer.learning.length_scales import length_scale_of, median_distance, spread_positions, with_length_scale
 from mercer.messages import warn_caller
 from mercer.solvers.evidence import DualityGap, Objective
 from mercer.solvers.machines.path import Lane, solve_paths
@@ -40,7 +39,6 @@ from .base import SupportVectorMachine, check_options, check_positive_weights, n
 
 PENALTIES = np.logspace(-1.0, 2.5, 8)  # in units of the targets, divided by the mean of k(x, x)
 SCALES = np.geomspace(0.125, 4.0, 8)  # in units of the median distance
-SAMPLE = 1000  # points whose distances are looked at
 OF_THE_FIT = (
     "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_", "converged_", "violation_",
     "duality_gap_", "objective_", "plan_",
@@ -337,38 +335,17 @@ def check_scales(owner: Any, given: Any, X: Any) -> list[Any]:
     """Return the length scales to try: those given, or for "auto" a default around the median distance of rows."""
     name = type(owner).__name__
     if isinstance(given, str) and given == "auto":
-        return (SCALES * median_distance(owner, X)).tolist()
+        try:
+            return (SCALES * median_distance(X)).tolist()
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{type(owner).__name__}: length_scales='auto' measures distances between rows of numbers, and these "
+                "points are not; give length_scales as a list such as [0.5, 1.0, 2.0]"
+            ) from None
     if isinstance(given, str | numbers.Number) or not hasattr(given, "__len__") or len(given) == 0:
         example = "'auto', or a list of length scales to try such as [0.5, 1.0, 2.0]"
         raise ValueError(f"{name}: length_scales must be {example}; got {given!r}")
     return [value.item() if isinstance(value, np.generic) else value for value in given]
-
-
-def median_distance(owner: Any, X: Any) -> float:
-    """Return the median Euclidean distance between different rows, of some of them if there are many; 1 without any.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> median_distance(None, np.array([[0.0], [1.0], [3.0]]))
-    2.0
-    """
-    try:
-        some = pick(X, spread_positions(length(X)))
-        distances = euclidean_distances(some)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{type(owner).__name__}: length_scales='auto' measures distances between rows of numbers, and these "
-            "points are not; give length_scales as a list such as [0.5, 1.0, 2.0]"
-        ) from None
-    positive = distances[np.triu_indices(len(distances), 1)]
-    positive = positive[positive > 0]
-    return float(np.median(positive)) if len(positive) else 1.0
-
-
-def spread_positions(n: int) -> np.ndarray:
-    """Return positions of points all over a collection, all of a small one."""
-    return np.unique(np.arange(min(n, SAMPLE)) * n // min(n, SAMPLE))
 
 
 def tabulate_results(

@@ -114,17 +114,18 @@ class Inverses:
         self._last: tuple[float, Inverse] | None = None
 
     @property
-    def _fits(self) -> bool:
-        """Whether there is room for a factor."""
-        pair = FACTOR_BYTES if self.problem.place.on_host else DEVICE_BYTES
-        return pair * self.problem.n**2 <= self.problem.memory
+    def _factor_bytes(self) -> float:
+        """What a factor takes where it is made."""
+        return (FACTOR_BYTES if self.problem.place.on_host else DEVICE_BYTES) * self.problem.n**2
 
     def iterates(self, columns: int) -> bool:
         """Whether so many columns are solved for by iterations: where no factor fits, or would cost more."""
         if self.solver == "spectral" or (self._last is not None and not isinstance(self._last[1], IterativeInverse)):
             return False
         # A factor takes n³/3 operations, and a product with A two for each of its n² entries.
-        return not self._fits or (self.solver == "cg" and self.problem.n > 6 * STEPS * columns)
+        return self._factor_bytes > self.problem.memory or (
+            self.solver == "cg" and self.problem.n > 6 * STEPS * columns
+        )
 
     def find(self, alpha: float, *, columns: int | None = None, single: bool = False) -> Inverse:
         """Return the inverse for a penalty.
@@ -161,8 +162,7 @@ class Inverses:
         if self._several and held <= room and self.solver != "cg" and problem.place.on_host:
             return self._decompose(alpha)
         require(
-            (FACTOR_BYTES if problem.place.on_host else DEVICE_BYTES) * n * n, room,
-            f"the Cholesky factor of a {n} × {n} matrix, which a likelihood needs,",
+            self._factor_bytes, room, f"the Cholesky factor of a {n} × {n} matrix, which a likelihood needs,",
             "give more memory, fit fewer points, or take Nyström centres",
         )  # fmt: skip
         try:
