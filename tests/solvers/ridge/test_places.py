@@ -153,7 +153,7 @@ def test_the_inverse_factor_in_pieces_is_the_inverse_factor(monkeypatch):
     [
         (1000, Gaussian(), 0.1, 10**9, "cholesky"),
         (1000, Gaussian(), 0.0, 10**9, "spectral"),
-        (50_000, Gaussian(), 0.1, 10**11, "cg"),
+        (100_000, Gaussian(), 0.1, 10**11, "cg"),
         (50_000, Gaussian(), 1e-9, 10**11, "cholesky"),
         (50_000, Polynomial(2, 1.0), 0.1, 10**11, "primal"),
         (4_000_000, Gaussian(), 0.1, 10**11, "nystroem"),
