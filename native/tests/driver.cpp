@@ -305,7 +305,8 @@ Numbers alignments(const Isa&, int threads) {
   share_tasks(count * count, threads, [&](int, Index task) {
     std::vector<WideNumber> scratch(2 * length + 1);
     out[std::size_t(task)] = log_alignments(frames.data() + task / count * length * d, length,
-                                            frames.data() + task % count * length * d, length, d, scratch.data());
+                                            frames.data() + task % count * length * d, length, d,
+                                            task % 2 == 0, scratch.data());
   });
   return out;
 }
