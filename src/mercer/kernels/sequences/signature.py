@@ -91,16 +91,21 @@ class Signature(SignatureKernel):
     Values grow like exp(‖x‖‖z‖): scale series so that their lengths are of the order of one, and see
     ``k.normalize()``.  A series of one element is a path that stays where it is, and has k = 1 with all others.
 
+    Of numbers, as against vectors, a path has little to tell: its integrals depend on the last number less the first
+    one only.  Add the time as a feature, as the guide does, or take a static kernel that is not linear.
+
     Examples
     --------
     >>> from mercer.kernels import Gaussian, Signature
-    >>> series = [[0.0, 1.0, 0.0], [0.0, 0.5, 1.0, 1.0, 0.0], [1.0, 0.0]]
-    >>> Signature().normalize()(series).round(3)
-    array([[1.   , 1.   , 0.663],
-           [1.   , 1.   , 0.663],
-           [0.663, 0.663, 1.   ]])
-    >>> Signature(Gaussian(0.5))([[0.0, 1.0, 0.0]]).round(3)
-    array([[3.205]])
+    >>> right_up = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> slowly = [[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> up_right = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    >>> Signature(order=8).normalize()([right_up, slowly, up_right]).round(3)
+    array([[1.   , 1.   , 0.685],
+           [1.   , 1.   , 0.685],
+           [0.685, 0.685, 1.   ]])
+    >>> Signature(Gaussian(0.5))([right_up], [up_right]).round(3)
+    array([[4.602]])
     """
 
     static: Inner = Linear()
@@ -149,7 +154,7 @@ class TruncatedSignature(SignatureKernel):
     >>> from mercer.kernels import TruncatedSignature
     >>> series = [[0.0, 1.0, 3.0], [0.0, 2.0]]
     >>> TruncatedSignature(levels=2)(series)
-    array([[31.25, 16.  ],
+    array([[30.25, 16.  ],
            [16.  ,  9.  ]])
     >>> 1 + 3 * 2 + (3**2 / 2) * (2**2 / 2)
     16.0

@@ -115,9 +115,9 @@ class SoftDTW(WarpedKernel):
     --------
     >>> from mercer.kernels import SoftDTW
     >>> SoftDTW(gamma=0.1)([[0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0]]).round(3)
-    array([[1.   , 1.035, 0.607],
-           [1.035, 1.056, 0.629],
-           [0.607, 0.629, 1.   ]])
+    array([[1.   , 1.   , 0.607],
+           [1.   , 1.056, 0.607],
+           [0.607, 0.607, 1.   ]])
     >>> SoftDTW().certificate().value < 0
     True
     """
