@@ -12,7 +12,19 @@ from hypothesis.extra import numpy as hnp
 import mercer
 from mercer import Gram, _native
 from mercer.certify.verdict import Proved, Refuted
-from mercer.kernels import Gaussian, Linear, Polynomial, Sigmoid, Signature, TruncatedSignature
+from mercer.kernels import (
+    Constant,
+    Custom,
+    Gaussian,
+    Linear,
+    Matern,
+    Overlap,
+    Polynomial,
+    Sigmoid,
+    Signature,
+    TruncatedSignature,
+)
+from mercer.kernels.sequences.tables import tabulate
 from mercer.testing import check_kernel
 
 RNG = np.random.default_rng(3)
@@ -277,3 +289,16 @@ def test_native_arguments_are_checked():
     lanes = np.zeros(8, dtype=np.int64), np.full(8, 3)
     with pytest.raises(ValueError, match="lanes must fit their group"):
         _native.advance_lifted(np.zeros((3, 9)), zero, one, zero, *lanes, zero, one, 0, 2, state, 1)
+
+
+@pytest.mark.parametrize(
+    "static",
+    [
+        Gaussian([0.5, 2.0]), 2.0 * Matern(1.5) + Linear(), Polynomial(2).normalize(), Gaussian() - 0.0,
+        Gaussian().on(0) * Overlap().on(1), Custom(lambda x, z: float(min(x[0], z[0]))), Constant(2.0),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_tables_of_static_kernels_hold_its_values(static):
+    X, Z = np.concatenate(SERIES[1:4]), np.concatenate(SERIES[4:6])
+    np.testing.assert_allclose(tabulate(static, X, Z), static(X, Z), rtol=1e-13)

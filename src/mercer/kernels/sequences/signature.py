@@ -9,7 +9,7 @@ import numpy as np
 import mercer._native as _native
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
-from mercer.formula.evaluation import TILE_ENTRIES, Evaluation
+from mercer.formula.evaluation import TILE_ENTRIES
 from mercer.formula.parameters import Natural, check_integer
 
 from ..algebra import Scaled
@@ -18,6 +18,7 @@ from ..dot import Linear
 from ..theorem import Definiteness
 from .data import Ragged, read_both
 from .lanes import LANES, Bunch, Part, Programme, count_scratch, run, run_diagonal
+from .tables import tabulate
 
 MOST = _native.most_orders
 FEWEST_ROWS = 8  # of a table of static values, whose preparation they share
@@ -223,11 +224,13 @@ class Words(Programme):
             )  # fmt: skip
             return
         points = [part.A.rows[s : s + count + 1] for s, count in zip(starts, part.counts, strict=True)]
-        table = Evaluation(self.static.traced(), np.concatenate(points), columns, repr(self.static)).dense()
         begins = np.cumsum(part.counts + 1) - (part.counts + 1)
+        known = int(part.first_group.min()) * LANES  # of all series on the left, so that no values are needed
+        places = np.cumsum(bunch.steps + 1) - (bunch.steps + 1)
+        table = tabulate(self.static, np.concatenate(points), columns[places[known] :])
         lanes = np.zeros((2, len(bunch.column_begin) * LANES), dtype=np.int64)
-        lanes[0, : len(bunch.steps)] = np.cumsum(bunch.steps + 1) - (bunch.steps + 1)
-        lanes[1, : len(bunch.steps)] = bunch.steps
+        lanes[0, known : len(places)] = places[known:] - places[known]
+        lanes[1, known : len(places)] = bunch.steps[known:]
         _native.advance_lifted(
             table, begins, part.counts, part.first_group, lanes[0], lanes[1], *groups, self.levels, self.order, state,
             default_threads(),
