@@ -49,7 +49,7 @@ class Programme:
         """Return how many steps on the left may be given at a time."""
         return max(1, int(CELLS / max(1, bunch.total * LANES)))
 
-    def advance(self, part: Part, bunch: Bunch, columns: np.ndarray, state: np.ndarray) -> None:
+    def advance(self, part: Stretch, bunch: Bunch, columns: np.ndarray, state: np.ndarray) -> None:
         """Bring rows of the table up to date."""
         raise NotImplementedError
 
@@ -59,7 +59,7 @@ class Programme:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Stretch:
     """Steps ``begin`` to ``end`` of some series on the left; several of them only if they are whole."""
 
     A: Ragged
@@ -177,7 +177,7 @@ def _run_part(
     step = programme.limit_rows(bunch) if len(positions) == 1 else int(counts.max())
     for begin in range(0, int(counts.max()), max(1, step)):
         now = np.minimum(counts - begin, step)
-        programme.advance(Part(A, positions, begin, now, known), bunch, columns, state)
+        programme.advance(Stretch(A, positions, begin, now, known), bunch, columns, state)
     lane = np.arange(len(bunch.order)) % LANES
     last = np.repeat(bunch.column_begin, LANES)[: len(lane)] + bunch.steps - 1
     kept = state[:, np.maximum(last, 0), :, lane] if bunch.total else np.empty((len(lane), len(positions), 1))

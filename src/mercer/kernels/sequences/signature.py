@@ -17,7 +17,7 @@ from ..base import Inner, Kernel, ObjectKernel
 from ..dot import Linear
 from ..theorem import Definiteness
 from .data import Ragged, read_both
-from .lanes import LANES, Bunch, Part, Programme, count_scratch, run, run_diagonal
+from .lanes import LANES, Bunch, Programme, Stretch, count_scratch, run, run_diagonal
 from .tables import tabulate
 
 MOST = _native.most_orders
@@ -130,7 +130,7 @@ class Signature(SignatureKernel):
 
     def programme(self) -> Programme:
         """Sum over words of any length."""
-        return Words(0, int(self.order), self.static)
+        return WordSums(0, int(self.order), self.static)
 
 
 class TruncatedSignature(SignatureKernel):
@@ -187,10 +187,10 @@ class TruncatedSignature(SignatureKernel):
 
     def programme(self) -> Programme:
         """Sum over words of every length apart."""
-        return Words(int(self.levels), int(self.levels if self.order is None else self.order), self.static)
+        return WordSums(int(self.levels), int(self.levels if self.order is None else self.order), self.static)
 
 
-class Words(Programme):
+class WordSums(Programme):
     """The sum over words of pairs of segments, of any length (``levels`` 0) or of every length up to ``levels``."""
 
     def __init__(self, levels: int, order: int, static: Kernel) -> None:
@@ -212,7 +212,7 @@ class Words(Programme):
         most = super().limit_rows(bunch)
         return min(most, max(FEWEST_ROWS, TILE_ENTRIES // points)) if self.trim else most
 
-    def advance(self, part: Part, bunch: Bunch, columns: np.ndarray, state: np.ndarray) -> None:
+    def advance(self, part: Stretch, bunch: Bunch, columns: np.ndarray, state: np.ndarray) -> None:
         """Add the words that end at these segments."""
         groups = bunch.column_begin, bunch.column_count
         starts = part.A.start[part.positions] + part.begin

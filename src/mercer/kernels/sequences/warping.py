@@ -15,7 +15,7 @@ from mercer.formula.parameters import LengthScale, Positive, check_integer
 from ..base import ObjectKernel
 from .alignment import LARGEST
 from .data import Ragged, read_scaled, sum_alignments, sum_own_alignments
-from .lanes import LANES, Bunch, Part, Programme, count_scratch, run
+from .lanes import LANES, Bunch, Programme, Stretch, count_scratch, run
 
 if TYPE_CHECKING:
     from mercer.certify.verdict import Verdict
@@ -155,7 +155,7 @@ class Warpings(Programme):
     def __init__(self, window: int | None) -> None:
         self.window = window
 
-    def advance(self, part: Part, bunch: Bunch, columns: np.ndarray, state: np.ndarray) -> None:
+    def advance(self, part: Stretch, bunch: Bunch, columns: np.ndarray, state: np.ndarray) -> None:
         """Extend alignments by these elements."""
         starts = part.A.start[part.positions] + part.begin
         groups = bunch.column_begin, bunch.column_count
@@ -164,7 +164,7 @@ class Warpings(Programme):
             self._find_band(part, bunch), state, default_threads(),
         )  # fmt: skip
 
-    def _find_band(self, part: Part, bunch: Bunch) -> np.ndarray | None:
+    def _find_band(self, part: Stretch, bunch: Bunch) -> np.ndarray | None:
         """Return how far i and j may be apart for each series on the left and each lane."""
         if self.window is None:
             return None
