@@ -265,6 +265,12 @@ def test_mistakes_in_parameters_are_named():
         Signature()(SERIES, [[1.0, 2.0]])
 
 
+def test_parameters_of_the_static_kernel_are_set_by_name():
+    kernel = Signature(Gaussian(2.0)).with_params(static__length_scale=3.0, order=2)
+    assert kernel == Signature(Gaussian(3.0), 2)
+    assert repr(kernel) == "Signature(static=Gaussian(length_scale=3.0), order=2)"
+
+
 def test_read_only_strided_and_whole_numbers_are_taken():
     table = np.arange(24.0).reshape(2, 6, 2)[:, ::2] / 20
     table.setflags(write=False)

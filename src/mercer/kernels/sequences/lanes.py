@@ -60,12 +60,12 @@ class Programme:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Steps ``begin`` to ``end`` of some series on the left; several of them only if they are whole."""
+    """Some steps of some series on the left, from ``begin`` on; series that are not given whole come alone."""
 
     A: Ragged
     positions: np.ndarray
     begin: int
-    counts: np.ndarray
+    counts: np.ndarray  # of the steps of each
     first_group: np.ndarray  # of a bunch; what lies left of it is known by symmetry
 
 
@@ -125,11 +125,13 @@ def run_diagonal(programme: Programme, A: Ragged) -> np.ndarray:
     return out
 
 
-def count_scratch(programme: Programme, B: Ragged) -> int:
-    """Return the bytes that a block takes beside its entries."""
-    lines = programme.width + B.rows.shape[1]
-    longest = max(0, int(programme.count_steps(B.size).max(initial=0)))
-    return max(min(KEPT, lines * longest * (len(B) + LANES) * BYTES), lines * longest * LANES * BYTES)
+def count_scratch(programme: Programme, A: Ragged, B: Ragged) -> int:
+    """Return the bytes that a block takes beside its entries: packed series, and a row of the table for each of A."""
+    longest = int(programme.count_steps(B.size).max(initial=0))
+    line = longest * LANES * BYTES
+    groups = len(B) // LANES + 1
+    packed, rows = B.rows.shape[1] * line, programme.width * line
+    return max(packed + rows, min(2 * KEPT, groups * (packed + len(A) * rows)))
 
 
 def allocate(shape: tuple[int, ...]) -> np.ndarray:
@@ -180,7 +182,7 @@ def _run_part(
         programme.advance(Stretch(A, positions, begin, now, known), bunch, columns, state)
     lane = np.arange(len(bunch.order)) % LANES
     last = np.repeat(bunch.column_begin, LANES)[: len(lane)] + bunch.steps - 1
-    kept = state[:, np.maximum(last, 0), :, lane] if bunch.total else np.empty((len(lane), len(positions), 1))
+    kept = state[:, np.maximum(last, 0), :, lane] if bunch.total else np.zeros((len(lane), len(positions), programme.width))
     values = programme.finish(kept).T
     values = np.where((bunch.steps == 0)[None, :] | (counts == 0)[:, None], programme.empty, values)
     return np.asarray(values)

@@ -46,8 +46,11 @@ class SignatureKernel(ObjectKernel):
 
     def scratch(self, A: Ragged, B: Ragged) -> int:
         """Return the bytes of packed series and rows of tables, and of values of the static kernel."""
-        table = max(TILE_ENTRIES, (FEWEST_ROWS + 1) * int(B.size.max(initial=0)) * LANES) * 8
-        return count_scratch(self.programme(), B) + 4 * table * (_find_factor(self.lift()) is None)
+        packed = count_scratch(self.programme(), A, B)
+        if _find_factor(self.lift()) is not None:
+            return packed
+        most = max(TILE_ENTRIES, (FEWEST_ROWS + 1) * int(B.size.max(initial=0)) * LANES)
+        return packed + 2 * 8 * min(most, int(A.size.sum()) * int(B.size.sum()))
 
     def lift(self) -> Kernel:
         """Return the static kernel."""

@@ -92,7 +92,7 @@ class DTW(WarpedKernel):
 
     def scratch(self, A: Ragged, B: Ragged) -> int:
         """Return the bytes of packed series and rows of tables."""
-        return count_scratch(Warpings(self.window), B)
+        return count_scratch(Warpings(self.window), A, B)
 
 
 class SoftDTW(WarpedKernel):
