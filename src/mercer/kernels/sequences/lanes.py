@@ -172,6 +172,8 @@ def _run_part(
     programme: Programme, A: Ragged, positions: np.ndarray, known: np.ndarray, bunch: Bunch, columns: np.ndarray
 ) -> np.ndarray:
     """Return the values of some series on the left with all of a bunch, of shape (series, columns)."""
+    if not bunch.total:
+        return np.full((len(positions), len(bunch.order)), programme.empty)
     state = allocate((len(positions), bunch.total, programme.width, LANES))
     state[:] = programme.rest
     state[:, :, 0] = programme.start
@@ -182,7 +184,6 @@ def _run_part(
         programme.advance(Stretch(A, positions, begin, now, known), bunch, columns, state)
     lane = np.arange(len(bunch.order)) % LANES
     last = np.repeat(bunch.column_begin, LANES)[: len(lane)] + bunch.steps - 1
-    kept = state[:, np.maximum(last, 0), :, lane] if bunch.total else np.zeros((len(lane), len(positions), programme.width))
-    values = programme.finish(kept).T
+    values = programme.finish(state[:, np.maximum(last, 0), :, lane]).T
     values = np.where((bunch.steps == 0)[None, :] | (counts == 0)[:, None], programme.empty, values)
     return np.asarray(values)
