@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.cross_decomposition import CCA
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -137,6 +138,11 @@ def test_numbers_are_a_column_and_pipelines_take_the_components_of_the_first_sid
     line = make_pipeline(StandardScaler(), KernelCCA(1, kernel_y=Linear()))
     assert line.fit_transform(X, Y[:, 0]).shape == (80, 1)
     assert line.score(X, Y[:, 0]) > 0.8
+
+
+def test_a_search_finds_the_penalty_that_serves_other_pairs():
+    search = GridSearchCV(KernelCCA(1, kernel=Gaussian(0.5), kernel_y=Gaussian(0.5)), {"alpha": [1e-9, 1.0, 1e4]}, cv=3)
+    assert search.fit(*circle(60, 0)).best_params_ == {"alpha": 1.0}
 
 
 def test_columns_of_the_second_side_are_those_of_the_fit():
