@@ -58,7 +58,10 @@ KERNELS = _by_name(
     ("piecewisepolynomial compact", "Wendland?"),
     ("bhattacharyya", "Hellinger?"),
     ("ardlinear scaledlinear", "WeightedLinear?"),
-    ("index multitask coregionalization coregionalisation icm lmc", "Precomputed(B).on(-1) * k.on(slice(0, -1))?"),
+    (
+        "index multitask coregionalization coregionalisation icm lmc",
+        "Coregionalization? Coregionalization(B).on([-1]) * k.on(slice(0, -1))",
+    ),
     ("tanh mlp", "Sigmoid?"),
     ("histogramintersection", "Intersection?"),
     ("hamming categorical delta", "Overlap?"),

@@ -74,6 +74,7 @@ PARAMETERS = {
     "WeisfeilerLehmanAssignment": (whole,),
     "RandomWalk": (st.floats(0.001, 0.1),),
     "GlobalAlignment": (scales,),
+    "Coregionalization": (positive.map(lambda value: [[value, 0], [0, 1]]), st.none() | st.just(["a", "b"])),
     "Precomputed": (positive.map(lambda value: [[value, 1], [1, -value]]),),
 }
 LEAVES = st.one_of([st.builds(getattr(mk, name), *strategies) for name, strategies in PARAMETERS.items()])
@@ -114,8 +115,9 @@ def test_the_text_of_a_kernel_is_read_back_as_an_equal_kernel(kernel):
 def test_the_strategy_above_forgets_no_kernel_with_plain_parameters():
     hold_functions = {"Custom", "FromFeatures"}
     hold_kernels = {"PairSum", "MeanEmbedding"}
+    hold_graphs = {"Diffusion", "RegularizedLaplacian"}
     no_kernels = {"Kernel", "LinearMap", "ObjectKernel", "Graph", "exp"}
-    assert set(PARAMETERS) == set(mk.__all__) - hold_functions - hold_kernels - no_kernels
+    assert set(PARAMETERS) == set(mk.__all__) - hold_functions - hold_kernels - hold_graphs - no_kernels
 
 
 @pytest.mark.parametrize(
