@@ -33,7 +33,10 @@ PARAMETERS = {
     "Sinc": (),
     "Overlap": (),
     "Intersection": (),
-    "ShortestPath": (),
+    "ShortestPath": (st.booleans(),),
+    "Graphlet": (st.sampled_from([3, 4]), st.booleans()),
+    "Propagation": (whole, positive, st.booleans(), whole, st.sampled_from([1, 2]), whole),
+    "HashedWeisfeilerLehman": (whole, positive, whole, whole),
     "Polynomial": (whole, positive | st.just(0)),
     "Sigmoid": (positive, st.floats(-5, 5)),
     "Gaussian": (scales,),
@@ -114,7 +117,7 @@ def test_the_text_of_a_kernel_is_read_back_as_an_equal_kernel(kernel):
 
 def test_the_strategy_above_forgets_no_kernel_with_plain_parameters():
     hold_functions = {"Custom", "FromFeatures"}
-    hold_kernels = {"PairSum", "MeanEmbedding"}
+    hold_kernels = {"PairSum", "MeanEmbedding", "GraphHopper", "ShortestPathLengths"}
     hold_graphs = {"Diffusion", "RegularizedLaplacian"}
     no_kernels = {"Kernel", "LinearMap", "ObjectKernel", "Graph", "exp"}
     assert set(PARAMETERS) == set(mk.__all__) - hold_functions - hold_kernels - hold_graphs - no_kernels

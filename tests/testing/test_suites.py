@@ -56,6 +56,11 @@ GRAPHS = [
     kernels.Graph([[1], [0]], "HH"),
     kernels.Graph([[1], [0, 2], [1]], "COC"),
 ]
+ATTRIBUTED = [
+    kernels.Graph([[1, 2], [0], [0]], "OHH", attributes=[[0.0, 1.0], [1.0, 0.5], [0.5, 0.5]]),
+    kernels.Graph([[1], [0]], "HH", attributes=[[0.1, 1.0], [1.0, 0.4]]),
+    kernels.Graph([], attributes=[]),
+]
 BAGS = [X[:3], X[2:4], X[1:6]]
 SHIPPED = {
     "Edit": (kernels.Edit(5.0), DNA),
@@ -65,6 +70,11 @@ SHIPPED = {
     "Mismatch": (kernels.Mismatch(3, 1), DNA),
     "PairSum": (kernels.PairSum(Gaussian()), BAGS),
     "PartialTree": (kernels.PartialTree(), ["(S (A x) (B y))", "(S (A x))", "(A x)"]),
+    "GraphHopper": (kernels.GraphHopper(), ATTRIBUTED),
+    "Graphlet": (kernels.Graphlet(3), GRAPHS),
+    "HashedWeisfeilerLehman": (kernels.HashedWeisfeilerLehman(), ATTRIBUTED),
+    "Propagation": (kernels.Propagation(), GRAPHS),
+    "ShortestPathLengths": (kernels.ShortestPathLengths(), GRAPHS),
     "RandomWalk": (kernels.RandomWalk(0.1), GRAPHS),
     "ShortestPath": (kernels.ShortestPath(), GRAPHS),
     "Spectrum": (kernels.Spectrum(3), DNA),
