@@ -211,7 +211,9 @@ def peer_rows(folder, few=400) -> None:
             print(flush=True)
             continue
         theirs = [_write_for_grakel(grakel, graph) for graph in given]
-        other, part = timed(lambda name=name, options=options: getattr(grakel, name)(**options).fit_transform(theirs))
+        other, part = timed(
+            lambda name=name, options=options, theirs=theirs: getattr(grakel, name)(**options).fit_transform(theirs)
+        )
         off = np.abs(K - other).max() / np.abs(K).max()
         print(f"; GraKeL {part:.2f} s: {verdict(part / seconds, 1.0)}, largest difference {off:.0e}", flush=True)
 

@@ -165,7 +165,7 @@ def name_kernels(value: object) -> str:
             return "Strings are compared by Spectrum(), Subsequence() or Edit(), categories by Overlap()"
         return "Numbers in the form of text become numbers by X.astype(float)"
     if hasattr(value, "neighbours") or hasattr(value, "adjacency"):
-        return "Graphs are compared by WeisfeilerLehman(), ShortestPath() or RandomWalk(), nodes of one by Diffusion(graph)"
+        return "Graphs are compared by WeisfeilerLehman(), ShortestPath() or RandomWalk(), nodes by Diffusion(graph)"
     if isinstance(value, numbers.Real) or hasattr(value, "dtype"):
         return "Rows of numbers are compared by Gaussian(), Matern() or Linear(), series of them by GlobalAlignment()"
     if isinstance(value, list | tuple):
