@@ -164,9 +164,11 @@ def examples():
         "Custom": (len,), "FromFeatures": (len,), "Precomputed": (np.eye(2),), "PairwiseKernel": ("cosine",),
         "Exp": (Linear(),), "Normalized": (Linear(),), "Power": (Linear(), 2), "Product": (Linear(), Gaussian()),
         "Scaled": (Linear(), 2.0), "Sum": (Linear(), Gaussian()), "After": (Linear(), abs), "On": (Linear(), ["a"]),
+        "Coregionalization": (np.eye(2),), "Diffusion": ([[1], [0]],), "RegularizedLaplacian": ([[1], [0]],),
         "MeanEmbedding": (Gaussian(),), "PairSum": (Gaussian(),), "NormalizedAlignment": (kernels.GlobalAlignment(),),
     }  # fmt: skip
     abstract = {"CountKernel", "BagKernel", "StringKernel", "WindowKernel", "FragmentKernel", "CompactWindow", "Lemma"}
+    abstract |= {"EntryKernel", "NodeKernel"}
     found = {entry.cls for entry in _registry.entries() if issubclass(entry.cls, Kernel)}
     return {cls.__name__: cls(*given.get(cls.__name__, ())) for cls in found if cls.__name__ not in abstract}
 

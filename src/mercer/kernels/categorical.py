@@ -144,8 +144,9 @@ class EntryKernel(ObjectKernel):
 
     def _find_rows(self, X: Rows) -> np.ndarray:
         rows = {name: i for i, name in enumerate(self.list_names())}
-        found = np.empty(len(as_objects(X, type(self).__name__)), dtype=np.int64)
-        for i, name in enumerate(_unpack_column(as_objects(X, type(self).__name__))):
+        objects = as_objects(X, type(self).__name__)
+        found = np.empty(len(objects), dtype=np.int64)
+        for i, name in enumerate(_unpack_column(objects)):
             try:
                 found[i] = rows[name]
             except (KeyError, TypeError):

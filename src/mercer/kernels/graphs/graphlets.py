@@ -126,7 +126,8 @@ def _sum_fours(A: sparse.csr_array) -> dict[Shape, float]:
     at_node = on_edges.sum(axis=1) / 2  # triangles
     triangles = at_node.sum() / 3
     common.setdiag(0)
-    cliques = sum(_count_triangles(A[nodes][:, nodes]) for nodes in np.split(A.indices, A.indptr[1:-1])) if n else 0.0
+    groups = [A.indices[A.indptr[v] : A.indptr[v + 1]] for v in np.flatnonzero(at_node >= 3)]  # around a clique
+    cliques = sum(_count_triangles(A[nodes][:, nodes]) for nodes in groups)
     return {
         (3, 3, 3, 3): cliques / 4,
         (2, 2, 3, 3): (on_edges.data * (on_edges.data - 1)).sum() / 4,
