@@ -186,7 +186,7 @@ def graph_row(folder, kernel, limit, goal) -> None:
     print(f"10-fold accuracy {np.mean(scores):.3f} ± {np.std(scores):.3f} (at least {goal})", flush=True)
 
 
-def peer_rows(folder, few=400) -> None:
+def peer_rows(folder, few=200) -> None:
     """Kernels on graphs that GraKeL has as well, on a few molecules; GraphHopper compares random attributes."""
     graphs = graphs_of(folder / "graphs" / "NCI1.txt")[0][:few]
     rng = np.random.default_rng(0)
