@@ -15,8 +15,13 @@ from mercer.kernels import (
     GappedKmer,
     Gaussian,
     Graph,
+    GraphHopper,
+    Graphlet,
+    HashedWeisfeilerLehman,
     Mismatch,
     PartialTree,
+    Propagation,
+    ShortestPath,
     Spectrum,
     Subsequence,
     SubsetTree,
@@ -181,6 +186,44 @@ def graph_row(folder, kernel, limit, goal) -> None:
     print(f"10-fold accuracy {np.mean(scores):.3f} ± {np.std(scores):.3f} (at least {goal})", flush=True)
 
 
+def peer_rows(folder, few=200) -> None:
+    """Kernels on graphs that GraKeL has as well, on a few molecules; GraphHopper compares random attributes."""
+    graphs = graphs_of(folder / "graphs" / "NCI1.txt")[0][:few]
+    rng = np.random.default_rng(0)
+    with_rows = [Graph(g.neighbours, attributes=rng.normal(size=(g.n_nodes, 2))) for g in graphs[: few // 4]]
+    work = [
+        ("WeisfeilerLehman", WeisfeilerLehman(5), graphs, {"n_iter": 5}),
+        ("ShortestPath", ShortestPath(), graphs, {"with_labels": True}),
+        ("Propagation", Propagation(5), graphs, {"t_max": 5}),
+        ("GraphHopper", GraphHopper(Gaussian(1.0)), with_rows, {"kernel_type": ("gaussian", 0.5)}),
+        (None, Graphlet(4), graphs, {}),
+        (None, HashedWeisfeilerLehman(3), with_rows, {}),
+    ]
+    for name, kernel, given, options in work:
+        K, seconds = timed(lambda kernel=kernel, given=given: kernel(given))
+        print(f"{kernel!r}, {len(given)} molecules: {seconds:.3f} s", end="")
+        try:
+            import grakel
+        except ImportError:
+            print("; GraKeL is not installed", flush=True)
+            continue
+        if name is None:
+            print(flush=True)
+            continue
+        theirs = [_write_for_grakel(grakel, graph) for graph in given]
+        other, part = timed(
+            lambda name=name, options=options, theirs=theirs: getattr(grakel, name)(**options).fit_transform(theirs)
+        )
+        off = np.abs(K - other).max() / np.abs(K).max()
+        print(f"; GraKeL {part:.2f} s: {verdict(part / seconds, 1.0)}, largest difference {off:.0e}", flush=True)
+
+
+def _write_for_grakel(grakel, graph):
+    edges = {(u, v): 1 for u, listed in enumerate(graph.neighbours) for v in listed}
+    rows = graph.labels if graph.attributes is None else map(np.array, graph.attributes)
+    return grakel.Graph(edges, node_labels=dict(enumerate(rows)))
+
+
 def main() -> None:
     folder = data_folder()
     if folder is None:
@@ -195,3 +238,4 @@ def main() -> None:
     tree_rows(folder)
     graph_row(folder, WeisfeilerLehman(5), 5, 0.84)
     graph_row(folder, WeisfeilerLehmanAssignment(5), 10, 0.85)
+    peer_rows(folder)

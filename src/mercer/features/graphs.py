@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from mercer.formula.data import Rows, as_objects
+from mercer.formula.data import Rows
 from mercer.kernels import Graph
 from mercer.kernels.graphs.kernels import CountKernel
+from mercer.kernels.graphs.table import list_graphs
 
 from .base import number_features
 from .composition import Node
@@ -23,7 +24,7 @@ class Substructures:
     """How often each known substructure occurs, as a sparse matrix; others have no column."""
 
     def __init__(self, kernel: CountKernel, X: Rows) -> None:
-        self._kernel, self._graphs = kernel, list(as_objects(X, repr(kernel)))
+        self._kernel, self._graphs = kernel, list_graphs(X, repr(kernel))
         self.width = self._count()
 
     def _check_fitted(self) -> None:

@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows
-from mercer.formula.parameters import Count
+from mercer.formula.parameters import Count, Flag
 
 from .counts import CountRows, count_labels, count_paths, write_unary
+from .lengths import find_paths
 from .table import GraphKernel, GraphTable, read_graphs
 
 
@@ -115,8 +116,18 @@ class ShortestPath(CountKernel):
     """The shortest-path kernel.
 
     k(G, H) = Σ_{u≠v∈G} Σ_{s≠t∈H} 1[ℓ(u) = ℓ(s)] 1[ℓ(v) = ℓ(t)] 1[d(u, v) = d(s, t)] over ordered pairs of nodes of
-    which the first reaches the second, where d is the number of edges of a shortest path.  Labels of edges are not
-    looked at.  See Borgwardt and Kriegel, International Conference on Data Mining (2005).
+    which the first reaches the second, where d is the number of edges of a shortest path, or the least sum of their
+    weights.  Labels of edges are not looked at.  See Borgwardt and Kriegel, International Conference on Data Mining
+    (2005).
+
+    Parameters
+    ----------
+    weighted : bool, default=False
+        Whether d is a sum of weights rather than a number of edges.  Sums are equal if they agree to ten digits.
+
+    See Also
+    --------
+    ShortestPathLengths : Compares distances by a kernel, so that they need not be equal.
 
     Examples
     --------
@@ -127,6 +138,7 @@ class ShortestPath(CountKernel):
            [ 0.,  4.]])
     """
 
+    weighted: Flag = False
     because = (
         "k(G, H) = φ(G)ᵀφ(H), where φ counts the pairs of nodes with each triple (label, label, distance), so "
         "Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0"
@@ -134,4 +146,4 @@ class ShortestPath(CountKernel):
 
     def counts(self, table: GraphTable) -> sparse.csr_array:
         """Pairs of nodes by their labels and distance."""
-        return count_paths(table)
+        return find_paths(table, weighted=True).counts if self.weighted else count_paths(table)
