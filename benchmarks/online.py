@@ -44,7 +44,7 @@ def ridge_row(n: int) -> None:
     f = model.kernel_(X, seen) @ exact.coef[:, 0] + exact.intercept
     off = np.abs(model.predict(X) - f).max() / np.abs(f).max()
     whole = float(np.median(refitting))
-    print(f"a fit of n = {n:,}: {whole:.3f} s, the median of {len(refitting)}; the medians of {len(adding)} points each:")
+    print(f"a fit of n = {n:,}: {whole:.3f} s, the median of {len(refitting)}; of {len(adding)} points, in the median:")
     for label, times in (("one point", adding), ("one point, and a prediction after it", using)):
         seconds = float(np.median(times))
         print(f"{label}: {1e3 * seconds:.1f} ms, {verdict(whole / seconds, AIMS[label])}")

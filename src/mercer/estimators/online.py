@@ -188,7 +188,8 @@ class OnlineEstimator(RidgeEstimator):
         return super().__getstate__()
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(FUNCTION + EVIDENCE[:-1] if POSTPONED in vars(self) else ())})
+        self._complete()
+        return list(super().__dir__())
 
     if not TYPE_CHECKING:  # for which all attributes are there
 

@@ -38,6 +38,7 @@ WORN = 1e-11  # of αW⁻¹c: a residual from which the factor is worn out
 ROUNDINGS = 64  # times what rounding of a product with K amounts to, below which it is not
 WORSE = 10.0  # times the residual of a new factor
 LIGHT = 1e-30  # of the largest weight: points that have faded so far leave
+UNEVEN = 1e-13  # of the sum of abs(c): how far from 0 that of c may be with an intercept
 EPS = float(np.finfo(np.float64).eps) / 2.0
 
 
@@ -51,17 +52,14 @@ class Substitution:
         The units.
     coef, intercept : arrays of shape (n, q) and (q,)
         c and b.
-    eta : array of shape (n,)
-        A⁻¹1.
-    size : array of shape (n, q)
-        The sum of what c is the difference of, in absolute values.
+    size : array of shape (q,)
+        The length of what Lᵀc is the difference of.
     """
 
     unit: Annotated[np.ndarray, Axes("q")]
     coef: Annotated[np.ndarray, Axes("n q")]
     intercept: Annotated[np.ndarray, Axes("q")]
-    eta: Annotated[np.ndarray, Axes("n")]
-    size: Annotated[np.ndarray, Axes("n q")]
+    size: Annotated[np.ndarray, Axes("q")]
 
 
 class OnlineRidge:
@@ -239,7 +237,7 @@ class OnlineRidge:
         leave-one-out residual: what the objective of all points rises by.
         """
         solved = self.substitute()
-        inverse = self._diagonal(solved.eta)
+        inverse = self._diagonal()
         with np.errstate(divide="ignore", invalid="ignore"):
             errors = solved.coef / inverse[:, None] * (solved.unit / solved.unit.max())
             change = np.sum(errors**2, axis=1) * np.maximum(self.weights - self.penalty * inverse, 0.0)
@@ -322,7 +320,8 @@ class OnlineRidge:
         if self._turned:
             return False
         heights = np.sqrt(self._factor.diagonal + self._factor.shift)
-        left = 3.0 * (len(self) + 1) * EPS * np.sqrt(self.weights @ heights**2) * (heights @ solved.size)
+        sizes = heights @ np.abs(solved.coef) + solved.size
+        left = 3.0 * (len(self) + 1) * EPS * np.sqrt(self.weights @ heights**2) * sizes
         own = norms(self.penalty * solved.coef / np.sqrt(self.weights)[:, None])
         return bool(np.all(left <= 0.5 * RESIDUAL * own) and np.isfinite(own).all())
 
@@ -330,14 +329,17 @@ class OnlineRidge:
         """Return what the solution without each point predicts there, shape (n, q): y − c/G, from the factor."""
         with self.lock:
             solved = self.substitute()
-            inverse = self._diagonal(solved.eta)
+            inverse = self._diagonal()
         with np.errstate(divide="ignore", invalid="ignore"):
             errors = solved.coef / inverse[:, None]
         errors[~np.isfinite(errors)] = np.nan
         return self.targets - errors * solved.unit
 
     def substitute(self) -> Substitution:
-        """Return c, b and η from the factor, which is read once, and once more from where it has changed."""
+        """Return c and b from the factor, which is read once, and once more from where it has changed.
+
+        With z = L⁻¹y and o = L⁻¹1, b is zᵀo/oᵀo, and c = L⁻ᵀ(z − bo).
+        """
         n, q = self.targets.shape
         unit = units(self.targets)
         right = np.column_stack([self.targets / unit, np.ones(n)])
@@ -346,20 +348,31 @@ class OnlineRidge:
             right[:known] = self._forward[:known]
         self._forward = self._factor.forward(right, known)
         self._unit, self._known = unit, n
-        solved = self._factor.backward(self._forward)
-        coef, eta, intercept = solved[:, :q], solved[:, q], np.zeros(q)
-        size = np.abs(coef)
+        z, o = self._forward[:, :q], self._forward[:, q]
+        intercept, size = np.zeros(q), norms(z)
         if self.fit_intercept:
             for _ in range(2):  # the second time for the rounding of the first
-                more = coef.sum(axis=0) / eta.sum()
-                coef, intercept = coef - eta[:, None] * more, intercept + more
-            size = size + np.abs(eta)[:, None] * np.abs(intercept)
-        return Substitution(unit, coef, intercept, eta, size)
+                more = o @ z / (o @ o)
+                z, intercept = z - o[:, None] * more, intercept + more
+            size = size + np.abs(intercept) * norms(o[:, None])
+        coef = self._factor.backward(z)
+        if self.fit_intercept and (np.abs(coef.sum(axis=0)) > UNEVEN * np.abs(coef).sum(axis=0)).any():
+            eta = self._solve_ones()
+            more = coef.sum(axis=0) / eta.sum()
+            coef, intercept = coef - eta[:, None] * more, intercept + more
+        return Substitution(unit, coef, intercept, size)
 
-    def _diagonal(self, eta: np.ndarray) -> np.ndarray:
-        """Return the diagonal of G."""
+    def _solve_ones(self) -> np.ndarray:
+        """Return η = A⁻¹1; after :meth:`substitute`."""
+        return np.asarray(self._factor.backward(self._forward[:, -1:])[:, 0])
+
+    def _diagonal(self) -> np.ndarray:
+        """Return the diagonal of G; after :meth:`substitute`."""
         inverse = self._factor.inverse_diagonal()
-        return inverse - eta**2 / eta.sum() if self.fit_intercept else inverse
+        if not self.fit_intercept:
+            return inverse
+        eta = self._solve_ones()
+        return inverse - eta**2 / eta.sum()
 
     def _measure_wear(self, solved: Substitution, image: np.ndarray) -> float:
         """Return the largest residual of all outputs beside αW⁻¹c, 0 if none is more than rounding."""
