@@ -174,7 +174,13 @@ def test_any_order_of_calls_equals_a_refit(data):
         elif doing == "show":
             assert {"dual_coef_", "residual_"} <= set(dir(model))
             assert repr(model) == repr(clone(model))
-    _expect_same(model, clone(model).set_params(solver="cholesky").fit(X[there], targets[there], weights))
+    refit = clone(model).set_params(solver="cholesky").fit(X[there], targets[there], weights)
+    size = np.abs(targets[there]).max()  # a constant alone may fit all of them, and coefficients are rounding then
+    for name in ("dual_coef_", "intercept_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(refit, name), rtol=1e-10, atol=1e-10 * size)
+    np.testing.assert_allclose(model.predict(X), refit.predict(X), rtol=0, atol=1e-10 * size)
+    np.testing.assert_allclose(model.objective_, refit.objective_, atol=1e-10 * size**2 * weights.sum())
+    assert model.converged_
 
 
 def test_threads_that_ask_at_the_same_time_get_the_same_function():
