@@ -17,9 +17,17 @@ from mercer.estimators.engine import Method, in_the_kind_given, where_the_data_l
 from mercer.estimators.intervals.ridge import GIVEN
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
-from mercer.estimators.online import ONLINE, check_limits, check_one_penalty, check_positions, open_online, read_stream
+from mercer.estimators.online import (
+    ONLINE,
+    POSTPONED,
+    OnlineEstimator,
+    check_limits,
+    check_one_penalty,
+    check_positions,
+    open_online,
+    read_stream,
+)
 from mercer.estimators.progress import report_progress, with_callbacks
-from mercer.estimators.ridge import RidgeEstimator
 from mercer.estimators.targets import check_alpha, check_alphas
 from mercer.estimators.transaction import all_or_nothing
 from mercer.features.params import SOMETIMES
@@ -31,6 +39,7 @@ from mercer.solvers.base import Problem
 from mercer.solvers.conformal.plan import IntervalPlan
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 from mercer.solvers.ridge.online import OnlineRidge
+from mercer.solvers.ridge.postponed import PostponedFit
 
 from .ridge import KernelRidge
 
@@ -50,7 +59,7 @@ def _keeps_its_kernel(model: Any) -> bool:
     return True
 
 
-class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
+class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
     """Least squares on labels of ±1, in the space of a kernel, with the penalty found by leave-one-out.
 
     For every class, f minimises Σᵢ wᵢ(tᵢ − f(xᵢ) − b)² + α‖f‖² with tᵢ = 1 for points of the class and −1 for others
@@ -208,7 +217,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         limits = check_limits(self, window, budget, forgetting)
         with all_or_nothing(self):
             points = read_stream(self, X, ("cholesky",))
-            before = self.regressor_._rows_are_here("partial_fit") if hasattr(self, "regressor_") else None
+            before = self._find_before("partial_fit")
             _check_partial_fit_first_call(self, classes)
             data = self._check_labelled(points, y, sample_weight, self.classes_, reset=before is None)
             targets = make_targets(data.codes, len(data.classes)).reshape(len(data.codes), -1)
@@ -216,8 +225,9 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
                 self.kernel_ = self._resolve_kernel(self.kernel, data)
                 self.alpha_ = self._choose_first(data, targets)
             online = self._open_online(before, targets.shape[1])
-            online.learn(data.points, targets, data.weights, **limits)
-            self._keep_online(online)
+            with online.lock:
+                online.learn(data.points, targets, data.weights, **limits)
+                self._keep_online(online)
         return self
 
     @_if_kernel_stays
@@ -232,12 +242,14 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         check_is_fitted(self)
         with all_or_nothing(self):
             read_stream(self, None, ("cholesky",))
-            before = self.regressor_._rows_are_here("forget")
+            before = self._find_before("forget")
+            assert before is not None
             assert before.targets is not None
             gone = check_positions(self, positions, len(before.targets), before.kept)
-            online = self._open_online(before, before.penalty.size)
-            online.remove(gone)
-            self._keep_online(online)
+            online = self._open_online(before, before.targets[0].size)
+            with online.lock:
+                online.remove(gone)
+                self._keep_online(online)
         return self
 
     @where_the_data_lives
@@ -328,7 +340,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
     @property
     def interval_plan_(self) -> IntervalPlan:
         """How the last intervals were made, why so, and what they promise; after :meth:`predict_interval`."""
-        if "interval_plan_" not in vars(vars(self).get("regressor_")):
+        if "regressor_" not in vars(self) or "interval_plan_" not in vars(self.regressor_):
             raise AttributeError(f"this {type(self).__name__} has no interval_plan_ before predict_interval")
         plan = self.regressor_.interval_plan_
         chosen = "alphas_" in vars(self) or type(self)._find_kernel is not KernelRidgeClassifier._find_kernel
@@ -411,27 +423,34 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         )
         return float(self._choose(lambda alphas: choose_penalty(problem, alphas, self.random_state)).alpha)
 
-    def _open_online(self, before: RidgeFit | None, outputs: int) -> OnlineRidge:
+    def _find_before(self, method: str) -> RidgeFit | PostponedFit | None:
+        return self.regressor_._find_before(method) if "regressor_" in vars(self) else None
+
+    def _open_online(self, before: RidgeFit | PostponedFit | None, outputs: int) -> OnlineRidge:
         """Return the problem of all points so far."""
         alpha = check_one_penalty(self, check_alpha(self, self.alpha_, outputs))
         constant = bool(self.fit_intercept)
         return open_online(self, self.kernel_, before, alpha, averaged=False, fit_intercept=constant)
 
     def _keep_online(self, online: OnlineRidge) -> None:
-        record = online.finish(flat=len(self.classes_) == 2, name=type(self).__name__)
-        self._keep(self.classes_, PenaltyChoice(self.alpha_), record, online.points)
+        postponed = PostponedFit(online, flat=len(self.classes_) == 2, name=type(self).__name__)
+        self._keep(self.classes_, PenaltyChoice(self.alpha_), postponed, online.points)
         self.__dict__[ONLINE] = online
 
-    def _keep(self, classes: np.ndarray, found: PenaltyChoice, record: RidgeFit, X: Rows) -> None:
+    def _keep(self, classes: np.ndarray, found: PenaltyChoice, record: RidgeFit | PostponedFit, X: Rows) -> None:
         self.classes_, self.alpha_ = classes, found.alpha
         tried = {"alphas_": found.alphas, "loo_errors_": found.errors, "loo_accuracy_": found.accuracy}
         for name, value in tried.items():
             self.__dict__.pop(name, None)
             if value is not None:
                 setattr(self, name, value)
-        self.__dict__.pop(ONLINE, None)  # what is kept of points that came one by one
+        for name in (ONLINE, POSTPONED, "_loo"):  # what is kept of other points, or of those that came one by one
+            self.__dict__.pop(name, None)
         self.regressor_ = KernelRidge._inside(self, found.alpha, record, X)
-        self._keep_function(record, length(X))
+        if isinstance(record, PostponedFit):
+            self._postpone(record)
+        else:
+            self._keep_function(record, length(X))
 
     def _kernel_argument(self) -> KernelArgument:
         return kernel_argument(self, self._argument())
