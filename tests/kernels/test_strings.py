@@ -420,9 +420,9 @@ def test_unhashable_tokens_of_new_strings_are_counted_from_their_own_start():
 
 
 def test_tokens_outside_the_alphabet_are_refused():
-    with pytest.raises(ValueError, match=r"the token 'N' is not in the alphabet 'ACGT'; pass alphabet="):
+    with pytest.raises(ValueError, match=r"the token 'N' of object 1 is not in the alphabet 'ACGT'; pass alphabet="):
         Mismatch(3, 1)(["ACGT", "ACNT"])
-    with pytest.raises(ValueError, match="the token 'a' is not in the alphabet"):
+    with pytest.raises(ValueError, match="the token 'a' of object 0 is not in the alphabet"):
         Mismatch(2, 1).features().fit(["ACGT"]).transform(["acgt"])
 
 

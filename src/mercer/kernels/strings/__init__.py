@@ -1,6 +1,6 @@
 """Kernels on strings and other sequences of tokens."""
 
 from .alignment import Edit, Subsequence, WeightedDegree
-from .windows import GappedKmer, Mismatch, Spectrum
+from .words import GappedKmer, Mismatch, Spectrum
 
 __all__ = ["Edit", "GappedKmer", "Mismatch", "Spectrum", "Subsequence", "WeightedDegree"]
