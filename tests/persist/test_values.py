@@ -165,6 +165,7 @@ def examples():
         "Exp": (Linear(),), "Normalized": (Linear(),), "Power": (Linear(), 2), "Product": (Linear(), Gaussian()),
         "Scaled": (Linear(), 2.0), "Sum": (Linear(), Gaussian()), "After": (Linear(), abs), "On": (Linear(), ["a"]),
         "MeanEmbedding": (Gaussian(),), "PairSum": (Gaussian(),), "NormalizedAlignment": (kernels.GlobalAlignment(),),
+        "NormalizedLocalAlignment": (kernels.LocalAlignment(),),
     }  # fmt: skip
     abstract = {"CountKernel", "BagKernel", "StringKernel", "WindowKernel", "FragmentKernel", "CompactWindow", "Lemma"}
     found = {entry.cls for entry in _registry.entries() if issubclass(entry.cls, Kernel)}

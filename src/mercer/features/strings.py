@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows
-from mercer.kernels import Mismatch, WeightedDegree
+from mercer.kernels import Fisher, Mismatch, WeightedDegree
 from mercer.kernels.strings.base import StringKernel
 from mercer.kernels.strings.table import Coded
 from mercer.kernels.strings.windows import WindowKernel
@@ -46,6 +46,33 @@ def _(kernel: WeightedDegree, d: int, X: Rows | None) -> Node:
     if kernel.shift:
         raise NoFiniteMapError(kernel, "has no feature map with few features where words may be shifted")
     return Vocabulary(kernel, examples(kernel, X, "word"))
+
+
+@build.register
+def _(kernel: Fisher, d: int, X: Rows | None) -> Node:
+    return Slopes(kernel)
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """The whitened slopes of the logarithm of a Markov model, one for each word."""
+
+    kernel: Fisher
+
+    @property
+    def width(self) -> int:
+        """The number of words, and one for missing objects."""
+        return len(self.kernel.alphabet) ** (int(self.kernel.order) + 1) + int(self.kernel.missing == "own")
+
+    def __call__(self, X: Rows) -> np.ndarray:
+        """Return the slopes of every sequence."""
+        return self.kernel.embed(X)
+
+    def names(self, inputs: list[str]) -> list[str]:
+        """Each token, behind a bar and its context."""
+        words = product(map(str, self.kernel.alphabet), repeat=int(self.kernel.order) + 1)
+        named = [f"{word[-1]}|{''.join(word[:-1])}" for word in words]
+        return named + ["missing"] * (self.width - len(named))
 
 
 class Vocabulary:

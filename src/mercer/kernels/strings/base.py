@@ -55,7 +55,7 @@ class StringKernel(ObjectKernel):
     """
 
     structured: ClassVar[bool] = True
-    options = ("skip", "reverse_complement", "center_weights", "shift", "missing")
+    options: ClassVar[tuple[str, ...]] = ("skip", "reverse_complement", "center_weights", "shift", "missing")
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Number tokens and sequences of both collections together."""

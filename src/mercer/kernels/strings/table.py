@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Coded(Sliced):
 
     table: TokenTable
     ids: np.ndarray
-    along = ("ids",)
+    along: ClassVar[tuple[str, ...]] = ("ids",)
 
 
 def encode(X: Rows, Z: Rows | None, owner: str, *, own_missing: bool = False) -> tuple[Coded, Coded]:
@@ -85,12 +85,19 @@ def encode(X: Rows, Z: Rows | None, owner: str, *, own_missing: bool = False) ->
         objects = [*left, *right]
         raise TypeError(
             f"{owner}: the objects are of mixed types: {short(objects[i])} is {_KINDS[one]}, {short(objects[j])} is "
-            f"{_KINDS[other]}; give all of them as one kind"
+            f"{_KINDS[other]}; give all of them as one kind (object {_count_from(j, len(left))} differs)"
         )
     known: dict[Any, int] = {}
     ids = np.array([_number_sequence(known, item, i, len(left), owner) for i, item in enumerate(items)], dtype=np.int64)
     nothing = next(iter(kinds), str)()
-    table, places = _make_table([nothing if item is None else item for item in known], owner)
+    table, places = _make_table([nothing if item is None else item for item in known])
+    lost = next((token for token in table.tokens if is_missing(token)), 0)
+    if is_missing(lost):
+        holder = next(i for i, item in enumerate(items) if item is not None and any(map(is_missing, item)))
+        raise ValueError(
+            f"{owner}: a token is missing ({lost!r}) in object {_count_from(holder, len(left))}, which equals nothing; "
+            "drop it, or put a token of its own such as '?' there"
+        )
     if None in known:
         table = replace(table, missing=int(places[known[None]]))
     ids = places[ids]
@@ -129,6 +136,11 @@ def _read_tokens(item: Any, position: int, owner: str) -> Any:
     )
 
 
+def _count_from(position: int, count: int) -> int:
+    """Return the position of an object in its own collection, of two of which the first has ``count`` objects."""
+    return position if position < count else position - count
+
+
 def _number_sequence(known: dict[Any, int], item: Any, position: int, count: int, owner: str) -> int:
     """Return the number of a sequence among the distinct ones, a new one if it was not seen before."""
     try:
@@ -138,15 +150,14 @@ def _number_sequence(known: dict[Any, int], item: Any, position: int, count: int
             try:
                 hash(token)
             except TypeError:
-                where = position if position < count else position - count
                 raise TypeError(
                     f"{owner}: tokens must be hashable, such as strings, numbers or tuples, but token {place} of "
-                    f"object {where} is {short(token)}, of type {type(token).__name__}"
+                    f"object {_count_from(position, count)} is {short(token)}, of type {type(token).__name__}"
                 ) from None
         raise
 
 
-def _make_table(distinct: list[Any], owner: str) -> tuple[TokenTable, np.ndarray]:
+def _make_table(distinct: list[Any]) -> tuple[TokenTable, np.ndarray]:
     """Return the table of distinct sequences, and the place of each in it."""
     sizes = np.array([len(item) for item in distinct], dtype=np.int64)
     order = np.argsort(sizes, kind="stable")
@@ -160,12 +171,6 @@ def _make_table(distinct: list[Any], owner: str) -> tuple[TokenTable, np.ndarray
         numbers: dict[Hashable, int] = {}
         codes = np.array([numbers.setdefault(t, len(numbers)) for t in chain(*ordered)], dtype=np.int32)
         tokens = tuple(numbers)
-        missing = [token for token in tokens if is_missing(token)]
-        if missing:
-            raise ValueError(
-                f"{owner}: a token is missing ({missing[0]!r}), which equals nothing; drop it, or put a token of its "
-                "own such as '?' there"
-            )
     return TokenTable(np.ascontiguousarray(codes, dtype=np.int32), starts, tokens), places
 
 
