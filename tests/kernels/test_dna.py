@@ -7,8 +7,20 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import make_pipeline
 
-from mercer import SVC, Expansion, KernelRidge, _native
+from mercer import (
+    SVC,
+    SVCCV,
+    Expansion,
+    KernelLogisticRegressionCV,
+    KernelNeighborsClassifier,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeCV,
+    _native,
+)
 from mercer.certify.verdict import Proved
 from mercer.kernels import Edit, GappedKmer, Mismatch, Spectrum, Subsequence, WeightedDegree
 from mercer.testing import check_kernel
@@ -279,3 +291,27 @@ def test_messages_name_the_object_that_was_given(where):
     texts[where] = None
     with pytest.raises(TypeError, match=rf"object {where} is None.*missing='own'"):
         Spectrum(2)(texts)
+
+
+MODELS = [
+    lambda k: SVC(kernel=k),
+    lambda k: SVCCV(Cs=[1.0], kernel=k, cv=2),
+    lambda k: KernelRidgeCV(kernel=k),
+    lambda k: KernelRidge(kernel=k, solver="nystroem"),
+    lambda k: KernelLogisticRegressionCV(alphas=[1.0], kernel=k, cv=2),
+    lambda k: KernelNeighborsClassifier(kernel=k.normalize()),
+    lambda k: make_pipeline(KernelPCA(2, kernel=k), RidgeClassifier()),
+]
+
+
+@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("bad", [None, "GATTXCA"])
+def test_models_name_the_object_that_was_given_however_they_sort_and_split(make, bad):
+    texts = random_dna(24, seed=5, longest=9, often=0.0)
+    labels = np.arange(24) % 3 % 2  # classes are sorted, and folds taken of each
+    broken = [*texts[:17], bad, *texts[18:]]
+    model = make(Mismatch(2, 1))
+    with pytest.raises((TypeError, ValueError), match="object 17 "):
+        model.fit(broken, labels)
+    with pytest.raises((TypeError, ValueError), match="object 17 "):
+        model.fit(texts, labels).predict(broken)

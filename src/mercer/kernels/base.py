@@ -478,6 +478,9 @@ class ObjectKernel(Kernel):
     """
 
     domain: ClassVar[Domain] = "objects"
+    relief: ClassVar[str] = (
+        "use k.normalize(), smaller objects, or a smaller decay where the kernel has one"  # of overflow
+    )
     structured: ClassVar[bool] = False  # whether objects have parts of their own, so that many are never a table
 
     def is_object(self, thing: Any) -> bool:

@@ -55,6 +55,7 @@ class StringKernel(ObjectKernel):
     """
 
     structured: ClassVar[bool] = True
+    relief = "use k.normalize(), shorter strings or words, or a smaller decay where the kernel has one"
     options: ClassVar[tuple[str, ...]] = ("skip", "reverse_complement", "center_weights", "shift", "missing")
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
