@@ -42,12 +42,12 @@ class TokenTable(HeldArrays):
 
     def part(self, first: int, last: int) -> TokenTable:
         """Return the table of the sequences from ``first`` up to but not including ``last``."""
-        some = np.arange(first, last)
-        some = np.concatenate([some, some + self.strands]) if self.strands else some
-        held = np.concatenate([np.arange(self.starts[q], self.starts[q + 1]) for q in some] or [np.arange(0)])
-        starts = np.concatenate([[0], np.cumsum(self.sizes[some])]).astype(np.int64)
-        weights = None if self.weights is None else self.weights[held]
         strands = last - first if self.strands else 0
+        kept = [self.starts[q : q + last - first + 1] for q in ((first, first + self.strands) if strands else (first,))]
+        held = np.concatenate([np.arange(starts[0], starts[-1]) for starts in kept])
+        ends = np.cumsum(np.concatenate([np.diff(starts) for starts in kept]))
+        weights = None if self.weights is None else self.weights[held]
+        starts = np.concatenate([[0], ends]).astype(np.int64)
         return replace(self, codes=self.codes[held], starts=starts, weights=weights, strands=strands, missing=-1)
 
     def windows(self, ids: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
