@@ -168,6 +168,7 @@ def examples():
         "NormalizedLocalAlignment": (kernels.LocalAlignment(),),
     }  # fmt: skip
     abstract = {"CountKernel", "BagKernel", "StringKernel", "WindowKernel", "FragmentKernel", "CompactWindow", "Lemma"}
+    abstract |= {"SignatureKernel", "WarpedKernel"}
     found = {entry.cls for entry in _registry.entries() if issubclass(entry.cls, Kernel)}
     return {cls.__name__: cls(*given.get(cls.__name__, ())) for cls in found if cls.__name__ not in abstract}
 

@@ -64,6 +64,7 @@ class Kernel(Value):
     lemmas: ClassVar[tuple[Theorem | None, ...]] = ()  # what the reason rests on, besides kernels inside
     definite: ClassVar[Definiteness] = UNDECIDED  # whether it is so strictly
     options: ClassVar[tuple[str, ...]] = ()  # parameters that are written down only where they are not as by default
+    instead: ClassVar[str] = "another kernel"  # what learners name that need one that is
 
     def __init_subclass__(cls) -> None:
         own = vars(cls)
