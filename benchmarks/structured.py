@@ -12,12 +12,14 @@ from sklearn.preprocessing import OneHotEncoder
 from mercer.expansion import Expansion, evaluate_expansion
 from mercer.gram import Gram
 from mercer.kernels import (
+    Fisher,
     GappedKmer,
     Gaussian,
     Graph,
     GraphHopper,
     Graphlet,
     HashedWeisfeilerLehman,
+    LocalAlignment,
     Mismatch,
     PartialTree,
     Propagation,
@@ -112,6 +114,34 @@ def words_row(folder, count=1000) -> None:
             f"(first {1e3 * first:.0f}), by kernel values {1e3 * other:.0f}: {verdict(other / seconds, 20.0)}, ", end=""
         )
         print(f"difference {error:.0e}", flush=True)
+
+
+def dna_rows(folder) -> None:
+    """What reading DNA from both strands, from the centre, with shifts, or by a model costs, and brings."""
+    (A, y), (B, z) = (fasta(folder / "strings" / f"SIN3A.{part}.fasta") for part in ("train", "test"))
+    gapped = GappedKmer(8, 2, skip="N")
+    kernels = (
+        gapped,
+        gapped.with_params(reverse_complement=True),
+        gapped.with_params(reverse_complement=True, center_weights=50.0),
+        WeightedDegree(6, shift=8, skip="N"),
+        Fisher.learn(A, order=4, skip="N"),
+    )
+    for kernel in kernels:
+        K, seconds = timed(lambda k=kernel: k.normalize()(A + B))
+        n, machine = len(A), SVC(kernel="precomputed")
+        area = roc_auc_score(z, machine.fit(K[:n, :n], y).decision_function(K[n:, :n]))
+        print(f"{repr(kernel)[:90]}, SIN3A, {len(K):,} sequences: {seconds:.1f} s, AUC {area:.3f}", flush=True)
+
+
+def local_row(count=100, size=200, limit=10) -> None:
+    letters, rng = list("ARNDCQEGHILKMFPSTWYV"), np.random.default_rng(0)
+    X = ["".join(rng.choice(letters, size=size)) for _ in range(count)]
+    _, seconds = timed(lambda: LocalAlignment().normalize()(X))
+    each = 1e9 * seconds / (count * (count + 1) / 2 * size**2)
+    print(
+        f"LocalAlignment, {count} sequences of {size}: {seconds:.2f} s (limit {limit}), {each:.2f} ns a pair of tokens"
+    )
 
 
 def subsequence_row(folder, few=200) -> None:
@@ -233,6 +263,8 @@ def main() -> None:
     gapped_row(folder, "EP300", 10, 4, 60, 0.985)
     masks_row(folder)
     words_row(folder)
+    dna_rows(folder)
+    local_row()
     subsequence_row(folder)
     spectrum_row(folder)
     tree_rows(folder)

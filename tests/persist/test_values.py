@@ -166,6 +166,7 @@ def examples():
         "Scaled": (Linear(), 2.0), "Sum": (Linear(), Gaussian()), "After": (Linear(), abs), "On": (Linear(), ["a"]),
         "Coregionalization": (np.eye(2),), "Diffusion": ([[1], [0]],), "RegularizedLaplacian": ([[1], [0]],),
         "MeanEmbedding": (Gaussian(),), "PairSum": (Gaussian(),), "NormalizedAlignment": (kernels.GlobalAlignment(),),
+        "NormalizedLocalAlignment": (kernels.LocalAlignment(),),
     }  # fmt: skip
     abstract = {"CountKernel", "BagKernel", "StringKernel", "WindowKernel", "FragmentKernel", "CompactWindow", "Lemma"}
     abstract |= {"EntryKernel", "NodeKernel", "SignatureKernel", "WarpedKernel"}

@@ -14,13 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer.formula.data import Rows
-from mercer.kernels import Constant, Kernel, Subtree
+from mercer.kernels import Constant, Fisher, Kernel, Subtree
 from mercer.kernels.algebra import Normalized, Scaled, Sum
 from mercer.kernels.pullback import After, On
 from mercer.kernels.strings.base import StringKernel
 from mercer.kernels.strings.collapsed import WordWeights
 
 from .composition import Node
+from .strings import Slopes
 from .trees import Subtrees
 
 Evaluate = Callable[[Kernel, Rows, Rows, np.ndarray], np.ndarray]  # Σ cᵢ k(xᵢ, x) by kernel values
@@ -71,6 +72,12 @@ def collapse(kernel: Kernel, centers: Rows, coef: np.ndarray, memory: int, evalu
 @collapse.register
 def _(kernel: StringKernel, centers: Rows, coef: np.ndarray, memory: int, evaluate: Evaluate) -> Collapsed | None:
     return WordWeights.build(kernel, centers, coef, memory, lambda X: evaluate(kernel, X, centers, coef))
+
+
+@collapse.register
+def _(kernel: Fisher, centers: Rows, coef: np.ndarray, memory: int, evaluate: Evaluate) -> Collapsed | None:
+    node = Slopes(kernel)
+    return SparseWeights(kernel, node, node(centers).T @ coef)
 
 
 @collapse.register

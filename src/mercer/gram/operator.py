@@ -238,7 +238,7 @@ class Gram:
             return
         if not np.isfinite(host_array(V)).all():
             raise ValueError("the right-hand side holds NaN or infinity")
-        check_overflow(host_array(result), repr(self.kernel), self.dtype)
+        check_overflow(host_array(result), repr(self.kernel), self.dtype, formula=self.kernel.traced())
 
     def forms(self, V: ArrayLike | Array) -> Array:
         """Return vᵀKv for each column v of a matrix with n rows, in half the work of K @ V; the matrix must be square.
