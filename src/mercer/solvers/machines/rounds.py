@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LEAST, MOST = 1024, 3072  # variables of a working set
 FEWEST = 16  # of them, however little memory there is
 INNER = 0.1  # share of the violation down to which a working set is solved
+GOAL = 0.8  # share of the tolerance below which solving a working set makes no sense: others wait
 SAFETY = 0.25  # share of the tolerance that rounding of kernel values may take
 STEPS = 100_000  # of a working set before Python looks around
 MOST_STEPS = 10_000_000  # of a problem without a limit of its own
@@ -223,7 +224,7 @@ class Run:
                     self._shrink(self._rows, active)
                     continue
             kept = self._select(rise, fall, kept)
-            goal = 0.95 * enough if len(kept) == problem.n else max(0.5 * course.tolerance, INNER * violation)
+            goal = 0.95 * enough if len(kept) == problem.n else max(GOAL * course.tolerance, INNER * violation)
             if self._round(kept, goal, left) == 0:
                 return violation
 
