@@ -20,8 +20,8 @@ constexpr double infinite = __builtin_huge_val();
 constexpr double least_curvature = 0.5e-12;
 // Of the largest slope: violations from here on are far above what a single-precision sum loses over many steps.
 constexpr double least_coarse = 1e-4;
-// The square of a slope below this fits single precision, with room.
-constexpr double most_coarse = 1e15;
+// The squares of slopes between its reciprocal and this fit single precision, with room.
+constexpr double most_coarse = 1e14;
 // Variables whose numbers single precision still tells apart.
 constexpr Index most_counted = Index(1) << 24;
 
@@ -293,7 +293,8 @@ inline Index step_coarsely(const SmoArguments<double>&) { return 0; }
 inline Index step_coarsely(const SmoArguments<float>& a) {
   double size = 0;
   for (Index i = 0; i < a.n; ++i) size = a.slope[i] > size ? a.slope[i] : -a.slope[i] > size ? -a.slope[i] : size;
-  if (!(a.tolerance >= least_coarse * (size + a.epsilon)) || !(size < most_coarse) || a.n >= most_counted) return 0;
+  const bool fits = size < most_coarse && size > 1 / most_coarse && a.n < most_counted;
+  if (!fits || !(a.tolerance >= least_coarse * (size + a.epsilon))) return 0;
   float *slope = a.single, *rise = slope + a.n, *fall = rise + a.n, *diagonal = fall + a.n;
   for (Index i = 0; i < a.n; ++i) {
     slope[i] = float(a.slope[i]);

@@ -55,9 +55,9 @@ class MachineMatrix:
         One step after the other is taken by one thread, so that side by side is better where there are problems for
         all threads and memory to keep most rows of each.
         """
-        threads = default_threads()
-        most = max(sizes, default=0)
-        fits = threads * (16 * width(self._X) + 4 * most) * most <= self._memory // 2
+        threads, columns, most = default_threads(), width(self._X), max(sizes, default=0)
+        left = self._memory - self._taken - 24 * columns * length(self._X)  # all points stay in both precisions
+        fits = threads * (16 * columns + 8 * VECTORS + 4 * most) * most <= left / 2
         return threads if len(sizes) >= 2 * threads and fits else 1
 
     def rows(self, index: np.ndarray | None, variables: int, dtype: type, beside: int = 1) -> RowSource:
