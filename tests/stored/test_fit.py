@@ -74,14 +74,11 @@ def test_other_models_too(data, folder, make, target):
     assert there.converged_
 
 
-@pytest.mark.parametrize(
-    ("make", "target"),
-    [
-        (lambda: KernelLogisticRegression(kernel=Gaussian(1.5), n_centers=20, **SMALL), "three"),
-        (lambda: KernelClassifier(loss="SquaredHinge", kernel=Gaussian(1.5), n_centers=20, **SMALL), "two"),
-    ],
-)
-def test_steps_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, folder, monkeypatch, make, target):
+def test_steps_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, folder, monkeypatch):
+    def make():
+        return KernelClassifier(loss="SquaredHinge", kernel=Gaussian(1.5), n_centers=10, **SMALL)
+
+    target = "two"
     here = make().fit(data.X, data.frame[target].to_numpy())
     monkeypatch.setattr(_newton, "LEAST_BENT", 400)
     monkeypatch.setattr(_newton, "PER_CENTER", 1)

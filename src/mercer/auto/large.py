@@ -213,8 +213,8 @@ class LargeTable:
                 shown = search.show_targets(targets, trial.extra)
                 members.append(fit_member(trial, float(weights[i]), LastFit(None, len(targets)), view, shown))
                 notes[
-                    f"{type(estimator).__name__} keeps the rows it learns from, so that it has learned from the "
-                    f"{len(targets):,} rows of the sample alone."
+                    f"{type(estimator).__name__} cannot learn from pieces within the memory there is, so that it has "
+                    f"learned from {len(targets):,} rows of the sample alone."
                 ] = None
             else:
                 members.append(TableMember(trial.name, float(weights[i]), estimator, view.encoder, trial.extra))
