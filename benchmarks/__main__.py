@@ -19,6 +19,7 @@ NAMES = (
     "posterior",
     "uncertainty",
     "structured",
+    "series",
     "molecules",
     "tables",
     "dask",

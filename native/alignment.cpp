@@ -1,4 +1,4 @@
-// M(i, j) = kappa(i, j) (M(i-1, j-1) + M(i-1, j) + M(i, j-1)), kappa = g / (2 - g), g = exp(-|x_i - z_j|^2 / 2).
+// M(i, j) = kappa(i, j) (M(i-1, j-1) + M(i-1, j) + M(i, j-1)), kappa = g / (2 - g) or g, g = exp(-|x_i - z_j|^2 / 2).
 //
 // The number of alignments grows like 5.8^length and kappa falls without bound, so that plain numbers would overflow
 // or vanish.  A wide number does neither and is nearly as fast, because neighbours mostly have the same scale.
@@ -28,10 +28,11 @@ inline WideNumber sum(const WideNumber& diagonal, const WideNumber& up, const Wi
   return {(part(diagonal) + part(up)) + part(left), scale};
 }
 
-inline WideNumber local(double half_square) {
+inline WideNumber local(double half_square, bool plain) {
   if (!(half_square < 1e300)) return {0.0, none};
   const double steps = half_square < log_step ? 0.0 : std::floor(half_square / log_step);
   const double g = std::exp(-(half_square - steps * log_step));
+  if (plain) return {g, -steps};
   return {g / (2.0 - (steps == 0 ? g : 0.0)), -steps};
 }
 
@@ -50,7 +51,8 @@ inline WideNumber times(const WideNumber& a, const WideNumber& b) {
 
 }  // namespace
 
-double log_alignments(const double* x, int64_t p, const double* z, int64_t q, int64_t d, WideNumber* scratch) {
+double log_alignments(const double* x, int64_t p, const double* z, int64_t q, int64_t d, bool plain,
+                      WideNumber* scratch) {
   WideNumber *row = scratch, *kappa = scratch + q + 1;
   for (int64_t j = 0; j <= q; ++j) row[j] = {0.0, none};
   row[0] = {1.0, 0.0};
@@ -60,7 +62,7 @@ double log_alignments(const double* x, int64_t p, const double* z, int64_t q, in
       const double* b = z + j * d;
       double square = 0;
       for (int64_t c = 0; c < d; ++c) square += (a[c] - b[c]) * (a[c] - b[c]);
-      kappa[j] = local(0.5 * square);
+      kappa[j] = local(0.5 * square, plain);
     }
     WideNumber diagonal = row[0], left{0.0, none};
     row[0] = left;

@@ -10,7 +10,9 @@ struct WideNumber {
   double value, scale;
 };
 
-// x has p frames of d numbers and z has q; scratch has room for 2q + 1 numbers.
-double log_alignments(const double* x, int64_t p, const double* z, int64_t q, int64_t d, WideNumber* scratch);
+// x has p frames of d numbers and z has q; scratch has room for 2q + 1 numbers.  Pairs of frames count g / (2 - g), or
+// just g if `plain`.
+double log_alignments(const double* x, int64_t p, const double* z, int64_t q, int64_t d, bool plain,
+                      WideNumber* scratch);
 
 }  // namespace mercer

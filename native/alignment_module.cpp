@@ -35,7 +35,8 @@ Sequences read(nb::handle frames, nb::handle start, nb::handle length, int64_t d
 }
 
 void alignments(nb::handle left, nb::handle left_start, nb::handle left_length, nb::handle right,
-                nb::handle right_start, nb::handle right_length, int64_t shift, nb::handle out, int threads) {
+                nb::handle right_start, nb::handle right_length, int64_t shift, bool plain, nb::handle out,
+                int threads) {
   check_threads(threads);
   const int64_t d = int64_t(checked_array<Input>(left, "left_frames", 2, "float64").shape(1));
   const Sequences A = read(left, left_start, left_length, d, "left_");
@@ -55,7 +56,7 @@ void alignments(nb::handle left, nb::handle left_start, nb::handle left_length, 
     const int64_t i = int64_t(task) / B.count, j = int64_t(task) % B.count;
     if (j < i + shift) return;
     result[task] = log_alignments(A.frames + A.start[i] * d, A.length[i], B.frames + B.start[j] * d, B.length[j], d,
-                                  scratch[std::size_t(worker)].data());
+                                  plain, scratch[std::size_t(worker)].data());
   });
 }
 
@@ -64,9 +65,10 @@ void alignments(nb::handle left, nb::handle left_start, nb::handle left_length, 
 void bind_alignment(nb::module_& m) {
   using namespace nb::literals;
   m.def("alignments", &alignments, "left"_a, "left_start"_a, "left_length"_a, "right"_a, "right_start"_a,
-        "right_length"_a, "shift"_a, "out"_a, "threads"_a,
+        "right_length"_a, "shift"_a, "plain"_a, "out"_a, "threads"_a,
         "out[i, j] = the logarithm of the sum over all alignments of sequence i on the left with j on the right, whose "
-        "frames are rows of an array from start on; entries with j < i + shift are left as they are.");
+        "frames are rows of an array from start on, where pairs count g / (2 - g), or g if plain; entries with "
+        "j < i + shift are left as they are.");
 }
 
 }  // namespace mercer

@@ -10,6 +10,7 @@
 #include "band_module.hpp"
 #include "code.hpp"
 #include "nearest_module.hpp"
+#include "paths_module.hpp"
 #include "perceptron_module.hpp"
 #include "plan.hpp"
 #include "pool.hpp"
@@ -292,6 +293,7 @@ NB_MODULE(_native, m) {
   bind_strings(m);
   bind_perceptron(m);
   bind_nearest(m);
+  bind_paths(m);
   m.def("_stop_threads", [] {
     const nb::gil_scoped_release released;
     stop_threads();

@@ -4,7 +4,7 @@ ORDER = (
     "feature_space", "kernel_zoo", "what_a_kernel_sees", "primal_dual", "ridge_path", "ridge_intervals", "fit_and_path",
     "svm_boundary", "svm_gap", "svm_grid", "svm_novelty", "probabilities_against_margins", "robust_fit",
     "quantile_bands", "own_loss", "import_vectors", "perceptron_steps", "neighbors_in_feature_space", "six_classifiers",
-    "dna", "questions", "molecules", "time_series", "million_rows",
+    "dna", "questions", "molecules", "time_series", "pen_strokes", "million_rows",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@
 #include "../alignment.hpp"
 #include "../band_squares.hpp"
 #include "../nearest.hpp"
+#include "../paths.hpp"
 #include "../smo_parts.hpp"
 #include "../smo_path.hpp"
 #include "../strings.hpp"
@@ -298,6 +299,42 @@ Numbers trees(const Isa&, int threads) {
   return out;
 }
 
+// Programmes over pairs of series: with rows and with a table, by levels and by all of them, and in a band.
+Numbers signatures(const Isa& isa, int threads) {
+  constexpr Index series = 40, length = 11, d = 2, total = 25, groups = 3;
+  const Numbers rows = made_up<double>(series * (length + 1) * d), columns = made_up<double>(total * d * path_lanes);
+  const Numbers table = made_up<double>((series * (length + 1)) * 30);
+  const int64_t begins[groups] = {0, 9, 17}, counts[groups] = {9, 8, 8};
+  std::vector<int64_t> row_begin, row_count(series, length), first(series, 0), lane_begin, lane_count;
+  for (Index i = 0; i < series; ++i) row_begin.push_back(i * (length + 1));
+  for (Index lane = 0; lane < groups * path_lanes; ++lane) lane_begin.push_back(lane % 20), lane_count.push_back(lane % 9);
+  const Numbers band(std::size_t(series * groups * path_lanes), 4.0);
+  const PathStep steps[] = {{Programme::signature, 0, 2, 2},
+                            {Programme::signature, 0, 6, 6},
+                            {Programme::truncated, 3, 2, 6},
+                            {Programme::warping, 1, 1, 1}};
+  Numbers all;
+  for (const PathStep& step : steps)
+    for (const bool lifted : {false, true}) {
+      const bool warping = step.programme == Programme::warping;
+      Numbers state(std::size_t(series * total * step.width * path_lanes), warping ? HUGE_VAL : 0.0);
+      PathBlock b{};
+      b.step = step;
+      b.rows = lifted && !warping ? nullptr : rows.data();
+      b.table = lifted && !warping ? table.data() : nullptr;
+      b.dimension = d, b.table_step = 30;
+      b.row_begin = row_begin.data(), b.row_count = row_count.data(), b.first_group = first.data();
+      b.series = series, b.groups = groups, b.total = total;
+      b.columns = columns.data(), b.column_begin = begins, b.column_count = counts;
+      b.lane_begin = lane_begin.data(), b.lane_count = lane_count.data();
+      b.band = lifted ? band.data() : nullptr;
+      b.state = state.data(), b.threads = threads;
+      advance_paths(b, isa);
+      for (double value : state) all.push_back(std::isfinite(value) ? value : -1.0);
+    }
+  return all;
+}
+
 Numbers alignments(const Isa&, int threads) {
   constexpr Index count = 12, length = 15, d = 2;
   const Numbers frames = made_up<double>(count * length * d);
@@ -305,7 +342,8 @@ Numbers alignments(const Isa&, int threads) {
   share_tasks(count * count, threads, [&](int, Index task) {
     std::vector<WideNumber> scratch(2 * length + 1);
     out[std::size_t(task)] = log_alignments(frames.data() + task / count * length * d, length,
-                                            frames.data() + task % count * length * d, length, d, scratch.data());
+                                            frames.data() + task % count * length * d, length, d,
+                                            task % 2 == 0, scratch.data());
   });
   return out;
 }
@@ -426,7 +464,8 @@ int main(int arguments, char**) {
         {"matrices in float32", matrices<float>}, {"matrices in float64", matrices<double>},
         {"machines in float32", machines<float>}, {"machines in float64", machines<double>},
         {"paths", paths}, {"bits in float32", bits<float>}, {"bits in float64", bits<double>},
-        {"neighbours", neighbours}, {"words", words}, {"strings", strings}, {"trees", trees}, {"alignments", alignments}, {"bands", bands}};
+        {"neighbours", neighbours}, {"words", words}, {"strings", strings}, {"trees", trees}, {"alignments", alignments}, {"bands", bands},
+        {"signatures and warpings", signatures}};
     for (const auto& [what, compute] : all) {
       const std::string name = std::string((*isa)->name) + ": " + what;
       const auto bound = [&, compute = compute](int threads) { return compute(**isa, threads); };

@@ -230,7 +230,55 @@ def alignments(
     right_start: np.ndarray,
     right_length: np.ndarray,
     shift: int,
+    plain: bool,
     out: np.ndarray,
     threads: int,
+) -> None: ...
+
+path_lanes: int
+most_orders: int
+
+def advance_signatures(
+    rows: np.ndarray,
+    row_begin: np.ndarray,
+    row_count: np.ndarray,
+    first_group: np.ndarray,
+    columns: np.ndarray,
+    column_begin: np.ndarray,
+    column_count: np.ndarray,
+    levels: int,
+    order: int,
+    state: np.ndarray,
+    threads: int,
+    isa: str = "",
+) -> None: ...
+def advance_lifted(
+    table: np.ndarray,
+    row_begin: np.ndarray,
+    row_count: np.ndarray,
+    first_group: np.ndarray,
+    lane_begin: np.ndarray,
+    lane_count: np.ndarray,
+    column_begin: np.ndarray,
+    column_count: np.ndarray,
+    levels: int,
+    order: int,
+    state: np.ndarray,
+    threads: int,
+    isa: str = "",
+) -> None: ...
+def advance_warpings(
+    rows: np.ndarray,
+    row_begin: np.ndarray,
+    row_count: np.ndarray,
+    first_group: np.ndarray,
+    columns: np.ndarray,
+    column_begin: np.ndarray,
+    column_count: np.ndarray,
+    first_row: int,
+    band: np.ndarray | None,
+    state: np.ndarray,
+    threads: int,
+    isa: str = "",
 ) -> None: ...
 def band_squares(columns: np.ndarray, right: np.ndarray, out: np.ndarray, threads: int, isa: str = "") -> None: ...

@@ -64,7 +64,9 @@ KERNELS = _by_name(
     ("hamming categorical delta", "Overlap?"),
     ("string text ssk", "Spectrum, Subsequence or Mismatch? They compare strings"),
     ("levenshtein", "Edit?"),
-    ("dtw gak ga", "GlobalAlignment?"),
+    ("gak ga", "GlobalAlignment?"),
+    ("dynamictimewarping", "DTW? It is no kernel; GlobalAlignment and Signature are"),
+    ("sig signaturekernel sigkernel", "Signature?"),
     ("tree", "SubsetTree, Subtree or PartialTree? They compare trees"),
     ("wl weisfeilerlehmansubtree", "WeisfeilerLehman?"),
 )

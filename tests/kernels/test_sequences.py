@@ -78,7 +78,7 @@ def test_long_and_distant_sequences_neither_overflow_nor_vanish(spread):
     out = np.empty((1, 1))
     sizes = np.array([60]), np.array([45])
     zero = np.array([0])
-    _native.alignments(x, zero, sizes[0], z, zero, sizes[1], 0, out, 1)
+    _native.alignments(x, zero, sizes[0], z, zero, sizes[1], 0, False, out, 1)
     np.testing.assert_allclose(out[0, 0], by_logarithms(x, z, 1.0), rtol=1e-12)
 
 
@@ -168,7 +168,7 @@ def test_the_number_of_threads_changes_nothing():
     results = []
     for threads in (1, 2, 5):
         out = np.empty((len(SERIES), len(SERIES)))
-        _native.alignments(table, start, size, table, start, size, -len(SERIES), out, threads)
+        _native.alignments(table, start, size, table, start, size, -len(SERIES), False, out, threads)
         results.append(out)
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
@@ -242,11 +242,11 @@ def test_mistakes_in_features_are_named():
 def test_native_arguments_are_checked():
     rows, start, size, out = np.zeros((3, 1)), np.array([0]), np.array([3]), np.empty((1, 1))
     with pytest.raises(ValueError, match="sequence 0 of left_frames lies outside its 3 rows"):
-        _native.alignments(rows, np.array([1]), size, rows, start, size, 0, out, 1)
+        _native.alignments(rows, np.array([1]), size, rows, start, size, 0, False, out, 1)
     with pytest.raises(ValueError, match=r"right_frames must have shape \(3, 1\)"):
-        _native.alignments(rows, start, size, np.zeros((3, 2)), start, size, 0, out, 1)
+        _native.alignments(rows, start, size, np.zeros((3, 2)), start, size, 0, False, out, 1)
     with pytest.raises(ValueError, match=r"out must have shape \(1, 1\)"):
-        _native.alignments(rows, start, size, rows, start, size, 0, np.empty((1, 2)), 1)
+        _native.alignments(rows, start, size, rows, start, size, 0, False, np.empty((1, 2)), 1)
 
 
 def test_normalising_twice_is_normalising_once():

@@ -73,7 +73,9 @@ PARAMETERS = {
     "WeisfeilerLehman": (whole,),
     "WeisfeilerLehmanAssignment": (whole,),
     "RandomWalk": (st.floats(0.001, 0.1),),
+    "DTW": (scales, st.none() | whole),
     "GlobalAlignment": (scales,),
+    "SoftDTW": (positive, positive),
     "Precomputed": (positive.map(lambda value: [[value, 1], [1, -value]]),),
 }
 LEAVES = st.one_of([st.builds(getattr(mk, name), *strategies) for name, strategies in PARAMETERS.items()])
@@ -96,6 +98,8 @@ def _compositions(inner):
         st.builds(lambda a, R: a.after(R), inner, linear_maps),
         st.builds(mk.PairSum, inner),
         st.builds(mk.MeanEmbedding, inner),
+        st.builds(mk.Signature, inner, st.integers(1, 16)),
+        st.builds(mk.TruncatedSignature, st.integers(3, 16), inner, st.none() | st.integers(1, 3)),
     )
 
 
@@ -113,7 +117,7 @@ def test_the_text_of_a_kernel_is_read_back_as_an_equal_kernel(kernel):
 
 def test_the_strategy_above_forgets_no_kernel_with_plain_parameters():
     hold_functions = {"Custom", "FromFeatures"}
-    hold_kernels = {"PairSum", "MeanEmbedding"}
+    hold_kernels = {"PairSum", "MeanEmbedding", "Signature", "TruncatedSignature"}
     no_kernels = {"Kernel", "LinearMap", "ObjectKernel", "Graph", "exp"}
     assert set(PARAMETERS) == set(mk.__all__) - hold_functions - hold_kernels - no_kernels
 

@@ -118,6 +118,7 @@ CASES = {
         {"sample_weight": np.arange(N) % 3},
     ),
     "clusters": lambda: (mercer.KernelKMeans(3, kernel=Gaussian(), random_state=0), VECTORS, None),
+    "cuts": lambda: (mercer.KernelSpectralClustering(2, kernel=Gaussian(), random_state=0), VECTORS, None),
     "clusters of strings": lambda: (mercer.KernelKMeans(2, kernel=Spectrum(2), random_state=0), strings(), None),
     "metric": lambda: (mercer.RecursiveFeatureRegressor(rounds=1, refine=False, random_state=0), VECTORS, TARGETS),
     "metric of classes": lambda: (

@@ -167,6 +167,7 @@ def examples():
         "MeanEmbedding": (Gaussian(),), "PairSum": (Gaussian(),), "NormalizedAlignment": (kernels.GlobalAlignment(),),
     }  # fmt: skip
     abstract = {"CountKernel", "BagKernel", "StringKernel", "WindowKernel", "FragmentKernel", "CompactWindow", "Lemma"}
+    abstract |= {"SignatureKernel", "WarpedKernel"}
     found = {entry.cls for entry in _registry.entries() if issubclass(entry.cls, Kernel)}
     return {cls.__name__: cls(*given.get(cls.__name__, ())) for cls in found if cls.__name__ not in abstract}
 

@@ -58,6 +58,7 @@ GRAPHS = [
 ]
 BAGS = [X[:3], X[2:4], X[1:6]]
 SHIPPED = {
+    "DTW": (kernels.DTW(2.0), BAGS),
     "Edit": (kernels.Edit(5.0), DNA),
     "GappedKmer": (kernels.GappedKmer(4, 1), DNA),
     "GlobalAlignment": (kernels.GlobalAlignment(2.0), BAGS),
@@ -67,10 +68,13 @@ SHIPPED = {
     "PartialTree": (kernels.PartialTree(), ["(S (A x) (B y))", "(S (A x))", "(A x)"]),
     "RandomWalk": (kernels.RandomWalk(0.1), GRAPHS),
     "ShortestPath": (kernels.ShortestPath(), GRAPHS),
+    "Signature": (kernels.Signature(), [0.3 * bag for bag in BAGS]),
+    "SoftDTW": (kernels.SoftDTW(2.0), BAGS),
     "Spectrum": (kernels.Spectrum(3), DNA),
     "Subsequence": (kernels.Subsequence(3), DNA),
     "SubsetTree": (kernels.SubsetTree(), ["(S (A x) (B y))", "(S (A x))", "(A x)"]),
     "Subtree": (kernels.Subtree(), ["(S (A x) (B y))", "(S (A x))", "(A x)"]),
+    "TruncatedSignature": (kernels.TruncatedSignature(3), BAGS),
     "WeightedDegree": (kernels.WeightedDegree(3), DNA),
     "WeisfeilerLehman": (kernels.WeisfeilerLehman(2), GRAPHS),
     "WeisfeilerLehmanAssignment": (kernels.WeisfeilerLehmanAssignment(2), GRAPHS),
@@ -96,7 +100,7 @@ SHIPPED = {
 @pytest.mark.parametrize("name", sorted(set(kernels.__all__) - {"Graph", "Kernel", "ObjectKernel"}))
 def test_every_shipped_kernel_conforms(name):
     kernel, sample = SHIPPED[name] if name in SHIPPED else (getattr(kernels, name)(), X)
-    check_kernel(kernel, sample, psd=name != "Sigmoid")
+    check_kernel(kernel, sample, psd=name not in ("DTW", "Sigmoid", "SoftDTW"))
 
 
 def test_good_kernels_pass():

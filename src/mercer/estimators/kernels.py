@@ -265,8 +265,8 @@ def check_psd(owner: object, kernel: Kernel, X: Rows) -> None:
         verdict = kernel.certificate(sample=pick(X, np.unique(np.arange(SAMPLE) * n // SAMPLE)) if n > SAMPLE else X)
     if isinstance(verdict, Refuted):
         raise ValueError(
-            f"{type(owner).__name__} needs a positive semi-definite kernel. {verdict.explain()}\nUse another kernel, "
-            "or pass assume_psd=True to go on all the same."
+            f"{type(owner).__name__} needs a positive semi-definite kernel. {verdict.explain()}\nUse "
+            f"{kernel.instead}, or pass assume_psd=True to go on all the same."
         )
 
 

@@ -63,6 +63,7 @@ class Kernel(Value):
     because: ClassVar[str | None] = None  # why it is positive semi-definite
     lemmas: ClassVar[tuple[Theorem | None, ...]] = ()  # what the reason rests on, besides kernels inside
     definite: ClassVar[Definiteness] = UNDECIDED  # whether it is so strictly
+    instead: ClassVar[str] = "another kernel"  # what learners name that need one that is
 
     def __init_subclass__(cls) -> None:
         own = vars(cls)

@@ -16,6 +16,7 @@ from .any_loss.regressor_cv import KernelRegressorCV
 from .cells.classifier import CellSVC
 from .cells.regressor import CellSVR
 from .clusters.kmeans import KernelKMeans
+from .clusters.spectral import KernelSpectralClustering
 from .import_vector import ImportVectorMachine
 from .learned.classifier import RecursiveFeatureClassifier
 from .learned.multiple_classifier import MultipleKernelClassifier
@@ -62,6 +63,7 @@ __all__ = [
     "KernelRidge",
     "KernelRidgeCV",
     "KernelRidgeClassifier",
+    "KernelSpectralClustering",
     "MultipleKernelClassifier",
     "MultipleKernelRidge",
     "NuSVC",

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from mercer.formula.data import Rows, as_objects, refuse_masked, short
+from mercer.formula.data import Rows
 from mercer.formula.notation.tree import Node, power, times
-from mercer.formula.parameters import LengthScale, is_vector
+from mercer.formula.parameters import LengthScale
 
 from ..algebra import Normalized
 from ..base import Kernel, ObjectKernel
 from ..radial import Gaussian
 from ..theorem import Definiteness
-from .data import Ragged, sum_alignments
+from .data import Ragged, read_scaled, sum_alignments, sum_own_alignments
 
 LARGEST = float(np.log(np.finfo(np.float64).max))
 
@@ -61,14 +61,7 @@ class GlobalAlignment(ObjectKernel):
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:
         """Put the elements of all sequences of a collection into one array, in units of the length scale."""
-        A = self._read(X)
-        B = A if Z is X else self._read(Z)
-        if A.rows.shape[1] != B.rows.shape[1]:
-            raise ValueError(
-                f"{self!r}: elements of X have {A.rows.shape[1]} features but those of Z have {B.rows.shape[1]}; both "
-                "need the same"
-            )
-        return A, B
+        return read_scaled(X, Z, self.length_scale, repr(self))
 
     def block(self, A: Ragged, B: Ragged) -> np.ndarray:
         """Sums over alignments."""
@@ -89,23 +82,6 @@ class GlobalAlignment(ObjectKernel):
                 f"{self!r}.normalize(), which is computed from logarithms, or shorter sequences"
             )
         return np.exp(logarithms)
-
-    def _read(self, X: Rows) -> Ragged:
-        parts = [read_sequence(thing, i, repr(self)) for i, thing in enumerate(as_objects(X, repr(self)))]
-        widths = np.array([part.shape[1] for part in parts])
-        if (widths != widths[0]).any():
-            wrong = int(np.argmax(widths != widths[0]))
-            raise ValueError(
-                f"{self!r}: elements of sequence 0 have {widths[0]} features, but those of sequence {wrong} have "
-                f"{widths[wrong]}; all need the same"
-            )
-        scale = np.asarray(self.length_scale, dtype=float)
-        if is_vector(self.length_scale) and len(scale) != widths[0]:
-            raise ValueError(
-                f"{self!r} has {len(scale)} length scales but elements have {widths[0]} features; give one length "
-                "scale, or one for each feature"
-            )
-        return Ragged.of([part / scale for part in parts])
 
 
 class NormalizedAlignment(ObjectKernel):
@@ -144,28 +120,3 @@ class NormalizedAlignment(ObjectKernel):
     def expression(self) -> str:
         """``k.normalize()``."""
         return f"{self.kernel!r}.normalize()"
-
-
-def sum_own_alignments(A: Ragged) -> np.ndarray:
-    """Return the logarithm of the sum over alignments of every sequence with itself."""
-    return np.array([sum_alignments(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
-
-
-def read_sequence(thing: Any, position: int, owner: str) -> np.ndarray:
-    """Return one sequence as an array of shape (elements, features)."""
-    refuse_masked(thing, owner)
-    try:
-        values = np.asarray(thing)
-        values = values.astype(float) if values.dtype.kind in "biufO" else values
-    except (TypeError, ValueError):
-        values = np.empty(0, dtype=object)
-    if values.dtype.kind != "f" or values.ndim not in (1, 2):
-        raise TypeError(
-            f"{owner} needs sequences of numbers or of vectors of equal length, but object {position} is "
-            f"{short(thing)} of type {type(thing).__name__}; for strings and other tokens there is Subsequence"
-        )
-    if values.size == 0:
-        raise ValueError(f"{owner}: sequence {position} is empty; drop it, or give it at least one element")
-    if not np.isfinite(values).all():
-        raise ValueError(f"{owner}: sequence {position} holds NaN or infinity; cut it there or fill the gap first")
-    return values[:, None] if values.ndim == 1 else values
