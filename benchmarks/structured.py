@@ -17,6 +17,7 @@ from mercer.kernels import (
     Graph,
     Mismatch,
     PartialTree,
+    ShortestPath,
     Spectrum,
     Subsequence,
     SubsetTree,
@@ -109,6 +110,25 @@ def words_row(folder, count=1000) -> None:
         print(f"difference {error:.0e}", flush=True)
 
 
+def substructures_row(folder, new=400) -> None:
+    """Values of sums over all other graphs by what each new graph has, and by kernel values as before."""
+    graphs, _ = graphs_of(folder / "graphs" / "NCI1.txt")
+    order = np.random.default_rng(0).permutation(len(graphs))
+    some, rest = [graphs[i] for i in order[:new]], [graphs[i] for i in order[new:]]
+    coef = np.random.default_rng(0).normal(size=len(rest))
+    for kernel in (WeisfeilerLehman(5), WeisfeilerLehmanAssignment(5), ShortestPath()):
+        f = Expansion(kernel.normalize(), rest, coef)
+        _, first = timed(lambda f=f: f(some))
+        seconds = best_time(lambda f=f: f(some), 3)
+        values, other = timed(lambda f=f: evaluate_expansion(f.kernel, some, f.centers, f.coef))
+        error = np.abs(f(some) - values).max() / np.abs(values).max()
+        print(f"{kernel!r}, normalised, {len(rest):,} graphs in the sum, {new} new: {1e3 * seconds:.0f} ms ", end="")
+        print(
+            f"(first {1e3 * first:.0f}), by kernel values {1e3 * other:.0f}: {verdict(other / seconds, 20.0)}, ", end=""
+        )
+        print(f"difference {error:.0e}", flush=True)
+
+
 def subsequence_row(folder, few=200) -> None:
     X = splice(folder)[0][:1000]
     _, seconds = timed(lambda: Subsequence(4, 0.5).normalize()(X))
@@ -190,6 +210,7 @@ def main() -> None:
     gapped_row(folder, "EP300", 10, 4, 60, 0.985)
     masks_row(folder)
     words_row(folder)
+    substructures_row(folder)
     subsequence_row(folder)
     spectrum_row(folder)
     tree_rows(folder)
