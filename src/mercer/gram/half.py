@@ -17,14 +17,12 @@ class StoredHalf:
     ----------
     strips : iterator of arrays
         Some rows from their diagonal on each, K[i:j, i:], from the first row to the last.
-    n : int
-        Number of rows of the matrix.
 
     Examples
     --------
     >>> import numpy as np
     >>> K = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 4.0], [0.0, 4.0, 5.0]])
-    >>> half = StoredHalf(iter([K[:2], K[2:, 2:]]), 3)
+    >>> half = StoredHalf(iter([K[:2], K[2:, 2:]]))
     >>> half @ np.array([[1.0], [1.0], [1.0]])
     array([[3.],
            [8.],
@@ -33,8 +31,8 @@ class StoredHalf:
     True
     """
 
-    def __init__(self, strips: Iterator[np.ndarray], n: int) -> None:
-        self._strips, self._n = list(strips), n
+    def __init__(self, strips: Iterator[np.ndarray]) -> None:
+        self._strips = list(strips)
 
     @property
     def dtype(self) -> np.dtype:

@@ -392,7 +392,7 @@ class Gram:
         rows = list(cut_half(n, self.dtype.itemsize))
         size = sum((part.stop - part.start) * (n - part.start) for part in rows) * self.dtype.itemsize
         require(size, self._budget, f"half of the {n} × {n} matrix", "use the Gram as an operator instead")
-        return StoredHalf((self._backend.tile(part, slice(part.start, n)) for part in rows), n)
+        return StoredHalf(self._backend.tile(part, slice(part.start, n)) for part in rows)
 
     def _points(self) -> Rows:
         return self._X if self._chosen is None else pick(self._X, self._chosen)
