@@ -213,6 +213,11 @@ def test_graphs_without_the_labels_that_centers_have_are_refused(kernel):
         f([Graph([[1], [0]])])
 
 
+@pytest.mark.parametrize("kernel", GRAPH_KERNELS, ids=repr)
+def test_sums_over_graphs_stay_as_they_are_where_memory_does_not_hold_their_weights(kernel):
+    assert collapse(kernel, random_graphs(40), np.ones((40, 1)), 50, by_values) is None
+
+
 def test_a_machine_decides_by_substructures_as_it_did_by_support_graphs():
     graphs = random_graphs(80)
     y = np.array([len(graph.labels) > 4 for graph in graphs])

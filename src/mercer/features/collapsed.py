@@ -83,7 +83,7 @@ def _(kernel: Subtree, centers: Rows, coef: np.ndarray, memory: int, evaluate: E
 
 @collapse.register
 def _(kernel: CountKernel, centers: Rows, coef: np.ndarray, memory: int, evaluate: Evaluate) -> Collapsed | None:
-    return SubstructureWeights(kernel, centers, coef)
+    return SubstructureWeights.build(kernel, centers, coef, memory)
 
 
 @collapse.register

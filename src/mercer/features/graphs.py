@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -49,6 +51,7 @@ class Substructures:
         return number_features(self._kernel, self.width)
 
 
+@dataclass(frozen=True)
 class SubstructureWeights:
     """f(x) = Σ cᵢ k(xᵢ, x) as weights of what the xᵢ have, so that a value costs what its own graph has.
 
@@ -56,16 +59,23 @@ class SubstructureWeights:
     ----------
     kernel : CountKernel
         k.
-    centers : collection of n graphs
-        The xᵢ.
-    coef : array of shape (n, q)
-        The cᵢ, a column for each output.
+    book : Book
+        What the xᵢ have.
+    weights : array of shape (features, q)
+        Σ cᵢ φ(xᵢ), a column for each output.
     """
 
-    def __init__(self, kernel: CountKernel, centers: Rows, coef: np.ndarray) -> None:
-        self._kernel = kernel
-        self._book, counts = kernel.learn(centers)
-        self._weights = np.asarray(counts.T @ coef)
+    kernel: CountKernel
+    book: Book
+    weights: np.ndarray
+
+    @classmethod
+    def build(cls, kernel: CountKernel, centers: Rows, coef: np.ndarray, memory: int) -> Self | None:
+        """Return the weights of a sum, or None if they take more than a part of the memory."""
+        book, counts = kernel.learn(centers)
+        if 8.0 * counts.shape[1] * coef.shape[1] > memory / 4:
+            return None
+        return cls(kernel, book, np.asarray(counts.T @ coef))
 
     def __call__(self, X: Rows) -> np.ndarray:
         """Return f(x) for all x."""
@@ -73,5 +83,5 @@ class SubstructureWeights:
 
     def with_squares(self, X: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Return f(x) and k(x, x) for all x, for which things that no centre has count, too."""
-        counts, squares = self._kernel.look_up(X, self._book)
-        return np.asarray(counts @ self._weights), squares
+        counts, squares = self.kernel.look_up(X, self.book)
+        return np.asarray(counts @ self.weights), squares
