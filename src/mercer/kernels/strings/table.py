@@ -59,6 +59,20 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[Coded, Coded]:
     """Number the tokens of two collections together (Z = None means X again); equal sequences become one."""
     left = as_objects(X, owner)
     right = [] if Z is None else as_objects(Z, owner)
+    items: list[Any] = [*left, *right]
+    if set(map(type, items)) == {str}:  # which are many, and need no look at each of them
+        known: dict[Any, int] = {item: i for i, item in enumerate(dict.fromkeys(items))}
+        ids = np.fromiter(map(known.__getitem__, items), np.int64, len(items))
+    else:
+        known, ids = _number_sequences(left, right, owner)
+    table, places = _make_table(list(known), owner)
+    ids = places[ids]
+    A = Coded(table, ids[: len(left)])
+    return A, A if Z is None else Coded(table, ids[len(left) :])
+
+
+def _number_sequences(left: Sequence[Any], right: Sequence[Any], owner: str) -> tuple[dict[Any, int], np.ndarray]:
+    """Return the distinct sequences of two collections with their numbers, and the number of each sequence."""
     items = [_read_tokens(item, i, owner) for side in (left, right) for i, item in enumerate(side)]
     kinds = {type(item): i for i, item in reversed(list(enumerate(items)))}
     if len(kinds) > 1:
@@ -70,10 +84,7 @@ def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[Coded, Coded]:
         )
     known: dict[Any, int] = {}
     ids = np.array([_number_sequence(known, item, i, len(left), owner) for i, item in enumerate(items)], dtype=np.int64)
-    table, places = _make_table(list(known), owner)
-    ids = places[ids]
-    A = Coded(table, ids[: len(left)])
-    return A, A if Z is None else Coded(table, ids[len(left) :])
+    return known, ids
 
 
 _KINDS: dict[Any, str] = {str: "a string", bytes: "bytes", tuple: "a sequence of tokens"}
