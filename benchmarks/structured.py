@@ -144,6 +144,27 @@ def local_row(count=100, size=200, limit=10) -> None:
     )
 
 
+def substructures_row(folder, new=400) -> None:
+    """Values of sums over all other graphs by what each new graph has, and by kernel values as before."""
+    graphs, _ = graphs_of(folder / "graphs" / "NCI1.txt")
+    order = np.random.default_rng(0).permutation(len(graphs))
+    some, rest = [graphs[i] for i in order[:new]], [graphs[i] for i in order[new:]]
+    coef = np.random.default_rng(0).normal(size=len(rest))
+    for kernel in (WeisfeilerLehman(5), WeisfeilerLehmanAssignment(5), ShortestPath()):
+        f = Expansion(kernel.normalize(), rest, coef)
+        _, first = timed(lambda f=f: f(some))
+        seconds = best_time(lambda f=f: f(some), 3)
+        values, other = timed(lambda f=f: evaluate_expansion(f.kernel, some, f.centers, f.coef))
+        error = np.abs(f(some) - values).max() / np.abs(values).max()
+        print(f"{kernel!r}, normalised, {len(rest):,} graphs in the sum, {new} new: {1e3 * seconds:.0f} ms ", end="")
+        print(
+            f"(first {1e3 * first:.0f}), by kernel values {1e3 * other:.0f}: {verdict(other / seconds, 20.0)}, ", end=""
+        )
+        print(f"difference {error:.0e}", flush=True)
+
+
+
+
 def subsequence_row(folder, few=200) -> None:
     X = splice(folder)[0][:1000]
     _, seconds = timed(lambda: Subsequence(4, 0.5).normalize()(X))
@@ -265,6 +286,7 @@ def main() -> None:
     words_row(folder)
     dna_rows(folder)
     local_row()
+    substructures_row(folder)
     subsequence_row(folder)
     spectrum_row(folder)
     tree_rows(folder)

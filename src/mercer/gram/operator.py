@@ -24,6 +24,7 @@ from mercer.words import count_things, shorten
 
 from .backend import TILE_BYTES, Backend, cut_strips, require_row, write_matrix
 from .choice import BackendName, choose_backend
+from .half import StoredHalf, cut_half
 
 Index = int | slice | Sequence[int] | Array  # of rows: a position, or several, or which of them
 BackendMaker = Callable[[Backend], Backend]
@@ -372,6 +373,26 @@ class Gram:
         if self.symmetric and self.cheap and not self._place.on_host:
             out.diagonal()[:] = self.diag()  # which matrix products give to rounding only
         return out
+
+    def half(self) -> StoredHalf:
+        """Return the half of a symmetric matrix that its products read, in memory on the host.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import Gram
+        >>> from mercer.kernels import Linear
+        >>> Gram(Linear(), [[1.0], [3.0]]).half() @ np.array([[1.0], [1.0]])
+        array([[ 4.],
+               [12.]])
+        """
+        n = self.shape[0]
+        if not self.symmetric or not self._place.on_host:
+            raise ValueError(f"half: only a matrix with Z = X on the host has one, got {self!r}")
+        rows = list(cut_half(n, self.dtype.itemsize))
+        size = sum((part.stop - part.start) * (n - part.start) for part in rows) * self.dtype.itemsize
+        require(size, self._budget, f"half of the {n} × {n} matrix", "use the Gram as an operator instead")
+        return StoredHalf(self._backend.tile(part, slice(part.start, n)) for part in rows)
 
     def _points(self) -> Rows:
         return self._X if self._chosen is None else pick(self._X, self._chosen)

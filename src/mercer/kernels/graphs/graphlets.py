@@ -13,6 +13,8 @@ from scipy import sparse
 
 from mercer.formula.parameters import Flag
 
+from .book import Book
+from .counts import sum_squares
 from .kernels import CountKernel
 from .table import GraphTable
 
@@ -61,13 +63,13 @@ class Graphlet(CountKernel):
         if isinstance(self.size, bool) or self.size not in CONNECTED:
             raise ValueError(f"Graphlet: size must be 3 or 4, got {self.size!r}")
 
-    def counts(self, table: GraphTable) -> sparse.csr_array:
+    def counts(self, table: GraphTable, book: Book) -> tuple[sparse.csr_array, np.ndarray]:
         """Counts of the shapes that occur."""
         size = int(self.size)
         shapes = CONNECTED[size] + (() if self.connected else OTHERS[size])
         rows = np.array([count_shapes(_simplify(table.run(g, g + 1)), size, shapes) for g in range(len(table))])
         found = sparse.csr_array(rows.reshape(len(table), len(shapes)))
-        return found[:, np.flatnonzero(found.sum(axis=0))]
+        return found[:, book.recall("shapes", np.flatnonzero(found.sum(axis=0)))], sum_squares(found)
 
 
 def _simplify(graph: GraphTable) -> sparse.csr_array:

@@ -18,7 +18,8 @@ from scipy import sparse, special
 
 from mercer.formula.parameters import Count, Flag, Natural, Positive
 
-from .counts import count_labels
+from .book import Book, Numbers, join
+from .counts import Counted, count_columns, count_labels, join_counts, sum_squares
 from .kernels import CountKernel
 from .table import GraphTable
 
@@ -117,7 +118,7 @@ class Propagation(CountKernel):
         if self.norm not in (1, 2):
             raise ValueError(f"Propagation: norm must be 1 or 2, got {self.norm!r}")
 
-    def counts(self, table: GraphTable) -> sparse.csr_array:
+    def counts(self, table: GraphTable, book: Book) -> tuple[sparse.csr_array, np.ndarray]:
         """Histograms of bins, for each draw and each time."""
         draws = int(self.hashes) * (int(self.iterations) + 1)
         start, directions = self._find_start(table, draws)
@@ -127,8 +128,8 @@ class Propagation(CountKernel):
         for t, points in enumerate(spread_along_edges(table, start, int(self.iterations))):
             for r in range(len(shifts)):
                 bins = np.floor(points @ directions[:, r, t] / float(self.width) + shifts[r, t])
-                parts.append(count_bins(table, bins))
-        return sparse.hstack(parts, format="csr") / np.sqrt(len(shifts))
+                parts.append(count_bins(table, book.number((t, r), bins)))
+        return average(join_counts(parts), len(shifts))
 
     def _find_start(self, table: GraphTable, draws: int) -> tuple[Any, np.ndarray]:
         """Return the points p_0 of all nodes, and for each coordinate its entry of each direction v."""
@@ -157,11 +158,15 @@ def spread_along_edges(table: GraphTable, points: Any, iterations: int) -> Itera
         yield points
 
 
-def count_bins(table: GraphTable, bins: np.ndarray) -> sparse.csr_array:
-    """Return how many nodes of each graph are in each bin; bins are in their order."""
-    found, column = np.unique(bins, return_inverse=True)
-    ones, shape = np.ones(len(column)), (len(table), len(found))
-    return sparse.coo_array((ones, (table.graph_of_node(), column)), shape=shape).tocsr()
+def count_bins(table: GraphTable, bins: Numbers) -> Counted:
+    """Return how many nodes of each graph are in each bin."""
+    return count_columns(table.graph_of_node(), np.ones(len(table.labels)), bins, len(table))
+
+
+def average(counted: Counted, draws: int) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return features whose dot products are means over draws, and the squared norms of these and of others."""
+    known, fresh = counted
+    return known / np.sqrt(draws), (sum_squares(known) + sum_squares(fresh)) / draws
 
 
 class HashedWeisfeilerLehman(CountKernel):
@@ -198,7 +203,7 @@ class HashedWeisfeilerLehman(CountKernel):
     random_state: Count = 0
     because = REASON
 
-    def counts(self, table: GraphTable) -> sparse.csr_array:
+    def counts(self, table: GraphTable, book: Book) -> tuple[sparse.csr_array, np.ndarray]:
         """Histograms of refined labels, for each draw."""
         points = require_attributes(table, repr(self))
         draws, seed = int(self.hashes), int(self.random_state)
@@ -208,10 +213,8 @@ class HashedWeisfeilerLehman(CountKernel):
         parts = []
         for r in range(draws):
             bins = np.floor(points @ directions[:, r] / float(self.width) + shifts[r])
-            order = np.lexsort((bins, table.labels))
-            pairs = np.column_stack([table.labels, bins])[order]
-            steps = (np.diff(pairs, axis=0) != 0).any(axis=1)
-            labels = np.empty(len(order), dtype=np.int64)
-            labels[order] = np.concatenate([[0], np.cumsum(steps)])[: len(order)]
-            parts.append(count_labels(replace(table, labels=labels), int(self.iterations)))
-        return sparse.hstack(parts, format="csr") / np.sqrt(draws)
+            own = book.chapter(r)
+            labels, found = own.number("names", table.labels), own.number("bins", bins)
+            codes = join(labels.codes, found.codes, found.known, found.fresh)
+            parts.append(count_labels(replace(table, labels=codes), int(self.iterations), own))
+        return average(join_counts(parts), draws)

@@ -19,6 +19,7 @@ from mercer.messages import name_kernels
 
 from ..base import ObjectKernel
 from ..prepared import HeldArrays
+from .book import Book
 from .data import Graph
 from .parts import is_surely_matrix, is_table
 
@@ -105,11 +106,13 @@ class GraphTable(HeldArrays):
         )
 
 
-def read_graphs(X: Rows, Z: Rows | None, owner: str) -> tuple[GraphTable, int]:
+def read_graphs(X: Rows, Z: Rows | None, owner: str, book: Book | None = None) -> tuple[GraphTable, int]:
     """Return the graphs of X followed by those of Z as one table, and how many are of X.
 
-    Labels are numbered in the order in which they occur, so that those of X have the same numbers with and without Z.
+    Labels are numbered in the order in which they occur, so that those of X have the same numbers with and without Z;
+    those that a book has keep their numbers, and others are added to it.
     """
+    book = Book() if book is None else book
     left = list_graphs(X, owner)
     graphs = left + ([] if Z is None else list_graphs(Z, owner))
     sizes = np.array([graph.n_nodes for graph in graphs])
@@ -119,12 +122,12 @@ def read_graphs(X: Rows, Z: Rows | None, owner: str) -> tuple[GraphTable, int]:
     ends = chain.from_iterable(chain.from_iterable(graph.neighbours for graph in graphs))
     arcs = np.fromiter(ends, np.int64, start[-1])
     per_graph = np.diff(start[first])
-    labels, names = _number_labels([graph.labels for graph in graphs], sizes, "node labels", owner)
+    labels = book.nodes.number([graph.labels for graph in graphs], sizes, owner)
     listed = [None if graph.edge_labels is None else tuple(chain(*graph.edge_labels)) for graph in graphs]
-    kind, _ = _number_labels(listed, per_graph, "edge labels", owner)
+    kind = book.edges.number(listed, per_graph, owner)
     table = GraphTable(
         first, labels, start, arcs + np.repeat(first[:-1], per_graph), kind,
-        _join_weights(graphs, per_graph), _join_attributes(graphs, sizes, owner), names,
+        _join_weights(graphs, per_graph), _join_attributes(graphs, sizes, owner), book.nodes.names,
     )  # fmt: skip
     return table, len(left)
 
@@ -158,23 +161,3 @@ def _join_attributes(graphs: list[Graph], sizes: np.ndarray, owner: str) -> np.n
             )
     rows = list(chain.from_iterable(graph.attributes or () for graph in graphs))
     return np.array(rows, dtype=float).reshape(int(sizes.sum()), widths[filled[0]] if filled else 0)
-
-
-def _number_labels(
-    labels: list[tuple[Any, ...] | None], sizes: np.ndarray, what: str, owner: str
-) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Number the labels of all graphs, 0 for all if there are none at all; return the labels by their numbers, too."""
-    given = [i for i, some in enumerate(labels) if some is not None and sizes[i]]
-    absent = [i for i, some in enumerate(labels) if some is None and sizes[i]]
-    if given and absent:
-        raise ValueError(
-            f"{owner}: graph {given[0]} has {what}, but graph {absent[0]} (counted through all graphs given) has none; "
-            "give them to all graphs or to none"
-        )
-    total = int(sizes.sum())
-    if not given:
-        return np.zeros(total, dtype=np.int64), ()
-    codes: dict[Any, int] = {}
-    stream = chain.from_iterable(some for some in labels if some is not None)
-    numbers = np.fromiter((codes.setdefault(label, len(codes)) for label in stream), np.int64, total)
-    return numbers, tuple(codes)

@@ -77,6 +77,21 @@ def encode(X: Rows, Z: Rows | None, owner: str, *, own_missing: bool = False) ->
     """
     left = as_objects(X, owner)
     right = [] if Z is None else as_objects(Z, owner)
+    items: list[Any] = [*left, *right]
+    if set(map(type, items)) == {str}:  # which are many, and need no look at each of them
+        known = {item: i for i, item in enumerate(dict.fromkeys(items))}
+        table, places = _make_table(list(known))
+        ids = places[np.fromiter(map(known.__getitem__, items), np.int64, len(items))]
+    else:
+        table, ids = _number_objects(left, right, owner, own_missing)
+    A = Coded(table, ids[: len(left)])
+    return A, A if Z is None else Coded(table, ids[len(left) :])
+
+
+def _number_objects(
+    left: Sequence[Any], right: Sequence[Any], owner: str, own_missing: bool
+) -> tuple[TokenTable, np.ndarray]:
+    """Return the table of the distinct sequences of two collections of any kind, and the place of each object there."""
     read = _read_object if own_missing else _read_tokens
     items = [read(item, i, owner) for side in (left, right) for i, item in enumerate(side)]
     kinds = {type(item): i for i, item in reversed(list(enumerate(items))) if item is not None}
@@ -100,9 +115,7 @@ def encode(X: Rows, Z: Rows | None, owner: str, *, own_missing: bool = False) ->
         )
     if None in known:
         table = replace(table, missing=int(places[known[None]]))
-    ids = places[ids]
-    A = Coded(table, ids[: len(left)])
-    return A, A if Z is None else Coded(table, ids[len(left) :])
+    return table, places[ids]
 
 
 _KINDS: dict[Any, str] = {str: "a string", bytes: "bytes", tuple: "a sequence of tokens"}

@@ -16,11 +16,12 @@ from mercer.arrays.tensors import host_array
 from ..base import PreparedRidge, Problem, Solution
 from ..costs import Cost, PlannedSolver, Sizes
 from ..evidence import SCALE
-from ..products import Products
+from ..products import RATES, Products
 from .iteration import Iteration
 from .preconditioner import Preconditioner
 
 SMALL = 2000  # ranks up to this are cheap, so that they may even reach n
+LARGEST = 2.0**36  # bytes of a budget that a plan counts on for a stored matrix, where it is told of no limit
 CHECK = 10  # iterations between two looks at whether a larger preconditioner would pay
 
 
@@ -75,15 +76,17 @@ class ConjugateGradient(PlannedSolver):
     def cost(self, sizes: Sizes) -> Cost:
         """Return what a fit would take."""
         n, q, speed, steps = float(sizes.n), sizes.columns, sizes.speed, sizes.steps
-        kept = not sizes.native and 8 * n * n <= sizes.budget / 2
+        wide = sizes.native and sizes.on_host and sizes.d >= RATES["host"].wide
+        kept = (wide and 4 * n * n <= min(sizes.budget, LARGEST) / 2) or (not sizes.native and 8 * n * n <= sizes.budget / 2)
         entries = sizes.entry * n * n * (0.5 if kept else steps)
         rest = n * sizes.rank**2 + steps * 2 * n * n * q
         multiplying = speed.double if sizes.on_host else speed.single
         work = [(entries, speed.entries if kept or not sizes.native else speed.single), (rest, multiplying)]
         work.append((steps * speed.step, 1.0))
         if kept:
-            work.append((steps * n * n, speed.stream))
-        return Cost(8.0 * n * sizes.rank + 3 * sizes.vectors + 16.0 * n, tuple(work), speed)
+            work.append((steps * n * n * (0.5 if wide else 1.0), speed.stream))
+        memory = 8.0 * n * sizes.rank + 3 * sizes.vectors + 16.0 * n + (2.0 * n * n if wide and kept else 0.0)
+        return Cost(memory, tuple(work), speed)
 
     def explain(self, sizes: Sizes) -> str:
         """Return why this is the quickest."""
