@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
+from mercer.arrays.place import list_devices
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.intervals.ridge import RidgeIntervals
 from mercer.estimators.kernels import KernelLike
@@ -79,8 +80,10 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         The seed of solvers that choose at random.
     assume_psd : bool, default=False
         Whether to use a mercer kernel even if it is refuted, that is, not positive semi-definite.
-    device : str or torch.device, optional
-        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
+    device : str, torch.device or list of them, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.  Of
+        several, such as ``["cuda:0", "cuda:1"]``, the solver "blocks" has each multiply by a share of the rows, and all
+        else is on the first.
 
     Attributes
     ----------
@@ -191,7 +194,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         """
         saving = keep_states(self, checkpoint, X, y, sample_weight)
         with report_progress(self, X, y) as on_step, all_or_nothing(self), saving as saves:
-            self._fit(X, y, sample_weight, on_iteration=on_step, saves=saves)
+            self._fit(X, y, sample_weight, on_iteration=on_step, saves=saves, devices=list_devices(self.device))
         return self
 
     @in_the_kind_given

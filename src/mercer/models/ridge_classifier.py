@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
+from mercer.arrays.place import list_devices
 from mercer.estimators.classifier import Classes, ClassFunction, Labelled, ValueClassifier
 from mercer.estimators.engine import Method, in_the_kind_given, where_the_data_lives
 from mercer.estimators.intervals.ridge import GIVEN
@@ -366,7 +367,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         )
         record = fit_ridge(
             whole, penalty, self.solver, random_state=self.random_state, name=type(self).__name__,
-            on_iteration=on_step, saves=saves,
+            on_iteration=on_step, saves=saves, devices=list_devices(self.device),
         )  # fmt: skip
         self._keep(data.classes, found, record, data.X)
 

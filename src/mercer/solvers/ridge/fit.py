@@ -5,7 +5,7 @@ What comes back is a record of everything that a model keeps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
@@ -163,13 +163,15 @@ def fit_ridge(
 def solve_ridge(
     problem: Problem, alpha: np.ndarray, solver: str = "auto", *, random_state: Any = None,
     n_centers: int | None = None, on_iteration: Callable[[int, float], Any] | None = None, saves: Saves | None = None,
+    devices: Sequence[Any] | None = None,
 ) -> tuple[Plan, Solution, Any]:  # fmt: skip
     """Return the plan that was followed in the end, the solution, and the prepared solver.
 
     With "auto", a solver that finds a matrix singular, or whose residual stays above its tolerance, is followed by
     those that may survive: explicit features, which are never squared, a Cholesky factor, which does not mind uneven
     weights, and eigenvalues, which take any matrix.  The solution of the smallest residual is kept in the end.
-    ``on_iteration`` hears of the steps of solvers that iterate, and ``saves`` keeps their states.
+    ``on_iteration`` hears of the steps of solvers that iterate, ``saves`` keeps their states, and ``devices`` share
+    their products.
 
     Examples
     --------
@@ -189,7 +191,7 @@ def solve_ridge(
             following = replace(following, reason=f"{chosen.solver} {why}, and {following.solver} may survive it")
         try:
             prepared = make_solver(
-                following.solver, random_state, n_centers, on_iteration=on_iteration, saves=saves
+                following.solver, random_state, n_centers, on_iteration=on_iteration, saves=saves, devices=devices
             ).prepare(problem)
             # Solvers of other people may only have solve().
             solution: Solution = getattr(prepared, "attempt", prepared.solve)(alpha)

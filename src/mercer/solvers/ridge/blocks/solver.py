@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +17,9 @@ from mercer.arrays.tensors import host_array
 from ...base import PreparedRidge, Problem, Solution
 from ...costs import Cost, PlannedSolver, Sizes
 from ...evidence import SCALE
-from ...products import RATES, Products, Rates, width
+from ...products import RATES, Rates, width
 from ...saves import Saves, name_state, resume, save_if_due
+from ...shared import make_products, put_points
 from .descent import Descent
 from .estimate import Pass, estimate_remaining
 
@@ -59,6 +60,8 @@ class BlockDescent(PlannedSolver):
         error of that estimate and the time to go.
     saves : Saves, optional
         Where the state is kept now and then, and taken up from.
+    devices : sequence of str or torch.device, optional
+        Devices that share the rows of products, the first being that of the problem; that alone if not given.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class BlockDescent(PlannedSolver):
     random_state: Any = None
     on_iteration: Callable[[int, float], Any] | None = None
     saves: Saves | None = None
+    devices: Sequence[Any] | None = None
 
     name = "blocks"
 
@@ -137,10 +141,9 @@ class PreparedBlockDescent(PreparedRidge):
 
     def __init__(self, solver: BlockDescent, problem: Problem) -> None:
         self.solver, self.problem = solver, problem
-        X, place = problem.X, problem.place
-        if not place.on_host and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in (np.float32, np.float64):
-            problem = replace(problem, X=place.put(X, X.dtype))  # once, and not for each block
-        self.products = Products(problem)
+        X = problem.X
+        problem = replace(problem, X=put_points(X, problem.place))
+        self.products = make_products(problem, solver.devices)
         n, memory = problem.n, problem.memory
         chosen = choose_block(n, width(X), memory, self.products.rates)
         self.block = chosen if solver.block is None else min(int(solver.block), n)
