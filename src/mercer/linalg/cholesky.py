@@ -11,6 +11,8 @@ from mercer.arrays import Array
 from mercer.arrays.namespace import add_to_diagonal, namespace
 from mercer.arrays.tensors import is_tensor, load_torch
 
+from .sums import multiply_thin
+
 Factor = Any  # the lower factor as a tensor, or SciPy's pair for an array
 
 SHIFTS = 40  # enlargements of a shift: more than from rounding to the whole trace
@@ -104,7 +106,7 @@ def make_inverse(A: Array) -> Callable[[Array], Array]:
     factor = factorize(A)
     if is_tensor(factor):
         inverse = load_torch().cholesky_inverse(factor)
-        return lambda V: inverse @ V
+        return lambda V: multiply_thin(inverse, V)
     return lambda V: solve_factorized(factor, V)
 
 

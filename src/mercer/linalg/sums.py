@@ -8,9 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.arrays import Array
+from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import is_tensor, load_torch
 
+THIN = 3  # columns up to which one after the other is quicker than a product of matrices
 EVEN = 1e-2  # ratio of the diagonal of a triangle from which its inverse loses no digits that matter
 
 
@@ -35,6 +37,21 @@ def add_product(total: Array, A: Array, B: Array, factor: float = 1.0) -> Array:
     from scipy.linalg.blas import dgemm
 
     return np.asarray(dgemm(factor, A, B, beta=1.0, c=total, overwrite_c=1))
+
+
+def multiply_thin(A: Array, V: Array) -> Array:
+    """Return AV for a large A, one column at a time where there are few: then A is read at full speed, on devices too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> multiply_thin(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0], [1.0]]))
+    array([[3.],
+           [7.]])
+    """
+    if V.shape[1] > THIN:
+        return A @ V
+    return namespace(A).stack([A @ V[:, j] for j in range(V.shape[1])], axis=1)
 
 
 def divide_rows(T: Array, rows: Array) -> Array:

@@ -34,6 +34,8 @@ class Speed:
         Kernel values and features.
     stream : float
         Numbers read from memory.
+    step : float
+        Seconds of an iteration beside its product: what waits for the device.
     overhead : float
         Seconds of a fit of nothing.
     patience : float
@@ -46,13 +48,16 @@ class Speed:
     eigen: float
     entries: float
     stream: float
+    step: float = 0.0
     overhead: float = 5e-3
     patience: float = 3600.0
 
 
 HOST = Speed(single=8e10, factor=5.5e10, double=3e10, eigen=5e10, entries=2e10, stream=8e8)
 # As seen on an H200; on other devices the ratios are what matters.
-DEVICE = Speed(single=8e13, factor=3e13, double=3e13, eigen=7.5e12, entries=8e13, stream=3e11, patience=300.0)
+DEVICE = Speed(
+    single=8e13, factor=1.2e14, double=3e13, eigen=7.5e12, entries=8e13, stream=3e11, step=4e-3, patience=300.0
+)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.arrays import Array
+from mercer.arrays.columns import norms
 from mercer.arrays.namespace import namespace
+from mercer.formula.data import pick
 from mercer.gram import Gram
 
 from .base import Problem
 
 WIDE = 48  # features from which reading float32 entries from memory beats computing them again
 PARTIAL = 4096  # rows summed in float32 before they are added up in float64
+SAMPLE = 4096  # rows in float64 that tell what float32 does to a product
+MANY = 32 * SAMPLE  # rows from which such a sample is next to nothing
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Rates:
 
 RATES = {
     "host": Rates(flops=4e10, entry=1e-10, feature=5e-12, read=12e9),
-    "cuda": Rates(flops=2e13, entry=5e-13, feature=0.0, read=3e12, call=1e-4, first_rank=20.0, share=0.5),
+    "cuda": Rates(flops=4e13, entry=2.2e-13, feature=0.0, read=3e12, call=1.5e-3, first_rank=4.0, share=0.5),
     "cpu": Rates(flops=2e10, entry=1e-8, feature=0.0, read=12e9, call=1e-4, first_rank=20.0, share=0.5),
 }
 
@@ -82,6 +86,7 @@ class Products:
         self.gram = problem.gram(dtype=np.float64)
         self.rates = RATES.get(problem.place.kind, RATES["cpu"])
         self.put = problem.place.put
+        self._problem = problem
         self._fast: Gram | None = None
         self._dense: Array | None = None
         self._width = width(problem.X)
@@ -148,6 +153,27 @@ class Products:
         if self._dense is not None and self._dense.dtype.itemsize == 8:
             return multiply_stored(self._dense, V)
         return self.gram @ V
+
+    @property
+    def sampled(self) -> bool:
+        """Whether :meth:`sample_error` tells what the fast product lacks for much less than an exact one."""
+        return self.single and self.gram.shape[0] >= MANY
+
+    def sample_error(self, V: Array, image: Array, roots: Array, rng: np.random.Generator) -> np.ndarray:
+        """Return how long an image of V lacks to be K @ V, for each column: what is seen of it in random rows.
+
+        Rows are weighted by ``roots`` of shape (n, 1).  The squares of ``SAMPLE`` rows estimate those of all of them,
+        up to some percent unless few rows hold most of the error.
+        """
+        n = self.gram.shape[0]
+        chosen = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
+        problem, where = self._problem, namespace(image).asarray(chosen, device=image.device)
+        rows = Gram(
+            problem.kernel, pick(problem.X, chosen), problem.X, memory=problem.memory, device=problem.device,
+            dtype=np.float64,
+        )  # fmt: skip
+        missing = rows @ V - image[where]
+        return np.asarray(np.sqrt(n / len(chosen)) * norms(roots[where] * missing))
 
     def give_up_single(self) -> None:
         """Make the fast product exact, because six digits turned out to be too few."""

@@ -36,7 +36,8 @@ pytestmark = [
     pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs CUDA or TRITON_INTERPRET=1"),
 ]
 
-from mercer.gram.torch.fused import FusedProduct, Shape, make_product  # noqa: E402
+from mercer.gram.torch.compiling import fusable  # noqa: E402
+from mercer.gram.torch.fused import FusedProduct, Shape, compile_product, make_product  # noqa: E402
 from mercer.gram.torch.operands import choose_operands  # noqa: E402
 
 MODES = {"folded": 3e-6, "half": 3e-6, "mixed": 1e-4, "single": 3e-6, "plain": 3e-6}
@@ -172,3 +173,23 @@ def test_a_scale_carried_in_the_statistic_leaves_nothing_to_multiply():
     program = lower((2.0 * Gaussian(3.0)).traced())
     (operand,) = choose_operands(program, "folded", (4,))
     assert operand.scale == pytest.approx(-0.5 / 9 * np.log2(np.e))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["single", "double"])
+@pytest.mark.parametrize(
+    "kernel", [Laplacian(2.0), PowerExponential(p=1.5, q=1.5), Chi2(), Intersection(), Overlap()], ids=repr
+)
+def test_tiles_of_sums_over_coordinates_are_the_kernel(kernel, dtype):
+    X = np.round(np.abs(sample(70, 1, 9)[0]), 1)
+    assert fusable(torch.device(DEVICE))
+    found = Gram(kernel, X, device=DEVICE, dtype=dtype).dense()
+    np.testing.assert_allclose(found.cpu().numpy(), kernel(X), rtol=2e-5 if dtype == np.float32 else 1e-12)
+
+
+def test_many_columns_in_groups_compile_one_kernel():
+    X, _ = sample()
+    V = np.random.default_rng(1).normal(size=(45, 45))
+    before = compile_product.cache_info().misses
+    gram = Gram(Gaussian(1.37), X.astype(np.float32), X[::-1].astype(np.float32), device=DEVICE, dtype=np.float32)
+    assert relative(gram @ torch.tensor(V, device=DEVICE), Gaussian(1.37)(X, X[::-1]) @ V) < 1e-5
+    assert compile_product.cache_info().misses == before + 1

@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.kernels import Custom, Gaussian, Laplacian, Polynomial, Sigmoid
+from mercer.solvers import products
 from mercer.solvers.base import Problem
 from mercer.solvers.products import RATES, Products, multiply_stored
 from mercer.solvers.ridge.cg import ConjugateGradient
@@ -284,3 +285,29 @@ def test_converging_gives_no_warning(points, targets):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert solve(Problem(Gaussian(), points, targets), np.full(3, 0.1)).converged
+
+
+@pytest.mark.parametrize(("tolerance", "exact"), [(1e-3, 0), (1e-8, 1)], ids=["loose", "strict"])
+def test_of_very_many_points_float32_certifies_where_a_sample_of_rows_says_that_it_may(
+    points, targets, tolerance, exact, monkeypatch
+):
+    monkeypatch.setattr(products, "MANY", N)
+    monkeypatch.setattr(products, "SAMPLE", 50)
+    calls = []
+    multiply = Products.exact
+    monkeypatch.setattr(Products, "exact", lambda self, V: calls.append(1) or multiply(self, V))
+    problem = Problem(Gaussian(), points, targets, fit_intercept=True)
+    solution = solve(problem, np.full(3, 0.1), tolerance=tolerance)
+    assert bool(calls) == bool(exact)
+    assert solution.converged
+    assert measure_gap(problem, solution, solution.alpha) <= min(tolerance, 1.05 * solution.residual + 1e-10)
+
+
+def test_what_a_product_lacks_is_seen_in_a_sample_of_its_rows(points, monkeypatch):
+    monkeypatch.setattr(products, "SAMPLE", N // 2)
+    problem = Problem(Gaussian(), points, np.zeros((N, 1)))
+    rng = np.random.default_rng(0)
+    V, roots = rng.normal(size=(N, 2)), rng.uniform(0.5, 2.0, size=(N, 1))
+    error = rng.normal(size=(N, 2)) * [1.0, 1e-5]
+    found = Products(problem).sample_error(V, Gaussian()(points) @ V + error, roots, rng)
+    np.testing.assert_allclose(found, np.linalg.norm(roots * error, axis=0), rtol=0.2)

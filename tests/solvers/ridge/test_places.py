@@ -15,6 +15,8 @@ from mercer.solvers.ridge.spectral import Spectral
 
 torch = pytest.importorskip("torch")
 from mercer.linalg import device as triangles  # noqa: E402
+from mercer.linalg import halves  # noqa: E402
+from mercer.solvers.ridge import cholesky  # noqa: E402
 from mercer.solvers.ridge.preconditioner import Preconditioner  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -151,7 +153,7 @@ def test_the_inverse_factor_in_pieces_is_the_inverse_factor(monkeypatch):
     [
         (1000, Gaussian(), 0.1, 10**9, "cholesky"),
         (1000, Gaussian(), 0.0, 10**9, "spectral"),
-        (50_000, Gaussian(), 0.1, 10**11, "cg"),
+        (100_000, Gaussian(), 0.1, 10**11, "cg"),
         (50_000, Gaussian(), 1e-9, 10**11, "cholesky"),
         (50_000, Polynomial(2, 1.0), 0.1, 10**11, "primal"),
         (4_000_000, Gaussian(), 0.1, 10**11, "nystroem"),
@@ -170,3 +172,32 @@ def test_an_iteration_that_stops_early_warns():
     _, device = problems(False, False)
     with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations"):
         ConjugateGradient(max_iter=1, rank=3, random_state=0).prepare(device).solve(np.array([1e-3, 1e-3]))
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True], ids=["origin", "intercept"])
+def test_a_factor_in_halves_leads_to_the_same_solution(monkeypatch, fit_intercept):
+    monkeypatch.setattr(cholesky, "ROUGH", 100)
+    monkeypatch.setattr(halves, "PANEL", 64)
+    monkeypatch.setattr(halves, "STRIP", 100)
+    host, device = problems(fit_intercept, weighted=True)
+    alpha = np.array([0.1, 0.01])
+    prepared, truth = Cholesky().prepare(device), Spectral().prepare(host).solve(alpha)
+    found = prepared.solve(alpha)
+    assert prepared._rough
+    assert 1 < found.n_iter < 8
+    np.testing.assert_allclose(found.coef, truth.coef, atol=1e-6 * np.abs(truth.coef).max())
+    # Leave-one-out residuals need the diagonal of the inverse, which is not refined.
+    np.testing.assert_allclose(
+        prepared.solve(alpha, loo=True).loo, Spectral().prepare(host).solve(alpha, loo=True).loo, atol=1e-7
+    )
+
+
+def test_where_halves_are_too_coarse_the_factor_is_in_float64(monkeypatch):
+    monkeypatch.setattr(cholesky, "ROUGH", 100)
+    host, device = problems(fit_intercept=False, weighted=False)
+    alpha = np.full(2, 1e-9)
+    prepared = Cholesky().prepare(device)
+    found = prepared.solve(alpha)
+    assert not prepared._rough
+    truth = Spectral().prepare(host).solve(alpha)
+    np.testing.assert_allclose(found.coef, truth.coef, rtol=1e-3, atol=1e-3 * np.abs(truth.coef).max())

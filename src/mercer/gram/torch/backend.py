@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from mercer.formula.program import entry_width
 
 from ..backend import Backend
 from ..prepared import PreparedProgram
-from .fused import FusedProduct, fusable, make_product
+from .compiling import fusable
+from .fused import FusedProduct, make_product
 from .points import prepare_points
 from .tiles import evaluate_tile
 
@@ -45,6 +47,8 @@ class TorchBackend(Backend):
         self._data = PreparedProgram(expression, X, Z, owner, self.dtype, prepare, put)
         self.held = sum(side.nbytes for pair in self._data.pairs for side in pair if side is not None)
         self.entry_bytes = 8 * entry_width(expression)
+        self._made = False
+        self._product: FusedProduct | None = None
 
     @property
     def why(self) -> str:  # type: ignore[override]
@@ -53,11 +57,19 @@ class TorchBackend(Backend):
             return f"one fused kernel on {self.device}, dot products in mode {self._fused.mode!r}"
         return "every statistic of the kernel has a form on the device"
 
-    @cached_property
+    @property
     def _fused(self) -> FusedProduct | None:
-        """The fused product, made when it is first needed; None where there is none."""
-        data = self._data
-        return make_product(data.program, data.pairs, data.left, data.right) if fusable(self.device) else None
+        """The fused product, None where there is none."""
+        return self._make_fused(1)
+
+    def _make_fused(self, columns: int) -> FusedProduct | None:
+        """Make the fused product when it is first needed, by trials with so many right-hand sides."""
+        if not self._made:
+            data = self._data
+            if fusable(self.device):
+                self._product = make_product(data.program, data.pairs, data.left, data.right, columns)
+            self._made = True
+        return self._product
 
     def tile(self, rows: slice | Array, columns: slice) -> Array:
         """Compute one tile; ``rows`` may be a tensor of positions."""
@@ -67,11 +79,13 @@ class TorchBackend(Backend):
         return evaluate_tile(data.program, pairs, [v[rows] for v in data.left], [v[columns] for v in data.right])
 
     def product(self, V: Array, budget: int) -> Array | None:
-        """Multiply by the fused product where there is one, a group of columns at a time."""
-        if self._fused is None:
+        """Multiply by the fused product where there is one, by groups of columns of about the same size."""
+        q = V.shape[1]
+        fused = self._make_fused(_share(q, DOUBLE_COLUMNS if self.dtype == np.float64 else FUSED_COLUMNS))
+        if fused is None:
             return None
-        size = DOUBLE_COLUMNS if self._fused.double else FUSED_COLUMNS
-        return load_torch().cat([self._fused(V[:, i : i + size]) for i in range(0, V.shape[1], size)], 1)
+        size = _share(q, DOUBLE_COLUMNS if fused.double else FUSED_COLUMNS)
+        return load_torch().cat([fused(V[:, i : i + size]) for i in range(0, q, size)], 1)
 
     def diag(self) -> Array | None:
         """Distances of points to themselves are 0, so that one entry tells all of a kernel of nothing but distances."""
@@ -80,6 +94,11 @@ class TorchBackend(Backend):
             return None
         value = evaluate_tile(data.program, [(A[:1], A[:1]) for A, _ in data.pairs], [], [])
         return value.double().expand(self.shape[0], 1)[:, 0].contiguous()
+
+
+def _share(count: int, most: int) -> int:
+    """Return the size of the fewest groups, all about the same, of at most so many."""
+    return max(1, math.ceil(count / max(1, math.ceil(count / most))))
 
 
 class MovedBackend(Backend):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import linecache
 import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +11,7 @@ from mercer.arrays import Array
 from mercer.formula.program import Program
 
 from ..prepared import Pair
+from .compiling import compile_source
 from .operands import PAD, Arrays, choose_operands, fits_half, make_arrays, pad_rows
 from .source import FEW, Launch, Operand, print_source
 from .tiles import evaluate_tile
@@ -55,34 +54,17 @@ def choose_shape(operands: tuple[Operand, ...], columns: int, symmetric: bool, d
 @functools.lru_cache(maxsize=256)
 def compile_product(launch: Launch) -> Any:
     """Return the Triton function of a launch; equal launches share one."""
-    text = print_source(launch)
-    name = f"<mercer product {abs(hash(text)):x}>"
-    # Triton reads the source of a function through linecache; an entry without a time is never looked for on disk.
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    namespace: dict[str, Any] = {"__name__": "mercer_generated", "__file__": name}
-    exec(compile(text, name, "exec"), namespace)  # our own text, printed from a checked program
-    return namespace["product"]
+    return compile_source(print_source(launch), "product")
 
 
-@functools.lru_cache(maxsize=1)
-def _has_triton() -> bool:
-    try:
-        import triton  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-def fusable(device: Any) -> bool:
-    """Whether products on a device run as fused Triton kernels: on CUDA, or anywhere in Triton's interpreter."""
-    return _has_triton() and (device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1")
-
-
-def make_product(program: Program, pairs: list[Pair], left: list[Array], right: list[Array]) -> FusedProduct | None:
+def make_product(
+    program: Program, pairs: list[Pair], left: list[Array], right: list[Array], columns: int = 1
+) -> FusedProduct | None:
     """Return the fused product in the fastest mode that is accurate enough here, or None where tiles are better.
 
     Float64 values are summed coordinate by coordinate.  For float32 values each mode is tried on a sample of the points
-    against float64, fastest first; the last one, coordinate by coordinate, is taken without a trial.
+    against float64, fastest first; the last one, coordinate by coordinate, is taken without a trial.  A trial has as
+    many right-hand sides as there will be, so that what it compiles is used again.
     """
     import torch
 
@@ -93,15 +75,16 @@ def make_product(program: Program, pairs: list[Pair], left: list[Array], right: 
     n, m = len(pairs[0][0]), len(pairs[0][0] if pairs[0][1] is None else pairs[0][1])
     rows = torch.linspace(0, n - 1, min(n, PROBE), device=pairs[0][0].device).long()
     # Points meet themselves in the sample, if they do in the data: that is where digits are lost first.
-    columns = torch.linspace(0, m - 1, min(m, 8 * PROBE), device=rows.device).long()
-    columns = columns if pairs[0][1] is not None else torch.cat([rows, columns])
-    few = [(A[rows], (A if B is None else B)[columns]) for A, B in pairs]
-    sides = [v[rows] for v in left], [v[columns] for v in right]
+    others = torch.linspace(0, m - 1, min(m, 8 * PROBE), device=rows.device).long()
+    others = others if pairs[0][1] is not None else torch.cat([rows, others])
+    few = [(A[rows], (A if B is None else B)[others]) for A, B in pairs]
+    sides = [v[rows] for v in left], [v[others] for v in right]
     precise = ([v.double() for v in side] for side in sides)
     exact = evaluate_tile(program, [(A.double(), B.double()) for A, B in few], *precise)
-    V = torch.cos(torch.arange(len(columns), device=rows.device, dtype=torch.float64))[:, None]
+    steps = torch.arange(len(others), device=rows.device, dtype=torch.float64)
+    V = torch.cos(steps[:, None] * torch.arange(1, columns + 1, device=rows.device))
     truth = exact @ V
-    size = torch.linalg.norm(exact) * torch.linalg.norm(V) / math.sqrt(len(columns))
+    size = torch.linalg.norm(exact) * torch.linalg.norm(V) / math.sqrt(len(others))
     deep = max(A.shape[1] for A, _ in pairs) > 16
     for mode in ("mixed", "folded", "half", "single") if deep else ("folded", "half", "single"):
         trial = FusedProduct(program, few, *sides, mode)
@@ -148,7 +131,10 @@ class FusedProduct:
         both = self.symmetric and q <= FEW
         shape = shape or choose_shape(self.operands, q, both, self.double)
         size = max(side.points.numel() for pair in self.arrays for side in pair)
-        launch = Launch(self.program, self.operands, self.program.code, q, both, self.double, shape.sub, size >= 2**31)
+        launch = Launch(
+            self.program, self.operands, self.program.code, round_columns(q, self.double), both, self.double, shape.sub,
+            size >= 2**31,
+        )  # fmt: skip
         n, m = self.shape
         right, factor = self._right_hand_side(V, launch)
         out = torch.zeros(n, launch.width(), dtype=torch.float64, device=V.device)
@@ -181,6 +167,17 @@ class FusedProduct:
         right[:m, :q] = scaled.to(torch.float16)
         right[:m, q : 2 * q] = (scaled - right[:m, :q]).to(torch.float16)
         return right, factor
+
+
+def round_columns(count: int, double: bool = False) -> int:
+    """Return the number of right-hand sides that a kernel is compiled for: few different ones, as compiling takes long.
+
+    Examples
+    --------
+    >>> [round_columns(count) for count in (1, 2, 3, 10, 23)]
+    [1, 2, 8, 16, 32]
+    """
+    return count if double or count <= FEW else max(8, 2 ** math.ceil(math.log2(count)))
 
 
 def _count_spans(blocks: int, columns: int) -> int:

@@ -116,6 +116,35 @@ def print_source(launch: Launch) -> str:
     return "\n".join(_Printer(launch).lines())
 
 
+def print_coordinates(kind: str, exponent: float, double: bool) -> str:
+    """Return the Triton source of ``coordinates``: one statistic of all pairs of points, stored column by column."""
+    real = "tl.float64" if double else "tl.float32"
+    body = [
+        "across = tl.cdiv(m, BN)",
+        "rows = tl.program_id(0) // across * BM + tl.arange(0, BM)",
+        "columns = tl.program_id(0) % across * BN + tl.arange(0, BN)",
+        "here, there = tl.minimum(rows, n - 1).to(tl.int64), tl.minimum(columns, m - 1).to(tl.int64)",
+        f"total = tl.zeros([BM, BN], {real})",
+        "left, right = A + here, B + there",
+        "for _ in range(depth):",
+        "    a, b = tl.load(left)[:, None], tl.load(right)[None, :]",
+        f"    total += {_print_term(kind, exponent)}",
+        "    left += n",
+        "    right += m",
+        "place = out + rows.to(tl.int64)[:, None] * m + columns[None, :]",
+        "tl.store(place, total, mask=(rows < n)[:, None] & (columns < m)[None, :])",
+    ]
+    head = [
+        "import triton",
+        "import triton.language as tl",
+        "",
+        "",
+        "@triton.jit(do_not_specialize=['n', 'm', 'depth'])",
+        "def coordinates(A, B, out, n, m, depth, BM: tl.constexpr, BN: tl.constexpr):",
+    ]
+    return "\n".join([*head, *_indent(body), ""])
+
+
 class _Printer:
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
@@ -278,7 +307,7 @@ class _Printer:
             f"for d in range({operand.depth}):",
             f"    a = tl.load(X{i} + rows{s} * {operand.depth} + d)[:, None]",
             f"    b = tl.load(Z{i} + columns * {operand.depth} + d)[None, :]",
-            f"    s{i} += {_power_term(operand.exponent) if operand.kind == 'powdist' else TERMS[operand.kind]}",
+            f"    s{i} += {_print_term(operand.kind, operand.exponent)}",
         ]
 
     def instruction(self, step: Instruction, names: dict[int, str], factors: dict[int, float], s: str) -> str:
@@ -329,6 +358,10 @@ def _scaled(name: str, factor: float, shift: float = 0.0) -> str:
 
 def _indent(lines: list[str]) -> list[str]:
     return ["    " + line for line in lines]
+
+
+def _print_term(kind: str, exponent: float) -> str:
+    return _power_term(exponent) if kind == "powdist" else TERMS[kind]
 
 
 def _power_term(exponent: float) -> str:

@@ -10,6 +10,9 @@ from mercer.formula.program import Instruction, Program
 from mercer.formula.statistics import VectorStatistic
 from mercer.kernels.radial import PowerDistance
 
+from .compiling import fusable
+from .coordinates import sum_coordinates
+
 NARROW = 64  # features up to which dot products in float64 cost next to nothing
 
 
@@ -30,9 +33,12 @@ def evaluate_tile(program: Program, pairs: list[tuple[Array, Array]], left: list
 
 
 def _measure(statistic: VectorStatistic, A: Array, B: Array) -> Array:
+    kind = str(statistic.native)
+    if kind not in ("dot", "sqdist") and fusable(A.device):
+        return sum_coordinates(kind, statistic.exponent, A, B)
     if isinstance(statistic, PowerDistance):
         return _coordinate_sum(statistic.term)(A, B)
-    return STATISTICS[str(statistic.native)](A, B)
+    return STATISTICS[kind](A, B)
 
 
 def _dot(A: Array, B: Array) -> Array:

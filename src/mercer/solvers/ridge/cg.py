@@ -40,7 +40,7 @@ class ConjugateGradient(PlannedSolver):
     max_iter : int, default=1000
         The most products with K, not counting those that certify.
     rank : int or "auto", default="auto"
-        Rank of the preconditioner; "auto" starts with about 5√n (20√n on a device) and doubles whenever that costs
+        Rank of the preconditioner; "auto" starts with about 5√n (4√n on a device) and doubles whenever that costs
         less than the iterations it is expected to save.  0 leaves only the diagonal.
     random_state : int, RandomState or None, default=None
         The seed of the preconditioner's pivots.
@@ -80,6 +80,7 @@ class ConjugateGradient(PlannedSolver):
         rest = n * sizes.rank**2 + steps * 2 * n * n * q
         multiplying = speed.double if sizes.on_host else speed.single
         work = [(entries, speed.entries if kept or not sizes.native else speed.single), (rest, multiplying)]
+        work.append((steps * speed.step, 1.0))
         if kept:
             work.append((steps * n * n, speed.stream))
         return Cost(8.0 * n * sizes.rank + 3 * sizes.vectors + 16.0 * n, tuple(work), speed)

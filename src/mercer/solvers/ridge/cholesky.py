@@ -28,6 +28,7 @@ SMALL = 1500  # points; below, float64 takes no time worth saving
 QUICK = {"patience": 8, "max_iter": 60}  # of refinement, when a factor in float64 is there as the better way
 PATIENT = {"patience": 30, "max_iter": 300}  # when there is no other way
 PROBES = 8  # points whose leave-one-out residual is checked after a factor in float32
+ROUGH = 16384  # points from which a factor in float32 beside a matrix in float64 pays on a device
 LOO_ACCURACY = 1e-2  # relative; a larger difference there is warned about
 COLUMNS = 8  # arrays of the size of y that refinement holds
 
@@ -47,7 +48,8 @@ class Cholesky(PlannedSolver):
     precision : {"auto", "single", "double"}, default="auto"
         The precision of the factor.  "auto" takes double for up to 1,500 points, for leave-one-out residuals, and for
         kernels without a native form, whose entries are not to be evaluated again and again, as long as that fits into
-        memory, and single otherwise.
+        memory, and single otherwise.  On a device it keeps the matrix in float64 where that fits, and from 16,384
+        points on the factor alone is in single, on tensor cores.
     tolerance : float, default=1e-8
         The relative residual ‖y − b − Ac‖ / ‖αW⁻¹c‖ to aim at.  Where rounding in float64 does not allow it, a solution
         counts as found up to a certificate of 1e-5, and not beyond.
@@ -83,12 +85,13 @@ class Cholesky(PlannedSolver):
         n, speed = float(sizes.n), sizes.speed
         if sizes.on_host:
             double = sizes.loo or not sizes.native or n <= SMALL
-            memory = 4.0 * n * n + min(8.0 * n * n, sizes.tile) + 4 * sizes.vectors
+            memory, rough = 4.0 * n * n + min(8.0 * n * n, sizes.tile) + 4 * sizes.vectors, not double
         else:
             double = 8 * TensorTriangles.matrices * n * n <= sizes.budget
             memory = (8.0 if double else 4.0) * TensorTriangles.matrices * n * n + 4 * sizes.vectors
+            rough = double and n >= ROUGH and not sizes.loo
         cubes = sizes.alphas * n**3 / 3 * (3 if sizes.loo else 1)
-        solving = cubes + 4 * n * n * sizes.columns, speed.double if double else speed.factor
+        solving = cubes + 4 * n * n * sizes.columns, speed.factor if rough else speed.double
         return Cost(memory, ((sizes.entry * n * n / 2, speed.entries), solving), speed)
 
     def explain(self, sizes: Sizes) -> str:
@@ -191,12 +194,15 @@ class CholeskyPrepared(PreparedRidge):
         self._factor(alpha, invert)
         double = self.double
         system = System(self._matrix if double else self._gram, alpha * self._noise, constant, self._matrix.diagonal)
-        last = double or not self._fits_double or self.options.precision == "single"
+        last = (double and not self._rough) or not self._fits_double or self.options.precision == "single"
         limits = PATIENT if last and not double else QUICK
         found = refine(system, y, self._matrix.solve, self.options.tolerance, **limits)
         if last or is_converged(found.residuals.max(), self.options.tolerance):
             return found
-        self._to_double()
+        if self._rough:
+            self._be_precise()
+        else:
+            self._to_double()
         return self._solve_one(alpha, y, constant, invert)
 
     def _factor(self, alpha: float, invert: bool = False) -> None:
@@ -217,7 +223,7 @@ class CholeskyPrepared(PreparedRidge):
                     f"no factor of the kernel matrix exists for alpha = {alpha:g}: {self.problem.kernel!r} is far from "
                     "positive semi-definite on this data. See k.certificate(), or use the spectral solver"
                 ) from None
-        elif not attempt(0.0):
+        elif not attempt(0.0) and not (self._be_precise() and attempt(0.0)):
             raise np.linalg.LinAlgError(
                 f"K + αW⁻¹ is not positive definite in float64 for alpha = {alpha:g}: the kernel matrix is singular or "
                 "not positive semi-definite. Give a larger alpha, use the spectral solver, which takes singular ones, "
@@ -274,7 +280,22 @@ class CholeskyPrepared(PreparedRidge):
 
     def _evaluate(self, dtype: Any) -> SharedTriangles | TensorTriangles:
         gram: Gram = self._gram if dtype == np.float64 else self.problem.gram(dtype=dtype)
-        return self._store(gram.dense())
+        if self.problem.place.on_host:
+            return SharedTriangles(gram.dense())
+        rough = dtype == np.float64 and self.options.precision == "auto" and self.problem.n >= ROUGH
+        return TensorTriangles(gram.dense(), rough=rough)
+
+    @property
+    def _rough(self) -> bool:
+        """Whether factors are in less than the precision of the matrix."""
+        return isinstance(self._matrix, TensorTriangles) and self._matrix.rough
+
+    def _be_precise(self) -> bool:
+        """Make factors as precise as the matrix from now on, and say whether they were not."""
+        if not (isinstance(self._matrix, TensorTriangles) and self._matrix.rough):
+            return False
+        self._matrix.rough, self._factored = False, None
+        return True
 
     def _to_double(self) -> None:
         if self._matrix.dtype == np.float64:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,19 @@ from .preconditioner import Preconditioner
 
 DROP = 1e-3  # by which the updated residual falls before it is compared with the true one
 STALLS = 3  # certificates without progress before rounding is blamed
+SMALL = 0.1  # of a residual: what float32 may hide of it where iterations go on
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """What is known of some columns: residuals, lengths of them and of αW⁻¹c, intercepts, objective, certificate."""
+
+    residual: Array
+    norms: np.ndarray
+    size: np.ndarray
+    level: np.ndarray
+    parts: np.ndarray
+    certificate: np.ndarray
 
 
 class Iteration:
@@ -27,7 +41,9 @@ class Iteration:
 
     A column rests when its updated residual says that it is done, or has fallen so far that float32 kernel values may
     no longer be trusted.  When all rest, :meth:`certify` recomputes the residuals in float64 and puts them in place of
-    the updated ones, keeping the search directions, which forgive the exchange.
+    the updated ones, keeping the search directions, which forgive the exchange.  Of very many points that product is in
+    float32 where it is enough: a sample of rows in float64 shows by how much it is off, and twice that counts as part
+    of the residual.
     With an intercept all of this happens in the subspace 1ᵀc = 0, with the preconditioner projected onto it.
     Norms of residuals are those of W, by which errors count, and each y is brought near 1, so that no square leaves the
     range of numbers.
@@ -52,6 +68,7 @@ class Iteration:
         self.alpha, self._centred, self._tolerance = alpha, fit_intercept, tolerance
         self.n_iter = self.since_start = 0
         self.indefinite = self.stalled = False
+        self._rng = np.random.default_rng(0)
         self._cg = ConjugateGradients(self._multiply, self._precondition, self._centre(y + 0.0), project=self._centre)
         # A residual that is only rounding of y, as that of constant targets, is as good as none.
         self._floor = 8 * np.finfo(np.float64).eps * self._norms(y)
@@ -149,26 +166,20 @@ class Iteration:
         """Recompute the residuals of all columns that are not done in float64, and go on from them."""
         live = np.flatnonzero(~self._done)
         coef = self._cg.x[:, live]
-        size = like(coef, self.alpha[live]) * self._noise * coef
-        image = self._K.exact(coef)
-        errors = self._y[:, live] - image
-        level = self._level(errors)
-        errors = errors - like(errors, level)
-        R = errors - size
-        drift = self._norms(R - self._cg.residual[:, live])
+        found = self._examine_sample(live, coef) if self._K.single and self._K.sampled else None
+        if found is None:
+            found = self._examine(live, coef, self._K.exact(coef))
+        drift = self._norms(found.residual - self._cg.residual[:, live])
         start = self._true[live]
-        self._cg.residual[:, live] = R
-        self._true[live] = self._updated[live] = self._norms(R)
-        self._size[live] = self._norms(size)
-        parts = np.array([self._norms(errors) ** 2, self.alpha[live] * dots(coef, image)])
-        blind = product_rounding(self._roots, self._diagonal, coef)
-        root = np.hypot(self._true[live], blind)
-        found = gap_ratios(root, np.abs(parts).sum(axis=0), self._spread[live], self._floor[live])
-        better = found < self._certificate[live]
-        self._certificate[live[better]], self._kept_intercept[live[better]] = found[better], level[better]
+        self._cg.residual[:, live] = found.residual
+        self._true[live] = self._updated[live] = found.norms
+        self._size[live] = found.size
+        better = found.certificate < self._certificate[live]
+        self._certificate[live[better]] = found.certificate[better]
+        self._kept_intercept[live[better]] = found.level[better]
         self._kept[:, live[better]] = coef[:, np.flatnonzero(better)]
-        self._parts[:, live[better]] = parts[:, better]
-        self._done[live] = [is_converged(one, self._tolerance) for one in self._certificate[live]]
+        self._parts[:, live[better]] = found.parts[:, better]
+        self._done[live] = self._converges(self._certificate[live])
         self._resting = self._done.copy()
         if self.converged:
             return
@@ -177,7 +188,7 @@ class Iteration:
             if (drift > 0.3 * start).any():
                 self._exact_from_now()
             return
-        worst = float(found.max())
+        worst = float(found.certificate.max())
         self._failures = self._failures + 1 if worst > 0.5 * self._best else 0
         self._best = min(worst, self._best)
         self.stalled = self._failures >= STALLS
@@ -186,7 +197,7 @@ class Iteration:
         """Return all that the next step depends on, but for the preconditioner's pivots, on the host."""
         arrays = {name: np.array(host_array(getattr(self, name))) for name in _ARRAYS}
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        kinds = {"single": self._K.single, "rank": self._P.rank}
+        kinds = {"single": self._K.single, "rank": self._P.rank, "rng": self._rng.bit_generator.state}
         return {"arrays": arrays, "numbers": numbers, "system": self._cg.snapshot(), **kinds}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -200,9 +211,35 @@ class Iteration:
             getattr(self, name)[...] = put_beside(self._kept, values) if name == "_kept" else values
         for name, value in state["numbers"].items():
             setattr(self, name, value)
+        self._rng.bit_generator.state = state["rng"]
         self._cg.restore(state["system"])
         if grown:
             self.restart()
+
+    def _examine(self, live: np.ndarray, coef: Array, image: Array, hidden: np.ndarray | float = 0.0) -> _Evidence:
+        """Return the evidence of some columns, given K times their coefficients and how long what that lacks may be."""
+        size = like(coef, self.alpha[live]) * self._noise * coef
+        errors = self._y[:, live] - image
+        level = self._level(errors)
+        errors = errors - like(errors, level)
+        R = errors - size
+        lengths = self._norms(R)
+        parts = np.array([self._norms(errors) ** 2, self.alpha[live] * dots(coef, image)])
+        blind = product_rounding(self._roots, self._diagonal, coef)
+        root = np.hypot(lengths + hidden, blind)
+        certificate = gap_ratios(root, np.abs(parts).sum(axis=0), self._spread[live], self._floor[live])
+        return _Evidence(R, lengths, self._norms(size), level, parts, certificate)
+
+    def _examine_sample(self, live: np.ndarray, coef: Array) -> _Evidence | None:
+        """Return the evidence of a product in float32, or None where that is too coarse to certify or to go on from."""
+        image = self._K.fast(coef)
+        hidden = 2.0 * self._K.sample_error(coef, image, self._roots, self._rng)
+        found = self._examine(live, coef, image, hidden)
+        enough = self._converges(found.certificate) | (hidden <= SMALL * found.norms)
+        return found if enough.all() else None
+
+    def _converges(self, certificates: np.ndarray) -> np.ndarray:
+        return np.array([is_converged(one, self._tolerance) for one in certificates], dtype=bool)
 
     def _exact_from_now(self) -> None:
         self._K.give_up_single()

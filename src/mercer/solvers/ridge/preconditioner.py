@@ -15,6 +15,7 @@ from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.linalg.cholesky import make_inverse
 from mercer.linalg.pivoting import PivotedCholesky, Random, SymmetricGram
+from mercer.linalg.sums import multiply_thin
 
 CACHED = 4  # values of α whose Cholesky factors are kept from one application to the next
 
@@ -93,10 +94,10 @@ class Preconditioner:
         """Return P⁻¹V for V of shape (n, m) and one α for each of its columns."""
         V = V * self.weights[:, None]
         if self.rank:
-            inside = self._solve_inner(self._xp.concat([F @ V for F in self.pivoted.parts]), alpha)
+            inside = self._solve_inner(self._xp.concat([multiply_thin(F, V) for F in self.pivoted.parts]), alpha)
             start = 0
             for F in self.pivoted.parts:
-                V -= self.weights[:, None] * (F.T @ inside[start : start + len(F)])
+                V -= self.weights[:, None] * multiply_thin(F.T, inside[start : start + len(F)])
                 start += len(F)
         V /= self._xp.asarray(alpha, device=V.device)
         return V

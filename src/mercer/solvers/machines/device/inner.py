@@ -7,7 +7,7 @@ from typing import Any
 
 from mercer._native import smo as solve_pairs
 from mercer.arrays.tensors import host_array, load_torch
-from mercer.gram.torch.fused import fusable
+from mercer.gram.torch.compiling import fusable
 
 WARP_WORK = 128  # variables of a warp: four in each of its threads
 

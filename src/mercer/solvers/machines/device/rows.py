@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from mercer.arrays.tensors import load_torch
-from mercer.gram.torch.fused import fusable
+from mercer.gram.torch.compiling import fusable
 
 ROWS, COLUMNS = 16, 128  # of a tile that one program adds up
 TOGETHER = 256  # rows added up at a time without Triton
