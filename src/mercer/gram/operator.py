@@ -347,6 +347,29 @@ class Gram:
         few._chosen = positions if self._chosen is None else self._chosen[positions]
         return few
 
+    def strip(self, index: Index) -> Gram:
+        """Return some rows of a symmetric matrix, K[index], as lazy as this one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import Gram
+        >>> from mercer.kernels import Linear
+        >>> Gram(Linear(), [[1.0], [3.0], [2.0]]).strip([1, 2]) @ np.ones(3)
+        array([18., 12.])
+        """
+        if not self.symmetric:
+            raise ValueError(f"a strip needs Z = X, but this Gram matrix is between two collections {self.shape}")
+        positions = np.ascontiguousarray(self._find_positions(index), dtype=np.int64)
+        backend = getattr(self._backend, "strip", lambda index: None)(positions)
+        points = self._points()
+        if backend is None:
+            return self._like(pick(points, positions), points)
+        few = copy(self)
+        few._backend, few.shape = backend, backend.shape
+        few._X, few._Z, few._chosen = pick(points, positions), points, None
+        return few
+
     def diag(self) -> Array:
         """Return k(x, x) for all x; the matrix must be square, with Z = X."""
         if not self.symmetric:

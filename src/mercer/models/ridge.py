@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.place import list_devices
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.intervals.ridge import RidgeIntervals
 from mercer.estimators.kernels import KernelLike
@@ -34,6 +36,15 @@ from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 from mercer.solvers.ridge.interval import leave_one_out
 from mercer.solvers.ridge.online import OnlineRidge
 from mercer.solvers.ridge.postponed import PostponedFit
+
+
+def keep_states(model: Any, checkpoint: Any, *data: Any) -> Any:
+    """Return a context that keeps the states of a fit in a folder, or None without one."""
+    if checkpoint is None:
+        return nullcontext()
+    from mercer.stored.engine import keep_fit  # which nothing else needs of data that is here
+
+    return keep_fit(model, checkpoint, *data)
 
 
 class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -63,7 +74,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         Whether to fit a constant b, which the penalty leaves alone.
     scaling : {"sum", "mean"}, default="sum"
         Whether errors are summed, as above, or averaged: (1/Σw) Σ wᵢ(…)² + λ‖f‖² is the same with α = λΣw.
-    solver : {"auto", "primal", "spectral", "cholesky", "cg", "nystroem"}, default="auto"
+    solver : {"auto", "primal", "spectral", "cholesky", "cg", "blocks", "nystroem"}, default="auto"
         The algorithm; "auto" chooses by size, memory and kernel, and ``plan_`` says which and why.
     n_centers : int, optional
         How many centres a Nyström model has; "auto" makes one if this is given.  If not, as many as pay.
@@ -73,8 +84,10 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         The seed of solvers that choose at random.
     assume_psd : bool, default=False
         Whether to use a mercer kernel even if it is refuted, that is, not positive semi-definite.
-    device : str or torch.device, optional
-        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
+    device : str, torch.device or list of them, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.  Of
+        several, such as ``["cuda:0", "cuda:1"]``, the solver "blocks" has each multiply by a share of the rows, and all
+        else is on the first.
 
     Attributes
     ----------
@@ -166,7 +179,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
 
     @with_callbacks
     @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit the function to data; a fit that fails or is interrupted changes nothing.
 
         Parameters
@@ -178,9 +191,14 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
             The targets, or the name of their column.
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
+        checkpoint : str or Path, optional
+            A folder where iterations keep their state every few seconds: a fit that was killed goes on there when it
+            is started again with the same model and data, whatever else has its states in that folder.  What is kept
+            is removed when the fit ends.  Fits that do not iterate keep nothing.  For a table, the folder of its sums.
         """
-        with report_progress(self, X, y), all_or_nothing(self):
-            self._fit(X, y, sample_weight)
+        saving = keep_states(self, checkpoint, X, y, sample_weight)
+        with report_progress(self, X, y) as on_step, all_or_nothing(self), saving as saves:
+            self._fit(X, y, sample_weight, on_iteration=on_step, saves=saves, devices=list_devices(self.device))
         return self
 
     @in_the_kind_given
@@ -310,7 +328,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
 
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, **watched: Any) -> None:
         self._check_scaling()
         argument = self._kernel_argument()
         X = argument.check(X, reset=True)
@@ -320,7 +338,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         intercept = bool(self.fit_intercept)
         problem = Problem(kernel, argument.points(X), targets, weights, intercept, place.memory, place.device)
         penalty = self._penalty(targets.size // n, n if weights is None else float(weights.sum()))
-        self._keep(fit_ridge(problem, penalty, name=type(self).__name__, **self._solving()), X)
+        self._keep(fit_ridge(problem, penalty, name=type(self).__name__, **self._solving(), **watched), X)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.ridge import fit_table

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
+from mercer.arrays.place import list_devices
 from mercer.estimators.classifier import Classes, ClassFunction, Labelled, ValueClassifier
 from mercer.estimators.engine import Method, in_the_kind_given, where_the_data_lives
 from mercer.estimators.intervals.ridge import GIVEN
@@ -37,11 +38,13 @@ from mercer.learning.class_penalty import PenaltyChoice, choose_penalty, make_ta
 from mercer.learning.tuning import OnStep
 from mercer.solvers.base import Problem
 from mercer.solvers.conformal.plan import IntervalPlan
+from mercer.solvers.plan import ITERATIVE
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 from mercer.solvers.ridge.online import OnlineRidge
 from mercer.solvers.ridge.postponed import PostponedFit
+from mercer.solvers.saves import Saves
 
-from .ridge import KernelRidge
+from .ridge import KernelRidge, keep_states
 
 
 def _if_kernel_stays(method: Method) -> Method:
@@ -157,7 +160,7 @@ class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
 
     @with_callbacks
     @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit to labelled points; a fit that fails or is interrupted changes nothing.
 
         Parameters
@@ -168,9 +171,14 @@ class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
             Their labels, numbers or texts, of at least two classes.
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative.
+        checkpoint : str or Path, optional
+            A folder where iterations keep their state every few seconds: a fit that was killed goes on there when it
+            is started again with the same model and data, whatever else has its states in that folder.  What is kept
+            is removed when the fit ends.  Fits that do not iterate keep nothing.  For a table, the folder of its sums.
         """
-        with report_progress(self, X, y) as on_step, all_or_nothing(self):
-            self._fit(X, y, sample_weight, on_step)
+        saving = keep_states(self, checkpoint, X, y, sample_weight)
+        with report_progress(self, X, y) as on_step, all_or_nothing(self), saving as saves:
+            self._fit(X, y, sample_weight, on_step, saves)
         return self
 
     @_if_kernel_stays
@@ -347,10 +355,10 @@ class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
         return replace(plan, guarantee=plan.guarantee + GIVEN) if chosen and not plan.folds else plan
 
     def _leave_out(self) -> np.ndarray | None:
-        # Conjugate gradients keep no factor that points could be left out of.
-        return None if self.plan_.solver == "cg" else self.leave_one_out()
+        # Iterations keep no factor that points could be left out of.
+        return None if self.plan_.solver in ITERATIVE else self.leave_one_out()
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep, saves: Saves | None = None) -> None:
         argument, data = self._kernel_argument(), self._check_labelled(X, y, sample_weight)
         self._remember(data.X, y, sample_weight)
         n, targets = length(data.X), make_targets(data.codes, len(data.classes))
@@ -369,7 +377,10 @@ class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
         whole = replace(
             problem, X=argument.points(data.X), y=everything, weights=None if (weights == 1.0).all() else weights
         )
-        record = fit_ridge(whole, penalty, self.solver, random_state=self.random_state, name=type(self).__name__)
+        record = fit_ridge(
+            whole, penalty, self.solver, random_state=self.random_state, name=type(self).__name__,
+            on_iteration=on_step, saves=saves, devices=list_devices(self.device),
+        )  # fmt: skip
         self._keep(data.classes, found, record, data.X)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -47,6 +47,10 @@ class ConjugateGradient(PlannedSolver):
         The seed of the preconditioner's pivots.
     on_iteration : callable, optional
         Called as ``on_iteration(iteration, relative_residual)`` after each iteration.
+    saves : Saves, optional
+        Where the state is kept every few seconds, and taken up from.
+    devices : sequence of str or torch.device, optional
+        Devices that share the rows of products; that of the problem if not given.
 
     Examples
     --------
@@ -66,6 +70,8 @@ class ConjugateGradient(PlannedSolver):
     rank: int | Literal["auto"] = "auto"
     random_state: Any = None
     on_iteration: Callable[[int, float], None] | None = None
+    saves: Saves | None = None
+    devices: Sequence[Any] | None = None
 
     name = "cg"
 
@@ -118,7 +124,7 @@ class PreparedConjugateGradient(PreparedRidge):
 
     def __init__(self, solver: ConjugateGradient, problem: Problem, products: Products | None = None) -> None:
         self.solver, self.problem = solver, problem
-        self.products = Products(problem) if products is None else products
+        self.products = make_products(problem, solver.devices) if products is None else products
         n = problem.n
         # A share of the budget for the factor, its Gram matrix and the Cholesky factors of a few α.
         affordable = int(self.products.rates.share * problem.memory / (8 * n + 64 * math.sqrt(n)))
@@ -155,11 +161,14 @@ class PreparedConjugateGradient(PreparedRidge):
             self.products, self.preconditioner, put(y), put(problem.noise), alpha, fit_intercept,
             solver.tolerance,
         )  # fmt: skip
+        key = name_state("cg", y, alpha, np.array([fit_intercept]))
+        resume(solver.saves, key, state)
         while not state.finished and state.n_iter < solver.max_iter:
             while state.active and state.n_iter < solver.max_iter:
                 worst = state.step()
                 if solver.on_iteration is not None:
                     solver.on_iteration(state.n_iter, worst)
+                save_if_due(solver.saves, key, state.n_iter, state)
                 if state.active and state.since_start and state.since_start % CHECK == 0:
                     self._grow_if_it_pays(state)
             state.certify()

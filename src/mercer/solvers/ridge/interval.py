@@ -16,7 +16,7 @@ from mercer.kernels.custom import MatrixRows
 
 from ..conformal.full import full_conformal
 from ..conformal.jackknife import jackknife_plus
-from ..plan import make_solver, plan
+from ..plan import ITERATIVE, make_solver, plan
 from ..rounding import SURE, weighted_trace
 from .center_features import CenterFeatures, Features
 from .fit import RidgeFit
@@ -30,7 +30,7 @@ def leave_one_out(record: RidgeFit, *, random_state: Any = None, n_centers: int 
     problem, name = record.problem, record.plan.solver
     assert problem is not None
     assert record.targets is not None
-    if name == "cg":
+    if name in ITERATIVE:
         # Iterations give no diagonal of the inverse: a factor of the matrix has to fit.
         name = "cholesky"
         plan(problem.kernel, problem.n, None, loo=True, memory=problem.memory, solver=name)
