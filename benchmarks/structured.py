@@ -163,8 +163,6 @@ def substructures_row(folder, new=400) -> None:
         print(f"difference {error:.0e}", flush=True)
 
 
-
-
 def subsequence_row(folder, few=200) -> None:
     X = splice(folder)[0][:1000]
     _, seconds = timed(lambda: Subsequence(4, 0.5).normalize()(X))

@@ -142,7 +142,7 @@ class Products:
 
     def fast_rows(self, index: np.ndarray, V: Array) -> Array:
         """K[index] @ V, as precise as :meth:`fast`."""
-        if self._dense is not None:
+        if self._dense is not None and not isinstance(self._dense, StoredHalf):
             xp = namespace(self._dense)
             rows, total = self._dense[xp.asarray(index, device=self._dense.device)], 0.0
             for start in range(0, rows.shape[1], PARTIAL):

@@ -17,6 +17,8 @@ from ..base import PreparedRidge, Problem, Solution
 from ..costs import Cost, PlannedSolver, Sizes
 from ..evidence import SCALE
 from ..products import RATES, Products
+from ..saves import Saves, name_state, resume, save_if_due
+from ..shared import make_products
 from .iteration import Iteration
 from .preconditioner import Preconditioner
 
@@ -83,7 +85,9 @@ class ConjugateGradient(PlannedSolver):
         """Return what a fit would take."""
         n, q, speed, steps = float(sizes.n), sizes.columns, sizes.speed, sizes.steps
         wide = sizes.native and sizes.on_host and sizes.d >= RATES["host"].wide
-        kept = (wide and 4 * n * n <= min(sizes.budget, LARGEST) / 2) or (not sizes.native and 8 * n * n <= sizes.budget / 2)
+        kept = (wide and 4 * n * n <= min(sizes.budget, LARGEST) / 2) or (
+            not sizes.native and 8 * n * n <= sizes.budget / 2
+        )
         entries = sizes.entry * n * n * (0.5 if kept else steps)
         rest = n * sizes.rank**2 + steps * 2 * n * n * q
         multiplying = speed.double if sizes.on_host else speed.single
