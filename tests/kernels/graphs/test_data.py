@@ -151,7 +151,9 @@ def test_tables_that_may_be_neighbours_as_well_are_refused_with_the_remedy(table
     assert WeisfeilerLehman()([dict(enumerate(table))]).shape == (1, 1)
 
 
-@pytest.mark.parametrize("single", [sparse.csr_array(PATH), networkx.path_graph(3), Graph([[]])], ids=["sparse", "networkx", "graph"])
+@pytest.mark.parametrize(
+    "single", [sparse.csr_array(PATH), networkx.path_graph(3), Graph([[]])], ids=["sparse", "networkx", "graph"]
+)
 def test_one_graph_is_no_collection(single):
     with pytest.raises(TypeError, match=r"put a single graph in a list|collection"):
         WeisfeilerLehman()(single)
