@@ -9,6 +9,7 @@ NAMES = (
     "gram",
     "plan",
     "ridge",
+    "blocks",
     "svm",
     "cells",
     "learners",

@@ -118,6 +118,19 @@ def regression_split(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     return data[~test, :-1], data[~test, -1], data[test, :-1], data[test, -1]
 
 
+def mnist() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+    """Training and test digits, 28 × 28 numbers from 0 to 1 each, with their labels, or None without data."""
+    folder = data_folder()
+    if folder is None or not (folder / "mnist").is_dir():
+        return None
+    found = []
+    for part in ("train", "t10k"):
+        images = np.frombuffer((folder / "mnist" / f"{part}-images-idx3-ubyte").read_bytes(), np.uint8, offset=16)
+        labels = np.frombuffer((folder / "mnist" / f"{part}-labels-idx1-ubyte").read_bytes(), np.uint8, offset=8)
+        found += [images.reshape(-1, 784) / 255.0, labels.astype(np.int64)]
+    return found[0], found[1], found[2], found[3]
+
+
 def keel(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     """Features and labels of a classification set, columns of text one-hot encoded, or None without data."""
     folder = data_folder()

@@ -12,11 +12,18 @@ from sklearn.preprocessing import OneHotEncoder
 from mercer.expansion import Expansion, evaluate_expansion
 from mercer.gram import Gram
 from mercer.kernels import (
+    Fisher,
     GappedKmer,
     Gaussian,
     Graph,
+    GraphHopper,
+    Graphlet,
+    HashedWeisfeilerLehman,
+    LocalAlignment,
     Mismatch,
     PartialTree,
+    Propagation,
+    ShortestPath,
     Spectrum,
     Subsequence,
     SubsetTree,
@@ -109,6 +116,53 @@ def words_row(folder, count=1000) -> None:
         print(f"difference {error:.0e}", flush=True)
 
 
+def dna_rows(folder) -> None:
+    """What reading DNA from both strands, from the centre, with shifts, or by a model costs, and brings."""
+    (A, y), (B, z) = (fasta(folder / "strings" / f"SIN3A.{part}.fasta") for part in ("train", "test"))
+    gapped = GappedKmer(8, 2, skip="N")
+    kernels = (
+        gapped,
+        gapped.with_params(reverse_complement=True),
+        gapped.with_params(reverse_complement=True, center_weights=50.0),
+        WeightedDegree(6, shift=8, skip="N"),
+        Fisher.learn(A, order=4, skip="N"),
+    )
+    for kernel in kernels:
+        K, seconds = timed(lambda k=kernel: k.normalize()(A + B))
+        n, machine = len(A), SVC(kernel="precomputed")
+        area = roc_auc_score(z, machine.fit(K[:n, :n], y).decision_function(K[n:, :n]))
+        print(f"{repr(kernel)[:90]}, SIN3A, {len(K):,} sequences: {seconds:.1f} s, AUC {area:.3f}", flush=True)
+
+
+def local_row(count=100, size=200, limit=10) -> None:
+    letters, rng = list("ARNDCQEGHILKMFPSTWYV"), np.random.default_rng(0)
+    X = ["".join(rng.choice(letters, size=size)) for _ in range(count)]
+    _, seconds = timed(lambda: LocalAlignment().normalize()(X))
+    each = 1e9 * seconds / (count * (count + 1) / 2 * size**2)
+    print(
+        f"LocalAlignment, {count} sequences of {size}: {seconds:.2f} s (limit {limit}), {each:.2f} ns a pair of tokens"
+    )
+
+
+def substructures_row(folder, new=400) -> None:
+    """Values of sums over all other graphs by what each new graph has, and by kernel values as before."""
+    graphs, _ = graphs_of(folder / "graphs" / "NCI1.txt")
+    order = np.random.default_rng(0).permutation(len(graphs))
+    some, rest = [graphs[i] for i in order[:new]], [graphs[i] for i in order[new:]]
+    coef = np.random.default_rng(0).normal(size=len(rest))
+    for kernel in (WeisfeilerLehman(5), WeisfeilerLehmanAssignment(5), ShortestPath()):
+        f = Expansion(kernel.normalize(), rest, coef)
+        _, first = timed(lambda f=f: f(some))
+        seconds = best_time(lambda f=f: f(some), 3)
+        values, other = timed(lambda f=f: evaluate_expansion(f.kernel, some, f.centers, f.coef))
+        error = np.abs(f(some) - values).max() / np.abs(values).max()
+        print(f"{kernel!r}, normalised, {len(rest):,} graphs in the sum, {new} new: {1e3 * seconds:.0f} ms ", end="")
+        print(
+            f"(first {1e3 * first:.0f}), by kernel values {1e3 * other:.0f}: {verdict(other / seconds, 20.0)}, ", end=""
+        )
+        print(f"difference {error:.0e}", flush=True)
+
+
 def subsequence_row(folder, few=200) -> None:
     X = splice(folder)[0][:1000]
     _, seconds = timed(lambda: Subsequence(4, 0.5).normalize()(X))
@@ -181,6 +235,44 @@ def graph_row(folder, kernel, limit, goal) -> None:
     print(f"10-fold accuracy {np.mean(scores):.3f} ± {np.std(scores):.3f} (at least {goal})", flush=True)
 
 
+def peer_rows(folder, few=200) -> None:
+    """Kernels on graphs that GraKeL has as well, on a few molecules; GraphHopper compares random attributes."""
+    graphs = graphs_of(folder / "graphs" / "NCI1.txt")[0][:few]
+    rng = np.random.default_rng(0)
+    with_rows = [Graph(g.neighbours, attributes=rng.normal(size=(g.n_nodes, 2))) for g in graphs[: few // 4]]
+    work = [
+        ("WeisfeilerLehman", WeisfeilerLehman(5), graphs, {"n_iter": 5}),
+        ("ShortestPath", ShortestPath(), graphs, {"with_labels": True}),
+        ("Propagation", Propagation(5), graphs, {"t_max": 5}),
+        ("GraphHopper", GraphHopper(Gaussian(1.0)), with_rows, {"kernel_type": ("gaussian", 0.5)}),
+        (None, Graphlet(4), graphs, {}),
+        (None, HashedWeisfeilerLehman(3), with_rows, {}),
+    ]
+    for name, kernel, given, options in work:
+        K, seconds = timed(lambda kernel=kernel, given=given: kernel(given))
+        print(f"{kernel!r}, {len(given)} molecules: {seconds:.3f} s", end="")
+        try:
+            import grakel
+        except ImportError:
+            print("; GraKeL is not installed", flush=True)
+            continue
+        if name is None:
+            print(flush=True)
+            continue
+        theirs = [_write_for_grakel(grakel, graph) for graph in given]
+        other, part = timed(
+            lambda name=name, options=options, theirs=theirs: getattr(grakel, name)(**options).fit_transform(theirs)
+        )
+        off = np.abs(K - other).max() / np.abs(K).max()
+        print(f"; GraKeL {part:.2f} s: {verdict(part / seconds, 1.0)}, largest difference {off:.0e}", flush=True)
+
+
+def _write_for_grakel(grakel, graph):
+    edges = {(u, v): 1 for u, listed in enumerate(graph.neighbours) for v in listed}
+    rows = graph.labels if graph.attributes is None else map(np.array, graph.attributes)
+    return grakel.Graph(edges, node_labels=dict(enumerate(rows)))
+
+
 def main() -> None:
     folder = data_folder()
     if folder is None:
@@ -190,8 +282,12 @@ def main() -> None:
     gapped_row(folder, "EP300", 10, 4, 60, 0.985)
     masks_row(folder)
     words_row(folder)
+    dna_rows(folder)
+    local_row()
+    substructures_row(folder)
     subsequence_row(folder)
     spectrum_row(folder)
     tree_rows(folder)
     graph_row(folder, WeisfeilerLehman(5), 5, 0.84)
     graph_row(folder, WeisfeilerLehmanAssignment(5), 10, 0.85)
+    peer_rows(folder)

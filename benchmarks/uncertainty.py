@@ -1,12 +1,18 @@
-"""Intervals at work: how many new targets they hold, and how wide they are, over many splits of real data."""
+"""Intervals at work: how many new targets they hold, and how wide they are, over many splits of real data.
 
-import sys
+``python -m benchmarks.uncertainty kin40k --splits 5`` measures one set of data, ``--methods`` some of the methods.
+"""
+
+import argparse
+import csv
+import gzip
+from collections.abc import Sequence
 
 import numpy as np
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from mercer.kernels import Gaussian, Matern
+from mercer.kernels import Gaussian, Kernel
 from mercer.models import (
     SVC,
     KernelLogisticRegression,
@@ -17,50 +23,92 @@ from mercer.models import (
 )
 from mercer.solvers.conformal.split import split_conformal
 
-from .measure import keel, regression_split, table
+from .measure import data_folder, keel, regression_split, table
 
-SETS = ("energy", "concrete", "airfoil", "kin40k", "pol")
+SETS = ("energy", "concrete", "airfoil", "abalone", "ames", "seoul_bike", "kin40k", "pol")
+TABLES = ("abalone", "ames", "seoul_bike")  # whose columns of numbers are taken, the last of them as the target
+LARGE = ("kin40k", "pol")
+METHODS = ("jackknife+", "full", "cv+", "local", "split", "quantile")
 SPLITS = 20
 COVERAGE = 0.9
 LABELLED = ("banana", "german", "heart", "phoneme")
 MOST = 1000  # rows that models are fitted to
-MOST_OF_CLASSES = 400  # the same for classes
+MOST_OF_LARGE = 3000  # the same for large sets of data
+MOST_NEW = 4000  # rows that intervals are made at
+MOST_OF_CLASSES = 400  # rows that models are fitted to for classes
+PENALTIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of quantiles, of which the smallest take long
 
 
 def read(name: str) -> tuple[np.ndarray, np.ndarray]:
     """All points and targets, standardised, or made ones without data."""
-    data = regression_split(name)
+    data = read_table(name) if name in TABLES else regression_split(name)
     if data is None:
         print(f"{name}: made rows instead, because MERCER_DATA does not name the data folder")
         rng = np.random.default_rng(0)
         X = rng.uniform(-1, 1, size=(600, 3))
         y = np.sin(3 * X[:, 0]) + (0.1 + 0.4 * np.abs(X[:, 1])) * rng.normal(size=600)
         return X, y / y.std()
-    X, y, X_test, y_test = data
-    return np.vstack([X, X_test]), np.concatenate([y, y_test])
+    X, y, *rest = data
+    return (np.vstack([X, rest[0]]), np.concatenate([y, rest[1]])) if rest else (X, y)
 
 
-def intervals(X: np.ndarray, y: np.ndarray, new: np.ndarray, seed: int) -> dict[str, np.ndarray]:
-    """The ends by every method, from the same rows; kernel and penalty are chosen from half of them."""
+def read_table(name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """The columns of a table that are all numbers and not all the same, standardised, or None without data."""
+    folder = data_folder()
+    if folder is None:
+        return None
+    with gzip.open(folder / "tables" / f"{name}.csv.gz", "rt") as file:
+        rows = list(csv.reader(file))[1:]
+    columns = []
+    for column in zip(*rows, strict=True):
+        try:
+            numbers = np.array(column, dtype=np.float64)
+        except ValueError:
+            continue
+        if np.isfinite(numbers).all() and numbers.std() > 0:
+            columns.append((numbers - numbers.mean()) / numbers.std())
+    return np.column_stack(columns[1:-1]), columns[-1]  # the first says which rows others test with
+
+
+def intervals(
+    X: np.ndarray, y: np.ndarray, new: np.ndarray, seed: int, methods: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """The ends by every method, from the same rows; kernels and penalties are chosen from half of them."""
     half = len(y) // 2
     found = KernelRidgeCV(random_state=seed).fit(X[:half], y[:half])
     ridge = KernelRidge(found.alpha_, kernel=found.kernel_, fit_intercept=True).fit(X, y)
-    ends = {method: ridge.predict_interval(new, COVERAGE, method) for method in ("jackknife+", "full", "cv+", "local")}
-    # What split conformal has to do: half of the rows to fit, the others to see how wrong that is.
-    errors = np.abs(y[half:] - found.predict(X[half:]))
-    ends["split"] = split_conformal(found.predict(new), errors, COVERAGE)
-    quantiles = KernelQuantileRegressor(alpha=0.1, kernel=Matern(1.5, length_scale=float(np.sqrt(X.shape[1]))))
-    ends["quantile"] = quantiles.fit(X, y).predict_interval(new, COVERAGE)
+    ends = {}
+    for method in methods:
+        if method == "split":
+            # What split conformal has to do: half of the rows to fit, the others to see how wrong that is.
+            errors = np.abs(y[half:] - found.predict(X[half:]))
+            ends[method] = split_conformal(found.predict(new), errors, COVERAGE)
+        elif method == "quantile":
+            alpha = choose_quantiles(found.kernel_, X[:half], y[:half])
+            ends[method] = (
+                KernelQuantileRegressor(alpha=alpha, kernel=found.kernel_).fit(X, y).predict_interval(new, COVERAGE)
+            )
+        else:
+            ends[method] = ridge.predict_interval(new, COVERAGE, method)
     return ends
 
 
-def measure_coverage(name: str, splits: int = SPLITS) -> None:
+def choose_quantiles(kernel: Kernel, X: np.ndarray, y: np.ndarray) -> float:
+    """The penalty of both quantiles with the smallest pinball loss on three folds."""
+    levels = [(1.0 - COVERAGE) / 2.0, (1.0 + COVERAGE) / 2.0]
+    search = GridSearchCV(KernelQuantileRegressor(levels, kernel=kernel), {"alpha": PENALTIES}, cv=3, refit=False)
+    return float(search.fit(X, y).best_params_["alpha"])
+
+
+def measure_coverage(name: str, splits: int = SPLITS, methods: Sequence[str] = METHODS) -> None:
     """Print coverage and mean width of every method, with the deviation over splits."""
     X, y = read(name)
+    count = min(MOST_OF_LARGE if name in LARGE else MOST, int(0.8 * len(y)))
     inside, width = dict[str, list[float]](), dict[str, list[float]]()
     for seed in range(splits):
-        fit, new = train_test_split(np.arange(len(y)), train_size=min(MOST, int(0.8 * len(y))), random_state=seed)
-        for method, ends in intervals(X[fit], y[fit], X[new], seed).items():
+        fit, new = train_test_split(np.arange(len(y)), train_size=count, random_state=seed)
+        new = new[:MOST_NEW]
+        for method, ends in intervals(X[fit], y[fit], X[new], seed, methods).items():
             held = (ends[:, 0] <= y[new]) & (y[new] <= ends[:, 1])
             inside.setdefault(method, []).append(float(held.mean()))
             width.setdefault(method, []).append(float(np.diff(ends).mean()))
@@ -68,7 +116,8 @@ def measure_coverage(name: str, splits: int = SPLITS) -> None:
         [method, f"{np.mean(inside[method]):.3f} ± {np.std(inside[method]):.3f}", f"{np.mean(width[method]):.3f}"]
         for method in inside
     ]
-    title = f"{name}: {splits} splits of {len(y)} rows, coverage {COVERAGE}, widths in deviations of the target"
+    title = f"{name}: {splits} splits of {len(y)} rows, a sample of {count} to fit and {len(new)} to test, "
+    title += f"coverage {COVERAGE}, widths in deviations of the target"
     table(title, ["method", "held", "mean width"], rows)
 
 
@@ -101,15 +150,22 @@ def measure_sets(name: str, splits: int = SPLITS) -> None:
     table(f"{name}: {splits} splits of {len(y)} rows, coverage {COVERAGE}", ["sets of", "held", "mean size"], rows)
 
 
-def main(*names: str) -> None:
+def main(names: Sequence[str] = (), splits: int = SPLITS, methods: Sequence[str] = METHODS) -> None:
     """Measure all sets of data, or those named."""
     for name in SETS:
         if not names or name in names:
-            measure_coverage(name)
+            measure_coverage(name, splits, methods)
     for name in LABELLED:
         if not names or name in names:
-            measure_sets(name)
+            measure_sets(name, splits)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="set", help=f"of data: {', '.join(SETS + LABELLED)}")
+    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    given = parser.parse_args()
+    if unknown := set(given.names) - {*SETS, *LABELLED}:
+        parser.error(f"there is no set of data {', '.join(sorted(unknown))}; there are {', '.join(SETS + LABELLED)}")
+    main(given.names, given.splits, given.methods)

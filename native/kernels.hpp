@@ -79,7 +79,7 @@ struct ContractArguments {
 };
 
 // A dual problem on a stored matrix K, rows K_step apart; see smo.hpp.  Variables [0, second) and [second, n)
-// are two groups, the second often empty.  rise and fall are scratch of n numbers.
+// are two groups, the second often empty.  rise and fall are scratch of n numbers, single of 4 n.
 template <class T>
 struct SmoArguments {
   Index n, second;
@@ -89,6 +89,7 @@ struct SmoArguments {
   double epsilon, tolerance;
   Index max_iter;
   double *beta, *slope, *rise, *fall;
+  float* single;
 };
 
 struct SmoResult {

@@ -50,8 +50,8 @@ void advance_paths(const PathBlock& block, const Isa& isa) {
     a.column_count = Index(block.column_count[g]);
     a.table = block.table ? block.table + block.row_begin[i] * block.table_step : nullptr;
     a.table_step = block.table_step;
-    a.lane_begin = block.lane_begin + g * path_lanes;
-    a.lane_count = block.lane_count + g * path_lanes;
+    a.lane_begin = block.lane_begin ? block.lane_begin + g * path_lanes : nullptr;
+    a.lane_count = block.lane_count ? block.lane_count + g * path_lanes : nullptr;
     a.first_row = block.first_row;
     a.band = block.band ? block.band + task * path_lanes : nullptr;
     a.state = block.state + (i * block.total + Index(block.column_begin[g])) * step;

@@ -41,10 +41,11 @@ std::pair<int64_t, double> minimise(nb::handle K, nb::handle lower, nb::handle u
   const auto run = [&](const auto* values) {
     typedef std::remove_const_t<std::remove_pointer_t<decltype(values)>> T;
     std::vector<double> scratch(std::size_t(3 * n));
+    std::vector<float> single(std::size_t(4 * n));
     for (int64_t i = 0; i < n; ++i) scratch[std::size_t(i)] = double(values[i * n + i]);
     const SmoResult found = kernels_of<T>(isa).smo({Index(n), Index(second), values, Index(n), scratch.data(), l, u,
                                                     epsilon, tolerance, Index(max_iter), b, s, scratch.data() + n,
-                                                    scratch.data() + 2 * n});
+                                                    scratch.data() + 2 * n, single.data()});
     return std::pair<int64_t, double>(int64_t(found.count), found.violation);
   };
   return dtype_name(matrix) == "float32" ? run(static_cast<const float*>(matrix.data()))

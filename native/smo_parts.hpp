@@ -18,6 +18,7 @@ struct PartScratch {
   std::vector<std::vector<T>> points;
   std::vector<T> matrix;
   std::vector<double> numbers;  // the diagonal, and what smo wants
+  std::vector<float> single;
 };
 
 // slope = target - K beta, from the stored matrix.
@@ -40,6 +41,7 @@ SmoResult solve_part(const Plan<T>& plan, const SmoPart& part, double epsilon, d
   const std::size_t n = std::size_t(part.n);
   if (scratch.matrix.size() < n * n) scratch.matrix.resize(n * n);
   scratch.numbers.resize(3 * n);
+  scratch.single.resize(4 * n);
   const Plan<T> few = plan.part(part.rows, part.n, scratch.points);
   few.symmetric_dense(scratch.matrix.data(), 0, part.n, 1);
   for (std::size_t i = 0; i < n; ++i) scratch.numbers[i] = double(scratch.matrix[i * n + i]);
@@ -56,7 +58,8 @@ SmoResult solve_part(const Plan<T>& plan, const SmoPart& part, double epsilon, d
                             part.beta,
                             part.slope,
                             scratch.numbers.data() + n,
-                            scratch.numbers.data() + 2 * n};
+                            scratch.numbers.data() + 2 * n,
+                            scratch.single.data()};
   SmoResult total{0, 0};
   // Slopes that were updated many times have rounded: what counts is what they are when computed afresh.
   for (int attempt = 0; attempt < 3; ++attempt) {

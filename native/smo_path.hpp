@@ -55,6 +55,7 @@ std::vector<SmoResult> follow_path(const Kernels<T>& kernels, const SmoPath<T>& 
   }
   std::vector<double> diagonal(static_cast<std::size_t>(m)), lower(diagonal), upper(diagonal), beta(diagonal),
       rise(diagonal), fall(diagonal), slope(p.target, p.target + m);
+  std::vector<float> single(std::size_t(4 * m));
   for (Index i = 0; i < m; ++i) diagonal[std::size_t(i)] = double(corner[std::size_t(i * m + i)]);
   std::vector<SmoResult> found;
   std::vector<const T*> rows;
@@ -78,7 +79,8 @@ std::vector<SmoResult> follow_path(const Kernels<T>& kernels, const SmoPath<T>& 
       slope[i] = p.target[i] - ratio * (p.target[i] - slope[i]);
     }
     const SmoResult result = kernels.smo({m, m, corner.data(), m, diagonal.data(), lower.data(), upper.data(), p.epsilon,
-                                          p.tolerance, p.max_iter, beta.data(), slope.data(), rise.data(), fall.data()});
+                                          p.tolerance, p.max_iter, beta.data(), slope.data(), rise.data(), fall.data(),
+                                          single.data()});
     found.push_back(result);
     rows.clear();
     weights.clear();

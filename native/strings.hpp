@@ -9,11 +9,27 @@
 
 namespace mercer {
 
-// One sequence: its codes, which lie in [0, letters).
+constexpr int32_t no_token = -1;  // a code that equals nothing, not even itself; windows that hold it are none
+
+// One sequence: its codes, which lie in [0, letters) or are no_token, and what the window that starts at each counts
+// (nullptr: 1).
 struct Sequence {
   const int32_t* codes;
   int64_t size;
+  const double* weights = nullptr;
+
+  double weight(int64_t i) const { return weights ? weights[i] : 1.0; }
 };
+
+// Calls body(i) for the start i of every window of `span` tokens.
+template <class F>
+void for_windows(const Sequence& s, int64_t span, F&& body) {
+  int64_t clear = 0;  // tokens since the last that is none
+  for (int64_t i = 0; i < s.size; ++i) {
+    clear = s.codes[i] == no_token ? 0 : clear + 1;
+    if (clear >= span) body(i - span + 1);
+  }
+}
 
 // Which values to compute: out[i][first[i] .. last[i]) for every row i.  What the rest of a row holds afterwards is
 // not defined, so that a loop may do more than it was asked for.
@@ -28,8 +44,11 @@ struct StringBlock {
   const int64_t *first, *last;
   double* out;
   int threads;
+  const double* weights = nullptr;  // of the window that starts at each code
 
-  Sequence at(int64_t q) const { return {codes + starts[q], starts[q + 1] - starts[q]}; }
+  Sequence at(int64_t q) const {
+    return {codes + starts[q], starts[q + 1] - starts[q], weights ? weights + starts[q] : nullptr};
+  }
   Sequence row(int64_t i) const { return at(rows[i]); }
   Sequence column(int64_t j) const { return at(columns[j]); }
   double* values(int64_t i) const { return out + i * column_count; }
@@ -52,8 +71,13 @@ void add_close_windows(const StringBlock& block, int64_t span, const std::vector
 // Sum over common subsequences of `length` tokens of decay^(span in one sequence + span in the other).
 void subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa);
 
-// Sum over positions at which both agree of table[min(length of the run of agreement so far, size - 1)].
-void run_block(const StringBlock& block, const double* table, int64_t size);
+// Sum over positions at which both agree of table[min(length of the run of agreement so far, size - 1)]; the same with
+// one sequence moved by s = 1, 2, ... tokens, either of them, counts shifts[s] times.
+void run_block(const StringBlock& block, const double* table, int64_t size, const std::vector<double>& shifts);
+
+// The logarithm of the sum over all local alignments of the product of scores[pair of codes] over aligned pairs, of
+// `open` for every gap, and of `extend` for each of its tokens but the first; the empty alignment counts 1.
+void local_block(const StringBlock& block, const double* scores, double open, double extend);
 
 // Number of insertions, deletions and substitutions that turn one sequence into the other.
 void edit_block(const StringBlock& block);

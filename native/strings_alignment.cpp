@@ -1,6 +1,8 @@
 // Dynamic programmes on pairs of sequences.
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "buffer.hpp"
 #include "strings.hpp"
@@ -31,10 +33,12 @@ class Subsequences {
     const Index count = std::min(string_lanes, Index(block.column_count) - start);
     for (Index a = 0; a < count; ++a) longest_ = std::max(longest_, Index(block.column(start + a).size));
     columns_ = Buffer<double>(string_lanes * longest_ + 1);
-    std::fill(columns_.get(), columns_.get() + string_lanes * longest_, -1.0);  // a code no token has
+    // Neither what lies behind a column nor a token that is none equals anything, so that they have codes of their own.
+    std::fill(columns_.get(), columns_.get() + string_lanes * longest_, -2.0);
     for (Index a = 0; a < count; ++a) {
       const Sequence t = block.column(start + a);
-      for (Index j = 0; j < Index(t.size); ++j) columns_.get()[j * string_lanes + a] = double(t.codes[j]);
+      for (Index j = 0; j < Index(t.size); ++j) 
+        columns_.get()[j * string_lanes + a] = t.codes[j] == no_token ? -3.0 : double(t.codes[j]);
     }
     sums_ = Buffer<double>(length * string_lanes * (longest_ + 1));
   }
@@ -98,15 +102,67 @@ class EditDistance {
   int64_t letters_;
 };
 
-double weigh_runs(const Sequence& s, const Sequence& t, const double* table, int64_t most) {
-  const int64_t size = std::min(s.size, t.size);
+// Runs of agreement of s, from its token `shift` on, with t.
+double weigh_runs(const Sequence& s, const Sequence& t, int64_t shift, const double* table, int64_t most) {
+  const int64_t size = std::min(s.size - shift, t.size);
+  const int32_t* const codes = s.codes + shift;
   int64_t run = 0;
   double total = 0;
   for (int64_t i = 0; i < size; ++i) {
-    run = s.codes[i] == t.codes[i] ? std::min(run + 1, most) : 0;
+    run = codes[i] == t.codes[i] && codes[i] != no_token ? std::min(run + 1, most) : 0;
     total += table[run];
   }
   return total;
+}
+
+// Sums over the alignments that end at a pair of tokens: with it aligned, or in a gap of one sequence or the other.
+// All three are to be multiplied by 2^(256 scale), as those of alignment.hpp are, so that they never overflow.  What is
+// too small beside the largest of the three is lost, and would stay so: alignments go on from all of them alike.
+struct LocalCell {
+  double aligned, down, right, scale;
+};
+
+constexpr double local_step = 0x1p256, local_inverse_step = 0x1p-256, log_local_step = 256 * 0.69314718055994530942;
+
+inline double shrink(double gap) { return gap == 0 ? 1.0 : gap == 1 ? local_inverse_step : gap == 2 ? 0x1p-512 : 0.0; }
+
+// Saigo, Vert, Ueda and Akutsu (2004).  A gap of the row comes before one of the column, so that every alignment counts
+// once.  All terms are positive: nothing cancels.
+double log_local(const Sequence& s, const Sequence& t, const double* scores, int64_t letters, double open,
+                 double extend, std::vector<LocalCell>& row) {
+  row.assign(std::size_t(t.size + 1), {0.0, 0.0, 0.0, 0.0});
+  double total = 1, scale = 0;  // the empty alignment
+  for (int64_t i = 0; i < s.size; ++i) {
+    const double* const score = scores + int64_t(s.codes[i]) * letters;
+    LocalCell diagonal = row[0];
+    LocalCell left = row[0];
+    for (int64_t j = 0; j < t.size; ++j) {
+      const LocalCell up = row[std::size_t(j + 1)];
+      LocalCell here;
+      here.scale = std::max(diagonal.scale, std::max(up.scale, left.scale));
+      double one = 1, d = 1, u = 1, l = 1;
+      if (here.scale > 0) {
+        one = shrink(here.scale), d = shrink(here.scale - diagonal.scale);
+        u = shrink(here.scale - up.scale), l = shrink(here.scale - left.scale);
+      }
+      here.aligned = score[t.codes[j]] * (one + d * (diagonal.aligned + diagonal.down + diagonal.right));
+      here.down = u * (open * up.aligned + extend * up.down);
+      here.right = l * (open * (left.aligned + left.down) + extend * left.right);
+      if (std::max(here.aligned, std::max(here.down, here.right)) >= local_step) {
+        here.aligned *= local_inverse_step, here.down *= local_inverse_step, here.right *= local_inverse_step;
+        here.scale += 1;
+      } else if (here.scale > 0 && std::max(here.aligned, std::max(here.down, here.right)) < local_inverse_step) {
+        here.aligned *= local_step, here.down *= local_step, here.right *= local_step;
+        here.scale -= 1;
+      }
+      if (here.scale > scale) total *= shrink(here.scale - scale), scale = here.scale;
+      total += shrink(scale - here.scale) * here.aligned;
+      if (total >= local_step) total *= local_inverse_step, scale += 1;
+      diagonal = up;
+      left = row[std::size_t(j + 1)] = here;
+    }
+  }
+  return std::log(total) + scale * log_local_step;
 }
 
 }  // namespace
@@ -128,13 +184,30 @@ void subsequence_block(const StringBlock& block, int64_t length, double decay, c
   });
 }
 
-void run_block(const StringBlock& block, const double* table, int64_t size) {
-  const double entries = double(block.row_count) * double(block.column_count) * 16;
+void run_block(const StringBlock& block, const double* table, int64_t size, const std::vector<double>& shifts) {
+  const double entries = double(block.row_count) * double(block.column_count) * 16 * double(shifts.size());
   share_tasks(Index(block.row_count), useful_threads(block.threads, Index(block.row_count), entries),
               [&](int, Index i) {
-                for (int64_t j = block.first[i]; j < block.last[i]; ++j)
-                  block.values(i)[j] = weigh_runs(block.row(i), block.column(j), table, size - 1);
+                for (int64_t j = block.first[i]; j < block.last[i]; ++j) {
+                  const Sequence s = block.row(i), t = block.column(j);
+                  double total = weigh_runs(s, t, 0, table, size - 1);
+                  for (std::size_t by = 1; by < shifts.size(); ++by)
+                    total += shifts[by] * (weigh_runs(s, t, int64_t(by), table, size - 1) +
+                                           weigh_runs(t, s, int64_t(by), table, size - 1));
+                  block.values(i)[j] = total;
+                }
               });
+}
+
+void local_block(const StringBlock& block, const double* scores, double open, double extend) {
+  const int threads = useful_threads(block.threads, Index(block.row_count),
+                                     double(block.row_count) * double(block.column_count) * 1024);
+  std::vector<std::vector<LocalCell>> scratch((std::size_t(threads)));
+  share_tasks(Index(block.row_count), threads, [&](int worker, Index i) {
+    for (int64_t j = block.first[i]; j < block.last[i]; ++j)
+      block.values(i)[j] = log_local(block.row(i), block.column(j), scores, block.letters, open, extend,
+                                     scratch[std::size_t(worker)]);
+  });
 }
 
 void edit_block(const StringBlock& block) {

@@ -49,6 +49,43 @@ class ByteSequences {
   Buffer<uint8_t> bytes_;
 };
 
+// Windows one after the other, with no token between them that is none.
+struct Run {
+  Index begin, windows;
+};
+
+std::vector<Run> list_runs(const Sequence& s, int64_t span) {
+  std::vector<Run> runs;
+  for_windows(s, span, [&](int64_t i) {
+    if (runs.empty() || runs.back().begin + runs.back().windows != Index(i)) runs.push_back({Index(i), 0});
+    ++runs.back().windows;
+  });
+  return runs;
+}
+
+// As compare_windows does, where each window has a weight.
+double compare_weighted(const DiagonalArguments& a, const double* row_weights, const double* column_weights) {
+  uint8_t* const origin = a.differences + a.row_windows;
+  double result = 0;
+  for (Index i = 0; i < a.row_windows; ++i) {
+    uint8_t* const d = origin - i;
+    for (Index j = 0; j < (i > 0 ? 1 : a.column_windows); ++j) {
+      Index differing = 0;
+      for (Index l = 0; l < a.span; ++l) differing += a.row[i + l] != a.column[j + l];
+      d[j] = uint8_t(differing);
+    }
+    double sum = 0;
+    for (Index j = 0; j < a.column_windows; ++j)
+      if (d[j] < difference_values) sum += double(a.values[d[j]]) * column_weights[j];
+    result += row_weights[i] * sum;
+    if (i + 1 == a.row_windows) break;
+    const uint8_t leaving = a.row[i], coming = a.row[i + a.span];
+    for (Index j = 0; j < a.column_windows; ++j)
+      d[j] = uint8_t(d[j] + (a.column[j] == leaving) - (a.column[j + a.span] == coming));
+  }
+  return result;
+}
+
 }  // namespace
 
 void add_close_windows(const StringBlock& block, int64_t span, const std::vector<int64_t>& values, const Isa& isa) {
@@ -78,14 +115,20 @@ void add_close_windows(const StringBlock& block, int64_t span, const std::vector
   const int threads = useful_threads(block.threads, tasks, cells);
   std::vector<Buffer<uint8_t>> scratch;
   for (int t = 0; t < threads; ++t) scratch.emplace_back(Index(longest + longest_row) + 2 * diagonal_lanes);
+  std::vector<std::vector<Run>> column_runs;
+  for (int64_t j = 0; j < block.column_count; ++j) column_runs.push_back(list_runs(block.column(j), span));
   share_tasks(tasks, threads, [&](int worker, Index task) {
     for (Index i = task * rows_per_task; i < std::min(Index(block.row_count), (task + 1) * rows_per_task); ++i) {
-      const Index row_windows = Index(block.row(i).size - span + 1);
+      const std::vector<Run> row_runs = list_runs(block.row(i), span);
       for (int64_t j = block.first[i]; j < block.last[i]; ++j) {
-        const Index column_windows = Index(block.column(j).size - span + 1);
-        if (row_windows < 1 || column_windows < 1) continue;
-        block.values(i)[j] += compare({rows[i], row_windows, columns[j], column_windows, Index(span), planes,
-                                       plane_count, padded, scratch[std::size_t(worker)].get()});
+        for (const Run& r : row_runs)
+          for (const Run& c : column_runs[std::size_t(j)]) {
+            const DiagonalArguments pair{rows[i] + r.begin, r.windows, columns[j] + c.begin, c.windows, Index(span),
+                                         planes, plane_count, padded, scratch[std::size_t(worker)].get()};
+            block.values(i)[j] += block.weights ? compare_weighted(pair, block.row(i).weights + r.begin,
+                                                                   block.column(j).weights + c.begin)
+                                                : compare(pair);
+          }
       }
     }
   });

@@ -14,7 +14,7 @@ constexpr uint8_t no_letter = 255;        // fills a column beyond its end; no r
 struct DiagonalArguments {
   const uint8_t* row;
   Index row_windows;
-  const uint8_t* column;  // followed by `diagonal_lanes + span` bytes that are `no_letter`
+  const uint8_t* column;  // followed by `diagonal_lanes + span` bytes that may be read
   Index column_windows;
   Index span;
   const uint8_t* planes;  // [plane][difference_values]: the bytes of the values, lowest first

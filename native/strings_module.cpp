@@ -28,32 +28,41 @@ struct Table {
   const int32_t* codes;
   const int64_t* starts;
   int64_t letters, count;
+  const double* weights;
 };
 
-// (codes, starts, letters), a table of sequences.
-Table read_table(nb::tuple table) {
+// (codes, starts, letters), a table of sequences, or (codes, starts, letters, weights) where windows have weights.
+// Codes may be -1 for no token, where the caller can do with that.
+Table read_table(nb::tuple table, int32_t least = no_token) {
   int64_t letters = 0;
-  if (table.size() != 3 || !nb::try_cast(table[2], letters) || letters < 0)
-    throw wrong_type("table must be a tuple (codes, starts, letters)");
+  if ((table.size() != 3 && table.size() != 4) || !nb::try_cast(table[2], letters) || letters < 0)
+    throw wrong_type("table must be a tuple (codes, starts, letters) or (codes, starts, letters, weights)");
   if (letters > most_letters) throw wrong_value("there may be 2^31 letters, got " + std::to_string(letters));
   const Input codes = checked_array<Input>(table[0], "codes", 1, "int32");
   const int32_t* code = static_cast<const int32_t*>(codes.data());
   for (size_t i = 0; i < codes.shape(0); ++i)
-    if (code[i] < 0 || code[i] >= letters)
-      throw wrong_value("codes must lie in 0.." + std::to_string(letters - 1) + ", got " + std::to_string(code[i]));
+    if (code[i] < least || code[i] >= letters)
+      throw wrong_value("codes must lie in " + std::to_string(least) + ".." + std::to_string(letters - 1) + ", got " +
+                        std::to_string(code[i]));
   const int64_t total = int64_t(codes.shape(0));
   const int64_t* starts = whole_numbers(table[1], "starts", -1, 0, total);
   const int64_t count = int64_t(checked_array<Input>(table[1], "starts", 1, "int64").shape(0)) - 1;
   for (int64_t q = 0; q < count; ++q)
     if (starts[q] > starts[q + 1]) throw wrong_value("starts must not decrease");
-  return {code, starts, letters, count};
+  const double* weights = nullptr;
+  if (table.size() == 4) {
+    const Input w = checked_array<Input>(table[3], "weights", 1, "float64");
+    expect_shape(w, "weights", {total});
+    weights = static_cast<const double*>(w.data());
+  }
+  return {code, starts, letters, count, weights};
 }
 
 // A table, then the block asked for.
 StringBlock read_block(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
-                       nb::handle out, int threads) {
+                       nb::handle out, int threads, int32_t least = no_token) {
   check_threads(threads);
-  const auto [code, starts, letters, count] = read_table(table);
+  const auto [code, starts, letters, count, weights] = read_table(table, least);
   const Output to = checked_array<Output>(out, "out", 2, "float64");
   const int64_t n = int64_t(to.shape(0)), m = int64_t(to.shape(1));
   return {code,
@@ -66,7 +75,8 @@ StringBlock read_block(nb::tuple table, nb::handle rows, nb::handle columns, nb:
           whole_numbers(first, "first", n, 0, m),
           whole_numbers(last, "last", n, 0, m),
           static_cast<double*>(to.data()),
-          threads};
+          threads,
+          weights};
 }
 
 std::vector<WindowGroup> read_groups(nb::list groups) {
@@ -117,17 +127,34 @@ void subsequences(nb::tuple table, nb::handle rows, nb::handle columns, nb::hand
 }
 
 void matching_runs(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
-                   nb::handle weights, nb::handle out, int threads) {
+                   nb::handle weights, nb::handle shifts, nb::handle out, int threads) {
   const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
   const Input w = checked_array<Input>(weights, "weights", 1, "float64");
-  if (w.shape(0) == 0) throw wrong_value("weights must not be empty");
+  const Input by = checked_array<Input>(shifts, "shifts", 1, "float64");
+  if (w.shape(0) == 0 || by.shape(0) == 0) throw wrong_value("weights and shifts must not be empty");
+  const double* shift = static_cast<const double*>(by.data());
   const nb::gil_scoped_release released;
-  run_block(block, static_cast<const double*>(w.data()), int64_t(w.shape(0)));
+  run_block(block, static_cast<const double*>(w.data()), int64_t(w.shape(0)),
+            std::vector<double>(shift, shift + by.shape(0)));
+}
+
+void local_alignments(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
+                      nb::handle scores, double open, double extend, nb::handle out, int threads) {
+  const StringBlock block = read_block(table, rows, columns, first, last, out, threads, 0);
+  const Input s = checked_array<Input>(scores, "scores", 2, "float64");
+  expect_shape(s, "scores", {block.letters, block.letters});
+  const double* score = static_cast<const double*>(s.data());
+  for (int64_t i = 0; i < block.letters * block.letters; ++i)
+    if (!(score[i] > 0x1p-200 && score[i] < 0x1p200)) throw wrong_value("scores must lie between 2^-200 and 2^200");
+  for (const double gap : {open, extend})
+    if (!(gap > 0x1p-200 && gap <= 1)) throw wrong_value("open and extend must lie between 2^-200 and 1");
+  const nb::gil_scoped_release released;
+  local_block(block, score, open, extend);
 }
 
 void edit_distances(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
                     nb::handle out, int threads) {
-  const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
+  const StringBlock block = read_block(table, rows, columns, first, last, out, threads, 0);
   const nb::gil_scoped_release released;
   edit_block(block);
 }
@@ -136,7 +163,7 @@ void edit_distances(nb::tuple table, nb::handle rows, nb::handle columns, nb::ha
 Sequences read_sequences(const Table& table, nb::handle rows) {
   const int64_t* row = whole_numbers(rows, "rows", -1, 0, table.count - 1);
   const int64_t count = int64_t(checked_array<Input>(rows, "rows", 1, "int64").shape(0));
-  return {table.codes, table.starts, row, count};
+  return {table.codes, table.starts, row, count, table.weights};
 }
 
 void window_sums(nb::tuple table, nb::handle rows, int64_t span, nb::handle weights, nb::handle out, int threads) {
@@ -236,8 +263,12 @@ void bind_strings(nb::module_& m) {
   m.def("subsequences", &subsequences, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "length"_a, "decay"_a,
         "out"_a, "threads"_a, "isa"_a = "",
         "out[i, j] = gap-weighted number of common subsequences, for first[i] <= j < last[i]");
-  m.def("matching_runs", &matching_runs, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "weights"_a, "out"_a,
-        "threads"_a, "out[i, j] = sum of weights[length of the run of agreement] over positions");
+  m.def("matching_runs", &matching_runs, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "weights"_a, "shifts"_a,
+        "out"_a, "threads"_a,
+        "out[i, j] = sum of weights[length of the run of agreement] over positions, shifts[s] times of those s apart");
+  m.def("local_alignments", &local_alignments, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "scores"_a,
+        "opened"_a, "extended"_a, "out"_a, "threads"_a,
+        "out[i, j] = logarithm of the sum over local alignments, for first[i] <= j < last[i]");
   m.def("edit_distances", &edit_distances, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "out"_a, "threads"_a,
         "out[i, j] = edit distance, for first[i] <= j < last[i]");
   m.def("window_sums", &window_sums, "table"_a, "rows"_a, "span"_a, "weights"_a, "out"_a, "threads"_a,

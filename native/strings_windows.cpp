@@ -41,6 +41,17 @@ void add_entries(const Entry* begin, const Entry* end, int first, double weight,
   for (; end > begin && end[-1].column >= first; --end) out[end[-1].column] += weight * end[-1].count;
 }
 
+void add_entries(const Entry* begin, const Entry* end, const double* each, int first, double weight, double* out) {
+  for (int64_t e = end - begin; e > 0 && begin[e - 1].column >= first; --e)
+    out[begin[e - 1].column] += weight * each[e - 1];
+}
+
+// What a thread needs for a row: one entry for each slot, all of them 0 between rows.
+struct RowCounts {
+  std::vector<int32_t> counts, seen;
+  std::vector<double> weights;  // where windows have weights
+};
+
 // The windows of one group in some columns, by content: each slot has a range of entries, columns ascending.
 class Lists {
  public:
@@ -54,12 +65,12 @@ class Lists {
     ranges_.assign(std::size_t(direct_ ? slot_count_ : 0), {0, 0});
     for (int64_t j = columns.begin; j < columns.end; ++j) {
       const Sequence t = block.column(j);
-      for (int64_t w = 0; w < count(t); ++w) {
+      for_windows(t, group.span, [&](int64_t w) {
         const uint32_t slot = uint32_t(direct_ ? number(t.codes + w) : insert(t.codes + w));
         if (slot >= ranges_.size()) ranges_.push_back({0, 0});
         ++ranges_[slot].end;
         slots.push_back(slot);
-      }
+      });
     }
     uint32_t total = 0;
     for (Range& range : ranges_) {
@@ -67,40 +78,50 @@ class Lists {
       range = {total, total};
       total += size;
     }
-    entries_.resize(std::size_t(windows));
+    entries_.resize(slots.size());
+    if (block.weights) weights_.assign(slots.size(), 0.0);
     std::size_t next = 0;
     for (int64_t j = columns.begin; j < columns.end; ++j) {
       const uint16_t column = uint16_t(j - columns.begin);
-      for (int64_t w = 0; w < count(block.column(j)); ++w) {
+      const Sequence t = block.column(j);
+      for_windows(t, group.span, [&](int64_t w) {
         Range& range = ranges_[slots[next++]];
         Entry* const last = range.end > range.begin ? &entries_[range.end - 1] : nullptr;
         if (last && last->column == column && last->count < most_count) ++last->count;
         else entries_[range.end++] = {column, 1};
-      }
+        if (t.weights) weights_[range.end - 1] += t.weights[w];
+      });
     }
   }
 
   std::size_t slots() const { return ranges_.size(); }
 
-  // `counts` holds zeros, one for each slot at least, and does so again afterwards.
-  void add_row(const Sequence& s, int64_t first, double* out, std::vector<int32_t>& counts,
-               std::vector<int32_t>& seen) const {
+  void add_row(const Sequence& s, int64_t first, double* out, RowCounts& row) const {
     if (first >= columns_.end) return;
+    std::vector<int32_t>&counts = row.counts, &seen = row.seen;
     first = std::max<int64_t>(0, first - columns_.begin);
     out += columns_.begin;
     seen.clear();
-    for (int64_t w = 0; w < count(s); ++w) {
+    for_windows(s, group_.span, [&](int64_t w) {
       const int32_t slot = direct_ ? number(s.codes + w) : find(s.codes + w);
-      if (slot < 0 || counts[std::size_t(slot)]++ > 0) continue;
+      if (slot < 0) return;
+      if (s.weights) row.weights[std::size_t(slot)] += s.weights[w];
+      if (counts[std::size_t(slot)]++ > 0) return;
       prefetch(ranges_.data() + slot);
       seen.push_back(slot);
-    }
+    });
     for (const int32_t slot : seen) prefetch(entries_.data() + ranges_[std::size_t(slot)].begin);
     for (const int32_t slot : seen) {
       const Range range = ranges_[std::size_t(slot)];
-      const double weight = group_.weight * counts[std::size_t(slot)];
+      const Entry *begin = entries_.data() + range.begin, *end = entries_.data() + range.end;
+      if (s.weights) {
+        const double weight = group_.weight * row.weights[std::size_t(slot)];
+        add_entries(begin, end, weights_.data() + range.begin, int(first), weight, out);
+        row.weights[std::size_t(slot)] = 0;
+      } else {
+        add_entries(begin, end, int(first), group_.weight * counts[std::size_t(slot)], out);
+      }
       counts[std::size_t(slot)] = 0;
-      add_entries(entries_.data() + range.begin, entries_.data() + range.end, int(first), weight, out);
     }
   }
 
@@ -164,6 +185,7 @@ class Lists {
   int64_t slot_count_ = 1;
   std::vector<Range> ranges_;
   std::vector<Entry> entries_;
+  std::vector<double> weights_;        // of the entries, where windows have weights
   std::vector<int32_t> table_;         // where contents are hashed: the slot of each place, or -1
   std::vector<const int32_t*> known_;  // and one window of each slot
 };
@@ -195,14 +217,13 @@ void add_window_matches(const StringBlock& block, const std::vector<WindowGroup>
   const Index tasks = (rows + rows_per_task - 1) / rows_per_task;
   const int threads = useful_threads(block.threads, tasks,
                                      double(rows) * double(block.column_count) * double(groups.size()));
-  const std::vector<int32_t> zeros(slots);
-  std::vector<std::vector<int32_t>> counts(size_t(threads), zeros), seen(counts.size());
+  const RowCounts zeros{std::vector<int32_t>(slots), {}, std::vector<double>(block.weights ? slots : 0)};
+  std::vector<RowCounts> counts(size_t(threads), zeros);
   share_tasks(tasks, threads, [&](int worker, Index task) {
     const Index stop = std::min(rows, (task + 1) * rows_per_task);
     for (const auto& list : lists)
       for (Index i = task * rows_per_task; i < stop; ++i)
-        list->add_row(block.row(i), block.first[i], block.values(i), counts[std::size_t(worker)],
-                      seen[std::size_t(worker)]);
+        list->add_row(block.row(i), block.first[i], block.values(i), counts[std::size_t(worker)]);
   });
 }
 

@@ -66,20 +66,32 @@ class Counter {
 template <class F>
 void for_numbers(const Sequence& s, uint64_t letters, const WindowGroup& group, F&& body) {
   if (int64_t(group.offsets.size()) < group.span) {
-    for (int64_t i = 0; i + group.span <= s.size; ++i) {
+    for_windows(s, group.span, [&](int64_t i) {
       uint64_t number = 0;
       for (const int64_t offset : group.offsets) number = number * letters + uint64_t(s.codes[i + offset]);
       body(number);
-    }
+    });
     return;
   }
   uint64_t number = 0, highest = 1;  // what the first token counts
+  int64_t known = 0;                 // tokens in the number
   for (int64_t k = 1; k < group.span; ++k) highest *= letters;
   for (int64_t i = 0; i < s.size; ++i) {
-    if (i >= group.span) number -= highest * uint64_t(s.codes[i - group.span]);
+    if (s.codes[i] == no_token) {
+      known = 0, number = 0;
+      continue;
+    }
+    if (known == group.span) number -= highest * uint64_t(s.codes[i - group.span]);
+    else ++known;
     number = number * letters + uint64_t(s.codes[i]);
-    if (i + 1 >= group.span) body(number);
+    if (known == group.span) body(number);
   }
+}
+
+// Calls body(i) for every place at which a word of a group may start.
+template <class F>
+void for_starts(const Sequence& s, const WordGroup& group, F&& body) {
+  for_windows(s, group.whole ? group.span : 1, body);
 }
 
 }  // namespace
@@ -132,17 +144,20 @@ bool WordTree::add(const Sequences& sequences, const WordGroup& group, const dou
   for (Index r = 0; r < Index(sequences.count); ++r) {
     const Sequence s = sequences[r];
     const double* c = coef + r * outputs_;
-    for (int64_t i = 0; i + (group.whole ? group.span : 1) <= s.size; ++i) {
-      if (roots.empty() || (group.placed && i == int64_t(roots.size()))) roots.push_back(make_node(-1));
+    for_starts(s, group, [&](int64_t i) {
+      if (nodes_ > most_nodes) return;
+      while (roots.empty() || (group.placed && i >= int64_t(roots.size()))) roots.push_back(make_node(-1));
       int32_t node = roots[std::size_t(group.placed ? i : 0)];
       for (int64_t d = 0; d < depth && i + group.offsets[std::size_t(d)] < s.size; ++d) {
-        node = grow(node, s.codes[i + group.offsets[std::size_t(d)]]);
-        const double gain = group.gains[std::size_t(d + 1)];
+        const int32_t code = s.codes[i + group.offsets[std::size_t(d)]];
+        if (code == no_token) break;
+        node = grow(node, code);
+        const double gain = group.gains[std::size_t(d + 1)] * s.weight(i);
         if (gain != 0)
           for (int64_t o = 0; o < outputs_; ++o) values_[std::size_t(node * outputs_ + o)] += gain * c[o];
       }
-      if (nodes_ > most_nodes) return false;
-    }
+    });
+    if (nodes_ > most_nodes) return false;
   }
   return true;
 }
@@ -165,17 +180,17 @@ void WordTree::sum(const Sequences& sequences, double* out, int threads) const {
     for (const Kind& kind : kinds_) {
       const WordGroup& group = kind.group;
       const int64_t depth = int64_t(group.offsets.size());
-      for (int64_t i = 0; i + (group.whole ? group.span : 1) <= s.size; ++i) {
-        if (i >= int64_t(kind.roots.size()) && (group.placed || kind.roots.empty())) break;
+      for_starts(s, group, [&](int64_t i) {
+        if (i >= int64_t(kind.roots.size()) && (group.placed || kind.roots.empty())) return;
         int32_t node = kind.roots[std::size_t(group.placed ? i : 0)];
         for (int64_t d = 0; d < depth && i + group.offsets[std::size_t(d)] < s.size; ++d) {
           const int32_t code = s.codes[i + group.offsets[std::size_t(d)]];
-          const int32_t next = code < letters_ ? find(node, code) : -1;
+          const int32_t next = code != no_token && code < letters_ ? find(node, code) : -1;
           if (next < 0) break;
           node = next;
         }
-        for (int64_t o = 0; o < outputs_; ++o) to[o] += values_[std::size_t(node * outputs_ + o)];
-      }
+        for (int64_t o = 0; o < outputs_; ++o) to[o] += s.weight(i) * values_[std::size_t(node * outputs_ + o)];
+      });
     }
   });
 }
@@ -190,7 +205,7 @@ void sum_window_table(const Sequences& sequences, int64_t letters, int64_t span,
     int64_t number = 0, known = 0;
     for (int64_t i = 0; i < s.size; ++i) {
       const int64_t code = s.codes[i];
-      if (code >= letters) {
+      if (code == no_token || code >= letters) {
         known = number = 0;
         continue;
       }
@@ -198,7 +213,7 @@ void sum_window_table(const Sequences& sequences, int64_t letters, int64_t span,
       else ++known;
       number = number * letters + code;
       if (known < span) continue;
-      for (int64_t o = 0; o < outputs; ++o) to[o] += table[number * outputs + o];
+      for (int64_t o = 0; o < outputs; ++o) to[o] += s.weight(i - span + 1) * table[number * outputs + o];
     }
   });
 }

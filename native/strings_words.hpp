@@ -14,8 +14,12 @@ struct Sequences {
   const int64_t* starts;
   const int64_t* rows;
   int64_t count;
+  const double* weights = nullptr;  // of the window that starts at each code
 
-  Sequence operator[](Index i) const { return {codes + starts[rows[i]], starts[rows[i] + 1] - starts[rows[i]]}; }
+  Sequence operator[](Index i) const {
+    const int64_t start = starts[rows[i]];
+    return {codes + start, starts[rows[i] + 1] - start, weights ? weights + start : nullptr};
+  }
 };
 
 // Which tokens of a window spell a word, and what a word of d tokens counts.

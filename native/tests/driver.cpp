@@ -261,7 +261,7 @@ Numbers strings(const Isa& isa, int threads) {
     starts.push_back(int64_t(codes.size()));
     all.push_back(q), none.push_back(0), ends.push_back(count);
   }
-  Numbers out(5 * count * count, 0.0);
+  Numbers out(7 * count * count, 0.0), each(codes.size(), 0.5);
   const auto block = [&](Index which) {
     return StringBlock{codes.data(), starts.data(), letters,      all.data(), count,  all.data(),
                        count,        none.data(),   ends.data(), out.data() + which * count * count, threads};
@@ -269,10 +269,18 @@ Numbers strings(const Isa& isa, int threads) {
   const std::vector<double> weights{0.0, 1.0, 2.0, 4.0};
   add_window_matches(block(0), {{3, {0, 1, 2}, 1.0}, {9, {0, 2, 4, 6, 8}, 0.5}});
   subsequence_block(block(1), 3, 0.7, isa);
-  run_block(block(2), weights.data(), int64_t(weights.size()));
+  run_block(block(2), weights.data(), int64_t(weights.size()), {1.0, 0.25, 0.125});
   edit_block(block(3));
   add_close_windows(block(4), 6, {300, 20, 1}, isa);
   add_close_windows(block(4), 10, {int64_t(1) << 47, 70000, 9, 8, 7}, isa);
+  local_block(block(5), Numbers(letters * letters, 1.5).data(), 0.1, 0.5);
+  for (std::size_t i = 0; i < codes.size(); i += 17) codes[i] = no_token;
+  StringBlock weighted = block(6);
+  weighted.weights = each.data();
+  add_window_matches(weighted, {{3, {0, 2}, 1.0}});
+  add_close_windows(weighted, 4, {3, 1}, isa);
+  add_close_windows(block(4), 4, {3, 1}, isa);
+  subsequence_block(block(1), 3, 0.7, isa);
   return out;
 }
 

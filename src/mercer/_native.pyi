@@ -1,5 +1,7 @@
 import numpy as np
 
+StringTable = tuple[np.ndarray, np.ndarray, int] | tuple[np.ndarray, np.ndarray, int, np.ndarray]
+
 def isas() -> list[str]: ...
 
 class Plan:
@@ -101,7 +103,7 @@ def nearest_candidates(
     isa: str = "",
 ) -> None: ...
 def window_matches(
-    table: tuple[np.ndarray, np.ndarray, int],
+    table: StringTable,
     rows: np.ndarray,
     columns: np.ndarray,
     first: np.ndarray,
@@ -111,7 +113,7 @@ def window_matches(
     threads: int,
 ) -> None: ...
 def window_sums(
-    table: tuple[np.ndarray, np.ndarray, int],
+    table: StringTable,
     rows: np.ndarray,
     span: int,
     weights: np.ndarray,
@@ -119,7 +121,7 @@ def window_sums(
     threads: int,
 ) -> None: ...
 def window_squares(
-    table: tuple[np.ndarray, np.ndarray, int],
+    table: StringTable,
     rows: np.ndarray,
     groups: list[tuple[int, np.ndarray, float]],
     out: np.ndarray,
@@ -132,7 +134,7 @@ class WordTree:
     def nodes(self) -> int: ...
     def add(
         self,
-        table: tuple[np.ndarray, np.ndarray, int],
+        table: StringTable,
         rows: np.ndarray,
         coef: np.ndarray,
         span: int,
@@ -143,12 +145,10 @@ class WordTree:
         most_nodes: int,
     ) -> bool: ...
     def finish(self) -> None: ...
-    def sum(
-        self, table: tuple[np.ndarray, np.ndarray, int], rows: np.ndarray, out: np.ndarray, threads: int
-    ) -> None: ...
+    def sum(self, table: StringTable, rows: np.ndarray, out: np.ndarray, threads: int) -> None: ...
 
 def close_windows(
-    table: tuple[np.ndarray, np.ndarray, int],
+    table: StringTable,
     rows: np.ndarray,
     columns: np.ndarray,
     first: np.ndarray,
@@ -160,7 +160,7 @@ def close_windows(
     isa: str = "",
 ) -> None: ...
 def subsequences(
-    table: tuple[np.ndarray, np.ndarray, int],
+    table: StringTable,
     rows: np.ndarray,
     columns: np.ndarray,
     first: np.ndarray,
@@ -172,17 +172,30 @@ def subsequences(
     isa: str = "",
 ) -> None: ...
 def matching_runs(
-    table: tuple[np.ndarray, np.ndarray, int],
+    table: StringTable,
     rows: np.ndarray,
     columns: np.ndarray,
     first: np.ndarray,
     last: np.ndarray,
     weights: np.ndarray,
+    shifts: np.ndarray,
+    out: np.ndarray,
+    threads: int,
+) -> None: ...
+def local_alignments(
+    table: StringTable,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+    scores: np.ndarray,
+    opened: float,
+    extended: float,
     out: np.ndarray,
     threads: int,
 ) -> None: ...
 def edit_distances(
-    table: tuple[np.ndarray, np.ndarray, int],
+    table: StringTable,
     rows: np.ndarray,
     columns: np.ndarray,
     first: np.ndarray,

@@ -58,7 +58,10 @@ KERNELS = _by_name(
     ("piecewisepolynomial compact", "Wendland?"),
     ("bhattacharyya", "Hellinger?"),
     ("ardlinear scaledlinear", "WeightedLinear?"),
-    ("index multitask coregionalization coregionalisation icm lmc", "Precomputed(B).on(-1) * k.on(slice(0, -1))?"),
+    (
+        "index multitask coregionalization coregionalisation icm lmc",
+        "Coregionalization? Coregionalization(B).on([-1]) * k.on(slice(0, -1))",
+    ),
     ("tanh mlp", "Sigmoid?"),
     ("histogramintersection", "Intersection?"),
     ("hamming categorical delta", "Overlap?"),
@@ -69,6 +72,8 @@ KERNELS = _by_name(
     ("sig signaturekernel sigkernel", "Signature?"),
     ("tree", "SubsetTree, Subtree or PartialTree? They compare trees"),
     ("wl weisfeilerlehmansubtree", "WeisfeilerLehman?"),
+    ("graphletsampling", "Graphlet?"),
+    ("heat", "Diffusion, of the nodes of a graph?"),
 )
 MODELS = _by_name(
     ("krr ridge ridgeregression kernelregression", "KernelRidge?"),
@@ -162,7 +167,7 @@ def name_kernels(value: object) -> str:
             return "Strings are compared by Spectrum(), Subsequence() or Edit(), categories by Overlap()"
         return "Numbers in the form of text become numbers by X.astype(float)"
     if hasattr(value, "neighbours") or hasattr(value, "adjacency"):
-        return "Graphs are compared by WeisfeilerLehman(), ShortestPath() or RandomWalk()"
+        return "Graphs are compared by WeisfeilerLehman(), ShortestPath() or RandomWalk(), nodes by Diffusion(graph)"
     if isinstance(value, numbers.Real) or hasattr(value, "dtype"):
         return "Rows of numbers are compared by Gaussian(), Matern() or Linear(), series of them by GlobalAlignment()"
     if isinstance(value, list | tuple):

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 import mercer as library
+from mercer.auto import large as auto_large
 from mercer.cli._large import is_large
+from mercer.stored import table
 
 from .conftest import one_line
 
@@ -29,7 +31,7 @@ def large(tmp_path):
 
 
 def test_a_folder_is_fitted_and_predicted_a_piece_at_a_time(mercer, large, tmp_path):
-    given = ("--target", "y", "--drop", "sold", "--id", "id", "--kernel", "Gaussian(2)")
+    given = ("--target", "y", "--drop", "sold", "--id", "id", "--kernel", "Gaussian(2)", "--model", "ridge")
     result = mercer("fit", "parts", *given, "-o", "model.mercer")
     assert result.exit_code == 0, result.stderr
     assert "800 rows, 3 columns, read piece by piece" in result.stdout
@@ -50,6 +52,7 @@ def test_a_folder_is_fitted_and_predicted_a_piece_at_a_time(mercer, large, tmp_p
 
 def test_a_file_is_large_beside_the_budget(mercer, large):
     given = ("whole.parquet", "--target", "sold", "--drop", "y", "--drop", "id", "--kernel", "Gaussian(2)")
+    given = (*given, "--model", "ridge")
     result = mercer("fit", *given, "--memory", "100KB", "-o", "model.mercer", "--quiet")
     assert result.exit_code == 0, result.stderr
     model = library.load("model.mercer")
@@ -61,10 +64,15 @@ def test_a_file_is_large_beside_the_budget(mercer, large):
 
 def test_what_is_not_there_for_a_large_table_is_refused(mercer, large):
     assert "--report is not there for parts" in one_line(
-        mercer("fit", "parts", "--target", "y", "--report", "report.html")
+        mercer("fit", "parts", "--target", "y", "--model", "ridge", "--report", "report.html")
     )
     assert "--missing is not there for parts" in one_line(mercer("fit", "parts", "--target", "y", "--missing", "-9"))
-    assert "'sold' holds something else; leave it out with --drop" in one_line(mercer("fit", "parts", "--target", "y"))
+    assert "'sold' holds something else; take --model auto" in one_line(
+        mercer("fit", "parts", "--target", "y", "--model", "ridge")
+    )
+    assert "neighbors keeps the rows it learns from, and parts is larger" in one_line(
+        mercer("fit", "parts", "--target", "y", "--model", "neighbors")
+    )
     assert "targt" in one_line(mercer("fit", "parts", "--target", "targt"))
     library.save(library.KernelRidge().fit(large[NAMES], large["y"]), "model.mercer")
     assert "--sep is not there" in one_line(mercer("predict", "model.mercer", "parts", "-o", "p.parquet", "--sep", ";"))
@@ -76,7 +84,7 @@ def test_rows_held_out_are_not_learned_from(mercer, large, tmp_path):
     noise = pd.DataFrame({"a": np.arange(400.0), "b": rng.normal(size=400), "y": rng.normal(size=400)})
     (tmp_path / "noise").mkdir()
     noise.to_parquet(tmp_path / "noise" / "a.parquet", index=False)
-    result = mercer("fit", "noise", "--target", "y", "--kernel", "Gaussian(0.01)", "--test", "0.5")
+    result = mercer("fit", "noise", "--target", "y", "--kernel", "Gaussian(0.01)", "--test", "0.5", "--model", "ridge")
     found = re.search(r"R², 200 rows held out (-?\d\.\d+)", " ".join(result.stdout.split()))
     assert float(found[1]) < 0.1
 
@@ -86,3 +94,34 @@ def test_cells_that_repeat_count_where_they_are_unpacked(mercer, tmp_path):
     assert (tmp_path / "same.parquet").stat().st_size < 20_000
     assert is_large(str(tmp_path / "same.parquet"), "1MB")
     assert not is_large(str(tmp_path / "same.parquet"), "100MB")
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "kind"),
+    [
+        ("sold", ("--model", "logistic"), "KernelLogisticRegression"),
+        ("sold", ("--model", "svm"), "SVC"),
+        ("sold", ("--loss", "SquaredHinge"), "KernelClassifier"),
+        ("y", ("--model", "svm"), "SVR"),
+        ("y", ("--loss", "Quantile(0.5)"), "KernelRegressor"),
+        ("y", (), "KernelRidge"),
+    ],
+)
+def test_other_models_of_a_large_table_too(mercer, large, tmp_path, monkeypatch, target, options, kind):
+    monkeypatch.setattr(table, "COPIES", 10**4)
+    monkeypatch.setattr(auto_large, "SAMPLE", 300)
+    given = ("whole.parquet", "--target", target, "--drop", "id", "--drop", {"y": "sold", "sold": "y"}[target])
+    result = mercer("fit", *given, "--kernel", "Linear()", "--memory", "20MB", "-o", "model.mercer", *options)
+    assert result.exit_code == 0, result.stderr
+    said = " ".join(result.stdout.split())
+    assert "800 rows, 3 columns, read piece by piece within 20.0 MB" in said
+    assert "on a sample of 300 rows from all over it" in said
+    model = library.load("model.mercer")
+    assert type(model.model_).__name__ == kind
+    result = mercer("predict", "model.mercer", "whole.parquet", "-o", "out.parquet", "--id", "id")
+    assert result.exit_code == 0, result.stderr
+    found = pd.read_parquet("out.parquet")["prediction"]
+    if target == "y":
+        assert np.corrcoef(found, large["y"])[0, 1] > 0.85
+    else:
+        assert (found == large["sold"]).mean() > 0.9

@@ -14,11 +14,15 @@ from mercer.kernels import (
     Edit,
     GappedKmer,
     Gaussian,
+    Graph,
     Mismatch,
+    ShortestPath,
     Spectrum,
     Subsequence,
     Subtree,
     WeightedDegree,
+    WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
 )
 from mercer.kernels.strings import collapsed
 
@@ -168,3 +172,56 @@ def test_strings_are_summed_some_at_a_time_so_that_ctrl_c_is_heard(kernel, monke
     assert len(rows) > 3
     assert sum(rows) == len(set(NEW))
     close(collapse(kernel, CENTERS, COEF, 10**9, by_values)(NEW), whole)  # words are collected some at a time, too
+
+
+def random_graphs(count, labels="CNO", edges="12", seed=0):
+    rng = np.random.default_rng(seed)
+    graphs = []
+    for _ in range(count):
+        n = int(rng.integers(0, 9))
+        arcs = [[int(j) for j in range(n) if j != i and rng.random() < 0.3] for i in range(n)]
+        kinds = [[str(rng.choice(list(edges))) for _ in some] for some in arcs]
+        graphs.append(Graph(arcs, [str(rng.choice(list(labels))) for _ in range(n)], kinds))
+    return graphs
+
+
+GRAPH_KERNELS = [WeisfeilerLehman(0), WeisfeilerLehman(3), WeisfeilerLehmanAssignment(2), ShortestPath()]
+
+
+@pytest.mark.parametrize("kernel", GRAPH_KERNELS, ids=repr)
+@pytest.mark.parametrize(
+    "composed", [lambda k: k, lambda k: 2.0 * k.normalize() + 0.5, lambda k: k + WeisfeilerLehman(1)]
+)
+def test_sums_over_graphs_collapse_to_weights_of_what_they_have(kernel, composed):
+    kernel, centers = composed(kernel), [*random_graphs(60), Graph([], [], [])]
+    # Labels of nodes and of edges that no centre has, more neighbours and longer paths than any of them.
+    star = Graph([list(range(1, 12)), *[[0]] * 11], ["C"] * 12, [["1"] * 11, *[["1"]] * 11])
+    path = Graph([[1], *[[i - 1, i + 1] for i in range(1, 14)], [13]], ["N"] * 15, [["2"], *[["2", "2"]] * 13, ["2"]])
+    new = [*random_graphs(20, "CNOX", "123", seed=1), star, path, centers[3], Graph([], [], [])]
+    coef = RNG.normal(size=(len(centers), 2))
+    f = collapse(kernel, centers, coef, 10**9, by_values)
+    assert f is not None
+    close(f(new), by_values(kernel, new, centers, coef))
+    close(f(new), by_values(kernel, new, centers, coef))  # nothing of the new graphs was learnt
+    close(f(new[-1:]), by_values(kernel, new[-1:], centers, coef))
+
+
+@pytest.mark.parametrize("kernel", GRAPH_KERNELS, ids=repr)
+def test_graphs_without_the_labels_that_centers_have_are_refused(kernel):
+    f = collapse(kernel, random_graphs(40), np.ones((40, 1)), 10**9, by_values)
+    with pytest.raises(ValueError, match="earlier graphs have node labels, but graph 0 has no such; give them to all"):
+        f([Graph([[1], [0]])])
+
+
+@pytest.mark.parametrize("kernel", GRAPH_KERNELS, ids=repr)
+def test_sums_over_graphs_stay_as_they_are_where_memory_does_not_hold_their_weights(kernel):
+    assert collapse(kernel, random_graphs(40), np.ones((40, 1)), 50, by_values) is None
+
+
+def test_a_machine_decides_by_substructures_as_it_did_by_support_graphs():
+    graphs = random_graphs(80)
+    y = np.array([len(graph.labels) > 4 for graph in graphs])
+    model = SVC(kernel=WeisfeilerLehman(2).normalize()).fit(graphs, y)
+    new = random_graphs(30, "CNOX", seed=2)
+    f = model.expansion_
+    close(model.decision_function(new), f.kernel(new, f.centers) @ f.coef + f.intercept)

@@ -1,4 +1,4 @@
-"""The overlap of categories: values of any hashable kind, in tables of any kind."""
+"""The overlap of categories, of any hashable kind in tables of any kind, and several outputs as one kernel."""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +6,11 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+import mercer
 from mercer.gram import Gram
-from mercer.kernels import Gaussian, Overlap
+from mercer.kernels import Coregionalization, Gaussian, Overlap
+from mercer.models import KernelRidge
+from mercer.testing import check_kernel
 
 ROWS = [["red", "round", 1], ["red", "square", 2], ["blue", "round", 2]]
 OTHERS = [["blue", "flat", 1], ["red", "square", 2]]
@@ -113,3 +116,61 @@ def test_large_whole_numbers_are_told_apart(kind):
     agreeing = Overlap()(X)
     assert agreeing[0, 0] == agreeing[0, 2] == agreeing[0, 1] + 1
     np.testing.assert_array_equal(Gram(Overlap(), X).dense(), agreeing)
+
+
+# -- several outputs -----------------------------------------------------------------------------------------------
+
+
+B = np.array([[1.0, 0.4, 0.0], [0.4, 2.0, -0.5], [0.0, -0.5, 1.5]])
+
+
+def test_several_outputs_at_the_same_points_have_the_kronecker_product():
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    rows = np.array([[*x, i] for i in range(3) for x in X])
+    kernel = Gaussian(1.0).on([0, 1]) * Coregionalization(B).on([2])
+    np.testing.assert_allclose(kernel(rows), np.kron(B, Gaussian(1.0)(X)), rtol=1e-14)
+    assert type(kernel.certificate()).__name__ == "Proved"
+    check_kernel(kernel, rows)
+
+
+def test_outputs_without_covariance_are_learnt_each_on_its_own():
+    rng = np.random.default_rng(1)
+    X, Y, new = rng.normal(size=(8, 1)), rng.normal(size=(8, 2)), rng.normal(size=(4, 1))
+    rows = np.array([[*x, i] for i in range(2) for x in X])
+    together = KernelRidge(0.1, kernel=Gaussian().on([0]) * Coregionalization(np.eye(2)).on([1])).fit(rows, Y.T.ravel())
+    alone = KernelRidge(0.1, kernel=Gaussian()).fit(X, Y).predict(new)
+    for i in range(2):
+        found = together.predict(np.column_stack([new, np.full(4, i)]))
+        np.testing.assert_allclose(found, alone[:, i], rtol=1e-9)
+
+
+def test_weights_and_variances_make_a_covariance_and_outputs_have_names(tmp_path):
+    W, kappa = np.array([[1.0, 0.5], [2.0, -1.0], [0.0, 0.3]]), [0.1, 0.0, 2.0]
+    kernel = Coregionalization.from_weights(W, kappa, ["wind", "rain", "sun"])
+    np.testing.assert_allclose(kernel.matrix, W @ W.T + np.diag(kappa), rtol=1e-15)
+    np.testing.assert_allclose(kernel(["sun", "wind"], ["rain"]), kernel.matrix[[2, 0]][:, [1]], rtol=1e-15)
+    frame = pd.DataFrame({"x": [0.0, 1.0, 2.0], "what": ["rain", "sun", "rain"]})
+    model = KernelRidge(kernel=Gaussian().on(["x"]) * kernel.on(["what"])).fit(frame, [1.0, 2.0, 3.0])
+    mercer.save(model, tmp_path / "outputs")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "outputs").predict(frame), model.predict(frame))
+    assert eval(repr(Coregionalization(B))) == Coregionalization(B.tolist())
+    assert not Coregionalization.from_weights([[1.0], [2.0]]).certificate().strict
+    assert Coregionalization(B).certificate().strict
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Coregionalization([[1.0, 2.0], [2.0, 1.0]]), r"has the eigenvalue -1, .*from_weights.*Precomputed"),
+        (lambda: Coregionalization([[1.0, 2.0], [0.0, 5.0]]), "the matrix is not symmetric"),
+        (lambda: Coregionalization([[1.0, np.nan], [np.nan, 5.0]]), "NaN or infinity"),
+        (lambda: Coregionalization(np.eye(2), "aa"), "outputs are 2 different names, got 'aa'"),
+        (lambda: Coregionalization(np.eye(2))([0, 2]), r"object 1 is 2, which is no output; there are \[0, 1\]"),
+        (lambda: Coregionalization.from_weights([1.0, 2.0]), "a finite table with a row for each output"),
+        (lambda: Coregionalization.from_weights([[1.0], [2.0]], -1.0), "kappa is a number that is not negative"),
+        (lambda: Coregionalization.from_weights([[1.0], [2.0]], [1.0] * 3), "one for each of 2 outputs"),
+    ],
+)
+def test_mistakes_in_several_outputs_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

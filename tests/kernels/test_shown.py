@@ -49,6 +49,8 @@ NAMES = [
     if isinstance(kind, type) and issubclass(kind, Kernel) and kind not in (Kernel, ObjectKernel)
 ]  # fmt: skip
 NEEDED = {"PairSum": {"base": Gaussian()}, "MeanEmbedding": {"base": Linear()}}  # what has no default
+NEEDED |= {"Coregionalization": {"matrix": [[2.0, 1.0], [1.0, 3.0]]}}
+NEEDED |= {name: {"graph": [[1], [0]]} for name in ("Diffusion", "RegularizedLaplacian")}
 MADE = {entry.name.split()[0].strip(","): entry.kernel for entry in ZOO}
 
 

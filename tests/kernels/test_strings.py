@@ -420,9 +420,9 @@ def test_unhashable_tokens_of_new_strings_are_counted_from_their_own_start():
 
 
 def test_tokens_outside_the_alphabet_are_refused():
-    with pytest.raises(ValueError, match=r"the token 'N' is not in the alphabet 'ACGT'; pass alphabet="):
+    with pytest.raises(ValueError, match=r"the token 'N' of object 1 is not in the alphabet 'ACGT'; pass alphabet="):
         Mismatch(3, 1)(["ACGT", "ACNT"])
-    with pytest.raises(ValueError, match="the token 'a' is not in the alphabet"):
+    with pytest.raises(ValueError, match="the token 'a' of object 0 is not in the alphabet"):
         Mismatch(2, 1).features().fit(["ACGT"]).transform(["acgt"])
 
 
@@ -492,10 +492,27 @@ def test_an_alphabet_that_is_no_collection_is_refused():
         Mismatch(3, 1, 4)
 
 
-def test_overflow_on_strings_advises_what_can_be_done_with_strings():
-    with pytest.raises(OverflowError, match=r"use k\.normalize\(\), smaller objects, or a smaller decay") as raised:
-        (1e300 * Subsequence(2, 1.0) ** 9)(["ab" * 60, "ba" * 60])
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda k, X: k(X),
+        lambda k, X: k.diag(X),
+        lambda k, X: k.distance(X),
+        lambda k, X: Gram(k, X) @ np.ones(len(X)),
+        lambda k, X: KernelRidgeClassifier(kernel=k).fit(X, [0, 1]),
+    ],
+)
+def test_overflow_on_strings_advises_what_can_be_done_with_strings(compute):
+    with pytest.raises(
+        OverflowError, match=r"use k\.normalize\(\), shorter strings or words, or a smaller decay"
+    ) as raised:
+        compute(1e300 * Subsequence(2, 1.0) ** 9, ["ab" * 60, "ba" * 60])
     assert "StandardScaler" not in str(raised.value)
+
+
+def test_overflow_of_a_product_with_strings_advises_the_same():
+    with pytest.raises(OverflowError, match="shorter strings or words"):
+        Gram(1e300 * Spectrum(2), ["abab", "baba"]) @ np.full(2, 1e9)
 
 
 # -- two ways to count -----------------------------------------------------------------------------------------------

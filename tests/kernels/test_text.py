@@ -33,7 +33,10 @@ PARAMETERS = {
     "Sinc": (),
     "Overlap": (),
     "Intersection": (),
-    "ShortestPath": (),
+    "ShortestPath": (st.booleans(),),
+    "Graphlet": (st.sampled_from([3, 4]), st.booleans()),
+    "Propagation": (whole, positive, st.booleans(), whole, st.sampled_from([1, 2]), whole),
+    "HashedWeisfeilerLehman": (whole, positive, whole, whole),
     "Polynomial": (whole, positive | st.just(0)),
     "Sigmoid": (positive, st.floats(-5, 5)),
     "Gaussian": (scales,),
@@ -65,7 +68,16 @@ PARAMETERS = {
     "GappedKmer": (st.integers(4, 9), st.integers(0, 3)),
     "Mismatch": (st.integers(4, 9), st.integers(0, 3), st.sampled_from(["ACGT", "a'\"b\\", ["x", "y"]])),
     "Subsequence": (whole, st.floats(0.1, 1)),
-    "WeightedDegree": (whole,),
+    "WeightedDegree": (whole, st.integers(0, 3), st.sampled_from(["", "N"]), st.sampled_from(["refuse", "own"])),
+    "LocalAlignment": (
+        st.just([[2.0, -1.0], [-1.0, 2.0]]),
+        st.just("ab"),
+        st.floats(1, 9),
+        st.floats(0, 1),
+        st.floats(0.1, 1),
+        st.booleans(),
+    ),
+    "Fisher": (st.just(1), st.just("ab"), st.none() | st.just([[0.25, 0.75], [0.5, 0.5]])),
     "Edit": (positive,),
     "Subtree": (st.floats(0.1, 1), st.booleans()),
     "SubsetTree": (st.floats(0.1, 1), st.booleans()),
@@ -75,6 +87,7 @@ PARAMETERS = {
     "RandomWalk": (st.floats(0.001, 0.1),),
     "DTW": (scales, st.none() | whole),
     "GlobalAlignment": (scales,),
+    "Coregionalization": (positive.map(lambda value: [[value, 0], [0, 1]]), st.none() | st.just(["a", "b"])),
     "SoftDTW": (positive, positive),
     "Precomputed": (positive.map(lambda value: [[value, 1], [1, -value]]),),
 }
@@ -118,8 +131,10 @@ def test_the_text_of_a_kernel_is_read_back_as_an_equal_kernel(kernel):
 def test_the_strategy_above_forgets_no_kernel_with_plain_parameters():
     hold_functions = {"Custom", "FromFeatures"}
     hold_kernels = {"PairSum", "MeanEmbedding", "Signature", "TruncatedSignature"}
+    hold_kernels |= {"GraphHopper", "ShortestPathLengths"}
+    hold_graphs = {"Diffusion", "RegularizedLaplacian"}
     no_kernels = {"Kernel", "LinearMap", "ObjectKernel", "Graph", "exp"}
-    assert set(PARAMETERS) == set(mk.__all__) - hold_functions - hold_kernels - no_kernels
+    assert set(PARAMETERS) == set(mk.__all__) - hold_functions - hold_kernels - hold_graphs - no_kernels
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,13 @@
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
@@ -141,6 +144,73 @@ def test_copies_and_files_go_on_by_themselves(tmp_path):
     _expect_same(model.forget(0), KernelRidge(0.1, **OPTIONS).fit(X[1:40], y[1:40]))
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_any_order_of_calls_equals_a_refit(data):
+    options = {"scaling": data.draw(st.sampled_from(["sum", "mean"])), "fit_intercept": data.draw(st.booleans())}
+    targets = data.draw(st.sampled_from([y, np.column_stack([y, -3.0 * y**2])]))
+    model, there, weights = KernelRidge(0.1, kernel=Gaussian(1.5), **options), np.empty(0, dtype=int), np.empty(0)
+    doings = ("one", "some", "fade", "predict", "evidence", "forget", "pickle", "copy", "clone", "show")
+    for doing in data.draw(st.lists(st.sampled_from(doings), min_size=2, max_size=12)):
+        if doing in ("one", "some", "fade") or not len(there):
+            new = np.array(data.draw(st.lists(st.integers(0, 59), min_size=1, max_size=1 if doing == "one" else 8)))
+            faded = 0.5 if doing == "fade" else None
+            model.partial_fit(X[new], targets[new], W[new], forgetting=faded)
+            there, weights = np.concatenate([there, new]), np.concatenate([weights * (faded or 1.0), W[new]])
+        elif doing == "forget" and len(there) > 1:
+            gone = data.draw(st.integers(0, len(there) - 1))
+            model.forget(gone)
+            there, weights = np.delete(there, gone), np.delete(weights, gone)
+        elif doing == "pickle":
+            model = pickle.loads(pickle.dumps(model))
+        elif doing == "copy":
+            model = copy.copy(model)
+        elif doing == "predict":
+            model.predict(X[:1])
+        elif doing == "evidence":
+            assert model.converged_
+        elif doing == "clone":
+            assert clone(model).get_params() == model.get_params()
+        elif doing == "show":
+            assert {"dual_coef_", "residual_"} <= set(dir(model))
+            assert repr(model) == repr(clone(model))
+    refit = clone(model).set_params(solver="cholesky").fit(X[there], targets[there], weights)
+    size = np.abs(targets[there]).max()  # a constant alone may fit all of them, and coefficients are rounding then
+    for name in ("dual_coef_", "intercept_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(refit, name), rtol=1e-10, atol=1e-10 * size)
+    np.testing.assert_allclose(model.predict(X), refit.predict(X), rtol=0, atol=1e-10 * size)
+    np.testing.assert_allclose(model.objective_, refit.objective_, atol=1e-10 * size**2 * weights.sum())
+    assert model.converged_
+
+
+def test_threads_that_ask_at_the_same_time_get_the_same_function():
+    model = KernelRidge(0.1, **OPTIONS).partial_fit(X, y)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda name: getattr(model, name), ["expansion_", "converged_"] * 8))
+    assert all(f is model.expansion_ for f in found[::2])
+    assert all(found[1::2])
+
+
+def test_a_call_that_fails_before_anything_was_asked_for_changes_nothing():
+    model = KernelRidge(0.1, kernel=Sigmoid(), assume_psd=True).partial_fit([[0.0], [0.1]], [1.0, 2.0])
+    other = KernelRidge(0.1, kernel=Sigmoid(), assume_psd=True).partial_fit([[0.0], [0.1]], [1.0, 2.0])
+    for options in ({"forgetting": 0.5}, {"window": 3}, {}):
+        with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+            model.partial_fit([[3.0], [-3.0], [0.5]], [1.0, 2.0, 3.0], **options)
+    np.testing.assert_allclose(model.predict(X[:, :1]), other.predict(X[:, :1]), rtol=1e-14)
+    assert hasattr(model, "residual_")
+    assert not hasattr(model, "no_such_thing_")
+
+
+def test_parameters_that_change_afterwards_do_not_count_before_the_next_call():
+    model = KernelRidge(0.1, **OPTIONS).partial_fit(X, y).set_params(alpha=9.0, fit_intercept=False)
+    _expect_same(model, KernelRidge(0.1, **OPTIONS).fit(X, y))
+    labels = KernelRidgeClassifier(0.1, kernel=Gaussian()).partial_fit(X, y > 2.0, classes=[False, True])
+    labels.set_params(fit_intercept=False)
+    assert labels.regressor_.fit_intercept
+    assert labels.intercept_ == labels.regressor_.intercept_ != 0.0
+
+
 def test_a_call_that_fails_changes_nothing():
     model = KernelRidge(0.1, kernel=Sigmoid(), assume_psd=True, fit_intercept=False).partial_fit([[0.0]], [1.0])
     before = model.predict(X[:, :1])
@@ -209,7 +279,7 @@ def test_ridge_on_labels_is_that_of_a_refit_with_its_penalty(labelled):
     np.testing.assert_allclose(model.decision_function(X), refit.decision_function(X), atol=1e-10)
     np.testing.assert_array_equal(model.predict(X), refit.predict(X))
     np.testing.assert_allclose(model.regressor_.leave_one_out(), refit.regressor_.leave_one_out(), atol=1e-9)
-    assert set(vars(refit)) - {"_examples"} <= set(vars(model))  # of which sets are made, after a fit only
+    assert set(vars(refit)) - {"_examples"} <= set(dir(model))  # of which sets are made, after a fit only
     model.forget([0, 1])
     np.testing.assert_allclose(model.decision_function(X), refit.fit(X[2:], y[2:]).decision_function(X), atol=1e-10)
 
@@ -218,7 +288,9 @@ def test_what_was_searched_for_a_fit_is_not_said_of_more_points(labelled):
     X, y = labelled
     model = KernelRidgeClassifier().fit(X[:40], y[:40])
     assert hasattr(model, "loo_accuracy_")
+    assert len(model.leave_one_out()) == 40
     assert not hasattr(model.partial_fit(X[40:], y[40:]), "loo_accuracy_")
+    assert len(model.leave_one_out()) == len(y)
 
 
 def test_logistic_regression_is_that_of_a_refit_to_the_gap(labelled):

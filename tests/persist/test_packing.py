@@ -13,10 +13,22 @@ from mercer.persist._packing import MOST_DEPTH, PARTS, NotPlainError, pack, unpa
 
 HASHABLE = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
 LABELS = st.text() | st.integers() | st.tuples(st.integers(), st.text())
+WEIGHTS = st.lists(st.floats(1e-9, 1e9), min_size=2, max_size=2)
+
+
+def around_path(kinds):
+    """Return what two edges of a path have, at each of its nodes."""
+    return None if kinds is None else [kinds[:1], kinds, kinds[1:]]
+
+
 GRAPHS = st.builds(
-    lambda labels, kinds: Graph([[1], [0, 2], [1]], labels, None if kinds is None else [kinds[:1], kinds, kinds[1:]]),
+    lambda labels, kinds, weights, rows: Graph(
+        [[1], [0, 2], [1]], labels, around_path(kinds), around_path(weights), rows
+    ),
     st.none() | st.lists(LABELS, min_size=3, max_size=3),
     st.none() | st.lists(LABELS, min_size=2, max_size=2),
+    st.none() | WEIGHTS,
+    st.none() | st.lists(st.floats(-1e9, 1e9), min_size=3, max_size=3),
 )
 OBJECTS = st.recursive(
     HASHABLE | st.floats() | GRAPHS,
@@ -61,7 +73,17 @@ def test_other_objects_are_not_plain(value):
         pack([value])
 
 
-EXAMPLE = pack([("S", 1, 2.5, None), {"a": b"xy"}, Graph([[1], [0]], "ab"), np.arange(3), 2**70, [True]])
+EXAMPLE = pack(
+    [
+        ("S", 1, 2.5, None),
+        {"a": b"xy"},
+        Graph([[1], [0]], "ab"),
+        Graph([[0]], None, None, [[2.5]], [[0.5]]),
+        np.arange(3),
+        2**70,
+        [True],
+    ]
+)
 
 
 @given(st.data())

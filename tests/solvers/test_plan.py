@@ -122,6 +122,15 @@ def test_many_points_with_a_large_penalty_are_left_to_conjugate_gradients():
     assert plan_problem(Problem(Custom(np.dot), X, y), np.array([1.0])).solver == "cholesky"
 
 
+def test_wide_data_with_a_large_penalty_is_stored_in_part_and_iterated_on():
+    X, y, alpha = np.zeros((13_500, 26)), np.zeros((13_500, 1)), np.array([0.1])
+    enough = plan_problem(Problem(Gaussian(4.0), X, y, memory=4 * 10**9), alpha)
+    assert enough.solver == "cg"
+    assert enough.memory > 2 * 13_500**2  # half of the matrix in float32
+    tight = plan_problem(Problem(Gaussian(4.0), X, y, memory=10**9), alpha)
+    assert tight.memory <= 10**9
+
+
 def test_centres_that_are_given_are_what_a_plan_counts():
     few, many = (plan(Gaussian(), 10**6, 10, solver="nystroem", n_centers=m, memory="4GB") for m in (100, 1000))
     assert 50 < many.flops / few.flops < 100  # n m² and the kernel values, which are n m

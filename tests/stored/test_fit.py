@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from mercer import AutoRegressor, load, save
 from mercer.arrays.budget import MemoryBudgetError
-from mercer.distributed import svm
+from mercer.distributed import _newton, svm
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.models import (
     SVC,
@@ -72,6 +72,46 @@ def test_other_models_too(data, folder, make, target):
     there = make().fit(StoredTable(folder, columns=NAMES), target)
     assert_same(outputs(here, data.X), outputs(there, StoredTable(folder, columns=NAMES)), 1e-5)
     assert there.converged_
+
+
+def test_steps_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, folder, monkeypatch):
+    def make():
+        return KernelClassifier(loss="SquaredHinge", kernel=Gaussian(1.5), n_centers=10, **SMALL)
+
+    target = "two"
+    here = make().fit(data.X, data.frame[target].to_numpy())
+    monkeypatch.setattr(_newton, "LEAST_BENT", 400)
+    monkeypatch.setattr(_newton, "PER_CENTER", 1)
+    counts, draw = [], _newton.draw_bent
+    monkeypatch.setattr(_newton, "draw_bent", lambda *given: counts.append(len(draw(*given)[0])) or draw(*given))
+    there = make().fit(StoredTable(folder, columns=NAMES), target)
+    assert there.converged_
+    assert max(counts) < 150  # of pieces of 170 rows
+    assert_same(outputs(here, data.X), outputs(there, data.frame[NAMES]), 1e-3)
+
+
+def test_machines_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(svm, "EXACT_ROWS", 100)
+    monkeypatch.setattr(_newton, "LEAST_BENT", 60)
+    monkeypatch.setattr(_newton, "PER_CENTER", 1)
+    few = data.frame[[*NAMES, "two"]][:300]
+    few.to_parquet(tmp_path / "few.parquet", index=False)
+    here = SVC(C=0.1, kernel=Linear(), tol=1e-4).fit(data.X[:300], few["two"].to_numpy())
+    there = SVC(C=0.1, kernel=Linear(), tol=1e-4).fit(tmp_path / "few.parquet", "two")
+    assert there.converged_
+    assert_same(outputs(here, data.X), outputs(there, data.frame[NAMES]), 1e-3)
+
+
+def test_rows_that_are_drawn_by_how_much_they_bend_stand_for_all():
+    bends = np.where(np.arange(400) % 3, np.random.default_rng(0).uniform(size=400), 0.0)
+    totals = []
+    for seed in range(40):
+        rows, chances = _newton.draw_bent(bends, 60, seed)
+        assert (bends[rows] > 0).all()
+        assert len(rows) in (59, 60, 61)
+        totals.append((bends[rows] / chances).sum())
+    assert np.mean(totals) == pytest.approx(bends.sum(), rel=0.05)
+    assert _newton.draw_bent(np.zeros(5), 2, 0)[0].tolist() == [0]
 
 
 def test_what_fits_is_solved_exactly(data, folder):
@@ -206,10 +246,8 @@ def test_without_a_seed_a_fit_has_one_of_its_own(folder):
     assert np.array_equal(first.dual_coef_, second.dual_coef_)
 
 
-def test_automatic_models_read_a_table_whole_or_say_what_to_do(data, folder, tmp_path):
+def test_automatic_models_read_a_table_whole_if_it_fits(data, tmp_path):
     data.frame[[*NAMES, "y"]][:150].to_parquet(tmp_path / "small.parquet", index=False)
     options = {"model": "ridge", "kernel": Gaussian(1.5), "test": 0.0, "budget": 1.0, "random_state": 0}
     model = AutoRegressor(**options).fit(tmp_path / "small.parquet", "y")
     assert model.score(data.frame[NAMES], data.y) > 0.5
-    with pytest.raises(MemoryBudgetError, match=r"AutoRegressor looks at all 900 rows of .* such as KernelRidgeCV"):
-        AutoRegressor(memory=50_000).fit(folder, "y")

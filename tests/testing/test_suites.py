@@ -56,6 +56,11 @@ GRAPHS = [
     kernels.Graph([[1], [0]], "HH"),
     kernels.Graph([[1], [0, 2], [1]], "COC"),
 ]
+ATTRIBUTED = [
+    kernels.Graph([[1, 2], [0], [0]], "OHH", attributes=[[0.0, 1.0], [1.0, 0.5], [0.5, 0.5]]),
+    kernels.Graph([[1], [0]], "HH", attributes=[[0.1, 1.0], [1.0, 0.4]]),
+    kernels.Graph([], attributes=[]),
+]
 BAGS = [X[:3], X[2:4], X[1:6]]
 SHIPPED = {
     "DTW": (kernels.DTW(2.0), BAGS),
@@ -66,6 +71,11 @@ SHIPPED = {
     "Mismatch": (kernels.Mismatch(3, 1), DNA),
     "PairSum": (kernels.PairSum(Gaussian()), BAGS),
     "PartialTree": (kernels.PartialTree(), ["(S (A x) (B y))", "(S (A x))", "(A x)"]),
+    "GraphHopper": (kernels.GraphHopper(), ATTRIBUTED),
+    "Graphlet": (kernels.Graphlet(3), GRAPHS),
+    "HashedWeisfeilerLehman": (kernels.HashedWeisfeilerLehman(), ATTRIBUTED),
+    "Propagation": (kernels.Propagation(), GRAPHS),
+    "ShortestPathLengths": (kernels.ShortestPathLengths(), GRAPHS),
     "RandomWalk": (kernels.RandomWalk(0.1), GRAPHS),
     "ShortestPath": (kernels.ShortestPath(), GRAPHS),
     "Signature": (kernels.Signature(), [0.3 * bag for bag in BAGS]),
@@ -86,6 +96,9 @@ SHIPPED = {
     "Spline": (kernels.Spline(), np.abs(X[:, :1])),
     "Tversky": (kernels.Tversky(), 1.0 * (X > 0)),
     "Wiener": (kernels.Wiener(), np.abs(X[:, :1])),
+    "Coregionalization": (kernels.Coregionalization([[1.0, 0.5], [0.5, 2.0]]), [0, 1]),
+    "Diffusion": (kernels.Diffusion([[1], [0, 2], [1]], 0.5), [0, 2, 1]),
+    "RegularizedLaplacian": (kernels.RegularizedLaplacian({"a": ["b"], "b": ["a"]}, 0.5), ["b", "a"]),
     "Custom": (Custom(lambda x, z: float(np.exp(-abs(x - z).sum()))), X),
     "FromFeatures": (kernels.FromFeatures(lambda A: A**3), X),
     "Intersection": (kernels.Intersection(), np.abs(X)),

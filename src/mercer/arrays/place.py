@@ -9,7 +9,7 @@ import numpy as np
 
 from . import Array
 from .budget import parse_memory
-from .tensors import device_memory, find_device, host_array, is_tensor, load_torch, on_device
+from .tensors import DeviceError, device_memory, find_device, host_array, is_tensor, load_torch, on_device
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,12 @@ class Place:
 
     @classmethod
     def find(cls, device: Any, memory: float | str | None, *data: object) -> Place:
-        """Return the place that is asked for, or where the tensors among the data are; by default the host."""
+        """Return the place that is asked for, or where the tensors among the data are; by default the host.
+
+        Of several devices it is the first.
+        """
+        several = list_devices(device)
+        device = device if several is None else several[0]
         if device is None and not any(map(is_tensor, data)):
             return cls(None, parse_memory(memory))
         found = find_device(device, *data)
@@ -66,3 +71,18 @@ class Place:
         if self.on_host:
             return np.asarray(host_array(values), dtype=dtype)
         return on_device(values, self.device, dtype)
+
+
+def list_devices(device: Any) -> list[Any] | None:
+    """Return several devices in a list, and None where one or none is asked for.
+
+    Examples
+    --------
+    >>> list_devices(["cuda:0", "cuda:1"]), list_devices("cuda"), list_devices(None)
+    (['cuda:0', 'cuda:1'], None, None)
+    """
+    if not isinstance(device, list | tuple):
+        return None
+    if not device:
+        raise DeviceError("device is an empty list; give at least one name such as 'cuda:0', or leave it out")
+    return list(device)

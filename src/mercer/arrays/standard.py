@@ -86,8 +86,15 @@ class AttributesAbroad:
     here: dict[str, np.ndarray]
 
 
+def _complete(model: Any) -> None:
+    """Let a model compute the attributes that it has postponed, before all of them are read."""
+    if hasattr(model, "_complete"):
+        model._complete()
+
+
 def send_attributes(model: Any, kind: ArrayKind) -> None:
     """Let a model's fitted arrays be seen as arrays of a kind; methods go on with what they are here."""
+    _complete(model)
     own, params = vars(model), set(model.get_params(deep=False))
     arrays = {name: value for name, value in own.items() if isinstance(value, np.ndarray) and name not in params | KEPT}
     sent = {name: kind.give(value) for name, value in arrays.items()}
@@ -98,6 +105,7 @@ def send_attributes(model: Any, kind: ArrayKind) -> None:
 
 def model_here(model: Any) -> Any:
     """Return a model with its arrays on the host: itself, or a shallow copy if its caller sees them elsewhere."""
+    _complete(model)
     abroad = vars(model).get(ABROAD)
     if abroad is None:
         return model

@@ -27,7 +27,8 @@ from mercer.kernels import Kernel
 from mercer.kernels.base import show_given
 from mercer.losses import Loss, as_loss
 from mercer.losses.text import find_losses
-from mercer.stored.table import is_stored, read_whole
+from mercer.stored.predict import read_pieces
+from mercer.stored.table import as_table, fits_whole, is_stored, read_whole
 from mercer.words import parse_seconds
 
 from .fitting import count_members, count_search_rows, default_budget, fit_members
@@ -35,6 +36,7 @@ from .judging.advice import Findings, write_advice
 from .judging.checks import check_table_has_something
 from .judging.judge import TableJudge
 from .judging.targets import ReadTargets, read_targets
+from .large import LargeTable
 from .refining import refine_trials
 from .report import Report
 from .search.base import TableSearch
@@ -94,15 +96,21 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         ----------
         X : frame (pandas, polars), array of shape (n, columns) or path
             The table: numbers, categories, texts and dates, with missing values or without; or the path of a Parquet
-            file or folder, which is read whole and has to fit into a quarter of ``memory``.
+            file or folder.  One that does not fit into a quarter of ``memory`` is read a piece at a time: everything is
+            chosen on a sample of its rows, and what was chosen is fitted to all of them.
         y : array or series of shape (n,), or str
             The target of each row, or its column in the file.
         """
-        if is_stored(self, X):
-            X, y = read_whole(X, y, parse_memory(self.memory), type(self).__name__)
         context = self._init_callback_context(max_subtasks=None)
         with ExitStack() as ends, all_or_nothing(self):
-            self._fit(X, y, context, ends)
+            large = None
+            if is_stored(self, X):
+                memory, name = parse_memory(self.memory), type(self).__name__
+                if fits_whole(X, y, memory):
+                    X, y = read_whole(X, y, memory, name)
+                else:
+                    large = ends.enter_context(LargeTable(as_table(X), y, self._search.task, memory, name))
+            self._fit(X, y, context, ends, large)
         return self
 
     @abstractmethod
@@ -111,8 +119,12 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
 
     # -- the steps of a fit -------------------------------------------------------------------------------------------
 
-    def _fit(self, X: Rows, y: ArrayLike, context: Any, ends: ExitStack) -> None:
+    def _fit(self, X: Rows, y: ArrayLike, context: Any, ends: ExitStack, large: LargeTable | None) -> None:
         share, given, seconds = self._check_test(), self._read_kernel(), parse_seconds(self.budget)
+        sample = None
+        if large is not None:
+            sample = large.take_sample(int(check_random_state(self.random_state).randint(2**31 - 1)))
+            X, y = sample.X, sample.y
         name, target = type(self).__name__, str(getattr(y, "name", None) or "y")
         X, read = self._read_table(X, y)
         check_table_has_something(X, read.values, target, name)
@@ -123,11 +135,13 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         loss, seed = self._read_loss(targets), int(rng.randint(2**31 - 1))
         train, held = hold_out(targets, share, self._search.task, seed)
         encoder = TableEncoder(types=self.types).fit(X)  # all rows, but none of their targets
-        some = sample_rows(train, targets, count_search_rows(clock.budget), self._search.task, seed)
+        searched = count_search_rows(clock.budget, math.inf if large is None else parse_memory(self.memory))
+        some = sample_rows(train, targets, searched, self._search.task, seed)
         tasks = FitTasks(self, context)
         search = self._search(
             encoder, pick(X, some), targets[some], getattr(self, "classes_", np.empty(0)), given, clock=clock,
-            tasks=tasks, rng=rng, options={"memory": self.memory, "random_state": seed}, loss=loss, total=n,
+            tasks=tasks, rng=rng, options={"memory": self.memory, "random_state": seed}, loss=loss,
+            total=n if large is None else large.n,
         )  # fmt: skip
         recipes = search.list_recipes(self.model)
         context.max_subtasks = len(recipes) + (2 if len(held) == 0 else 3 + bool(self.refit))
@@ -148,10 +162,17 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
 
         def fit_to(rows: np.ndarray, seconds: float) -> list[str]:
             known = X if len(rows) == n else pick(X, rows)
+            if large is not None and sample is not None:
+                out = np.setdiff1d(sample.positions, sample.positions[read.kept[rows]])
+                self.members_, notes = large.fit_members(
+                    search, chosen, weights, encoder, known, targets[rows], out, seconds
+                )
+                return notes
             self.members_, notes = fit_members(search, chosen, weights, encoder, known, targets[rows], seconds)
             return notes
 
         notes: list[str] = []
+        refitted = False
         need, free = 0.0, not math.isfinite(seconds)  # without a budget the last fits take the time they need
         if len(held):
             start = clock.elapsed
@@ -160,6 +181,7 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
             need = REFIT * (clock.elapsed - start)
             judge.hold(self._predict_rows, clock.elapsed - begin)
         if not len(held) or (self.refit and (free or clock.left >= need)):
+            refitted = True
             with tasks.begin("fit of all rows"):
                 notes = fit_to(np.arange(n), math.inf if free else clock.left)
         elif self.refit:
@@ -169,6 +191,9 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
         self.kernel_ = self.model_.kernel_
         self._keep_judged(judge, trials, weights)
         report = judge.write_report(self.members_, chosen, weights, target, read)
+        if large is not None:
+            report, said = large.describe(report, len(held), refitted)
+            notes.insert(0, said)
         shares = np.bincount(targets) / n if search.task == "classification" else np.empty(0)
         score = search.score_combination(trials, weights)
         findings = Findings(score, self.encoder_, self.kernel_, skipped, spent, shares, notes)
@@ -221,6 +246,8 @@ class AutoModel(KernelParams, CallbackSupportMixin, BaseEstimator):  # type: ign
     def _predict(self, X: Rows) -> np.ndarray:
         """Return values, or probabilities."""
         check_is_fitted(self)
+        if is_stored(self, X):
+            return np.concatenate([self._predict(points) for points, _ in read_pieces(self, as_table(X))])
         return self._predict_rows(check_table(self, X, reset=False))
 
     def _check_test(self) -> float:

@@ -12,6 +12,9 @@ from mercer.estimators.sets.classifier import SetClassifier
 from mercer.formula.data import Rows
 from mercer.solvers.conformal.ranks import check_coverage
 from mercer.solvers.conformal.sets import Conformity, measure_scores
+from mercer.stored.plan import StoredPlan
+from mercer.stored.predict import predict_stored
+from mercer.stored.table import as_table, is_stored
 
 from .base import AutoModel
 from .chances import raise_chances
@@ -76,8 +79,9 @@ class AutoClassifier(SetClassifier, ClassifierMixin, AutoModel):  # type: ignore
 
         Parameters
         ----------
-        X : frame or array
-            Rows with the columns of the fit, in any order if they have names.
+        X : frame, array or path
+            Rows with the columns of the fit, in any order if they have names; a Parquet file or folder is read a piece
+            at a time.
 
         Returns
         -------
@@ -127,7 +131,11 @@ class AutoClassifier(SetClassifier, ClassifierMixin, AutoModel):  # type: ignore
         """
         check_is_fitted(self)
         share = check_coverage(coverage, f"{type(self).__name__}.predict_set")
-        if len(self.members_) > 1 or self.report_.n_rows > OWN_ROWS:
+        if is_stored(self, X):
+            found: np.ndarray = predict_stored(self, "predict_set", as_table(X), share, conditional)
+            return found
+        kept = not isinstance(getattr(self.model_, "plan_", None), StoredPlan)  # else its rows are on a disk
+        if len(self.members_) > 1 or self.report_.n_rows > OWN_ROWS or not kept:
             return super().predict_set(X, share, conditional)
         rows = self.members_[0].encoder.transform(check_table(self, X, reset=False))
         try:

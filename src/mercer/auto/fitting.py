@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mercer.formula.data import Rows, pick
@@ -17,6 +19,7 @@ PER_ROW, LEAST_SECONDS, MOST_SECONDS = 0.008, 12.0, 150.0  # seconds that a fit 
 MANY, MOST_MEMBERS = 6000, (3, 2)  # rows from which fewer candidates are combined
 TUNING_ROWS, LEAST_ROWS = 2500, 150  # that candidates are compared on, at most and at least
 ROWS_PER_SECOND = 100  # of the budget, that candidates are compared on
+PER_PAIR = 40.0  # bytes of each pair of these
 SHARE = 0.7  # of the time left that the last fits may take
 
 
@@ -36,9 +39,16 @@ def count_members(n: int) -> int:
     return MOST_MEMBERS[int(n >= MANY)]
 
 
-def count_search_rows(seconds: float) -> int:
-    """Return how many rows candidates are compared on in a budget."""
-    return int(min(TUNING_ROWS, max(LEAST_ROWS, ROWS_PER_SECOND * seconds)))
+def count_search_rows(seconds: float, memory: float = math.inf) -> int:
+    """Return how many rows candidates are compared on in a budget of time and of bytes.
+
+    Examples
+    --------
+    >>> count_search_rows(12.0), count_search_rows(12.0, 1e7)
+    (1200, 500)
+    """
+    affordable = math.sqrt(memory / PER_PAIR)
+    return int(min(TUNING_ROWS, max(LEAST_ROWS, min(ROWS_PER_SECOND * seconds, affordable))))
 
 
 def fit_members(

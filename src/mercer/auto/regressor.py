@@ -16,6 +16,9 @@ from mercer.models import KernelRidge
 from mercer.solvers.conformal.plan import IntervalPlan, promise
 from mercer.solvers.conformal.ranks import check_coverage, warn_of_few
 from mercer.solvers.conformal.split import split_conformal
+from mercer.stored.plan import StoredPlan
+from mercer.stored.predict import predict_stored
+from mercer.stored.table import as_table, is_stored
 
 from .base import AutoModel
 from .search._regression import RegressionSearch, restore_units
@@ -106,8 +109,9 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : frame or array
-            Rows with the columns of the fit, in any order if they have names.
+        X : frame, array or path
+            Rows with the columns of the fit, in any order if they have names; a Parquet file or folder is read a piece
+            at a time.
 
         Returns
         -------
@@ -139,6 +143,9 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         """
         check_is_fitted(self)
         share = check_coverage(coverage)
+        if is_stored(self, X):
+            found: np.ndarray = predict_stored(self, "predict_interval", as_table(X), share, method)
+            return found
         if method not in METHODS:
             raise ValueError(
                 f"{type(self).__name__}.predict_interval: method must be one of {', '.join(map(repr, METHODS))}; got "
@@ -173,6 +180,7 @@ class AutoRegressor(RegressorMixin, AutoModel):  # type: ignore[misc]
         if (
             not isinstance(self.model_, KernelRidge | SearchedRidge)
             or getattr(plan, "solver", "nystroem") == "nystroem"
+            or isinstance(plan, StoredPlan)
         ):
             return "the model would have to be fitted again to leave rows out"
         if self.report_.n_rows > JACKKNIFE_ROWS:

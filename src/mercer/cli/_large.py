@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HEAD = 10_000  # rows whose targets tell the task
 MOST = 100_000  # rows held out: more tell nothing more of the score
+KEEPING = ("import_vector", "neighbors", "parzen")  # models that look at all rows at once
 
 
 def is_large(name: str, memory: str | None = None) -> bool:
@@ -84,17 +85,24 @@ def refuse_options(data: str, given: dict[str, Any], reading: ReadingOptions) ->
             raise CommandError(f"{option} is not there for {data}, which is read a piece at a time; leave it out")
 
 
-def fit_large(
-    data: str, target: str, task: str, kernel: Kernel | None, memory: str | None, seed: int, left: Sequence[str],
-    test: float, quiet: bool,
-) -> tuple[Any, LargeScore | None]:  # fmt: skip
-    """Return a ridge model or ridge classifier of all rows, and how one of the others predicts rows held out.
+@dataclass(frozen=True)
+class LargeSource:
+    """A table that is larger than memory: its rows, those columns that are learned from, and its first rows."""
 
-    Kernel and penalty are chosen on some rows.
-    """
-    import numpy as np
+    name: str
+    table: StoredTable
+    columns: list[str]
+    n: int
+    head: pd.DataFrame
 
-    from mercer import KernelRidgeClassifier, KernelRidgeCV
+    def show(self, memory: str | None, why: str) -> None:
+        """Say what will be read, before it takes time."""
+        size, room = f"{self.n:,} rows, {len(self.columns)} columns", show_bytes(parse_memory(memory))
+        _show.paragraph(f"{self.name}: {size}, read piece by piece within {room}. {why}")
+
+
+def open_large(data: str, target: str, left: Sequence[str]) -> LargeSource:
+    """Return a table without the columns that are left out, if there is something to learn from."""
     from mercer.stored import StoredTable
 
     rows: Any = StoredTable(data).open()
@@ -110,21 +118,44 @@ def fit_large(
     if not rows.pieces:
         raise CommandError(f"{data} has no rows; look at what wrote it")
     head = rows.read(rows.pieces[0], [target, *columns])
-    _check_numbers(head[columns], data)
+    return LargeSource(data, StoredTable(data, columns=columns), columns, rows.n, head)
+
+
+def refuse_model(data: str, model: str) -> None:
+    """Raise if a model keeps all rows that it learns from."""
+    if model in KEEPING:
+        raise CommandError(
+            f"--model {model} keeps the rows it learns from, and {data} is larger than memory; choose auto, ridge, svm "
+            "or logistic, or give more --memory"
+        )
+
+
+def fit_ridge(
+    source: LargeSource, target: str, task: str, kernel: Kernel | None, memory: str | None, seed: int, test: float,
+    quiet: bool,
+) -> tuple[Any, LargeScore | None]:  # fmt: skip
+    """Return a ridge model or ridge classifier of all rows, and how one of the others predicts rows held out.
+
+    Kernel and penalty are chosen on some rows.
+    """
+    import numpy as np
+
+    from mercer import KernelRidgeClassifier, KernelRidgeCV
+
+    _check_numbers(source.head[source.columns], source.name)
     reason = "it was asked for"
     if task == "auto":
-        task, reason = parse_target(head[target]).guess_task()
+        task, reason = parse_target(source.head[target]).guess_task()
     if not quiet:
-        size, room = f"{rows.n:,} rows, {len(columns)} columns", show_bytes(parse_memory(memory))
-        _show.paragraph(f"{data}: {size}, read piece by piece within {room}. {task.capitalize()}, because {reason}.")
+        source.show(memory, f"{task.capitalize()}, because {reason}.")
     kind = KernelRidgeCV if task == "regression" else KernelRidgeClassifier
-    model, table = kind(kernel=kernel, memory=memory, random_state=seed), StoredTable(data, columns=columns)
-    held, judged = min(MOST, round(test * rows.n)), None
+    model, table = kind(kernel=kernel, memory=memory, random_state=seed), source.table
+    held, judged = min(MOST, round(test * source.n)), None
     with PieceProgress(quiet) as progress:
         model.set_callbacks(progress)
         if held > 1:
-            mask = np.zeros(rows.n, dtype=bool)
-            mask[np.random.default_rng(seed).choice(rows.n, held, replace=False)] = True
+            mask = np.zeros(source.n, dtype=bool)
+            mask[np.random.default_rng(seed).choice(source.n, held, replace=False)] = True
             model.fit(table, target, sample_weight=(~mask).astype(np.float32))
             judged = _judge(model, table, target, mask)
         model.fit(table, target)
@@ -153,8 +184,8 @@ def _check_numbers(frame: pd.DataFrame, name: str) -> None:
     others = [column for column, kind in frame.dtypes.items() if kind.kind not in "fiub"]
     if others:
         raise CommandError(
-            f"{name}: a table that is larger than memory is learned from numbers, and {', '.join(map(repr, others))} "
-            "holds something else; leave it out with --drop, write it as numbers, or give more --memory"
+            f"{name}: --model ridge learns from numbers where a table is larger than memory, and "
+            f"{', '.join(map(repr, others))} holds something else; take --model auto, or leave it out with --drop"
         )
 
 

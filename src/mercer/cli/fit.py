@@ -14,7 +14,7 @@ from mercer.words import count_things
 
 from . import _fitted, _show
 from ._errors import CommandError
-from ._large import fit_large, is_large, refuse_options, show_large
+from ._large import fit_ridge, is_large, open_large, refuse_model, refuse_options, show_large
 from ._options import (
     check_duration,
     command,
@@ -101,9 +101,9 @@ def fit(
     Columns may be numbers, categories, texts or dates, with missing values. The model is chosen on training rows only;
     rows held out show how good it is, next to a constant and to gradient boosting. Then it is fitted to all rows.
 
-    A Parquet file that is larger than --memory, or a folder of such files, is read a piece at a time: a ridge model of
-    its columns of numbers, whose kernel and penalty are chosen on some rows, is fitted without the rows held out, at
-    most 100,000, and then to all. A fit that was killed goes on where it was when it is started again.
+    A Parquet file that is larger than --memory, or a folder of such files, is read a piece at a time: everything is
+    chosen on a sample of its rows, and fitted to all rows but those held out, and then to all. --model ridge takes
+    columns of numbers alone, and a fit of it that was killed goes on where it was when it is started again.
     """
     import pandas as pd
 
@@ -114,32 +114,39 @@ def fit(
     if len({path.resolve() for path in files}) < len(files):
         raise CommandError(f"the model and the report cannot both be {files[0]}")
     found = None if kernel is None else parse_kernel_text(kernel)
-    if is_large(data, memory):
-        refused = {"--model": model not in ("auto", "ridge"), "--loss": loss, "--budget": budget, "--report": report,
-                   "--types": types, "--json": as_json}  # fmt: skip
-        refuse_options(data, refused, reading)
-        large, judged = fit_large(data, target, task, found, memory, seed, (*reading.ids, *drop), test, quiet)
-        save_model(large, files[0], None, force)
-        if not quiet:
-            show_large(large, judged)
-            show_files(files[0], None, ".parquet")
-        return
     asked = None if loss is None else parse_loss_text(loss)
+    if is_large(data, memory):
+        refuse_model(data, model)
+        source = open_large(data, target, (*reading.ids, *drop))
+        if model == "ridge" and asked is None:
+            refuse_options(data, {"--budget": budget, "--report": report, "--types": types, "--json": as_json}, reading)
+            large, judged = fit_ridge(source, target, task, found, memory, seed, test, quiet)
+            save_model(large, files[0], None, force)
+            if not quiet:
+                show_large(large, judged)
+                show_files(files[0], None, ".parquet")
+            return
+        refuse_options(data, {}, reading)
+        task, reason = _check_task(task, asked, parse_target(source.head[target]), model)
+        if not (as_json or quiet):
+            source.show(memory, f"{task.capitalize()}, because {reason}.")
+        kinds = parse_types(types, source.columns, target, data)
+        options: dict[str, Any] = {"model": model, "kernel": found, "budget": budget, "memory": memory, "test": test}
+        options |= {"loss": asked, "random_state": seed, "types": kinds or None}
+        fitted = fit_model(task, source.table, target, options, quiet)
+        fitted.report_ = replace(fitted.report_, data=Path(data).name)
+        _finish(fitted, files, report, force, ".parquet", source.n - fitted.report_.n_rows, quiet, as_json)
+        return
     written = tuple(text.rpartition("=")[0] for text in types if not text.endswith("=number"))
     table = read_table(data, replace(reading, strings=written))
     X, y = split_table(table, target, reading.ids, drop)
     kinds = parse_types(types, list(X.columns), target, table.name)
     cells = parse_target(y)
-    task, reason = choose_task(task, asked, cells)
-    if asked is not None:
-        cells.check_loss(asked)
+    task, reason = _check_task(task, asked, cells, model)
     read = cells.read(task)
-    known = _get_class(task).models
-    if model not in known:
-        raise CommandError(f"--model {model} is not for {task}, which has {', '.join(known)}; see --task")
     if not (as_json or quiet):
         _show_table(table, X, read, f"{task.capitalize()}, because {reason}.", target)
-    options: dict[str, Any] = {"model": model, "kernel": found, "budget": budget, "memory": memory, "test": test}
+    options = {"model": model, "kernel": found, "budget": budget, "memory": memory, "test": test}
     options |= {"loss": asked, "random_state": seed, "types": kinds or None}
     with table.name_rows(read.kept):
         X, y = X.iloc[read.kept].reset_index(drop=True), pd.Series(read.values, name=target)
@@ -147,16 +154,36 @@ def fit(
     texts = tuple(name for name, kind in X.dtypes.items() if str(kind) in ("str", "object"))
     fitted.reading_ = replace(reading, strings=texts).to_record()
     name_places(fitted, read, table)
+    ending = ".parquet" if Path(data).suffix in PARQUET else ".csv"
+    _finish(fitted, files, report, force, ending, len(cells.cells) - len(y), quiet, as_json)
+
+
+def _check_task(task: str, loss: Loss | None, cells: TargetCells, model: str) -> tuple[str, str]:
+    """Return whether numbers or classes are predicted, and why, if loss and model are for that."""
+    task, reason = choose_task(task, loss, cells)
+    if loss is not None:
+        cells.check_loss(loss)
+    known = _get_class(task).models
+    if model not in known:
+        raise CommandError(f"--model {model} is not for {task}, which has {', '.join(known)}; see --task")
+    return task, reason
+
+
+def _finish(
+    fitted: Any, files: list[Path], report: str | None, force: bool, ending: str, dropped: int, quiet: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Save a model and its report, and show what was found."""
     save_model(fitted, files[0], files[1] if report else None, force)
     if as_json:
-        beside = {"temperature": getattr(fitted, "temperature_", None), "dropped_rows": len(cells.cells) - len(y)}
+        beside = {"temperature": getattr(fitted, "temperature_", None), "dropped_rows": dropped}
         there = {"model": str(files[0]), "report": report}
         _show.as_json({**_fitted.export_report(fitted.report_), **beside, "files": there})
     elif quiet:
         _fitted.show_result(fitted.report_, str(files[0]))
     else:
         _fitted.show_report(fitted.report_)
-        show_files(files[0], files[1] if report else None, ".parquet" if Path(data).suffix in PARQUET else ".csv")
+        show_files(files[0], files[1] if report else None, ending)
 
 
 def _show_table(table: Table, X: pd.DataFrame, read: ReadTargets, why: str, target: str) -> None:
@@ -168,7 +195,7 @@ def _show_table(table: Table, X: pd.DataFrame, read: ReadTargets, why: str, targ
         _show.paragraph(f"{count_things(dropped, 'row')} without a {target} left out.")
 
 
-def fit_model(task: str, X: pd.DataFrame, y: pd.Series, options: dict[str, Any], quiet: bool = False) -> Any:
+def fit_model(task: str, X: Any, y: Any, options: dict[str, Any], quiet: bool = False) -> Any:
     """Return a fitted automatic model, with a bar on the way unless it is to be quiet."""
     estimator = _get_class(task)(**options)
     with FitProgress(quiet) as progress:

@@ -6,6 +6,7 @@ The method is the one of one machine, and so is what it asks of the rows: every 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,11 +15,12 @@ import numpy as np
 
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
-from mercer.formula.data import Rows
+from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
+from mercer.linalg.cholesky import solve_triangle
 from mercer.losses import Loss
 from mercer.losses.smoothed import round_off
-from mercer.solvers.newton.features import NystroemFeatures
+from mercer.solvers.newton.features import CenterValues, NystroemFeatures
 from mercer.solvers.newton.rows import Equations, FeatureRows
 from mercer.solvers.newton.sums import WeightedLoss, measure_reach, weigh_loss
 
@@ -27,6 +29,7 @@ from .executor import Executor, size_of
 from .table import RowTable
 
 TERMS = 8  # of values that are summed each time they are asked for
+PER_CENTER, LEAST_BENT = 20, 10_000  # rows that a Hessian is summed over: for each centre, and at least
 
 
 @dataclass(frozen=True)
@@ -83,17 +86,22 @@ class BlockLoss:
 
 @dataclass(frozen=True)
 class BlockRows(BlockLoss):
-    """How the rows of a block are seen: in features φ = L⁻¹k, on the host or on a device of the worker."""
+    """How the rows of a block are seen: in features φ = L⁻¹k, on the host or on a device of the worker.
+
+    Without the triangle L they are seen in k itself.
+    """
 
     kernel: Kernel
     centers: Rows
-    triangle: np.ndarray
+    triangle: np.ndarray | None
     device: Any
 
     def __call__(self, block: RowBlock) -> tuple[FeatureRows, Place]:  # type: ignore[override]
         """Return the rows of a block, whose features are computed when they are asked for, and where they are."""
         problem = block.problem(self.kernel, True, block.y.size // len(block), self.device)
         loss = super().__call__(block)[0].put(problem.place)
+        if self.triangle is None:
+            return FeatureRows(loss, CenterValues(problem, self.centers)), problem.place
         return FeatureRows(loss, NystroemFeatures(problem, self.centers, self.triangle, keep=False)), problem.place
 
 
@@ -113,7 +121,12 @@ class PartitionSums:
     def _map(self, name: str, outputs: SpreadValues, *shared: Any) -> list[Any]:
         outputs = outputs if self.moved is None else outputs.join(self.moved)
         given = [[block, *(term[i] for term in outputs.terms)] for i, block in enumerate(self._table.blocks)]
-        return self._table.cluster.map(name, _ask, given, self.view, name, outputs.factors, outputs.shift, *shared)
+        function, view = self._see(name)
+        return self._table.cluster.map(name, function, given, view, name, outputs.factors, outputs.shift, *shared)
+
+    def _see(self, name: str) -> tuple[Callable[..., Any], BlockLoss]:
+        """Return what asks the rows of a block for a sum, and how it sees them."""
+        return _ask, self.view
 
     def _keep(self, tasks: list[Any], columns: int) -> SpreadValues:
         """Return values that are computed now and stay where the rows are."""
@@ -199,18 +212,26 @@ class PartitionedLoss(PartitionSums):
 
 
 class PartitionedRows(PartitionSums):
-    """:class:`~mercer.solvers.newton.rows.FeatureRows` over partitions."""
+    """:class:`~mercer.solvers.newton.rows.FeatureRows` over partitions.
+
+    Products with all rows are those of the kernel, and the triangle of the centres is solved once for each sum.  The
+    Hessian takes a triangle for each row and their products in pairs: of many rows it is that of some, drawn by how
+    much they bend.  Its step is not Newton's own then, but the gradient that it follows and is judged by is exact.
+    """
 
     view: BlockRows
 
     def __init__(self, table: RowTable, view: BlockRows, loss: PartitionedLoss | None = None) -> None:
         self.loss = loss or PartitionedLoss(table.without_points(), view)
-        super().__init__(table, replace(view, loss=self.loss.view.loss), self.loss.moved)
+        self._features = replace(view, loss=self.loss.view.loss)
+        super().__init__(table, replace(self._features, triangle=None), self.loss.moved)
+        assert view.triangle is not None
+        self._triangle = view.triangle
         self.shape = len(view.triangle), self.loss.outputs
 
     def judge_by(self, loss: PartitionedLoss) -> PartitionedRows:
         """Return the rows with another loss."""
-        return PartitionedRows(self._table, self.view, loss)
+        return PartitionedRows(self._table, self._features, loss)
 
     def start(self) -> tuple[np.ndarray, SpreadValues]:
         """Return weights of 0, and their values."""
@@ -218,21 +239,26 @@ class PartitionedRows(PartitionSums):
 
     def values(self, weights: np.ndarray) -> SpreadValues:
         """Return Φw, which stays where the rows are."""
-        tasks = self._table.cluster.map("values", _compute_values, self._table.blocks, self.view, weights)
+        coef = solve_triangle(self._triangle, weights, transposed=True)
+        tasks = self._table.cluster.map("values", _compute_values, self._table.blocks, self.view, coef)
         return self._keep(tasks, self.shape[1])
 
     def gradient(self, outputs: SpreadValues) -> np.ndarray:
         """Return ΦᵀR for the residuals R."""
-        return np.asarray(self._sum("gradient", outputs))
+        return np.asarray(solve_triangle(self._triangle, self._sum("gradient", outputs)))
 
     def hessian(self, outputs: SpreadValues, joint: bool, above: bool = False) -> Equations:
-        """Return ΦᵀWΦ, ΦᵀW1 and 1ᵀW1 for the curvatures W."""
-        H, B, G = self._sum("hessian", outputs, joint, above)
+        """Return ΦᵀWΦ, ΦᵀW1 and 1ᵀW1 for the curvatures W, or about that if there are many rows."""
+        H, B, G = self._sum("hessian", outputs, share_bent(self.shape[0], self._table.n), joint, above)
         return H, B, G
+
+    def _see(self, name: str) -> tuple[Callable[..., Any], BlockLoss]:
+        return (_bend_some, self._features) if name == "hessian" else super()._see(name)
 
     def curve(self, outputs: SpreadValues, V: np.ndarray) -> np.ndarray:
         """Return ΦᵀWΦV."""
-        return np.asarray(self._sum("curve", outputs, V))
+        coef = solve_triangle(self._triangle, V, transposed=True)
+        return np.asarray(solve_triangle(self._triangle, self._sum("curve", outputs, coef)))
 
 
 def _add_terms(terms: list[np.ndarray], factors: tuple[float, ...]) -> np.ndarray:
@@ -252,10 +278,68 @@ def _ask(
 ) -> Any:
     """Return what a method of the rows of a block says of their outputs, as arrays."""
     block, *terms = given
-    outputs = np.zeros((len(block), len(shift))) + shift
+    return _ask_rows(block, view, name, _mix_terms(len(block), terms, factors, shift), *shared)
+
+
+def _mix_terms(n: int, terms: list[np.ndarray], factors: tuple[float, ...], shift: np.ndarray) -> np.ndarray:
+    outputs = np.zeros((n, len(shift))) + shift
     for factor, term in zip(factors, terms, strict=True):
         outputs += factor * term
+    return outputs
+
+
+def _ask_rows(block: RowBlock, view: BlockLoss, name: str, outputs: np.ndarray, *shared: Any) -> Any:
     rows, place = view(block)
     shared = tuple(place.put(value) if isinstance(value, np.ndarray) else value for value in shared)
     found = getattr(rows, name)(place.put(outputs), *shared)
     return tuple(map(host_array, found)) if isinstance(found, tuple) else np.asarray(host_array(found))
+
+
+def _bend_some(
+    given: list[Any], view: BlockRows, name: str, factors: tuple[float, ...], shift: np.ndarray, share: float,
+    joint: bool, above: bool,
+) -> Any:  # fmt: skip
+    """Return about the equations of a block, from a share of its rows if that is below 1."""
+    block, *terms = given
+    outputs = _mix_terms(len(block), terms, factors, shift)
+    if share < 1:
+        loss, _ = BlockLoss(view.loss, view.outputs)(block)
+        bends = np.einsum("nii->n", loss.curvature(outputs, above=above).blocks())
+        rows, chances = draw_bent(bends, share * len(block), block.index)
+        outputs, weights = outputs[rows], block.known_weights[rows] / chances
+        block = replace(block, X=pick(block.X, rows), y=block.y[rows], weights=weights)
+    return _ask_rows(block, view, name, outputs, joint, above)
+
+
+def share_bent(centers: int, n: int) -> float:
+    """Return the share of n rows that a Hessian in features of so many centres is summed over.
+
+    Examples
+    --------
+    >>> share_bent(1000, 10**6), share_bent(1000, 5000)
+    (0.02, 1.0)
+    """
+    return min(1.0, max(PER_CENTER * centers, LEAST_BENT) / n)
+
+
+def draw_bent(bends: np.ndarray, count: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return about so many rows, each drawn once at most, and the chances they had: by how much their losses bend.
+
+    Rows that do not bend add nothing, so that all others are taken if they are no more than asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draw_bent(np.array([0.0, 2.0, 0.0, 1.0]), 2, 0)
+    (array([1, 3]), array([1., 1.]))
+    """
+    some = np.flatnonzero(bends)
+    if len(some) <= count:
+        some = some if len(some) else np.arange(len(bends[:1]))  # one that adds nothing, because blocks have rows
+        return some, np.ones(len(some))
+    # Half by how much they bend and half by their number, so that no row weighs more than twice what it would alone.
+    even = 1.0 / len(some)
+    chances = np.minimum(1.0, count * 0.5 * (bends[some] / bends[some].sum() + even))
+    steps = np.floor(np.cumsum(chances) + np.random.default_rng(seed).random())
+    taken = np.diff(steps, prepend=0.0) > 0
+    return some[taken], chances[taken]

@@ -19,7 +19,7 @@ from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
 from mercer.solvers.newton.features import FeatureSpace
 from mercer.solvers.newton.method import minimise
-from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_newton
+from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_spread
 from mercer.solvers.newton.prepared import limit_steps, report_gap, warn_if_stuck
 from mercer.solvers.newton.proximal import minimise_corners
 from mercer.solvers.representer.fit import choose_tolerance
@@ -116,7 +116,7 @@ def _fit(
         resolve_kernel(owner, table), table.column("X"), np.broadcast_to(0.0, (table.n, outputs)), None,
         bool(owner.fit_intercept), parse_memory(owner.memory),
     )  # fmt: skip
-    plan = plan_newton(problem, "nystroem" if solver == "auto" else solver, n_centers)
+    plan = plan_spread(problem, solver, n_centers)
     indices, triangle = choose_centers(problem, count_centers(problem, n_centers), check_random_state(random_state))
     centers, m = pick(problem.X, indices), len(triangle)
     rows = PartitionedRows(table, BlockRows(loss, outputs, problem.kernel, centers, triangle, owner.device))

@@ -19,7 +19,12 @@ def run_elsewhere(model: Any, method: Callable[..., Any], args: tuple[Any, ...],
     from .predict import apply
 
     options = dict(kwargs)
-    client = options.pop("client", None)
+    client, checkpoint = options.pop("client", None), options.pop("checkpoint", None)
+    if checkpoint is not None:
+        raise TypeError(
+            f"{type(model).__name__}.{method.__name__}: checkpoint={checkpoint!r} was given, but the data is a Dask "
+            "collection, whose workers keep what they have computed; leave it out"
+        )
     given = inspect.signature(method).bind(model, *args, **options).arguments
     given.pop("self", None)
     if method.__name__ != "fit":

@@ -20,6 +20,7 @@ from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.machines.base import SupportVectorMachine, check_options, check_positive_weights
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
+from mercer.linalg.cholesky import solve_triangle
 from mercer.losses import EpsilonInsensitive, Hinge
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
@@ -28,12 +29,13 @@ from mercer.solvers.machines.fit import MachineFit, join_evidence, keep_solution
 from mercer.solvers.machines.margins import Function, LineBlock, MarginBlock, MarginRule, MarginSums, fit_margin
 from mercer.solvers.machines.pairs import list_pairs
 from mercer.solvers.machines.smo import SMO
-from mercer.solvers.newton.features import NystroemFeatures
+from mercer.solvers.newton.features import CenterValues
 from mercer.solvers.newton.plan import count_centers
 from mercer.solvers.plan import Plan
 
 from ._block import RowBlock
 from ._graph import declare_sized, find_memory, find_place
+from ._newton import share_bent
 from .executor import Executor
 from .labels import Classes
 from .table import RowTable, read_table
@@ -154,7 +156,9 @@ def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel
     if names is not None:
         sign = -1.0 if len(names) == 2 else 1.0
         rules = [MarginRule(Hinge(), C, pair, sign) for pair in list_pairs(len(names))]
-    features = SharedFeatures(kernel, pick(problem.X, indices), triangle, machine.device)
+    features = SharedFeatures(
+        kernel, pick(problem.X, indices), triangle, machine.device, share_bent(len(triangle), table.n)
+    )
     found = [fit_margin(ClusterMarginRows(table, features, rule), machine.tol, machine.max_iter) for rule in rules]
     order = np.argsort(codes, kind="stable")
     coef = np.linalg.solve(triangle.T, np.column_stack([margin.w for margin in found]))[order]
@@ -178,34 +182,49 @@ def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel
 
 @dataclass(frozen=True)
 class SharedFeatures:
-    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)), the same for all blocks."""
+    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)), the same for all blocks, which compute k alone but for some rows."""
 
     kernel: Kernel
     centers: Rows
     triangle: np.ndarray
     device: Any  # where workers compute, on the host if None
+    share: float  # of the rows, that Hessians are summed over
 
-    def of(self, block: RowBlock) -> NystroemFeatures:
-        """Return the features of a block, computed when they are asked for."""
+    def of(self, block: RowBlock, rule: MarginRule) -> MarginBlock:
+        """Return the rows of a block, whose values at the centres are computed when they are asked for."""
         problem = block.problem(self.kernel, True, 1, self.device)
-        return NystroemFeatures(problem, self.centers, self.triangle, keep=False)
+        values, triangle = CenterValues(problem, self.centers), problem.place.put(self.triangle)
+        return MarginBlock(
+            values.blocks, len(triangle), rule, block.y, block.weights, lambda K: solve_triangle(triangle, K.T).T,
+            self.share,
+        )  # fmt: skip
+
+    def expand(self, at: Function) -> Function:
+        """Return wᵀφ + b by its coefficients at the centres."""
+        return solve_triangle(self.triangle, at[0], transposed=True), at[1]
 
 
 class ClusterMarginRows:
-    """:class:`~mercer.solvers.machines.margins.MarginRows` over blocks: a task for each, and a tree of sums."""
+    """:class:`~mercer.solvers.machines.margins.MarginRows` over blocks: a task for each, and a tree of sums.
 
-    def __init__(self, table: RowTable, features: SharedFeatures, rule: MarginRule) -> None:
-        self._table, self._shared, self.features = table, (features, rule), len(features.triangle)
+    Blocks take functions by their coefficients at the centres, so that a pass needs no triangle for each row.
+    """
+
+    def __init__(self, table: RowTable, shared: SharedFeatures, rule: MarginRule) -> None:
+        self._table, self._shared, self._rule, self.features = table, shared, rule, len(shared.triangle)
 
     def sums(self, at: Function, width: float) -> MarginSums:
         """Sum over all blocks."""
-        found: MarginSums = self._table.reduce("margin", _sum_block, *self._shared, *at, width)
-        return found
+        found: MarginSums = self._table.reduce(
+            "margin", _sum_block, self._shared, self._rule, *self._shared.expand(at), width
+        )
+        return replace(found, image=solve_triangle(self._shared.triangle, found.image))
 
     def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
         """Keep the rows along a direction where they are."""
-        cluster = self._table.cluster
-        lines = cluster.keep(cluster.map("line", _follow_block, self._table.blocks, *self._shared, at, direction))
+        cluster, shared = self._table.cluster, self._shared
+        ends = shared.expand(at), shared.expand(direction)
+        lines = cluster.keep(cluster.map("line", _follow_block, self._table.blocks, shared, self._rule, *ends))
 
         def slopes(lengths: np.ndarray, width: float) -> np.ndarray:
             (found,) = cluster.compute(
@@ -216,17 +235,13 @@ class ClusterMarginRows:
         return slopes
 
 
-def _block_rows(block: RowBlock, features: SharedFeatures, rule: MarginRule) -> MarginBlock:
-    return MarginBlock(features.of(block).blocks, len(features.triangle), rule, block.y, block.weights)
-
-
 def _sum_block(
-    block: RowBlock, features: SharedFeatures, rule: MarginRule, w: np.ndarray, b: float, width: float
+    block: RowBlock, features: SharedFeatures, rule: MarginRule, coef: np.ndarray, b: float, width: float
 ) -> MarginSums:
-    return _block_rows(block, features, rule).sums((w, b), width)
+    return features.of(block, rule).sums((coef, b), width)
 
 
 def _follow_block(
     block: RowBlock, features: SharedFeatures, rule: MarginRule, at: Function, direction: Function
 ) -> LineBlock:
-    return _block_rows(block, features, rule).follow(at, direction)
+    return features.of(block, rule).follow(at, direction)

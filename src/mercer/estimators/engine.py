@@ -8,6 +8,7 @@ of :mod:`mercer.stored` for tables on a disk; everything else stays as it is.
 from __future__ import annotations
 
 import functools
+import inspect
 import numbers
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -20,7 +21,7 @@ from mercer.arrays.tensors import is_tensor
 ENGINES = frozenset({"dask", "dask_expr", "distributed"})  # packages whose collections live elsewhere
 PLACES = {  # options of fits to data elsewhere: what is not so where nothing is, and what would be
     "client": ("none of the data is a Dask collection", "the data as dask arrays or dataframes"),
-    "checkpoint": ("X is no table on a disk", "X as the path of one"),
+    "checkpoint": ("X is no table on a disk, and this fit has no long iteration", "X as the path of one"),
 }
 FITS = frozenset({"fit", "partial_fit", "fit_transform"})  # methods that change a model
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -55,7 +56,8 @@ def where_the_data_lives(method: Method) -> Method:
     """Let a method of an estimator run on Dask collections and tables on a disk, and leave it alone for all other data.
 
     ``fit`` takes the keyword ``client`` for collections: the Dask client whose workers do the work, the current one if
-    not given; and ``checkpoint`` for a table: the folder where sums are saved, that of the table if not given.
+    not given; and ``checkpoint`` for a table: the folder where sums are saved, that of the table if not given.  A
+    method that has a parameter of such a name is given it with data that is here, too.
 
     Examples
     --------
@@ -70,6 +72,7 @@ def where_the_data_lives(method: Method) -> Method:
     ...
     TypeError: Mean.fit: client='somewhere' was given, but none of the data is a Dask collection; leave client out, ...
     """
+    own = frozenset(inspect.signature(method).parameters)
 
     @functools.wraps(method)
     def placed(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -77,6 +80,8 @@ def where_the_data_lives(method: Method) -> Method:
             if has_to(self, args, kwargs):
                 return runner(self, method, args, kwargs)
         for option, (lack, remedy) in PLACES.items():
+            if option in own:
+                continue
             given = kwargs.pop(option, None)
             if given is not None:
                 raise TypeError(

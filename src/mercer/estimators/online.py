@@ -1,22 +1,32 @@
-"""What models share that learn point by point: what a call may ask for, and the ridge problem that it changes."""
+"""What models share that learn point by point: what a call may ask for, and the ridge problem that it changes.
+
+What a ridge model is after a point is computed when somebody asks for it, so that points which follow each other cost
+one pass through the factor each.
+"""
 
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.arrays.budget import parse_memory
 from mercer.arrays.tensors import host_array, is_tensor
-from mercer.formula.data import Rows
-from mercer.kernels import Kernel
+from mercer.expansion import Expansion
+from mercer.formula.data import Rows, length
+from mercer.kernels import Kernel, Precomputed
 from mercer.solvers.ridge.fit import RidgeFit
 from mercer.solvers.ridge.online import OnlineRidge
+from mercer.solvers.ridge.postponed import PostponedFit
 
+from .ridge import RidgeEstimator
 from .targets import check_whole
 
 ONLINE = "_online"  # the attribute of a model that holds its OnlineRidge; files and copies do without
+POSTPONED = "_postponed"  # the attribute of a model whose fit has not been asked for, or not all of it
+FUNCTION = ("expansion_", "dual_coef_", "intercept_")  # what a prediction needs
+EVIDENCE = ("objective_", "residual_", "converged_", "_record")  # what it is judged by
 
 
 def read_stream(owner: Any, X: Rows, solvers: tuple[str, ...]) -> Rows:
@@ -104,17 +114,23 @@ def check_one_penalty(owner: object, penalty: np.ndarray) -> float:
 
 
 def open_online(
-    model: Any, kernel: Kernel, record: RidgeFit | None, alpha: float, *, averaged: bool, fit_intercept: bool
+    model: Any,
+    kernel: Kernel,
+    before: RidgeFit | PostponedFit | None,
+    alpha: float,
+    *,
+    averaged: bool,
+    fit_intercept: bool,
 ) -> OnlineRidge:
-    """Return the problem of a model's points: the one it has kept, or one that is made of the record of its fit."""
+    """Return the problem of a model's points: the one it has kept, or one that is made of what it was before."""
     memory = parse_memory(model.memory)
     kept = vars(model).get(ONLINE)
-    if kept is not None and record is not None and kept.record is record:
+    if kept is not None and before is not None and kept.record is before:
         kept.adjust(alpha, averaged=averaged, fit_intercept=fit_intercept, memory=memory)
         return kept
     online = OnlineRidge(kernel, alpha, averaged=averaged, fit_intercept=fit_intercept, memory=memory)
-    if record is not None:
-        problem = record.problem_on_host
+    if before is not None:
+        problem = before.problem_on_host
         online.add(problem.X, problem.y, problem.weights)
     return online
 
@@ -123,3 +139,61 @@ def find_online(model: Any, record: RidgeFit) -> OnlineRidge | None:
     """Return the problem that a record is of, if the model still has it."""
     kept = vars(model).get(ONLINE)
     return kept if kept is not None and kept.record is record else None
+
+
+class OnlineEstimator(RidgeEstimator):
+    """A ridge estimator whose attributes are computed when they are first asked for, after points came one by one.
+
+    Copies, files and everything else that reads all of them see what they would have been.  Of several threads that
+    ask, one computes.
+    """
+
+    def _find_before(self, method: str) -> RidgeFit | PostponedFit | None:
+        """Return what the model was fitted to; None if it was not."""
+        postponed = self._find_postponed()
+        return None if postponed is None else postponed.latest
+
+    def _find_postponed(self) -> PostponedFit | None:
+        return vars(self).get(POSTPONED)
+
+    def _postpone(self, postponed: PostponedFit) -> None:
+        """Become the model of a fit that is computed later."""
+        for name in (*FUNCTION, *EVIDENCE):
+            self.__dict__.pop(name, None)
+        self.kernel_, self.plan_, self.n_iter_ = postponed.kernel, postponed.plan, 0
+        self.__dict__[POSTPONED] = postponed
+
+    def _complete(self, name: str | None = None) -> None:
+        """Compute what was postponed: all of it, or as much as an attribute takes."""
+        while (postponed := self._find_postponed()) is not None and (name is None or name not in vars(self)):
+            with postponed.lock:
+                if self._find_postponed() is not postponed:  # another thread was here, or has gone on with points
+                    continue
+                if "expansion_" not in vars(self):
+                    self._keep_expansion(postponed.function)
+                if name not in FUNCTION:
+                    self._keep_evidence(postponed.record)
+                    del self.__dict__[POSTPONED]
+
+    def _keep_expansion(self, function: Expansion) -> None:
+        positions = np.asarray(function.centers) if isinstance(function.kernel, Precomputed) else None
+        coef = self._kernel_argument().spread(function.coef, positions, length(function.centers))
+        self.__dict__.update(expansion_=function, dual_coef_=coef, intercept_=function.intercept[()])
+
+    def _keep_evidence(self, record: RidgeFit) -> None:
+        self.__dict__.update(objective_=record.objective, residual_=record.residual, converged_=record.converged)
+
+    def __getstate__(self) -> Any:
+        self._complete()
+        return super().__getstate__()
+
+    def __dir__(self) -> list[str]:
+        self._complete()
+        return list(super().__dir__())
+
+    if not TYPE_CHECKING:  # for which all attributes are there
+
+        def __getattr__(self, name: str) -> Any:
+            if name in FUNCTION or name in EVIDENCE:
+                self._complete(name)
+            return super().__getattribute__(name)  # or what it has to say

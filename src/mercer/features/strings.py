@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows
-from mercer.kernels import Mismatch, WeightedDegree
+from mercer.kernels import Fisher, Mismatch, WeightedDegree
 from mercer.kernels.strings.base import StringKernel
-from mercer.kernels.strings.table import Coded, encode
+from mercer.kernels.strings.table import Coded
 from mercer.kernels.strings.windows import WindowKernel
 
 from .composition import Node
@@ -28,7 +28,7 @@ class Words:
 
     owners: np.ndarray
     codes: np.ndarray
-    weight: float = 1.0
+    weight: float | np.ndarray = 1.0  # of all, or one for each
 
 
 @build.register
@@ -43,7 +43,36 @@ def _(kernel: WindowKernel, d: int, X: Rows | None) -> Node:
 
 @build.register
 def _(kernel: WeightedDegree, d: int, X: Rows | None) -> Node:
+    if kernel.shift:
+        raise NoFiniteMapError(kernel, "has no feature map with few features where words may be shifted")
     return Vocabulary(kernel, examples(kernel, X, "word"))
+
+
+@build.register
+def _(kernel: Fisher, d: int, X: Rows | None) -> Node:
+    return Slopes(kernel)
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """The whitened slopes of the logarithm of a Markov model, one for each word."""
+
+    kernel: Fisher
+
+    @property
+    def width(self) -> int:
+        """The number of words, and one for missing objects."""
+        return len(self.kernel.alphabet) ** (int(self.kernel.order) + 1) + int(self.kernel.missing == "own")
+
+    def __call__(self, X: Rows) -> np.ndarray:
+        """Return the slopes of every sequence."""
+        return self.kernel.embed(X)
+
+    def names(self, inputs: list[str]) -> list[str]:
+        """Each token, behind a bar and its context."""
+        words = product(map(str, self.kernel.alphabet), repeat=int(self.kernel.order) + 1)
+        named = [f"{word[-1]}|{''.join(word[:-1])}" for word in words]
+        return named + ["missing"] * (self.width - len(named))
 
 
 class Vocabulary:
@@ -62,7 +91,7 @@ class Vocabulary:
 
     def _check_fitted(self) -> None:
         """Raise if there are no words of the kernel in the codes of its tokens; files call this."""
-        coded, _ = encode(["", ""], None, repr(self.kernel))
+        coded, _ = self.kernel.prepare([""], [""])
         kinds = [words.codes.shape[1] for words in self._split_words(coded)]
         placed, count = int(isinstance(self.kernel, WeightedDegree)), len(self.tokens)
         right = list(self.tokens.values()) == list(range(count)) and len(self.words) == len(kinds)
@@ -78,13 +107,17 @@ class Vocabulary:
 
     @property
     def width(self) -> int:
-        """The number of words."""
-        return sum(len(words) for words in self.words)
+        """The number of words, and one for missing objects."""
+        return sum(len(words) for words in self.words) + self._own
+
+    @property
+    def _own(self) -> int:
+        """1 if missing objects have a feature of their own, behind all words, and 0 otherwise."""
+        return int(getattr(self.kernel, "missing", "refuse") == "own")
 
     def __call__(self, X: Rows) -> sparse.csr_array:
         """Count the words of every string."""
-        coded, _ = encode(X, None, repr(self.kernel))
-        self.kernel.check(coded.table)
+        coded, _ = self.kernel.prepare(X, X)
         rows, columns, values = [], [], []
         first = 0
         for known, found in zip(self.words, self._split_words(coded), strict=True):
@@ -92,8 +125,12 @@ class Vocabulary:
             seen = column >= 0
             rows.append(found.owners[seen])
             columns.append(first + column[seen])
-            values.append(np.full(int(seen.sum()), np.sqrt(found.weight)))
+            values.append(np.broadcast_to(np.sqrt(found.weight), seen.shape)[seen])
             first += len(known)
+        absent = np.flatnonzero(coded.ids == coded.table.missing)
+        rows.append(absent)
+        columns.append(np.full(len(absent), first))
+        values.append(np.ones(len(absent)))
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
         return sparse.coo_array(entries, shape=(len(coded), self.width)).tocsr()
 
@@ -102,21 +139,23 @@ class Vocabulary:
         tokens = [str(token) for token in self.tokens]
         between = "" if all(len(token) == 1 for token in tokens) else " "
         placed = isinstance(self.kernel, WeightedDegree)
-        return [
+        named = [
             (f"{word[0]}:" if placed else "")
             + between.join("." if code == GAP else tokens[code] for code in word[int(placed) :])
             for words in self.words
             for word in words
         ]
+        return named + ["missing"] * self._own
 
     def _split_words(self, coded: Coded) -> Iterator[Words]:
         """Yield the words of all strings, one kind after the other, in codes of our own."""
         translate = np.array([self.tokens.get(token, GAP - 1) for token in coded.table.tokens], dtype=np.int64)
         codes = translate[coded.table.codes] if len(translate) else coded.table.codes.astype(np.int64)
+        ids, share = coded.ids + coded.table.strands, 0.5 if coded.table.strands else 1.0
         if isinstance(self.kernel, Mismatch):
             length = int(self.kernel.length)
-            owners, starts = coded.table.windows(coded.ids, length)
-            yield _change_letters(self.kernel, owners, codes[starts[:, None] + np.arange(length)])
+            owners, starts = coded.table.windows(ids, length)
+            yield _change_letters(self.kernel, owners, codes[starts[:, None] + np.arange(length)], share)
         elif isinstance(self.kernel, WeightedDegree):
             for size, weight in enumerate(self.kernel.weights(), start=1):
                 owners, starts = coded.table.windows(coded.ids, size)
@@ -124,13 +163,14 @@ class Vocabulary:
                 yield Words(owners, np.column_stack([places, codes[starts[:, None] + np.arange(size)]]), float(weight))
         elif isinstance(self.kernel, WindowKernel):
             for mask in self.kernel.masks():
-                owners, starts = coded.table.windows(coded.ids, mask.span)
+                owners, starts = coded.table.windows(ids, mask.span)
+                each = 1.0 if coded.table.weights is None else coded.table.weights[starts] ** 2
                 words = np.full((len(starts), mask.span), GAP, dtype=np.int64)
                 words[:, mask.kept] = codes[starts[:, None] + np.array(mask.kept)]
-                yield Words(owners, words, mask.weight)
+                yield Words(owners, words, mask.weight * share * each)
 
 
-def _change_letters(kernel: Mismatch, owners: np.ndarray, windows: np.ndarray) -> Words:
+def _change_letters(kernel: Mismatch, owners: np.ndarray, windows: np.ndarray, weight: float) -> Words:
     """Return every word within some mismatches of each window: letters are shifted along the alphabet."""
     letters, found = len(kernel.alphabet), []
     for changes in range(int(kernel.mismatches) + 1):
@@ -139,7 +179,7 @@ def _change_letters(kernel: Mismatch, owners: np.ndarray, windows: np.ndarray) -
                 words = windows.copy()
                 words[:, places] = (words[:, places] + np.array(shifts, dtype=np.int64)) % letters
                 found.append(words)
-    return Words(np.tile(owners, len(found)), np.concatenate(found))
+    return Words(np.tile(owners, len(found)), np.concatenate(found), weight)
 
 
 def _find_rows(known: np.ndarray, words: np.ndarray) -> np.ndarray:

@@ -138,7 +138,7 @@ class Evaluation:
             rows = slice(start, min(start + step, n))
             with np.errstate(over="ignore"):
                 out[rows] = np.maximum(self.distances.tile(rows, slice(0, m)), 0.0)
-        check_overflow(out, self.name)
+        check_overflow(out, self.name, formula=self.expression)
         if self.symmetric:
             np.fill_diagonal(out, 0.0)
         return out
@@ -175,22 +175,21 @@ class Evaluation:
         return np.broadcast_to(values, (self.shape[side],))
 
     def _finish(self, values: np.ndarray) -> np.ndarray:
-        blocks = (node.statistic for node in nodes(self.expression) if isinstance(node, Stat))
-        return finish(values, self.dtype, self.name, objects=any(isinstance(stat, BlockStatistic) for stat in blocks))
+        return finish(values, self.dtype, self.name, formula=self.expression)
 
 
-def finish(values: np.ndarray, dtype: Any, name: str, *, objects: bool = False) -> np.ndarray:
+def finish(values: np.ndarray, dtype: Any, name: str, *, formula: Expression | None = None) -> np.ndarray:
     """Convert to the result's type and raise if numbers were lost on the way."""
     with np.errstate(over="ignore"):
         result = np.array(values, dtype=dtype)
-    check_overflow(result, name, objects=objects)
+    check_overflow(result, name, formula=formula)
     return result
 
 
-def check_overflow(result: np.ndarray, name: str, dtype: Any = None, *, objects: bool = False) -> None:
+def check_overflow(result: np.ndarray, name: str, dtype: Any = None, *, formula: Expression | None = None) -> None:
     """Raise if a result holds infinities or NaN, which finite data gives only by overflow of ``dtype`` (its own).
 
-    ``objects`` says that the data are strings, trees or other things that cannot be scaled.
+    The ``formula`` tells whether the data are strings, trees or other things that cannot be scaled.
     """
     if result.size > MANY:
         with np.errstate(all="ignore"):
@@ -203,8 +202,8 @@ def check_overflow(result: np.ndarray, name: str, dtype: Any = None, *, objects:
     kind = np.dtype(result.dtype if dtype is None else dtype)
     remedy = "pass float64 data, or scale it" if kind == np.float32 else "scale the data down"
     remedy += ", for example with StandardScaler"
-    if objects:
-        remedy = "use k.normalize(), smaller objects, or a smaller decay where the kernel has one"
+    found = () if formula is None else (node.statistic for node in nodes(formula) if isinstance(node, Stat))
+    remedy = next((each.kernel.relief for each in found if isinstance(each, BlockStatistic)), remedy)
     raise OverflowError(f"{name} overflows {kind} on this data; {remedy}")
 
 

@@ -77,12 +77,13 @@ def _is_flat(value: Any) -> bool:
 
 
 def _holds_numbers(value: Any) -> bool:
-    found = False
+    found = texts = False
     for entry in value:
         if not isinstance(entry, numbers.Real | str):
             return False
-        found = found or not isinstance(entry, str)
-    return found
+        texts = texts or isinstance(entry, str)
+        found = found or not (isinstance(entry, str) or entry != entry)  # NaN among texts is a text that is missing
+    return found or (len(value) > 0 and not texts)
 
 
 def _as_row(value: Any) -> Rows:

@@ -54,6 +54,10 @@ class Backend(Protocol):
         """Return the backend of some of the points of a symmetric matrix, or None where it must be built anew."""
         return None
 
+    def strip(self, index: np.ndarray) -> Backend | None:
+        """Return the backend of some rows of a symmetric matrix, or None where it must be built anew."""
+        return None
+
     def fill(self, out: Array, rows: np.ndarray | None = None) -> bool:
         """Write the whole matrix, or the rows at some positions, to ``out`` if there is a faster way than tiles.
 

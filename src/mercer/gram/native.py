@@ -137,6 +137,14 @@ class NativeBackend(Backend):
         few._threads = self._threads if threads is None else threads
         return few
 
+    def strip(self, index: np.ndarray) -> NativeBackend:
+        """Return the backend of some rows, from what is prepared for all points."""
+        pairs, left, right = self._arrays
+        few = copy(self)
+        few._keep([(A[index], A) for A, _ in pairs], [values[index] for values in left], right)
+        few.shape, few.symmetric = (len(index), self.shape[1]), False
+        return few
+
     def _calls(self) -> Iterator[tuple[int, int]]:
         """Ranges of rows for one native call each; between calls Python looks for Ctrl-C."""
         n, m = self.shape

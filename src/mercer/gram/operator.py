@@ -24,6 +24,7 @@ from mercer.words import count_things, shorten
 
 from .backend import TILE_BYTES, Backend, cut_strips, require_row, write_matrix
 from .choice import BackendName, choose_backend
+from .half import StoredHalf, cut_half
 
 Index = int | slice | Sequence[int] | Array  # of rows: a position, or several, or which of them
 BackendMaker = Callable[[Backend], Backend]
@@ -238,7 +239,7 @@ class Gram:
             return
         if not np.isfinite(host_array(V)).all():
             raise ValueError("the right-hand side holds NaN or infinity")
-        check_overflow(host_array(result), repr(self.kernel), self.dtype)
+        check_overflow(host_array(result), repr(self.kernel), self.dtype, formula=self.kernel.traced())
 
     def forms(self, V: ArrayLike | Array) -> Array:
         """Return vᵀKv for each column v of a matrix with n rows, in half the work of K @ V; the matrix must be square.
@@ -346,6 +347,29 @@ class Gram:
         few._chosen = positions if self._chosen is None else self._chosen[positions]
         return few
 
+    def strip(self, index: Index) -> Gram:
+        """Return some rows of a symmetric matrix, K[index], as lazy as this one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import Gram
+        >>> from mercer.kernels import Linear
+        >>> Gram(Linear(), [[1.0], [3.0], [2.0]]).strip([1, 2]) @ np.ones(3)
+        array([18., 12.])
+        """
+        if not self.symmetric:
+            raise ValueError(f"a strip needs Z = X, but this Gram matrix is between two collections {self.shape}")
+        positions = np.ascontiguousarray(self._find_positions(index), dtype=np.int64)
+        backend = getattr(self._backend, "strip", lambda index: None)(positions)
+        points = self._points()
+        if backend is None:
+            return self._like(pick(points, positions), points)
+        few = copy(self)
+        few._backend, few.shape = backend, backend.shape
+        few._X, few._Z, few._chosen = pick(points, positions), points, None
+        return few
+
     def diag(self) -> Array:
         """Return k(x, x) for all x; the matrix must be square, with Z = X."""
         if not self.symmetric:
@@ -372,6 +396,26 @@ class Gram:
         if self.symmetric and self.cheap and not self._place.on_host:
             out.diagonal()[:] = self.diag()  # which matrix products give to rounding only
         return out
+
+    def half(self) -> StoredHalf:
+        """Return the half of a symmetric matrix that its products read, in memory on the host.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import Gram
+        >>> from mercer.kernels import Linear
+        >>> Gram(Linear(), [[1.0], [3.0]]).half() @ np.array([[1.0], [1.0]])
+        array([[ 4.],
+               [12.]])
+        """
+        n = self.shape[0]
+        if not self.symmetric or not self._place.on_host:
+            raise ValueError(f"half: only a matrix with Z = X on the host has one, got {self!r}")
+        rows = list(cut_half(n, self.dtype.itemsize))
+        size = sum((part.stop - part.start) * (n - part.start) for part in rows) * self.dtype.itemsize
+        require(size, self._budget, f"half of the {n} × {n} matrix", "use the Gram as an operator instead")
+        return StoredHalf(self._backend.tile(part, slice(part.start, n)) for part in rows)
 
     def _points(self) -> Rows:
         return self._X if self._chosen is None else pick(self._X, self._chosen)

@@ -10,7 +10,7 @@ from . import fingerprints, graphs, processes, sequences, sets, strings, trees
 from . import pullback as pullback  # which enters on and after among the compositions of kernels
 from .algebra import Constant, exp
 from .base import Kernel, ObjectKernel
-from .categorical import Overlap
+from .categorical import Coregionalization, Overlap
 from .custom import Custom, FromFeatures, Precomputed
 from .dot import Linear, Polynomial, Sigmoid
 from .fingerprints import *
@@ -25,7 +25,17 @@ from .strings import *
 from .trees import *
 from .trigonometric import Cosine, Fourier, Periodic, Sinc
 
-__all__ = ["Chi2", "Constant", "Cosine", "Custom", "Fourier", "FromFeatures", "Gaussian", "Hellinger"]
+__all__ = [
+    "Chi2",
+    "Constant",
+    "Coregionalization",
+    "Cosine",
+    "Custom",
+    "Fourier",
+    "FromFeatures",
+    "Gaussian",
+    "Hellinger",
+]
 __all__ += [
     "Intersection",
     "Kernel",

@@ -63,6 +63,7 @@ class Kernel(Value):
     because: ClassVar[str | None] = None  # why it is positive semi-definite
     lemmas: ClassVar[tuple[Theorem | None, ...]] = ()  # what the reason rests on, besides kernels inside
     definite: ClassVar[Definiteness] = UNDECIDED  # whether it is so strictly
+    options: ClassVar[tuple[str, ...]] = ()  # parameters that are written down only where they are not as by default
     instead: ClassVar[str] = "another kernel"  # what learners name that need one that is
 
     def __init_subclass__(cls) -> None:
@@ -105,8 +106,13 @@ class Kernel(Value):
 
     def expression(self) -> str:
         """Return the text that rebuilds the kernel."""
-        inside = ", ".join(f"{field.name}={show(getattr(self, field.name))}" for field in self._fields())
+        inside = ", ".join(f"{name}={show(value)}" for name, value in self.written_params().items())
         return f"{type(self).__name__}({inside})"
+
+    def written_params(self) -> dict[str, Any]:
+        """Return the parameters by name, without ``options`` that are as by default."""
+        values = ((field, getattr(self, field.name)) for field in self._fields())
+        return {f.name: v for f, v in values if f.name not in self.options or not np.array_equal(v, f.default)}
 
     # -- values -------------------------------------------------------------------------------------------------
 
@@ -473,6 +479,9 @@ class ObjectKernel(Kernel):
     """
 
     domain: ClassVar[Domain] = "objects"
+    relief: ClassVar[str] = (
+        "use k.normalize(), smaller objects, or a smaller decay where the kernel has one"  # of overflow
+    )
     structured: ClassVar[bool] = False  # whether objects have parts of their own, so that many are never a table
 
     def is_object(self, thing: Any) -> bool:
@@ -481,7 +490,7 @@ class ObjectKernel(Kernel):
 
     def notation(self, x: Node, z: Node) -> Node:
         """Return k(x, z) as people write it: the name, with the parameters below."""
-        name, values = Word(type(self).__name__), self.get_params(deep=False).values()
+        name, values = Word(type(self).__name__), self.written_params().values()
         below = [_write_parameter(value) for value in values if value is not None]
         return Apply(Indexed(name, list_values(below)) if below else name, (x, z))
 

@@ -87,7 +87,8 @@ class _KernelReader(ConstructorReader):
     hold_functions = ("Custom", "FromFeatures")
     examples: ClassVar[dict[str, str]] = {
         "PairSum": "Gaussian()", "MeanEmbedding": "Gaussian()", "Precomputed": "[[2, 1], [1, 3]]",
-        "LinearMap": "[[1, 0], [0, 2]]",
+        "LinearMap": "[[1, 0], [0, 2]]", "Coregionalization": "[[2, 1], [1, 3]]", "Diffusion": "[[1], [0]]",
+        "RegularizedLaplacian": "[[1], [0]]",
     }  # fmt: skip
 
     def read_attribute(self, node: ast.Attribute) -> Any:

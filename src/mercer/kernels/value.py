@@ -151,7 +151,7 @@ class Value:
         raise TypeError(f"kernels are immutable; k.with_params({', '.join(params)}=…) returns a changed copy")
 
 
-_DERIVED = ("_hash", "depth", "_traced")  # what is in the dictionary of a value and no parameter of it
+_DERIVED = ("_hash", "depth", "_traced", "_entries")  # what is in the dictionary of a value and no parameter of it
 
 
 def inner_values(value: Value) -> Iterator[Value]:

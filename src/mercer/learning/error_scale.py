@@ -10,12 +10,12 @@ from sklearn.utils import check_random_state
 
 from mercer.expansion import Expansion
 from mercer.solvers.base import Problem
+from mercer.solvers.conformal.scales import measure_sizes
 from mercer.solvers.ridge.fit import fit_ridge, pick_points
 
 from .choice import choose
 from .search import limit_path
 
-LEAST = 1e-3  # of the mean error: smaller ones say no more than that they are small
 # The logarithm of the size of a normal error has a variance of π²/8 about that of its scale, which is noise here.  As a
 # share of the mean of k(x, x), the penalty stands for it: with a tenth, scales vary by a factor of e^3.5 or so, and a
 # smaller one lets them run away just beyond the data.
@@ -48,13 +48,24 @@ def learn_scale(problem: Problem, errors: np.ndarray, random_state: Any = None) 
     >>> bool(abs(np.diff(g([[0.5], [2.5]])[:, 0]) - 2.0)[0] < 0.3)  # the logarithm of exp(2.5)/exp(0.5)
     True
     """
-    sizes = np.abs(errors)
-    mean = sizes.mean(axis=0)
-    logs = np.log(np.maximum(sizes, LEAST * np.where(mean > 0, mean, 1.0)))
-    data = replace(problem, y=logs, weights=None, fit_intercept=True)
+    data = replace(problem, y=measure_sizes(errors), weights=None, fit_intercept=True)
+    penalty = np.full(data.y.shape[1], choose_scale(problem, errors, random_state))
+    return fit_ridge(data, penalty, random_state=random_state, name="predict_interval").expansion
+
+
+def choose_scale(problem: Problem, errors: np.ndarray, random_state: Any = None) -> float:
+    """Return the penalty that :func:`learn_scale` takes, from the same arguments.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> X, errors = np.linspace(0.0, 3.0, 50).reshape(-1, 1), np.ones((50, 1))
+    >>> choose_scale(Problem(Gaussian(), X, errors), errors) >= LEAST_PENALTY
+    True
+    """
+    data = replace(problem, y=measure_sizes(errors), weights=None, fit_intercept=True)
     limit, sample = limit_path(data)
     some = data
     if data.n > limit:
         some = pick_points(data, check_random_state(random_state).permutation(data.n)[:sample])
-    alpha = max(choose(some, [data.kernel]).alpha, LEAST_PENALTY * float(np.mean(some.kernel.diag(some.X))))
-    return fit_ridge(data, np.full(logs.shape[1], alpha), random_state=random_state, name="predict_interval").expansion
+    return max(choose(some, [data.kernel]).alpha, LEAST_PENALTY * float(np.mean(some.kernel.diag(some.X))))

@@ -73,12 +73,18 @@ def solve_lower(A: np.ndarray, V: np.ndarray, start: int = 0, size: int = BLOCK)
 
 
 def solve_upper(A: np.ndarray, V: np.ndarray, size: int = BLOCK) -> np.ndarray:
-    """Return L⁻ᵀV for L in the lower triangle of A."""
+    """Return L⁻ᵀV for L in the lower triangle of A.
+
+    Blocks are subtracted by rows or by columns of A, whichever lie together in memory.
+    """
     (trsm,) = get_blas_funcs(("trsm",), (A,))
     X = np.array(V, dtype=A.dtype, order="F")
+    by_rows = A.strides[0] > A.strides[1]
     for block in reversed(list(cut_blocks(len(A), size))):
-        right = X[block] - _multiply(A[block.stop :, block].T, X[block.stop :])
+        right = X[block] if by_rows else X[block] - _multiply(A[block.stop :, block].T, X[block.stop :])
         X[block] = trsm(1.0, A[block, block], right, lower=1, trans_a=1)
+        if by_rows:
+            X[: block.start] -= _multiply(A[block, : block.start].T, X[block])
     return X
 
 

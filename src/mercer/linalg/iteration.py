@@ -10,9 +10,11 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.columns import dots, like
-from mercer.arrays.namespace import namespace
+from mercer.arrays.namespace import namespace, put_beside
+from mercer.arrays.tensors import host_array
 
 Columns = Any  # a slice, or positions of columns
+_KEPT = ("residual", "x", "_direction", "_before", "_energy")
 Map = Callable[[Array, Columns], Array]
 
 
@@ -59,6 +61,15 @@ class ConjugateGradients:
         self._apply, self._precondition, self._project = apply, precondition, project
         self._direction, self._before = xp.zeros_like(residual), xp.zeros_like(residual)
         self._energy = np.full(residual.shape[1], math.inf)
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Return all that the next step depends on, but for the maps, on the host."""
+        return {name: np.array(host_array(getattr(self, name))) for name in _KEPT}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a snapshot of the same system."""
+        for name in _KEPT:
+            getattr(self, name)[...] = put_beside(self.residual, state[name]) if name != "_energy" else state[name]
 
     def restart(self) -> None:
         """Let the next direction be the preconditioned residual itself."""

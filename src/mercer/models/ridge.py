@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
+from mercer.arrays.place import list_devices
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
 from mercer.estimators.intervals.ridge import RidgeIntervals
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.online import (
     ONLINE,
+    POSTPONED,
+    OnlineEstimator,
     check_limits,
     check_one_penalty,
     check_positions,
@@ -30,9 +35,19 @@ from mercer.solvers.ridge.diagnosis import Diagnosis, diagnose
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 from mercer.solvers.ridge.interval import leave_one_out
 from mercer.solvers.ridge.online import OnlineRidge
+from mercer.solvers.ridge.postponed import PostponedFit
 
 
-class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+def keep_states(model: Any, checkpoint: Any, *data: Any) -> Any:
+    """Return a context that keeps the states of a fit in a folder, or None without one."""
+    if checkpoint is None:
+        return nullcontext()
+    from mercer.stored.engine import keep_fit  # which nothing else needs of data that is here
+
+    return keep_fit(model, checkpoint, *data)
+
+
+class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression: least squares in the space of a kernel, with a penalty on the norm.
 
     f and b minimise Σᵢ wᵢ(yᵢ − f(xᵢ) − b)² + α‖f‖².  By the representer theorem f = Σᵢ cᵢ k(xᵢ, ·), and without an
@@ -59,7 +74,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         Whether to fit a constant b, which the penalty leaves alone.
     scaling : {"sum", "mean"}, default="sum"
         Whether errors are summed, as above, or averaged: (1/Σw) Σ wᵢ(…)² + λ‖f‖² is the same with α = λΣw.
-    solver : {"auto", "primal", "spectral", "cholesky", "cg", "nystroem"}, default="auto"
+    solver : {"auto", "primal", "spectral", "cholesky", "cg", "blocks", "nystroem"}, default="auto"
         The algorithm; "auto" chooses by size, memory and kernel, and ``plan_`` says which and why.
     n_centers : int, optional
         How many centres a Nyström model has; "auto" makes one if this is given.  If not, as many as pay.
@@ -69,8 +84,10 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         The seed of solvers that choose at random.
     assume_psd : bool, default=False
         Whether to use a mercer kernel even if it is refuted, that is, not positive semi-definite.
-    device : str or torch.device, optional
-        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
+    device : str, torch.device or list of them, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.  Of
+        several, such as ``["cuda:0", "cuda:1"]``, the solver "blocks" has each multiply by a share of the rows, and all
+        else is on the first.
 
     Attributes
     ----------
@@ -162,7 +179,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
 
     @with_callbacks
     @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit the function to data; a fit that fails or is interrupted changes nothing.
 
         Parameters
@@ -174,9 +191,14 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
             The targets, or the name of their column.
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative; a weight of 0 is as good as leaving the point out.
+        checkpoint : str or Path, optional
+            A folder where iterations keep their state every few seconds: a fit that was killed goes on there when it
+            is started again with the same model and data, whatever else has its states in that folder.  What is kept
+            is removed when the fit ends.  Fits that do not iterate keep nothing.  For a table, the folder of its sums.
         """
-        with report_progress(self, X, y), all_or_nothing(self):
-            self._fit(X, y, sample_weight)
+        saving = keep_states(self, checkpoint, X, y, sample_weight)
+        with report_progress(self, X, y) as on_step, all_or_nothing(self), saving as saves:
+            self._fit(X, y, sample_weight, on_iteration=on_step, saves=saves, devices=list_devices(self.device))
         return self
 
     @in_the_kind_given
@@ -193,8 +215,10 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         """Go on with more points: the model is that of a fit to all points it has then.
 
         A point costs O(n²) operations: a Cholesky factor of K + αW⁻¹ in float64, 8n² bytes with some slack, is kept and
-        follows the points.  The first call after a fit, or after loading, makes it, in O(n³).  The kernel is that of
-        the first call.  A call that fails or is interrupted changes nothing.
+        follows the points.  The first call after a fit, or after loading, makes it, in O(n³).  Coefficients take n²
+        operations more, and ``objective_``, ``residual_`` and ``converged_`` 2n²; both are computed when somebody first
+        asks for them, or predicts, copies or saves.  The kernel is that of the first call.  A call that fails or is
+        interrupted changes nothing.
 
         Parameters
         ----------
@@ -231,7 +255,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         """
         limits = check_limits(self, window, budget, forgetting)
         with all_or_nothing(self):
-            before = self._rows_are_here("partial_fit") if hasattr(self, "_record") else None
+            before = self._find_before("partial_fit")
             X = self._kernel_argument().check(read_stream(self, X, ("cholesky",)), reset=before is None)
             targets, weights = check_targets(self, y, length(X)), check_weights(self, sample_weight, length(X))
             shape = targets.shape[1:]
@@ -244,8 +268,9 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
             weights = np.ones(length(X)) if weights is None else weights
             some = np.flatnonzero(weights)
             X = X if len(some) == len(weights) else pick(X, some)
-            online.learn(X, targets.reshape(len(targets), -1)[some], weights[some], **limits)
-            self._keep_online(online, flat=not shape)
+            with online.lock:
+                online.learn(X, targets.reshape(len(targets), -1)[some], weights[some], **limits)
+                self._keep_online(online, flat=not shape)
         return self
 
     def forget(self, positions: Any) -> Self:
@@ -267,14 +292,17 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         [[0.0], [2.0]]
         """
         with all_or_nothing(self):
-            before = self._rows_are_here("forget")
+            check_is_fitted(self)
+            before = self._find_before("forget")
             read_stream(self, None, ("cholesky",))
+            assert before is not None
             assert before.targets is not None
             gone = check_positions(self, positions, len(before.targets), before.kept)
             shape = before.targets.shape[1:]
             online = self._open_online(self.kernel_, before, shape)
-            online.remove(gone)
-            self._keep_online(online, flat=not shape)
+            with online.lock:
+                online.remove(gone)
+                self._keep_online(online, flat=not shape)
         return self
 
     @in_the_kind_given
@@ -300,7 +328,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
 
     # -- the steps of a fit -----------------------------------------------------------------------------------------
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, **watched: Any) -> None:
         self._check_scaling()
         argument = self._kernel_argument()
         X = argument.check(X, reset=True)
@@ -310,7 +338,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         intercept = bool(self.fit_intercept)
         problem = Problem(kernel, argument.points(X), targets, weights, intercept, place.memory, place.device)
         penalty = self._penalty(targets.size // n, n if weights is None else float(weights.sum()))
-        self._keep(fit_ridge(problem, penalty, name=type(self).__name__, **self._solving()), X)
+        self._keep(fit_ridge(problem, penalty, name=type(self).__name__, **self._solving(), **watched), X)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.ridge import fit_table
@@ -330,10 +358,28 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         self._forget()
         self._keep_function(record, length(X))
         self.X_fit_, self._record = X, record
-        self.__dict__.pop(ONLINE, None)  # what is kept of points that came one by one
+        for name in (ONLINE, POSTPONED):  # what is kept of points that came one by one
+            self.__dict__.pop(name, None)
         return self
 
-    def _open_online(self, kernel: Kernel, before: RidgeFit | None, shape: tuple[int, ...]) -> OnlineRidge:
+    def _keep_postponed(self, postponed: PostponedFit) -> Self:
+        """Become the model of a fit that is computed when it is asked for."""
+        self._forget()
+        self._postpone(postponed)
+        self.X_fit_ = postponed.points
+        return self
+
+    def _keep_evidence(self, record: RidgeFit) -> None:
+        super()._keep_evidence(record)
+        self._record = record
+
+    def _find_before(self, method: str) -> RidgeFit | PostponedFit | None:
+        kept = self._rows_are_here(method) if "_record" in vars(self) else None
+        return super()._find_before(method) or kept
+
+    def _open_online(
+        self, kernel: Kernel, before: RidgeFit | PostponedFit | None, shape: tuple[int, ...]
+    ) -> OnlineRidge:
         """Return the problem of all points so far, with the parameters as they are now."""
         self._check_scaling()
         alpha = check_one_penalty(self, check_alpha(self, self.alpha, int(np.prod(shape))))
@@ -341,21 +387,22 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, MultiOutputMixin, RegressorM
         return open_online(self, kernel, before, alpha, averaged=averaged, fit_intercept=constant)
 
     def _keep_online(self, online: OnlineRidge, *, flat: bool) -> None:
-        self._keep(online.finish(flat=flat, name=type(self).__name__), online.points)
+        self._keep_postponed(PostponedFit(online, flat=flat, name=type(self).__name__))
         self.__dict__[ONLINE] = online
 
     @classmethod
-    def _inside(cls, outer: Any, alpha: float, record: RidgeFit, X: Rows) -> Self:
+    def _inside(cls, outer: Any, alpha: float, record: RidgeFit | PostponedFit, X: Rows) -> Self:
         """Return the model of a fit that another estimator made, with the parameters of that one."""
+        kernel = record.kernel if isinstance(record, PostponedFit) else record.expansion.kernel
         inner = cls(
-            alpha, kernel=outer._kernel_argument().pass_on(record.expansion.kernel), fit_intercept=outer.fit_intercept,
+            alpha, kernel=outer._kernel_argument().pass_on(kernel), fit_intercept=outer.fit_intercept,
             solver=outer.solver, memory=outer.memory, random_state=outer.random_state, assume_psd=True,
             device=outer.device,
         )  # fmt: skip
         for name in ("n_features_in_", "feature_names_in_") if is_frame(X) else ("n_features_in_",):
             if hasattr(outer, name):
                 setattr(inner, name, getattr(outer, name))
-        return inner._keep(record, X)
+        return inner._keep_postponed(record) if isinstance(record, PostponedFit) else inner._keep(record, X)
 
     def _check_scaling(self) -> None:
         if self.scaling not in ("sum", "mean"):

@@ -12,14 +12,23 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import parse_memory
+from mercer.arrays.place import list_devices
 from mercer.estimators.classifier import Classes, ClassFunction, Labelled, ValueClassifier
 from mercer.estimators.engine import Method, in_the_kind_given, where_the_data_lives
 from mercer.estimators.intervals.ridge import GIVEN
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.estimators.kernels import KernelLike
-from mercer.estimators.online import ONLINE, check_limits, check_one_penalty, check_positions, open_online, read_stream
+from mercer.estimators.online import (
+    ONLINE,
+    POSTPONED,
+    OnlineEstimator,
+    check_limits,
+    check_one_penalty,
+    check_positions,
+    open_online,
+    read_stream,
+)
 from mercer.estimators.progress import report_progress, with_callbacks
-from mercer.estimators.ridge import RidgeEstimator
 from mercer.estimators.targets import check_alpha, check_alphas
 from mercer.estimators.transaction import all_or_nothing
 from mercer.features.params import SOMETIMES
@@ -29,10 +38,13 @@ from mercer.learning.class_penalty import PenaltyChoice, choose_penalty, make_ta
 from mercer.learning.tuning import OnStep
 from mercer.solvers.base import Problem
 from mercer.solvers.conformal.plan import IntervalPlan
+from mercer.solvers.plan import ITERATIVE
 from mercer.solvers.ridge.fit import RidgeFit, fit_ridge
 from mercer.solvers.ridge.online import OnlineRidge
+from mercer.solvers.ridge.postponed import PostponedFit
+from mercer.solvers.saves import Saves
 
-from .ridge import KernelRidge
+from .ridge import KernelRidge, keep_states
 
 
 def _if_kernel_stays(method: Method) -> Method:
@@ -50,7 +62,7 @@ def _keeps_its_kernel(model: Any) -> bool:
     return True
 
 
-class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
+class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
     """Least squares on labels of ±1, in the space of a kernel, with the penalty found by leave-one-out.
 
     For every class, f minimises Σᵢ wᵢ(tᵢ − f(xᵢ) − b)² + α‖f‖² with tᵢ = 1 for points of the class and −1 for others
@@ -148,7 +160,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
 
     @with_callbacks
     @where_the_data_lives
-    def fit(self, X: Rows, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Any, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit to labelled points; a fit that fails or is interrupted changes nothing.
 
         Parameters
@@ -159,9 +171,14 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
             Their labels, numbers or texts, of at least two classes.
         sample_weight : float or array of shape (n,), optional
             Weights that are not negative.
+        checkpoint : str or Path, optional
+            A folder where iterations keep their state every few seconds: a fit that was killed goes on there when it
+            is started again with the same model and data, whatever else has its states in that folder.  What is kept
+            is removed when the fit ends.  Fits that do not iterate keep nothing.  For a table, the folder of its sums.
         """
-        with report_progress(self, X, y) as on_step, all_or_nothing(self):
-            self._fit(X, y, sample_weight, on_step)
+        saving = keep_states(self, checkpoint, X, y, sample_weight)
+        with report_progress(self, X, y) as on_step, all_or_nothing(self), saving as saves:
+            self._fit(X, y, sample_weight, on_step, saves)
         return self
 
     @_if_kernel_stays
@@ -208,7 +225,7 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         limits = check_limits(self, window, budget, forgetting)
         with all_or_nothing(self):
             points = read_stream(self, X, ("cholesky",))
-            before = self.regressor_._rows_are_here("partial_fit") if hasattr(self, "regressor_") else None
+            before = self._find_before("partial_fit")
             _check_partial_fit_first_call(self, classes)
             data = self._check_labelled(points, y, sample_weight, self.classes_, reset=before is None)
             targets = make_targets(data.codes, len(data.classes)).reshape(len(data.codes), -1)
@@ -216,8 +233,9 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
                 self.kernel_ = self._resolve_kernel(self.kernel, data)
                 self.alpha_ = self._choose_first(data, targets)
             online = self._open_online(before, targets.shape[1])
-            online.learn(data.points, targets, data.weights, **limits)
-            self._keep_online(online)
+            with online.lock:
+                online.learn(data.points, targets, data.weights, **limits)
+                self._keep_online(online)
         return self
 
     @_if_kernel_stays
@@ -232,12 +250,14 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         check_is_fitted(self)
         with all_or_nothing(self):
             read_stream(self, None, ("cholesky",))
-            before = self.regressor_._rows_are_here("forget")
+            before = self._find_before("forget")
+            assert before is not None
             assert before.targets is not None
             gone = check_positions(self, positions, len(before.targets), before.kept)
-            online = self._open_online(before, before.penalty.size)
-            online.remove(gone)
-            self._keep_online(online)
+            online = self._open_online(before, before.targets[0].size)
+            with online.lock:
+                online.remove(gone)
+                self._keep_online(online)
         return self
 
     @where_the_data_lives
@@ -328,17 +348,17 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
     @property
     def interval_plan_(self) -> IntervalPlan:
         """How the last intervals were made, why so, and what they promise; after :meth:`predict_interval`."""
-        if "interval_plan_" not in vars(vars(self).get("regressor_")):
+        if "regressor_" not in vars(self) or "interval_plan_" not in vars(self.regressor_):
             raise AttributeError(f"this {type(self).__name__} has no interval_plan_ before predict_interval")
         plan = self.regressor_.interval_plan_
         chosen = "alphas_" in vars(self) or type(self)._find_kernel is not KernelRidgeClassifier._find_kernel
         return replace(plan, guarantee=plan.guarantee + GIVEN) if chosen and not plan.folds else plan
 
     def _leave_out(self) -> np.ndarray | None:
-        # Conjugate gradients keep no factor that points could be left out of.
-        return None if self.plan_.solver == "cg" else self.leave_one_out()
+        # Iterations keep no factor that points could be left out of.
+        return None if self.plan_.solver in ITERATIVE else self.leave_one_out()
 
-    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep) -> None:
+    def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep, saves: Saves | None = None) -> None:
         argument, data = self._kernel_argument(), self._check_labelled(X, y, sample_weight)
         self._remember(data.X, y, sample_weight)
         n, targets = length(data.X), make_targets(data.codes, len(data.classes))
@@ -357,7 +377,10 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         whole = replace(
             problem, X=argument.points(data.X), y=everything, weights=None if (weights == 1.0).all() else weights
         )
-        record = fit_ridge(whole, penalty, self.solver, random_state=self.random_state, name=type(self).__name__)
+        record = fit_ridge(
+            whole, penalty, self.solver, random_state=self.random_state, name=type(self).__name__,
+            on_iteration=on_step, saves=saves, devices=list_devices(self.device),
+        )  # fmt: skip
         self._keep(data.classes, found, record, data.X)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
@@ -411,27 +434,34 @@ class KernelRidgeClassifier(RidgeEstimator, ValueClassifier):
         )
         return float(self._choose(lambda alphas: choose_penalty(problem, alphas, self.random_state)).alpha)
 
-    def _open_online(self, before: RidgeFit | None, outputs: int) -> OnlineRidge:
+    def _find_before(self, method: str) -> RidgeFit | PostponedFit | None:
+        return self.regressor_._find_before(method) if "regressor_" in vars(self) else None
+
+    def _open_online(self, before: RidgeFit | PostponedFit | None, outputs: int) -> OnlineRidge:
         """Return the problem of all points so far."""
         alpha = check_one_penalty(self, check_alpha(self, self.alpha_, outputs))
         constant = bool(self.fit_intercept)
         return open_online(self, self.kernel_, before, alpha, averaged=False, fit_intercept=constant)
 
     def _keep_online(self, online: OnlineRidge) -> None:
-        record = online.finish(flat=len(self.classes_) == 2, name=type(self).__name__)
-        self._keep(self.classes_, PenaltyChoice(self.alpha_), record, online.points)
+        postponed = PostponedFit(online, flat=len(self.classes_) == 2, name=type(self).__name__)
+        self._keep(self.classes_, PenaltyChoice(self.alpha_), postponed, online.points)
         self.__dict__[ONLINE] = online
 
-    def _keep(self, classes: np.ndarray, found: PenaltyChoice, record: RidgeFit, X: Rows) -> None:
+    def _keep(self, classes: np.ndarray, found: PenaltyChoice, record: RidgeFit | PostponedFit, X: Rows) -> None:
         self.classes_, self.alpha_ = classes, found.alpha
         tried = {"alphas_": found.alphas, "loo_errors_": found.errors, "loo_accuracy_": found.accuracy}
         for name, value in tried.items():
             self.__dict__.pop(name, None)
             if value is not None:
                 setattr(self, name, value)
-        self.__dict__.pop(ONLINE, None)  # what is kept of points that came one by one
+        for name in (ONLINE, POSTPONED, "_loo"):  # what is kept of other points, or of those that came one by one
+            self.__dict__.pop(name, None)
         self.regressor_ = KernelRidge._inside(self, found.alpha, record, X)
-        self._keep_function(record, length(X))
+        if isinstance(record, PostponedFit):
+            self._postpone(record)
+        else:
+            self._keep_function(record, length(X))
 
     def _kernel_argument(self) -> KernelArgument:
         return kernel_argument(self, self._argument())

@@ -21,6 +21,7 @@ from scipy import sparse
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import short
 from mercer.kernels import Graph
+from mercer.kernels.graphs.table import is_networkx
 
 from . import _arrays, _packing, _registry, _tables
 from .errors import ModelFileError
@@ -92,7 +93,7 @@ class Encoder:
         return shared
 
     def _describe(self, value: Any, place: str, depth: int) -> Steps:
-        value = _without_torch(value)
+        value = _as_kept(value)
         if value is None or _is_simple(value):
             return value
         key = _identity(value)
@@ -238,11 +239,17 @@ def _is_simple(value: Any) -> bool:
     return kind in (bool, str) or (kind is int and abs(value) < 2**63) or (kind is float and math.isfinite(value))
 
 
-def _without_torch(value: Any) -> Any:
-    """Return a tensor as an array, a device as its name, and anything else as it is: models take either."""
+def _as_kept(value: Any) -> Any:
+    """Return a value in the form that files hold, where models take either.
+
+    It is a tensor as an array, a device as its name, a graph of networkx as ours, a sparse matrix in rows, and anything
+    else as it is.
+    """
     if type(value).__module__ == "torch" and type(value).__name__ == "device":
         return str(value)
-    return host_array(value)
+    if sparse.issparse(value) and value.format not in ("csr", "csc"):
+        return value.tocsr()
+    return Graph.from_networkx(value) if is_networkx(value) else host_array(value)
 
 
 def _identity(value: Any) -> Hashable:
@@ -265,8 +272,6 @@ def _is_code(value: Any) -> bool:
 
 def _why(value: Any) -> str:
     library = type(value).__module__.partition(".")[0]
-    if library == "networkx":
-        return "which files do not hold; fit on mercer.kernels.Graph.from_networkx(graph) instead"
     if library == "nltk" or hasattr(value, "label"):
         return "which files do not hold; fit on nested tuples such as (label, child, …), or on text in brackets"
     kind = f"{type(value).__module__}.{type(value).__qualname__}"

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from mercer.kernels import Graph
+from mercer.kernels.graphs.table import is_networkx
 
 from ._container import DTYPES, NAMES
 from .errors import ModelFileError
 
 MOST_DEPTH = 1000  # C code that walks through tuples, such as their hash, goes deeper and deeper into the stack
-NONE, FALSE, TRUE, INT, FLOAT, TEXT, BYTES, LIST, TUPLE, DICT, GRAPH, ARRAY, LONG = range(13)
+NONE, FALSE, TRUE, INT, FLOAT, TEXT, BYTES, LIST, TUPLE, DICT, GRAPH, ARRAY, LONG, RICH = range(14)
+GRAPH_PARTS = {GRAPH: 3, RICH: 5}  # a graph with weights or attributes has those, too
 CONSTANTS: dict[Any, int] = {None: NONE, False: FALSE, True: TRUE}
 PARTS = ("kinds", "numbers", "floats", "text", "ends", "bytes")
 CODES = list(DTYPES)
@@ -79,9 +81,12 @@ class _Packer:
         elif kind is dict:
             self._note(DICT, len(part))
             return [each for item in part.items() for each in item]
-        elif kind is Graph:
-            self._note(GRAPH)
-            return [part.neighbours, part.labels, part.edge_labels]
+        elif kind is Graph or is_networkx(part):
+            graph = part if kind is Graph else Graph.from_networkx(part)  # as kernels read it
+            plain = graph.weights is None and graph.attributes is None
+            self._note(GRAPH if plain else RICH)
+            more = [] if plain else [graph.weights, graph.attributes]
+            return [graph.neighbours, graph.labels, graph.edge_labels, *more]
         elif kind is bytes:
             self._note(BYTES, len(part))
             self.bytes += part
@@ -140,7 +145,7 @@ class _Unpacker:
     def value(self) -> Any:
         open_parts: list[tuple[int, int, list[Any]]] = []  # kind, number of parts inside, and those known so far
         for position, kind in enumerate(self.kinds):
-            if kind in (LIST, TUPLE, DICT, GRAPH):
+            if kind in (LIST, TUPLE, DICT, GRAPH, RICH):
                 open_parts.append((kind, self._inside(kind), []))
                 if len(open_parts) > MOST_DEPTH + 1:
                     raise ValueError(f"they are nested more than {MOST_DEPTH} deep")
@@ -163,7 +168,7 @@ class _Unpacker:
 
     def _inside(self, kind: int) -> int:
         """Return the number of parts inside one."""
-        count = 3 if kind == GRAPH else next(self.numbers) * (2 if kind == DICT else 1)
+        count = GRAPH_PARTS.get(kind) or next(self.numbers) * (2 if kind == DICT else 1)
         if not 0 <= count < len(self.kinds):
             raise ValueError(f"a part has {count} parts")
         return count

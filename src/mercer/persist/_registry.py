@@ -26,9 +26,9 @@ from mercer.expansion import Expansion, ExplicitFunction
 from mercer.features import composition, polynomial
 from mercer.features.graphs import Substructures
 from mercer.features.params import KernelParams
-from mercer.features.strings import Vocabulary
+from mercer.features.strings import Slopes, Vocabulary
 from mercer.features.trees import Subtrees
-from mercer.kernels import Graph, Kernel, ObjectKernel, Subtree
+from mercer.kernels import Fisher, Graph, Kernel, ObjectKernel, Subtree
 from mercer.kernels.graphs.kernels import CountKernel
 from mercer.kernels.strings.base import StringKernel
 from mercer.kernels.trees.forest import Merger
@@ -97,6 +97,7 @@ SPECIAL: tuple[Entry, ...] = (
         check=_limit_monomials,
     ),
     Record("Vocabulary", Vocabulary, {"kernel": (StringKernel,), "tokens": (dict,), "words": (list,)}, bare=True),
+    Record("Slopes", Slopes, {"kernel": (Fisher,)}),
     Record("Subtrees", Subtrees, {"_kernel": (Subtree,), "_merger": (Merger,)}, bare=True),
     Record("Merger", Merger, {"labels": (dict,), "numbers": (dict,)}, bare=True),
     Record("Substructures", Substructures, {"_kernel": (CountKernel,), "_graphs": (list,), "width": WHOLE}, bare=True),

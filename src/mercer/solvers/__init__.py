@@ -4,6 +4,7 @@ from .base import Prepared, PreparedRidge, Problem, Solution, Solver
 from .plan import Plan, plan
 from .residuals import relative_residuals
 from .ridge.banded import Banded
+from .ridge.blocks.solver import BlockDescent
 from .ridge.cg import ConjugateGradient
 from .ridge.cholesky import Cholesky
 from .ridge.primal.solver import Primal
@@ -12,6 +13,7 @@ from .ridge.spectral import Spectral
 
 __all__ = [
     "Banded",
+    "BlockDescent",
     "Cholesky",
     "ConjugateGradient",
     "Nystroem",

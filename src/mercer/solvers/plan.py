@@ -26,6 +26,7 @@ from .ridge import SOLVERS as CLASSES
 
 SOLVERS = tuple(CLASSES)
 EXACT = tuple(name for name, solver in CLASSES.items() if solver.exact)
+ITERATIVE = ("cg", "blocks")  # that have no factor, which points could be left out of
 UNPENALISED = ("primal", "spectral")  # that take α = 0 as the limit
 SPECTRAL_LIMIT = 5000  # points up to which all eigenvectors are affordable, whatever else there is
 EASY = 0.05  # of the mean k(x, x): a penalty from which on conjugate gradients take few iterations
@@ -40,7 +41,7 @@ class Plan:
 
     Parameters
     ----------
-    solver : {"primal", "spectral", "cholesky", "cg", "nystroem"}
+    solver : {"primal", "spectral", "cholesky", "cg", "blocks", "nystroem"}
         The algorithm.
     reason : str
         Why this one, in one sentence.
@@ -179,11 +180,11 @@ def plan_problem(
     return choice.plan(choice.quickest(able), reason)
 
 
-def make_solver(name: str, random_state: Any = None, n_centers: int | None = None) -> Any:
+def make_solver(name: str, random_state: Any = None, n_centers: int | None = None, **more: Any) -> Any:
     """Return the solver of a name, with its defaults and those of the options that it has."""
     if name not in CLASSES:
         raise ValueError(f"there is no solver {name!r}; there are {', '.join(CLASSES)}")
-    given = {"random_state": random_state, "n_centers": n_centers}
+    given = {"random_state": random_state, "n_centers": n_centers, **more}
     known = inspect.signature(CLASSES[name]).parameters
     return CLASSES[name](**{option: value for option, value in given.items() if option in known})
 

@@ -11,10 +11,10 @@ from mercer.arrays.columns import norms
 from mercer.arrays.namespace import namespace
 from mercer.formula.data import pick
 from mercer.gram import Gram
+from mercer.gram.half import StoredHalf
 
 from .base import Problem
 
-WIDE = 48  # features from which reading float32 entries from memory beats computing them again
 PARTIAL = 4096  # rows summed in float32 before they are added up in float64
 SAMPLE = 4096  # rows in float64 that tell what float32 does to a product
 MANY = 32 * SAMPLE  # rows from which such a sample is next to nothing
@@ -40,6 +40,8 @@ class Rates:
         √n times this is the rank that a preconditioner starts with.
     share : float
         Of the budget, that a preconditioner may take.
+    wide : int
+        Features from which reading float32 entries from memory beats computing them again.
     """
 
     flops: float
@@ -50,26 +52,32 @@ class Rates:
     call: float = 5e-4
     first_rank: float = 5.0
     share: float = 0.25
+    wide: int = 48
 
 
 RATES = {
-    "host": Rates(flops=4e10, entry=1e-10, feature=5e-12, read=12e9),
+    "host": Rates(flops=4e10, entry=1e-10, feature=5e-12, read=10e9, wide=16),  # where half of the matrix is read
     "cuda": Rates(flops=4e13, entry=2.2e-13, feature=0.0, read=3e12, call=1.5e-3, first_rank=4.0, share=0.5),
     "cpu": Rates(flops=2e10, entry=1e-8, feature=0.0, read=12e9, call=1e-4, first_rank=20.0, share=0.5),
 }
 
 
+def find_rates(problem: Problem) -> Rates:
+    """Return what work costs where a problem is."""
+    return RATES.get(problem.place.kind, RATES["cpu"])
+
+
 def pays_to_store(problem: Problem) -> bool:
     """Whether reading float32 entries beats computing them again, and half of the budget holds all of them."""
-    return width(problem.X) >= WIDE and 4 * problem.n**2 <= problem.memory // 2
+    return width(problem.X) >= find_rates(problem).wide and 4 * problem.n**2 <= problem.memory // 2
 
 
 class Products:
     """K as conjugate gradients use it, stored where that is cheaper than computing it again and fits the budget.
 
-    ``fast(V)`` has kernel values in float32 where that gains anything; ``exact(V)`` has them in float64.  The whole
+    ``fast(V)`` has kernel values in float32 where that gains anything; ``exact(V)`` has them in float64.  The
     matrix is kept, in at most half of the budget, when the kernel is evaluated in Python (in float64 if that fits,
-    which serves both) or on wide data.
+    which serves both) or on wide data; in float32 on the host only the half that says all.
 
     Examples
     --------
@@ -84,11 +92,11 @@ class Products:
 
     def __init__(self, problem: Problem) -> None:
         self.gram = problem.gram(dtype=np.float64)
-        self.rates = RATES.get(problem.place.kind, RATES["cpu"])
+        self.rates = find_rates(problem)
         self.put = problem.place.put
         self._problem = problem
         self._fast: Gram | None = None
-        self._dense: Array | None = None
+        self._dense: Array | StoredHalf | None = None
         self._width = width(problem.X)
         entries, half = problem.n**2, problem.memory // 2
         if self.gram.cheap:
@@ -102,7 +110,7 @@ class Products:
 
     @property
     def stored(self) -> bool:
-        """Whether the whole matrix is in memory."""
+        """Whether the matrix is in memory, all of it or the half that says all."""
         return self._dense is not None
 
     @property
@@ -115,7 +123,7 @@ class Products:
         """A rough time of one fast product, to be weighed against other work."""
         entries, rates = float(self.gram.shape[0]) ** 2, self.rates
         if self._dense is not None:
-            return rates.call + entries * self._dense.dtype.itemsize / rates.read
+            return rates.call + self._dense.nbytes / rates.read
         if not self.gram.cheap:
             return rates.call + entries / rates.python
         return rates.call + entries * (1.0 if self.single else 2.0) * (rates.entry + rates.feature * self._width)
@@ -131,6 +139,22 @@ class Products:
         except OverflowError:  # values beyond float32
             self.give_up_single()
             return self.exact(V)
+
+    def fast_rows(self, index: np.ndarray, V: Array) -> Array:
+        """K[index] @ V, as precise as :meth:`fast`."""
+        if self._dense is not None and not isinstance(self._dense, StoredHalf):
+            xp = namespace(self._dense)
+            rows, total = self._dense[xp.asarray(index, device=self._dense.device)], 0.0
+            for start in range(0, rows.shape[1], PARTIAL):
+                part = slice(start, start + PARTIAL)
+                total = total + xp.astype(rows[:, part], xp.float64, copy=False) @ V[part]
+            return total
+        if self._fast is not None:
+            try:
+                return self._fast.strip(index) @ V
+            except OverflowError:  # values beyond float32
+                self.give_up_single()
+        return self.gram.strip(index) @ V
 
     def exact(self, V: Array) -> Array:
         """K @ V in float64."""
@@ -167,12 +191,12 @@ class Products:
 
     def _keep(self, gram: Gram) -> None:
         try:
-            self._dense = gram.dense()
+            self._dense = gram.half() if gram.where == "host" else gram.dense()
         except OverflowError:  # values beyond float32
             self._fast = None
 
 
-def multiply_stored(K: Array, V: Array) -> Array:
+def multiply_stored(K: Array | StoredHalf, V: Array) -> Array:
     """K @ V of a stored symmetric matrix; float32 entries are summed a few thousand at a time and then in float64.
 
     Examples
@@ -182,6 +206,8 @@ def multiply_stored(K: Array, V: Array) -> Array:
     array([[2., 1.],
            [1., 3.]])
     """
+    if isinstance(K, StoredHalf):
+        return K @ V
     xp = namespace(K)
     total = xp.zeros(V.shape, dtype=xp.float64, device=K.device)
     step = PARTIAL if K.dtype.itemsize == 4 else max(PARTIAL, len(K))

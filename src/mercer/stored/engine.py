@@ -12,10 +12,11 @@ from typing import Any
 
 import mercer
 from mercer.arrays.budget import parse_memory
+from mercer.arrays.tensors import host_array
 from mercer.estimators.progress import report_progress
 from mercer.estimators.transaction import all_or_nothing
 
-from .checkpoint import open_checkpoint
+from .checkpoint import Checkpoint, open_checkpoint
 from .executor import DiskExecutor
 from .names import name_value
 from .predict import predict_stored
@@ -64,35 +65,58 @@ def fit_stored(model: Any, table: StoredTable, checkpoint: Any = None, **given: 
     tell = report_progress(model) if hasattr(model, "_init_callback_context") else nullcontext()
     with tell as on_step, all_or_nothing(model):
         memory = parse_memory(model.memory)
-        seed, name = _name_fit(model, rows, columns, given)
-        saved = open_checkpoint(_choose_folder(table, checkpoint), name)
-        try:
+        seed, name = _name_fit(model, rows.describe(), columns, given)
+        with _hold(_choose_folder(table, checkpoint), name) as saved:
             executor = DiskExecutor(rows, columns, memory, saved, on_step, given.get("y"))
             with _seeded(model, seed), closing(executor):
                 fit(executor, X=table, **given)
-        except Exception:
-            saved.remove()
-            raise
-        except BaseException:
-            saved.release()
-            raise
+
+
+@contextmanager
+def keep_fit(model: Any, checkpoint: Any, *data: Any) -> Iterator[Checkpoint]:
+    """Keep states of a fit to data that is here in a folder while it runs.
+
+    The states of a fit have the hash of the model and of all data as their name, so that fits may share a folder: what
+    is left of one that was killed is taken up by the next fit of the same model to the same data, and by no other.
+    """
+    seed, name = _name_fit(model, *map(host_array, data))
+    with _hold(_as_folder(checkpoint), name) as saved, _seeded(model, seed):
+        yield saved
+
+
+@contextmanager
+def _hold(folder: Path, name: str) -> Iterator[Checkpoint]:
+    """Keep what is saved of a fit only if it is killed or interrupted."""
+    saved = open_checkpoint(folder, name)
+    try:
+        yield saved
+    except Exception:
         saved.remove()
+        raise
+    except BaseException:
+        saved.release()
+        raise
+    saved.remove()
 
 
-def _name_fit(model: Any, rows: Any, columns: list[str] | None, given: dict[str, Any]) -> tuple[int, str]:
-    """Return a seed and a name for the fit of a model to rows, the same whenever it is started."""
-    parts = mercer.__version__, type(model).__name__, model.get_params(), rows.describe(), columns, given
-    name = name_value(parts)
+def _name_fit(model: Any, *data: Any) -> tuple[int, str]:
+    """Return a seed and a name for the fit of a model to data, the same whenever it is started."""
+    name = name_value((mercer.__version__, type(model).__name__, model.get_params(), *data))
     return int(name[:12], 16) % SEEDS, name[:16]
+
+
+def _as_folder(checkpoint: Any) -> Path:
+    """Return the folder that was asked for, which need not be there yet."""
+    folder = Path(checkpoint)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"checkpoint={str(checkpoint)!r} is no folder; give the folder to save sums in")
+    return folder
 
 
 def _choose_folder(table: StoredTable, checkpoint: Any) -> Path:
     """Return where sums are saved: where it was asked for, beside the data, or where temporary files are."""
     if checkpoint is not None:
-        folder = Path(checkpoint)
-        if folder.exists() and not folder.is_dir():
-            raise NotADirectoryError(f"checkpoint={str(checkpoint)!r} is no folder; give the folder to save sums in")
-        return folder
+        return _as_folder(checkpoint)
     source = table.source if isinstance(table.source, Path) else getattr(table.source, "filename", None)
     if source is not None:
         beside = Path(source).resolve().parent

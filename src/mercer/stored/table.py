@@ -113,6 +113,18 @@ def as_table(X: Any) -> StoredTable:
     return X if isinstance(X, StoredTable) else StoredTable(X)
 
 
+def fits_whole(X: Any, y: Any, memory: int) -> bool:
+    """Whether a stored table and its target can be learned from in memory."""
+    table = as_table(X)
+    rows: Any = table.open()
+    return _measure_whole(rows, choose_columns(rows, table.columns, y)) <= memory
+
+
+def _measure_whole(rows: Any, columns: list[str] | None) -> float:
+    """Return the bytes that learning from all rows in memory takes."""
+    return 8.0 * COPIES * (rows.width if columns is None else len(columns)) * float(rows.n)
+
+
 def read_whole(X: Any, y: Any, memory: int, owner: str) -> tuple[Any, Any]:
     """Return a stored table and its target for a model that needs both in memory, if they fit.
 
@@ -124,9 +136,8 @@ def read_whole(X: Any, y: Any, memory: int, owner: str) -> tuple[Any, Any]:
     table = as_table(X)
     rows: Any = table.open()
     columns = choose_columns(rows, table.columns, y)
-    width = rows.width if columns is None else len(columns)
     require(
-        8.0 * COPIES * width * rows.n, memory, f"{owner} looks at all {rows.n:,} rows of {rows.name} at once, which",
+        _measure_whole(rows, columns), memory, f"{owner} looks at all {rows.n:,} rows of {rows.name} at once, which",
         "give more memory or a sample of the rows, or read the table a piece at a time with a model such as "
         "KernelRidgeCV or KernelRidgeClassifier",
     )  # fmt: skip

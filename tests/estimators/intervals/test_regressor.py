@@ -6,12 +6,15 @@ from sklearn.base import clone
 
 import mercer
 from mercer.kernels import Gaussian
+from mercer.learning.error_scale import choose_scale
+from mercer.solvers.base import Problem
 from mercer.solvers.conformal.jackknife import cv_plus
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2.0, 2.0, size=(40, 1))
 Y = np.sin(2.0 * X[:, 0]) + 0.2 * RNG.normal(size=40)
 NEW = RNG.uniform(-2.0, 2.0, size=(6, 1))
+FEW = X[:14], 3.0 + Y[:14]
 MODELS = {
     "ridge": mercer.KernelRidge(0.1, kernel=Gaussian(0.5)),
     "nystroem": mercer.KernelRidge(0.1, kernel=Gaussian(0.5), solver="nystroem", n_centers=12, random_state=0),
@@ -25,6 +28,7 @@ MODELS = {
     "neighbours": mercer.KernelNeighborsRegressor(4),
     "windows": mercer.ParzenRegressor(length_scale=0.3),
 }
+SEARCHED = {"ridge cv", "several kernels", "svr cv", "any loss cv"}
 SMALL = {"ridge", "svr", "any loss", "neighbours", "windows"}
 
 
@@ -40,10 +44,12 @@ def test_cv_plus_equals_its_definition_with_refits(name):
     model = clone(MODELS[name]).fit(X, Y)
     ends = model.predict_interval(NEW, 0.8, "cv+")
     folds = model._fold_models["cv+"].fold_of
-    assert np.bincount(folds).tolist() == [4] * 10
-    errors = np.abs(Y - refits(model, folds, X)[np.arange(40), folds])
-    np.testing.assert_allclose(ends, cv_plus(refits(model, folds, NEW), folds, errors, 0.8), atol=1e-7)
-    assert (model.interval_plan_.method, model.interval_plan_.folds, model.interval_plan_.points) == ("cv+", 10, 40)
+    count = 10 if name in SEARCHED else 30
+    assert np.bincount(folds).tolist() == ([4] * 10 if name in SEARCHED else [2] * 10 + [1] * 20)
+    at_own, at_new = np.split(refits(model, folds, np.vstack([X, NEW])), [40])
+    errors = np.abs(Y - at_own[np.arange(40), folds])
+    np.testing.assert_allclose(ends, cv_plus(at_new, folds, errors, 0.8), atol=1e-7)
+    assert (model.interval_plan_.method, model.interval_plan_.folds, model.interval_plan_.points) == ("cv+", count, 40)
 
 
 @pytest.mark.parametrize("name", ["svr", "neighbours", "windows"])
@@ -51,8 +57,9 @@ def test_leaving_out_one_at_a_time_fits_as_many_models(name):
     model = clone(MODELS[name]).fit(X, Y)
     ends = model.predict_interval(NEW, 0.8, "jackknife+")
     each = np.arange(40)
-    errors = np.abs(Y - refits(model, each, X)[each, each])
-    np.testing.assert_allclose(ends, cv_plus(refits(model, each, NEW), each, errors, 0.8), atol=1e-7)
+    at_own, at_new = np.split(refits(model, each, np.vstack([X, NEW])), [40])
+    errors = np.abs(Y - at_own[each, each])
+    np.testing.assert_allclose(ends, cv_plus(at_new, each, errors, 0.8), atol=1e-7)
 
 
 def test_centres_leave_points_out_exactly_while_they_stay():
@@ -126,6 +133,55 @@ def test_quantiles_are_fitted_for_the_coverage_and_widened():
     assert model.interval_methods == ("quantile",)
 
 
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 14)], ids=["alike", "weighted"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_local_intervals_of_ridge_equal_refits_without_two_points(fit_intercept, weights):
+    n, (X, Y) = 14, FEW
+    model = mercer.KernelRidge(0.1, kernel=Gaussian(0.5), fit_intercept=fit_intercept).fit(X, Y, weights)
+    ends = model.predict_interval(NEW, 0.8, "local")
+    assert (model.interval_plan_.folds, model.interval_plan_.points) == (0, n)
+    assert "penalty of the scale as given" in model.interval_plan_.guarantee
+    W = np.ones(n) if weights is None else weights
+
+    def refit(gone):
+        some = np.delete(np.arange(n), gone)
+        return clone(model).fit(X[some], Y[some], W[some])
+
+    alone = np.array([Y[i] - refit([i]).predict(X[[i]])[0] for i in range(n)])
+    penalty = choose_scale(Problem(Gaussian(0.5), X, Y[:, None]), alone[:, None])
+    lower, upper = np.empty((2, len(NEW), n))
+    for i in range(n):
+        others = np.delete(np.arange(n), i)
+        errors = np.array([Y[j] - refit([i, j]).predict(X[[j]])[0] for j in others])
+        sizes = np.abs(np.insert(errors, i, alone[i]))
+        logs = np.log(np.maximum(sizes, 1e-3 * sizes.mean()))[others]
+        scale = mercer.KernelRidge(penalty, kernel=Gaussian(0.5), fit_intercept=True).fit(X[others], logs)
+        radius = np.abs(alone[i]) * np.exp(scale.predict(NEW) - scale.predict(X[[i]]))
+        f = refit([i]).predict(NEW)
+        lower[:, i], upper[:, i] = f - radius, f + radius
+    expected = np.column_stack([np.sort(lower)[:, 3 - 1], np.sort(upper)[:, 12 - 1]])
+    np.testing.assert_allclose(ends, expected, rtol=1e-7, atol=1e-7)
+
+
+def test_local_intervals_of_several_targets_are_those_of_each():
+    both = np.column_stack([Y, 1e6 * Y**2])
+    ends = mercer.KernelRidge(0.1, kernel=Gaussian(0.5)).fit(X, both).predict_interval(NEW, 0.8, "local")
+    for place in range(2):
+        alone = mercer.KernelRidge(0.1, kernel=Gaussian(0.5)).fit(X, both[:, place])
+        np.testing.assert_allclose(ends[:, place], alone.predict_interval(NEW, 0.8, "local"), rtol=1e-9)
+
+
+def test_points_that_come_twice_leave_local_intervals_finite():
+    model = mercer.KernelRidge(1e-9, kernel=Gaussian(0.5)).fit(np.vstack([X, X]), np.concatenate([Y, Y]))
+    assert np.isfinite(model.predict_interval(NEW, 0.8, "local")).all()
+
+
+def test_local_intervals_that_have_no_inverse_are_those_of_folds():
+    model = clone(MODELS["nystroem"]).fit(X, Y)
+    model.predict_interval(NEW, 0.8, "local")
+    assert model.interval_plan_.folds == 30
+
+
 def test_local_intervals_are_wide_where_targets_are_noisy_and_cover_there_too():
     rng = np.random.default_rng(1)
     points = rng.uniform(0.0, 1.0, size=(1300, 1))
@@ -154,7 +210,7 @@ def test_models_without_a_fold_are_fitted_once_and_forgotten_by_the_next_fit(mon
     model.fit(X[:20], Y[:20])
     assert not hasattr(model, "interval_plan_")
     assert model.predict_interval(NEW).shape == (6, 2)
-    assert len(fits) == 11
+    assert len(fits) == 21
 
 
 @pytest.mark.parametrize("name", ["svr", "any loss", "ridge", "windows"])

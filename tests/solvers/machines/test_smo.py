@@ -1,5 +1,9 @@
 """Sequential minimal optimisation: optimality, certificates, and the same answer however it is computed."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -199,6 +203,25 @@ def test_many_problems_are_solved_as_one_after_the_other():
     assert heard[-1][0] == sum(found.n_iter for found in together)
 
 
+@pytest.mark.parametrize("width", [2, 70])  # rows computed anew, and kept ones
+def test_large_problems_are_solved_side_by_side_as_one_after_the_other(width, monkeypatch):
+    monkeypatch.setattr(_smo_matrix, "MOST", 20)  # so that these are large
+    monkeypatch.setattr(_smo_matrix, "default_threads", lambda: 2)
+    monkeypatch.setattr(module, "MOST", 32)
+    X = np.random.default_rng(2).normal(size=(160, width))
+    parts = []
+    for start in range(0, 160, 32):
+        index = np.arange(start, min(start + 48, 160))
+        parts.append((index, machine("svc", X[index], np.where(X[index, 0] > 0, 1.0, -1.0))[1]))
+    kernel = Gaussian(float(np.sqrt(width)))
+    assert _smo_matrix.MachineMatrix(kernel, X, 10**9).count_beside([48] * 5) == 2
+    assert _smo_matrix.MachineMatrix(kernel, X, 10**9).count_beside([48] * 3) == 1
+    assert _smo_matrix.MachineMatrix(kernel, X, 10**4).count_beside([48] * 5) == 1
+    for (index, problem), found in zip(parts, SMO().solve_many(kernel, X, parts), strict=True):
+        np.testing.assert_allclose(found.dual, SMO().solve(kernel, X[index], problem).dual, rtol=1e-4)
+        assert found.converged
+
+
 def test_unscaled_features_are_solved_in_float64():
     X, y = data(80)
     X = 1e4 * X + 1e5
@@ -279,6 +302,49 @@ def test_every_instruction_set_solves_the_same_problem(isa, dtype, n):
     np.testing.assert_allclose(slope, problem.target - K.astype(float) @ beta, atol=1e-9)
     assert problem.violation(beta, problem.target - slope) == pytest.approx(violation)
     assert (steps > 0) == (n > 1)
+
+
+@pytest.mark.parametrize("isa", _native.isas())
+@pytest.mark.parametrize("second", [0, 41, 100])
+def test_coarse_steps_leave_exact_slopes_and_fixed_sums(isa, second):
+    X, y = data(100, seed=3)
+    K = Gaussian()(X).astype(np.float32)
+    beta, slope = np.zeros(100), y.copy()
+    box = np.minimum(0, 10 * y), np.maximum(0, 10 * y)
+    steps, violation = _native.smo(K, *box, beta, slope, 0.0, second, 1e-3, 100_000, isa)
+    assert steps > 100
+    assert violation <= 1e-3
+    np.testing.assert_allclose(slope, y - K.astype(float) @ beta, atol=1e-9)
+    np.testing.assert_allclose([beta[:second].sum(), beta[second:].sum()], 0, atol=1e-9)
+    assert (box[0] <= beta).all()
+    assert (beta <= box[1]).all()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e30])
+def test_steps_go_on_in_double_where_single_precision_ends(scale):
+    X, y = data(60, seed=4)
+    K = Gaussian()(X).astype(np.float32)
+    beta, slope = np.zeros(60), scale * y
+    box = scale * np.minimum(0, 10 * y), scale * np.maximum(0, 10 * y)
+    assert _native.smo(K, *box, beta, slope, 0.0, 60, 1e-3 * scale, 100_000)[1] <= 1e-3 * scale
+    np.testing.assert_allclose(slope, scale * y - K.astype(float) @ beta, atol=1e-9 * scale)
+
+
+def test_limits_count_coarse_steps_too():
+    X, y = data(100, seed=3)
+    box = np.minimum(0, 10 * y), np.maximum(0, 10 * y)
+    beta, slope = np.zeros(100), y.copy()
+    assert _native.smo(Gaussian()(X).astype(np.float32), *box, beta, slope, 0.0, 100, 1e-3, 7)[0] == 7
+
+
+@pytest.mark.skipif(len(_native.isas()) == 1, reason="there is one instruction set only")
+def test_the_environment_may_name_a_lesser_instruction_set():
+    names = _native.isas()
+    code = "from mercer import _native; print(*_native.isas())"
+    for wanted, left in ((names[1], names[1:]), ("unknown", names)):
+        environment = {**os.environ, "MERCER_ISA": wanted}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == list(left)
 
 
 def test_the_native_core_refuses_what_does_not_fit():

@@ -21,9 +21,25 @@ from ..engine import in_the_kind_given
 from .folds import FoldModels, Score, absolute_error, fit_folds
 from .rows import TrainingRows
 
-FOLDS = 10
+FOLDS = 10  # at least
+MORE_FOLDS = 30  # where points are few: models without fewer points differ less, and intervals are less too wide
+FITTED = 30_000  # points of all folds together
 METHODS = ("auto", "jackknife+", "cv+", "full", "quantile", "local")
 WANTED = "it was asked for"
+
+
+def count_folds(n: int) -> int:
+    """Return how many models CV+ fits again to n points: 30 up to a thousand of them, and 10 from 3,000 on.
+
+    New targets are compared with the models of all folds together, errors with one of them, and their mean is better
+    than each: the fewer the folds, the more of the targets beyond the coverage are held.
+
+    Examples
+    --------
+    >>> [count_folds(n) for n in (7, 500, 2000, 100_000)]
+    [7, 30, 15, 10]
+    """
+    return min(n, MORE_FOLDS, max(FOLDS, FITTED // n))
 
 
 class IntervalRegressor:
@@ -55,12 +71,13 @@ class IntervalRegressor:
         coverage : float, default=0.9
             Between 0 and 1.
         method : {"auto", "jackknife+", "cv+", "full", "quantile", "local"}, default="auto"
-            How: "cv+" fits ten models again without a tenth of the points each, at the first call, and keeps them;
+            How: "cv+" fits 10 to 30 models again, each without some of the points, at the first call, and keeps them;
             "jackknife+" leaves out one point at a time, which ridge regression can do without fitting again; "full"
             tries every target, which ridge regression can do exactly; "quantile" widens the band between two quantiles,
-            those of :class:`~mercer.models.any_loss.quantile.KernelQuantileRegressor`; "local" is "cv+" with errors
-            divided by their scale, so that intervals are wide where targets are noisy.  ``interval_methods`` are those
-            that a model has, and "auto" takes the first of them.
+            those of :class:`~mercer.models.any_loss.quantile.KernelQuantileRegressor`; "local" divides errors by their
+            scale, so that intervals are wide where targets are noisy: it is the "jackknife+" of ridge regression with
+            up to 5,000 points, and "cv+" elsewhere.  ``interval_methods`` are those that a model has, and "auto" takes
+            the first of them.
 
         Returns
         -------
@@ -77,7 +94,7 @@ class IntervalRegressor:
         array([[0.91, 1.11]])
         >>> model = SVR(C=10.0).fit(X, y)
         >>> model.predict_interval([[1.5]]).shape, model.interval_plan_.method, model.interval_plan_.folds
-        ((1, 2), 'cv+', 10)
+        ((1, 2), 'cv+', 30)
         """
         check_is_fitted(self)
         share = check_coverage(coverage)
@@ -161,11 +178,17 @@ class IntervalRegressor:
             rows = self._find_rows()
             n = len(rows.kept)
             found = fit_folds(
-                self if model is None else model, rows, n if key == "jackknife+" else min(FOLDS, n),
+                self if model is None else model, rows, self._count_folds(key, n),
                 getattr(self, "random_state", None), score, self._find_left_out(), scaled=key == "local",
             )  # fmt: skip
             self._fold_models = made | {key: found}
         return self._fold_models[key]
+
+    def _count_folds(self, key: str, n: int) -> int:
+        """Return how many models a method fits again; a model that searches does so again in each, which is dear."""
+        if key == "jackknife+":
+            return n
+        return min(n, FOLDS) if hasattr(self, "best_score_") else count_folds(n)
 
     def _remember(self, X: Rows, y: Any, sample_weight: Any = None) -> None:
         """Keep the rows of a fit, checked, from which intervals are made."""

@@ -14,12 +14,14 @@ from mercer.solvers.conformal.plan import IntervalPlan
 from mercer.solvers.ridge.fit import RidgeFit
 from mercer.solvers.ridge.interval import interval_of_all, interval_of_left_out
 
-from .regressor import IntervalRegressor
+from .local import interval_of_scaled
+from .regressor import FOLDS, IntervalRegressor
 from .rows import TrainingRows
 
 MOST_POINTS = 10_000  # of which an n × n inverse takes less time than ten more fits
 EXACT = "leaving points out of a ridge fit is exact, without fitting again"
 CENTERS = ", counting the centres as given"
+SCALE = ", counting the penalty of the scale as given"
 GIVEN = ", counting the kernel and the penalty as given, although they were chosen with the same points"
 
 
@@ -51,14 +53,19 @@ class RidgeIntervals(IntervalRegressor):
         record, owner = self._rows_are_here("predict_interval"), cast(Any, self)
         assert record.problem is not None
         assert record.targets is not None
-        make = {"jackknife+": interval_of_left_out, "full": interval_of_all}.get(method)
-        if make is None:
+        make = {"jackknife+": interval_of_left_out, "full": interval_of_all, "local": self._make_local}.get(method)
+        ends = None if make is None else make(record, owner._kernel_argument().new_points(X), coverage)
+        if ends is None:
             return super()._make_interval(method, X, coverage)
-        ends = make(record, owner._kernel_argument().new_points(X), coverage)
         plan = self._describe(method, coverage, record.problem.n)
         if record.plan.solver == "nystroem":
             plan = replace(plan, guarantee=plan.guarantee + CENTERS)
+        if method == "local":
+            plan = replace(plan, guarantee=plan.guarantee + SCALE)
         return ends[:, 0] if record.targets.ndim == 1 else ends, plan
+
+    def _make_local(self, record: RidgeFit, X: Rows, coverage: float) -> np.ndarray | None:
+        return interval_of_scaled(record, X, coverage, getattr(self, "random_state", None))
 
     def _training_rows(self) -> TrainingRows | None:
         record = self._rows_are_here("predict_interval")
@@ -101,13 +108,16 @@ class SearchedIntervals(IntervalRegressor):
         return self.ridge_._rank_methods() if "ridge_" in vars(self) else super()._rank_methods()
 
     def _make_interval(self, method: str, X: Rows, coverage: float) -> tuple[np.ndarray, IntervalPlan]:
-        if method not in ("jackknife+", "full") or "ridge_" not in vars(self):
+        if method not in ("jackknife+", "full", "local") or "ridge_" not in vars(self):
             return super()._make_interval(method, X, coverage)
         ends, plan = self.ridge_._make_interval(method, self._check_new(X), coverage)
         return ends, replace(plan, guarantee=plan.guarantee + GIVEN)
 
     def _training_rows(self) -> TrainingRows | None:
         return self.ridge_._training_rows() if "ridge_" in vars(self) else super()._training_rows()
+
+    def _count_folds(self, key: str, n: int) -> int:
+        return n if key == "jackknife+" else min(n, FOLDS)  # each of which searches again
 
     def _find_left_out(self) -> Callable[[Any], np.ndarray] | None:
         return (lambda model: model.loo_predictions_) if "ridge_" in vars(self) else None

@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
-import numpy as np
-
 from mercer.formula.data import short
+
+from .parts import (
+    check_all_or_none,
+    read_adjacency,
+    read_attributes,
+    read_edge_labels,
+    read_matrix,
+    read_node_labels,
+    read_weights,
+)
 
 
 @dataclass(frozen=True, repr=False)
 class Graph:
-    """A graph: the neighbours of every node, and labels of nodes and edges if there are any.
+    """A graph: the neighbours of every node; labels of nodes and edges, weights and attributes if there are any.
 
     Nodes are numbered from 0.  An edge is undirected if each of its ends lists the other; where only one does, it
     leads from that node to the other one.  A square table of zeros and ones is refused: as an adjacency matrix it means
@@ -30,6 +39,11 @@ class Graph:
         A hashable label for each node; without labels all nodes look the same.
     edge_labels : mapping or sequence of sequences, optional
         A hashable label for each edge: by the pair of its ends, in either order, or in the form of ``neighbours``.
+    weights : mapping or sequence of sequences, optional
+        A positive number for each edge, in the forms of ``edge_labels``; without weights all edges weigh 1.  A graph
+        whose edges all weigh 1 has none.
+    attributes : array of shape (nodes, p), sequence or mapping, optional
+        A row of numbers, or one number, for each node.
 
     Examples
     --------
@@ -38,14 +52,18 @@ class Graph:
     <Graph of 3 nodes and 2 edges, nodes labelled>
     >>> Graph({"a": {"b": "double"}, "b": {"a": "double"}})
     <Graph of 2 nodes and 1 edge, edges labelled>
+    >>> Graph([[1], [0]], weights={(0, 1): 2.5}, attributes=[[0.0, 1.0], [2.0, 1.0]])
+    <Graph of 2 nodes and 1 edge, edges weighted, nodes with 2 attributes>
     """
 
     neighbours: Any
     labels: Any = None
     edge_labels: Any = None
+    weights: Any = None
+    attributes: Any = None
 
     def __post_init__(self) -> None:
-        nodes, lists, attached = _read_adjacency(self.neighbours)
+        nodes, lists, attached = read_adjacency(self.neighbours)
         numbers = {node: i for i, node in enumerate(nodes)}
         coded = []
         for node, listed in zip(nodes, lists, strict=True):
@@ -59,13 +77,23 @@ class Graph:
                 ) from None
         if attached is not None and self.edge_labels is not None:
             raise ValueError("Graph: edge labels are given twice, inside neighbours and as edge_labels; give them once")
-        edges = attached if attached is not None else _read_edge_labels(self.edge_labels, nodes, lists)
+        edges = attached if attached is not None else read_edge_labels(self.edge_labels, nodes, lists)
         object.__setattr__(self, "neighbours", tuple(coded))
-        object.__setattr__(self, "labels", _read_node_labels(self.labels, nodes, numbers))
+        object.__setattr__(self, "labels", read_node_labels(self.labels, nodes, numbers))
         object.__setattr__(self, "edge_labels", edges)
+        object.__setattr__(self, "weights", read_weights(self.weights, nodes, lists))
+        object.__setattr__(self, "attributes", read_attributes(self.attributes, nodes))
 
     @classmethod
-    def from_edges(cls, edges: Iterable[Sequence[Any]], labels: Any = None, *, directed: bool = False) -> Self:
+    def from_edges(
+        cls,
+        edges: Iterable[Sequence[Any]],
+        labels: Any = None,
+        *,
+        directed: bool = False,
+        weights: Sequence[float] | None = None,
+        attributes: Any = None,
+    ) -> Self:
         """Return the graph with given edges.
 
         Parameters
@@ -77,18 +105,27 @@ class Graph:
             the edges, in the order in which they occur.
         directed : bool, default=False
             Whether edges lead from the first node to the second one only.
+        weights : sequence of float, optional
+            A positive number for each edge.
+        attributes : array of shape (nodes, p), sequence or mapping, optional
+            A row of numbers, or one number, for each node.
 
         Examples
         --------
         >>> from mercer.kernels import Graph
         >>> Graph.from_edges([("O", "H1"), ("O", "H2")], labels={"O": "O", "H1": "H", "H2": "H"})
         <Graph of 3 nodes and 2 edges, nodes labelled>
+        >>> Graph.from_edges([("a", "b"), ("b", "c")], weights=[0.5, 2.0])
+        <Graph of 3 nodes and 2 edges, edges weighted>
         """
         known = () if labels is None else labels if isinstance(labels, Mapping) else range(len(labels))
         neighbours: dict[Any, list[Any]] = {node: [] for node in known}
         kinds: dict[Any, list[Any]] = {node: [] for node in known}
-        widths = set()
-        for edge in edges:
+        heavy: dict[Any, list[Any]] = {node: [] for node in known}
+        edges, widths = list(edges), set()
+        if weights is not None and len(weights) != len(edges):
+            raise ValueError(f"Graph: {len(weights)} weights are given for {len(edges)} edges; give one for each")
+        for number, edge in enumerate(edges):
             if not hasattr(edge, "__len__") or len(edge) not in (2, 3):
                 raise ValueError(f"Graph: an edge is (node, node) or (node, node, label), got {edge!r}")
             widths.add(len(edge))
@@ -99,40 +136,59 @@ class Graph:
                         f"Graph: the edge {tuple(edge)!r} ends at {node!r}, which has no label; labels must name every "
                         "node"
                     )
-                neighbours.setdefault(node, [])
-                kinds.setdefault(node, [])
+                for lists in (neighbours, kinds, heavy):
+                    lists.setdefault(node, [])
             for start, end in ((u, v),) if directed or u == v else ((u, v), (v, u)):
                 neighbours[start].append(end)
                 kinds[start].append(edge[-1])
+                heavy[start].append(1.0 if weights is None else weights[number])
         if len(widths) > 1:
             raise ValueError("Graph: some edges have labels and some have none; label all of them or none")
-        return cls(neighbours, labels, list(kinds.values()) if widths == {3} else None)
+        return cls(
+            neighbours, labels, list(kinds.values()) if widths == {3} else None, list(heavy.values()), attributes
+        )
 
     @classmethod
-    def from_matrix(cls, matrix: Any, labels: Any = None) -> Self:
+    def from_matrix(cls, matrix: Any, labels: Any = None, *, attributes: Any = None) -> Self:
         """Return the graph with given adjacency matrix: an edge leads from i to j where entry (i, j) is not 0.
+
+        Entries other than 0 and 1 are the weights of edges; an entry on the diagonal is an edge from a node to itself.
+        Where entry (i, j) is not 0 and (j, i) is, the edge leads one way.
 
         Parameters
         ----------
-        matrix : array of shape (nodes, nodes)
-            The adjacency matrix; symmetric for an undirected graph.
+        matrix : array or SciPy sparse matrix of shape (nodes, nodes)
+            The adjacency matrix; symmetric for an undirected graph.  Negative numbers, infinity and NaN are refused.
         labels : sequence, optional
             A hashable label for each node.
+        attributes : array of shape (nodes, p) or sequence, optional
+            A row of numbers, or one number, for each node.
 
         Examples
         --------
         >>> from mercer.kernels import Graph
         >>> Graph.from_matrix([[0, 1], [1, 0]])
         <Graph of 2 nodes and 1 edge>
+        >>> Graph.from_matrix([[0, 0.5], [0.5, 0]])
+        <Graph of 2 nodes and 1 edge, edges weighted>
         """
-        table = np.asarray(matrix)
-        if table.ndim != 2 or table.shape[0] != table.shape[1] or table.dtype.kind not in "biuf":
-            raise ValueError(f"Graph: an adjacency matrix is a square table of numbers, got {short(matrix)}")
-        return cls({i: np.flatnonzero(row).tolist() for i, row in enumerate(table)}, labels)
+        rows = read_matrix(matrix)
+        ends, weights, bounds = rows.indices.tolist(), rows.data.tolist(), rows.indptr.tolist()
+        parts = [slice(begin, end) for begin, end in pairwise(bounds)]
+        neighbours = {i: ends[part] for i, part in enumerate(parts)}
+        return cls(neighbours, labels, weights=[weights[part] for part in parts], attributes=attributes)
 
     @classmethod
-    def from_networkx(cls, graph: Any, label: str = "label", edge_label: str = "label") -> Self:
-        """Return a networkx graph, with the attributes of nodes and edges to be used as labels, where they have them.
+    def from_networkx(
+        cls,
+        graph: Any,
+        label: str = "label",
+        edge_label: str = "label",
+        *,
+        weight: str | None = "weight",
+        attributes: str | Sequence[str] | None = None,
+    ) -> Self:
+        """Return a networkx graph, with what its nodes and edges carry under some names, where they have it.
 
         Parameters
         ----------
@@ -142,12 +198,18 @@ class Graph:
             The attribute of nodes that is their label.
         edge_label : str, default="label"
             The attribute of edges that is their label.
+        weight : str or None, default="weight"
+            The attribute of edges that is their weight; edges without it weigh 1, as in networkx.  None leaves
+            weights out.
+        attributes : str or sequence of str, optional
+            The attribute of nodes that is their row of numbers, or several that are one number each.
         """
-        attributes = dict(graph.nodes(data=True))
-        labels = {node: data[label] for node, data in attributes.items() if label in data}
-        _check_all_or_none("node", len(labels), attributes, label)
+        carried = dict(graph.nodes(data=True))
+        labels = {node: data[label] for node, data in carried.items() if label in data}
+        check_all_or_none("node", len(labels), carried, label)
         neighbours: dict[Any, list[Any]] = {}
         kinds: list[list[Any]] = []
+        weights: list[list[Any]] = []
         for node, adjacent in graph.adjacency():
             parallel = [
                 (other, data)
@@ -156,121 +218,54 @@ class Graph:
             ]
             neighbours[node] = [other for other, _ in parallel]
             kinds.append([data[edge_label] for _, data in parallel if edge_label in data])
-        _check_all_or_none("edge", sum(map(len, kinds)), range(sum(map(len, neighbours.values()))), edge_label)
-        return cls(neighbours, labels or None, kinds if any(kinds) else None)
+            weights.append([data.get(weight, 1.0) for _, data in parallel])
+        check_all_or_none("edge", sum(map(len, kinds)), range(sum(map(len, neighbours.values()))), edge_label)
+        rows = None if attributes is None else _collect_attributes(carried, attributes)
+        return cls(neighbours, labels or None, kinds if any(kinds) else None, weights, rows)
 
     @property
     def n_nodes(self) -> int:
         """The number of nodes; a graph has no length, which scikit-learn would take for a number of columns."""
         return len(self.neighbours)
 
+    def is_directed(self) -> bool:
+        """Whether an edge leads one way, or weighs otherwise on the way back.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Graph
+        >>> Graph([[1], [0]]).is_directed(), Graph([[1], []]).is_directed()
+        (False, True)
+        """
+        arcs = self._count_arcs()
+        return any(arcs[v, u, weight] != count for (u, v, weight), count in arcs.items())
+
+    def _count_arcs(self) -> Counter[tuple[int, int, float]]:
+        weights = self.weights or [[1.0] * len(listed) for listed in self.neighbours]
+        rows = zip(self.neighbours, weights, strict=True)
+        return Counter((u, v, w) for u, (listed, row) in enumerate(rows) for v, w in zip(listed, row, strict=True))
+
     def __repr__(self) -> str:
-        arcs = Counter((u, v) for u, listed in enumerate(self.neighbours) for v in listed)
-        undirected = all(arcs[v, u] == count for (u, v), count in arcs.items())
-        loops = sum(count for (u, v), count in arcs.items() if u == v)
-        edges = (arcs.total() + loops) // 2 if undirected else arcs.total()
-        kind = "edge" if undirected else "directed edge"
-        size = f"{self.n_nodes} node{'s' * (self.n_nodes != 1)} and {edges} {kind}{'s' * (edges != 1)}"
+        arcs, directed = self._count_arcs(), self.is_directed()
+        loops = sum(count for (u, v, _), count in arcs.items() if u == v)
+        edges = arcs.total() if directed else (arcs.total() + loops) // 2
+        kind = "directed edge" if directed else "edge"
+        said = [f"<Graph of {self.n_nodes} node{'s' * (self.n_nodes != 1)} and {edges} {kind}{'s' * (edges != 1)}"]
         named = [name for name, given in (("nodes", self.labels), ("edges", self.edge_labels)) if given is not None]
-        return f"<Graph of {size}" + (f", {' and '.join(named)} labelled>" if named else ">")
+        said += [f"{' and '.join(named)} labelled"] * bool(named) + ["edges weighted"] * (self.weights is not None)
+        if self.attributes:
+            width = len(self.attributes[0])
+            said.append(f"nodes with {width} attribute{'s' * (width != 1)}")
+        return ", ".join(said) + ">"
 
 
-def _read_adjacency(given: Any) -> tuple[list[Any], list[list[Any]], tuple[tuple[Any, ...], ...] | None]:
-    """Return nodes, their neighbours, and the labels of edges if neighbours are mapped to them."""
-    if isinstance(given, str | bytes) or not isinstance(given, Mapping | Sequence):
-        raise TypeError(
-            f"Graph: neighbours must be a list of lists of node numbers or a mapping from nodes to their neighbours, "
-            f"got {short(given)}; Graph.from_edges takes a list of edges"
-        )
-    if not isinstance(given, Mapping) and _is_matrix(given):
-        raise ValueError(
-            f"Graph: {short(given)} has as many entries in each row as there are rows, all of them 0 or 1, which is an "
-            "adjacency matrix as well as lists of neighbours; use Graph.from_matrix(…) for a matrix, or the mapping "
-            "Graph(dict(enumerate(…))) for neighbours"
-        )
-    nodes = list(given) if isinstance(given, Mapping) else list(range(len(given)))
-    values = list(given.values() if isinstance(given, Mapping) else given)
-    for node, listed in zip(nodes, values, strict=True):
-        if isinstance(listed, str | bytes) or not isinstance(listed, Iterable):
-            raise TypeError(f"Graph: the neighbours of node {node!r} must be a list of nodes, got {listed!r}")
-    mapped = [isinstance(listed, Mapping) for listed in values]
-    lists = [list(listed) for listed in values]
-    if not any(mapped):
-        return nodes, lists, None
-    if not all(mapped):
-        wrong = nodes[mapped.index(False)]
-        raise TypeError(f"Graph: some nodes map their neighbours to labels, but node {wrong!r} only lists them")
-    return nodes, lists, tuple(tuple(_check_label(kind, "edge") for kind in listed.values()) for listed in values)
-
-
-def _is_matrix(given: Sequence[Any]) -> bool:
-    """Whether rows are as many as each has entries, and these are 0 or 1, with no loops if there are two rows only.
-
-    From three rows on such lists would name a neighbour twice.  Tuples of tuples are how graphs keep their neighbours.
-    """
-    if isinstance(given, tuple) and all(isinstance(row, tuple) for row in given):
-        return False
-    rows = [list(row) if isinstance(row, list | tuple | np.ndarray) else [] for row in given]
-    if len(rows) < 2 or any(len(row) != len(rows) for row in rows):
-        return False
-    flags = all(isinstance(entry, int | float | np.generic) and entry in (0, 1) for row in rows for entry in row)
-    return flags and (len(rows) > 2 or not any(row[i] for i, row in enumerate(rows)))
-
-
-def _read_node_labels(given: Any, nodes: list[Any], numbers: Mapping[Any, int]) -> tuple[Any, ...] | None:
-    if given is None:
-        return None
-    if isinstance(given, Mapping):
-        unknown = [node for node in given if node not in numbers]
-        missing = [node for node in nodes if node not in given]
-        if unknown or missing:
-            what = f"{unknown[0]!r} is labelled but is no node" if unknown else f"node {missing[0]!r} has no label"
-            raise ValueError(f"Graph: labels must name exactly the {len(nodes)} nodes, but {what}")
-        return tuple(_check_label(given[node], "node") for node in nodes)
-    labels = tuple(_check_label(label, "node") for label in given)
-    if len(labels) != len(nodes):
-        raise ValueError(f"Graph: {len(labels)} labels are given for {len(nodes)} nodes; give one for each node")
-    return labels
-
-
-def _read_edge_labels(given: Any, nodes: list[Any], lists: list[list[Any]]) -> tuple[tuple[Any, ...], ...] | None:
-    if given is None:
-        return None
-    if isinstance(given, Mapping):
-        rows = []
-        for node, listed in zip(nodes, lists, strict=True):
-            for other in listed:
-                if (node, other) not in given and (other, node) not in given:
-                    raise ValueError(f"Graph: the edge between {node!r} and {other!r} has no label; label all or none")
-            rows.append([given[node, other] if (node, other) in given else given[other, node] for other in listed])
-        present = {(node, other) for node, listed in zip(nodes, lists, strict=True) for other in listed}
-        for pair in given:
-            if pair not in present and tuple(reversed(pair)) not in present:
-                raise ValueError(f"Graph: edge_labels names {pair!r}, but there is no such edge")
-    else:
-        rows = [list(row) for row in given]
-    if [len(row) for row in rows] != [len(listed) for listed in lists]:
-        raise ValueError("Graph: edge_labels must have one label for each neighbour of each node")
-    return tuple(tuple(_check_label(label, "edge") for label in row) for row in rows)
-
-
-def _check_label(label: Any, kind: str) -> Any:
-    if type(label) in (int, str):
-        return label
-    label = label.item() if isinstance(label, np.generic) else label
-    try:
-        hash(label)
-    except TypeError:
-        raise TypeError(
-            f"Graph: the {kind} label {label!r} is not hashable; use a string, a number or a tuple of them"
-        ) from None
-    if label != label:
-        raise ValueError(f"Graph: a {kind} label is {label!r}, which differs from itself; give missing labels a name")
-    return label
-
-
-def _check_all_or_none(kind: str, count: int, things: Any, name: str) -> None:
-    if count not in (0, len(things)):
-        raise ValueError(
-            f"Graph: {count} of {len(things)} {kind}s have the attribute {name!r}; give it to all of them or to none"
-        )
+def _collect_attributes(carried: Mapping[Any, Mapping[str, Any]], names: str | Sequence[str]) -> dict[Any, Any]:
+    """Return the row of numbers of each node of networkx."""
+    several = [names] if isinstance(names, str) else list(names)
+    for node, data in carried.items():
+        missing = [name for name in several if name not in data]
+        if missing:
+            raise ValueError(f"Graph: node {node!r} has no attribute {missing[0]!r}; give it to all nodes")
+    if isinstance(names, str):
+        return {node: data[names] for node, data in carried.items()}
+    return {node: [data[name] for name in several] for node, data in carried.items()}

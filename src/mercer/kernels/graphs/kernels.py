@@ -10,29 +10,40 @@ import numpy as np
 from scipy import sparse
 
 from mercer.formula.data import Rows
-from mercer.formula.parameters import Count
+from mercer.formula.parameters import Count, Flag
 
-from .counts import CountRows, count_labels, count_paths, write_unary
+from .book import Book, Numbers, join
+from .counts import CountRows, count_columns, count_labels, count_paths, sum_squares, write_unary
+from .lengths import find_paths
 from .table import GraphKernel, GraphTable, read_graphs
 
 
 class CountKernel(GraphKernel):
     """A kernel on graphs whose features are counts; subclasses say what is counted."""
 
-    def counts(self, table: GraphTable) -> sparse.csr_array:
-        """Return the features of all graphs of a table, whose order must not depend on graphs further down."""
+    def counts(self, table: GraphTable, book: Book) -> tuple[sparse.csr_array, np.ndarray]:
+        """Return the features of all graphs of a table that a book has, and k(G, G), for which others count, too.
+
+        An open book takes all of them, a closed one no more than it has.
+        """
         raise NotImplementedError
 
-    def count(self, X: Rows, Z: Rows | None = None) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """Return the features of X and of Z, of everything that occurs in one of them."""
-        table, n = read_graphs(X, Z, repr(self))
-        found = self.counts(table)
-        return found[:n], found[n:]
+    def learn(self, X: Rows) -> tuple[Book, sparse.csr_array]:
+        """Return a closed book of everything that occurs in graphs, and their features."""
+        book = Book()
+        table, _ = read_graphs(X, None, repr(self), book)
+        found, _ = self.counts(table, book)
+        book.close()
+        return book, found
+
+    def look_up(self, X: Rows, book: Book) -> tuple[sparse.csr_array, np.ndarray]:
+        """Return the features of other graphs that a closed book has, and k(G, G) of each of them."""
+        return self.counts(read_graphs(X, None, repr(self), book.relabel())[0], book)
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[CountRows, CountRows]:
         """Count everything that occurs in X or Z."""
         table, n = read_graphs(X, None if Z is X else Z, repr(self))
-        rows = CountRows.of(self.counts(table))
+        rows = CountRows.of(self.counts(table, Book())[0])
         return (rows, rows) if Z is X else (rows[slice(0, n)], rows[slice(n, len(rows))])
 
     def block(self, A: CountRows, B: CountRows) -> np.ndarray:
@@ -73,9 +84,10 @@ class WeisfeilerLehman(CountKernel):
     iterations: Count = 5
     because = "k(G, H) = φ(G)ᵀφ(H), where φ counts the nodes with each refined label, so Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0"
 
-    def counts(self, table: GraphTable) -> sparse.csr_array:
+    def counts(self, table: GraphTable, book: Book) -> tuple[sparse.csr_array, np.ndarray]:
         """Histograms of refined labels."""
-        return count_labels(table, int(self.iterations))
+        known, fresh = count_labels(table, int(self.iterations), book)
+        return known, sum_squares(known) + sum_squares(fresh)
 
 
 class WeisfeilerLehmanAssignment(CountKernel):
@@ -106,17 +118,28 @@ class WeisfeilerLehmanAssignment(CountKernel):
         "product of indicators"
     )
 
-    def counts(self, table: GraphTable) -> sparse.csr_array:
-        """Histograms of refined labels, each count c as c ones."""
-        return write_unary(count_labels(table, int(self.iterations)))
+    def counts(self, table: GraphTable, book: Book) -> tuple[sparse.csr_array, np.ndarray]:
+        """Histograms of refined labels, each count c as c ones, which are their own squares."""
+        known, fresh = count_labels(table, int(self.iterations), book)
+        return write_unary(known, book), known.sum(axis=1) + fresh.sum(axis=1)
 
 
 class ShortestPath(CountKernel):
     """The shortest-path kernel.
 
     k(G, H) = Σ_{u≠v∈G} Σ_{s≠t∈H} 1[ℓ(u) = ℓ(s)] 1[ℓ(v) = ℓ(t)] 1[d(u, v) = d(s, t)] over ordered pairs of nodes of
-    which the first reaches the second, where d is the number of edges of a shortest path.  Labels of edges are not
-    looked at.  See Borgwardt and Kriegel, International Conference on Data Mining (2005).
+    which the first reaches the second, where d is the number of edges of a shortest path, or the least sum of their
+    weights.  Labels of edges are not looked at.  See Borgwardt and Kriegel, International Conference on Data Mining
+    (2005).
+
+    Parameters
+    ----------
+    weighted : bool, default=False
+        Whether d is a sum of weights rather than a number of edges.  Sums are equal if they agree to ten digits.
+
+    See Also
+    --------
+    ShortestPathLengths : Compares distances by a kernel, so that they need not be equal.
 
     Examples
     --------
@@ -127,11 +150,31 @@ class ShortestPath(CountKernel):
            [ 0.,  4.]])
     """
 
+    weighted: Flag = False
     because = (
         "k(G, H) = φ(G)ᵀφ(H), where φ counts the pairs of nodes with each triple (label, label, distance), so "
         "Σ aᵢaⱼk = ‖Σ aᵢφ‖² ≥ 0"
     )
 
-    def counts(self, table: GraphTable) -> sparse.csr_array:
+    def counts(self, table: GraphTable, book: Book) -> tuple[sparse.csr_array, np.ndarray]:
         """Pairs of nodes by their labels and distance."""
-        return count_paths(table)
+        if self.weighted:
+            known, fresh = count_weighted_paths(table, book)
+        else:
+            known, fresh = count_paths(table, book)
+        return known, sum_squares(known) + sum_squares(fresh)
+
+
+def count_weighted_paths(table: GraphTable, book: Book) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Return how many ordered pairs of nodes have each triple (label, label, sum of weights), for each graph."""
+    paths = find_paths(table, weighted=True)
+    labels = np.unique(table.labels)
+    ends = np.concatenate(np.divmod(paths.ends, max(1, len(labels))))
+    nodes = book.number("labels", labels[ends])
+    first, second = np.split(nodes.codes, 2)
+    lengths = book.number("lengths", paths.lengths)
+    pairs = join(first, second, nodes.known, nodes.fresh)
+    columns = book.number("paths", join(pairs, lengths.codes, lengths.known, lengths.fresh))
+    entries = paths.counts.tocoo()
+    codes = Numbers(columns.codes[entries.col], columns.known, columns.fresh)
+    return count_columns(entries.row, entries.data, codes, len(table))

@@ -1,6 +1,8 @@
 """Kernels on strings and other sequences of tokens."""
 
 from .alignment import Edit, Subsequence, WeightedDegree
-from .windows import GappedKmer, Mismatch, Spectrum
+from .fisher import Fisher
+from .local import LocalAlignment
+from .words import GappedKmer, Mismatch, Spectrum
 
-__all__ = ["Edit", "GappedKmer", "Mismatch", "Spectrum", "Subsequence", "WeightedDegree"]
+__all__ = ["Edit", "Fisher", "GappedKmer", "LocalAlignment", "Mismatch", "Spectrum", "Subsequence", "WeightedDegree"]

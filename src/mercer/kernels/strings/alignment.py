@@ -10,9 +10,10 @@ import numpy as np
 import mercer._native as _native
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
-from mercer.formula.parameters import Natural, Positive
+from mercer.formula.parameters import Count, Natural, Positive
 
-from .base import CALL_CELLS, Part, StringKernel
+from ..theorem import Theorem
+from .base import CALL_CELLS, Missing, Part, StringKernel, Tokens
 from .table import Coded
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ class Subsequence(StringKernel):
         Tokens of a subsequence.
     decay : float, default=0.5
         The weight λ of every token that a subsequence spans, above 0 and at most 1.
+    skip : str or collection of tokens, default=""
+        Tokens that are none, such as ``"N"``: no subsequence takes one, though its span may run over it.
+    missing : {"refuse", "own"}, default="refuse"
+        Whether None and NaN are refused or an object of their own.
 
     Examples
     --------
@@ -50,6 +55,8 @@ class Subsequence(StringKernel):
 
     length: Natural = 3
     decay: Positive = 0.5
+    skip: Tokens = ""
+    missing: Missing = "refuse"
     because = "k = φ(x)ᵀφ(z), where φ_u(x) = Σ λ^span over the places at which x spells u"
 
     def __post_init__(self) -> None:
@@ -76,12 +83,25 @@ class WeightedDegree(StringKernel):
 
     k(x, z) = Σ_{d=1}^D β_d Σ_i 1[x[i:i+d] = z[i:i+d]] with β_d = 2(D − d + 1)/(D(D + 1)), which sum to 1.  Made for
     sequences that are aligned, such as windows around a site; of sequences of different lengths it compares the
-    positions that both have.
+    positions that both have.  With ``shift`` words may also lie up to S tokens apart (Rätsch, Sonnenburg and Schölkopf,
+    2005): s tokens apart, in either direction, they count δ_s = 1/(2(s + 1)).
 
     Parameters
     ----------
     degree : int, default=3
         The length D of the longest words.
+    shift : int, default=0
+        How many tokens S words in common may lie apart.
+    skip : str or collection of tokens, default=""
+        Tokens that are none, such as ``"N"``: words that hold one count nothing.
+    missing : {"refuse", "own"}, default="refuse"
+        Whether None and NaN are refused or an object of their own.
+
+    Notes
+    -----
+    With shifts, k(x, z) = Σ_d β_d Σ_{i,j} w(i − j) 1[x[i:i+d] = z[j:j+d]] with w(0) = 1 and w(±s) = δ_s, and is
+    positive semi-definite as w is a positive definite function of whole numbers: its Fourier series
+    1 + Σ_{s=1}^S cos(sθ)/(s + 1) is at least 1/2 for every S and θ (Rogosinski and Szegő, 1928).
 
     Examples
     --------
@@ -90,9 +110,15 @@ class WeightedDegree(StringKernel):
     array([[2.667, 1.667, 0.   ],
            [1.667, 2.667, 0.   ],
            [0.   , 0.   , 2.667]])
+    >>> WeightedDegree(2, shift=1)(["abc", "xab"]).round(3)
+    array([[2.667, 0.417],
+           [0.417, 2.667]])
     """
 
     degree: Natural = 3
+    shift: Count = 0
+    skip: Tokens = ""
+    missing: Missing = "refuse"
     because = "k = φ(x)ᵀφ(z), where φ says with weight √β_d which word starts at each position"
 
     def weights(self) -> np.ndarray:
@@ -103,7 +129,21 @@ class WeightedDegree(StringKernel):
     def fill(self, part: Part) -> None:
         """Walk along both sequences: each run of agreement holds words of every length up to its own."""
         gained = np.concatenate([[0.0], np.cumsum(self.weights())])
-        part.run(_native.matching_runs, gained)
+        part.run(_native.matching_runs, gained, self.shifts(), cells=CALL_CELLS / (2 * int(self.shift) + 1))
+
+    def shifts(self) -> np.ndarray:
+        """Return what words in common count that lie 0, 1, … S tokens apart."""
+        return np.concatenate([[1.0], 0.5 / np.arange(2, int(self.shift) + 2)])
+
+    def theorem(self) -> Theorem | None:
+        """With shifts, places are compared by a positive definite function."""
+        if self.shift == 0:
+            return super().theorem()
+        return self.prove(
+            "k sums w(i − j) β_d 1[words of d tokens at i and j are equal] over places i of x and j of z, a product of "
+            "kernels: w(0) = 1 and w(±s) = 1/(2(s + 1)) up to S, whose Fourier series 1 + Σ cos(sθ)/(s + 1) is at "
+            "least 1/2 (Rogosinski and Szegő)"
+        )
 
 
 class Edit(StringKernel):
@@ -118,6 +158,8 @@ class Edit(StringKernel):
     ----------
     gamma : float, default=1.0
         How fast similarity falls with the distance.
+    missing : {"refuse", "own"}, default="refuse"
+        Whether None and NaN are refused or an object of their own.
 
     Examples
     --------
@@ -130,6 +172,7 @@ class Edit(StringKernel):
     """
 
     gamma: Positive = 1.0
+    missing: Missing = "refuse"
 
     def fill(self, part: Part) -> None:
         """Compute the distances, and their exponentials in their place."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,25 +13,62 @@ from mercer.formula.data import Rows
 from mercer.formula.statistics import Prepared
 
 from ..base import ObjectKernel
+from .strands import drop_tokens
 from .table import Coded, TokenTable, encode
+
+if TYPE_CHECKING:
+    from mercer._native import StringTable
 
 CALL_CELLS = 5e8  # cells of the tables of one native call and thread: about half a second
 DIAGONAL = 64  # sequences whose values with themselves are computed in one block
 
 
+def check_missing(kernel: object, name: str) -> None:
+    """Raise unless a parameter says what to do with missing objects."""
+    value = getattr(kernel, name)
+    if value not in ("refuse", "own"):
+        raise ValueError(
+            f"{type(kernel).__name__}: {name} must be 'refuse', or 'own' for an object of its own, got {value!r}"
+        )
+
+
+def check_skip(kernel: object, name: str) -> None:
+    """Raise unless a parameter is a collection of tokens."""
+    value = getattr(kernel, name)
+    try:
+        frozenset(value)
+    except TypeError:
+        raise TypeError(
+            f"{type(kernel).__name__}: {name} must be a string or a collection of hashable tokens, got {value!r}"
+        ) from None
+
+
+Missing = Annotated[Literal["refuse", "own"], check_missing]
+Tokens = Annotated[Any, check_skip]
+
+
 class StringKernel(ObjectKernel):
-    """A kernel on sequences of hashable tokens; subclasses fill the part of a block that is asked for."""
+    """A kernel on sequences of hashable tokens; subclasses fill the part of a block that is asked for.
+
+    With ``missing="own"`` all missing objects (None, NaN) are one more object, which is like itself, k = 1, and like no
+    other, k = 0.  Tokens in ``skip`` equal nothing, not even themselves.
+    """
 
     structured: ClassVar[bool] = True
+    relief = "use k.normalize(), shorter strings or words, or a smaller decay where the kernel has one"
+    options: ClassVar[tuple[str, ...]] = ("skip", "reverse_complement", "center_weights", "shift", "missing")
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
         """Number tokens and sequences of both collections together."""
-        A, B = encode(X, None if Z is X else Z, repr(self))
-        self.check(A.table)
-        return A, B
+        own = getattr(self, "missing", "refuse") == "own"
+        A, B = encode(X, None if Z is X else Z, repr(self), own_missing=own)
+        table = self.adapt(drop_tokens(A.table, frozenset(getattr(self, "skip", ()))), A, B)
+        left = replace(A, table=table)
+        return left, left if B is A else replace(B, table=table)
 
-    def check(self, table: TokenTable) -> None:
-        """Raise if the kernel does not take the tokens of a table."""
+    def adapt(self, table: TokenTable, A: Coded, B: Coded) -> TokenTable:
+        """Return the table as the kernel reads it; raise if it does not take the tokens."""
+        return table
 
     def fill(self, part: Part) -> None:
         """Write the values that a part of a block asks for."""
@@ -55,7 +92,15 @@ class StringKernel(ObjectKernel):
             values[both, : len(shared)] = square + np.triu(square, 1).T
         position = np.empty(len(order), dtype=np.int64)
         position[np.searchsorted(columns, order)] = np.arange(len(order))
+        self._set_missing(values, A.table, rows, order)
         return _take(_take(values, to_rows, 0), position[to_columns], 1)
+
+    def _set_missing(self, values: np.ndarray, table: TokenTable, rows: np.ndarray, columns: np.ndarray) -> None:
+        if table.missing >= 0:
+            here, there = rows == table.missing, columns == table.missing
+            values[here] = 0.0
+            values[:, there] = 0.0
+            values[np.ix_(here, there)] = 1.0
 
     def block_diag(self, A: Coded) -> np.ndarray:
         """Compute every distinct sequence with itself."""
@@ -69,7 +114,9 @@ class StringKernel(ObjectKernel):
             values = np.zeros((len(some), len(some)))
             self.fill(Part(table, some, some, first, first + 1, values))
             found.append(values.diagonal())
-        return np.concatenate(found)[inverse]
+        values = np.concatenate(found)
+        values[ids == A.table.missing] = 1.0
+        return values[inverse]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +131,7 @@ class Part:
     out: np.ndarray
 
     @property
-    def arguments(self) -> tuple[tuple[np.ndarray, np.ndarray, int], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def arguments(self) -> tuple[StringTable, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """What every function of the compiled core starts with."""
         return self.table.native, self.rows, self.columns, self.first, self.last
 

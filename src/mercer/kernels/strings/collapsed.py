@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from mercer.formula.data import Rows, as_objects, pick
 
 from .alignment import WeightedDegree
 from .base import Part, StringKernel
-from .table import Coded, TokenTable, encode
-from .windows import Spectrum, WindowKernel, count_possible
+from .strands import NONE
+from .table import Coded, TokenTable
+from .windows import WindowKernel, count_possible
+from .words import Spectrum
 
 # Costs in pairs of windows that are compared, as for windows.
 STEP_COST = 64  # of a token of a word in the tree
@@ -49,6 +51,8 @@ class Words:
 def list_words(kernel: StringKernel) -> list[Words]:
     """Return the kinds of words that a kernel counts; none if it does not count words."""
     if isinstance(kernel, WeightedDegree):
+        if kernel.shift:  # each word would have to be told at every place around its own
+            return []
         gains = np.concatenate([[0.0], kernel.weights()])
         return [Words(len(gains) - 1, tuple(range(len(gains) - 1)), gains, whole=False, placed=True)]
     if isinstance(kernel, Spectrum):
@@ -75,6 +79,7 @@ class WordWeights:
         self._tokens = {token: code for code, token in enumerate(coded.table.tokens)}
         self._ids, self._coef = ids, np.zeros((len(ids), coef.shape[1]))
         np.add.at(self._coef, np.searchsorted(ids, coded.ids), coef)
+        self._missing = self._coef[ids == coded.table.missing].sum(axis=0)  # of missing objects, which have no words
         self._tables: list[tuple[int, np.ndarray]] = []
         self._tree: _native.WordTree | None = None
         self._outputs, self._gaps = coef.shape[1], False
@@ -112,9 +117,8 @@ class WordWeights:
         return self._sum(X, coded), self.kernel.block_diag(coded)
 
     def _encode(self, X: Rows) -> Coded:
-        coded, _ = encode(X, self._some, repr(self.kernel))
-        self.kernel.check(coded.table)
-        return coded
+        coded, _ = self.kernel.prepare(X, self._some)
+        return cast(Coded, coded)
 
     def _sum(self, X: Rows, coded: Coded) -> np.ndarray:
         ids, inverse = np.unique(coded.ids, return_inverse=True)
@@ -125,6 +129,7 @@ class WordWeights:
                 _native.window_sums(table.native, ids[some], span, weights, values[some], threads)
             if self._tree is not None:
                 self._tree.sum(table.native, ids[some], values[some], threads)
+        values[ids == table.missing] = self._missing
         values = values[inverse]
         if self._gaps:  # of a window with unknown tokens the others may agree, which a table does not say
             unknown = np.concatenate([[0], np.cumsum(table.codes == len(self._tokens))])
@@ -138,8 +143,13 @@ class WordWeights:
         other = len(self._tokens)
         own = np.array([self._tokens.get(token, other) for token in table.tokens], dtype=np.int32)
         same = np.array_equal(own, np.arange(len(own)))
-        codes = table.codes if same else own[table.codes]
+        codes = table.codes if same else np.where(table.codes < 0, NONE, own[table.codes]).astype(np.int32)
         return replace(table, codes=codes, tokens=(*self._tokens, None))
+
+    @property
+    def _both(self) -> np.ndarray:
+        """The strings of the sum with both of their strands, if these count; new strings are then read one way only."""
+        return self._ids + self._coded.table.strands
 
     # -- weights ----------------------------------------------------------------------------------------------------
 
@@ -167,14 +177,16 @@ class WordWeights:
         """
         letters, outputs = len(self._tokens), self._outputs
         for span, values in self._differences():
-            owners, starts = self._coded.table.windows(self._ids, span)
+            owners, starts = self._coded.table.windows(self._both, span)
+            each = self._coded.table.weights
+            counted = self._coef[owners] if each is None else each[starts, None] * self._coef[owners]
             numbers = np.zeros(len(starts), dtype=np.int64)
             for place in range(span):
                 numbers = numbers * letters + self._coded.table.codes[starts + place]
             weights = np.empty((letters**span, outputs))
             for output in range(outputs):
                 sums = np.zeros((len(values), letters**span))
-                sums[0] = np.bincount(numbers, self._coef[owners, output], minlength=letters**span)
+                sums[0] = np.bincount(numbers, counted[:, output], minlength=letters**span)
                 for place in range(span if len(values) > 1 else 0):
                     cut = sums.reshape(len(values), letters**place, letters, -1)
                     for differences in range(len(values) - 1, 0, -1):
@@ -191,8 +203,8 @@ class WordWeights:
         most = int(memory / 4 / (NODE_BYTES + 8 * self._outputs + (4 * letters if letters <= 8 else 0)))
         for kind in words:
             group = (kind.span, np.array(kind.offsets, dtype=np.int64), kind.gains, kind.whole, kind.placed)
-            for some in _cut_rows(self._coded.table, self._ids, len(kind.offsets), 1):
-                if not tree.add(self._coded.table.native, self._ids[some], self._coef[some], *group, most):
+            for some in _cut_rows(self._coded.table, self._both, len(kind.offsets), 1):
+                if not tree.add(self._coded.table.native, self._both[some], self._coef[some], *group, most):
                     return False
         tree.finish()
         self._tree = tree

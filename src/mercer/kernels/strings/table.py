@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from mercer.messages import name_kernels
 
 from ..prepared import HeldArrays, Sliced
 
+if TYPE_CHECKING:
+    from mercer._native import StringTable
+
 
 @dataclass(frozen=True, eq=False)
 class TokenTable(HeldArrays):
@@ -21,7 +24,10 @@ class TokenTable(HeldArrays):
 
     codes: np.ndarray  # the tokens of all sequences, one after the other, as int32
     starts: np.ndarray  # sequence q has the codes from starts[q] to starts[q + 1]
-    tokens: tuple[Hashable, ...]  # what each code stands for
+    tokens: tuple[Hashable, ...]  # what each code stands for; −1 is a token that equals nothing, not even itself
+    weights: np.ndarray | None = None  # what the window that starts at each code counts, 1 if not given
+    strands: int = 0  # if not 0, sequence q + strands has both strands of sequence q
+    missing: int = -1  # the number of the object that stands for all missing ones, −1 if there are none
 
     @property
     def sizes(self) -> np.ndarray:
@@ -29,21 +35,30 @@ class TokenTable(HeldArrays):
         return np.diff(self.starts)
 
     @property
-    def native(self) -> tuple[np.ndarray, np.ndarray, int]:
+    def native(self) -> StringTable:
         """The table as the compiled core takes it."""
-        return self.codes, self.starts, len(self.tokens)
+        plain = self.codes, self.starts, len(self.tokens)
+        return plain if self.weights is None else (*plain, self.weights)
 
     def part(self, first: int, last: int) -> TokenTable:
         """Return the table of the sequences from ``first`` up to but not including ``last``."""
-        starts = self.starts[first : last + 1]
-        return TokenTable(self.codes[starts[0] : starts[-1]], starts - starts[0], self.tokens)
+        strands = last - first if self.strands else 0
+        kept = [self.starts[q : q + last - first + 1] for q in ((first, first + self.strands) if strands else (first,))]
+        held = np.concatenate([np.arange(starts[0], starts[-1]) for starts in kept])
+        ends = np.cumsum(np.concatenate([np.diff(starts) for starts in kept]))
+        weights = None if self.weights is None else self.weights[held]
+        starts = np.concatenate([[0], ends]).astype(np.int64)
+        return replace(self, codes=self.codes[held], starts=starts, weights=weights, strands=strands, missing=-1)
 
     def windows(self, ids: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
         """Return every window of some sequences: its number in ``ids``, and where it starts in ``codes``."""
         counts = np.maximum(self.sizes[ids] - span + 1, 0)
         owners = np.repeat(np.arange(len(ids)), counts)
         steps = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return owners, self.starts[ids][owners] + steps
+        starts = self.starts[ids][owners] + steps
+        none = np.concatenate([[0], np.cumsum(self.codes < 0)])
+        whole = none[starts] == none[starts + span]
+        return (owners, starts) if whole.all() else (owners[whole], starts[whole])
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,31 +67,64 @@ class Coded(Sliced):
 
     table: TokenTable
     ids: np.ndarray
-    along = ("ids",)
+    along: ClassVar[tuple[str, ...]] = ("ids",)
 
 
-def encode(X: Rows, Z: Rows | None, owner: str) -> tuple[Coded, Coded]:
-    """Number the tokens of two collections together (Z = None means X again); equal sequences become one."""
+def encode(X: Rows, Z: Rows | None, owner: str, *, own_missing: bool = False) -> tuple[Coded, Coded]:
+    """Number the tokens of two collections together (Z = None means X again); equal sequences become one.
+
+    Missing objects are one more sequence, without tokens, if ``own_missing`` says so, and refused otherwise.
+    """
     left = as_objects(X, owner)
     right = [] if Z is None else as_objects(Z, owner)
-    items = [_read_tokens(item, i, owner) for side in (left, right) for i, item in enumerate(side)]
-    kinds = {type(item): i for i, item in reversed(list(enumerate(items)))}
+    items: list[Any] = [*left, *right]
+    if set(map(type, items)) == {str}:  # which are many, and need no look at each of them
+        known = {item: i for i, item in enumerate(dict.fromkeys(items))}
+        table, places = _make_table(list(known))
+        ids = places[np.fromiter(map(known.__getitem__, items), np.int64, len(items))]
+    else:
+        table, ids = _number_objects(left, right, owner, own_missing)
+    A = Coded(table, ids[: len(left)])
+    return A, A if Z is None else Coded(table, ids[len(left) :])
+
+
+def _number_objects(
+    left: Sequence[Any], right: Sequence[Any], owner: str, own_missing: bool
+) -> tuple[TokenTable, np.ndarray]:
+    """Return the table of the distinct sequences of two collections of any kind, and the place of each object there."""
+    read = _read_object if own_missing else _read_tokens
+    items = [read(item, i, owner) for side in (left, right) for i, item in enumerate(side)]
+    kinds = {type(item): i for i, item in reversed(list(enumerate(items))) if item is not None}
     if len(kinds) > 1:
         (one, i), (other, j) = sorted(kinds.items(), key=lambda kind: kind[1])[:2]
         objects = [*left, *right]
         raise TypeError(
             f"{owner}: the objects are of mixed types: {short(objects[i])} is {_KINDS[one]}, {short(objects[j])} is "
-            f"{_KINDS[other]}; give all of them as one kind"
+            f"{_KINDS[other]}; give all of them as one kind (object {_count_from(j, len(left))} differs)"
         )
     known: dict[Any, int] = {}
     ids = np.array([_number_sequence(known, item, i, len(left), owner) for i, item in enumerate(items)], dtype=np.int64)
-    table, places = _make_table(list(known), owner)
-    ids = places[ids]
-    A = Coded(table, ids[: len(left)])
-    return A, A if Z is None else Coded(table, ids[len(left) :])
+    nothing = next(iter(kinds), str)()
+    table, places = _make_table([nothing if item is None else item for item in known])
+    lost = next((token for token in table.tokens if is_missing(token)), 0)
+    if is_missing(lost):
+        holder = next(i for i, item in enumerate(items) if item is not None and any(map(is_missing, item)))
+        raise ValueError(
+            f"{owner}: a token is missing ({lost!r}) in object {_count_from(holder, len(left))}, which equals nothing; "
+            "drop it, or put a token of its own such as '?' there"
+        )
+    if None in known:
+        table = replace(table, missing=int(places[known[None]]))
+    return table, places[ids]
 
 
 _KINDS: dict[Any, str] = {str: "a string", bytes: "bytes", tuple: "a sequence of tokens"}
+
+
+def _read_object(item: Any, position: int, owner: str) -> Any:
+    """Return an object as its tokens, or as None if it is missing."""
+    held = isinstance(item, str | bytes | np.ndarray | Sequence)
+    return None if not held and is_missing(item) else _read_tokens(item, position, owner)
 
 
 def _read_tokens(item: Any, position: int, owner: str) -> Any:
@@ -94,10 +142,16 @@ def _read_tokens(item: Any, position: int, owner: str) -> Any:
         return tuple(item.tolist())
     if isinstance(item, Sequence):
         return tuple(item)
+    advice = f"{name_kernels(None)}, or pass missing='own'" if is_missing(item) else name_kernels(item)
     raise TypeError(
         f"{owner} compares sequences of tokens: strings, or lists, tuples and arrays of hashable tokens; "
-        f"object {position} is {short(item)}, of type {type(item).__name__}. {name_kernels(item)}"
+        f"object {position} is {short(item)}, of type {type(item).__name__}. {advice}"
     )
+
+
+def _count_from(position: int, count: int) -> int:
+    """Return the position of an object in its own collection, of two of which the first has ``count`` objects."""
+    return position if position < count else position - count
 
 
 def _number_sequence(known: dict[Any, int], item: Any, position: int, count: int, owner: str) -> int:
@@ -109,15 +163,14 @@ def _number_sequence(known: dict[Any, int], item: Any, position: int, count: int
             try:
                 hash(token)
             except TypeError:
-                where = position if position < count else position - count
                 raise TypeError(
                     f"{owner}: tokens must be hashable, such as strings, numbers or tuples, but token {place} of "
-                    f"object {where} is {short(token)}, of type {type(token).__name__}"
+                    f"object {_count_from(position, count)} is {short(token)}, of type {type(token).__name__}"
                 ) from None
         raise
 
 
-def _make_table(distinct: list[Any], owner: str) -> tuple[TokenTable, np.ndarray]:
+def _make_table(distinct: list[Any]) -> tuple[TokenTable, np.ndarray]:
     """Return the table of distinct sequences, and the place of each in it."""
     sizes = np.array([len(item) for item in distinct], dtype=np.int64)
     order = np.argsort(sizes, kind="stable")
@@ -131,12 +184,6 @@ def _make_table(distinct: list[Any], owner: str) -> tuple[TokenTable, np.ndarray
         numbers: dict[Hashable, int] = {}
         codes = np.array([numbers.setdefault(t, len(numbers)) for t in chain(*ordered)], dtype=np.int32)
         tokens = tuple(numbers)
-        missing = [token for token in tokens if is_missing(token)]
-        if missing:
-            raise ValueError(
-                f"{owner}: a token is missing ({missing[0]!r}), which equals nothing; drop it, or put a token of its "
-                "own such as '?' there"
-            )
     return TokenTable(np.ascontiguousarray(codes, dtype=np.int32), starts, tokens), places
 
 

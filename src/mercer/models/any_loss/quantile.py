@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 
 from mercer.arrays.namespace import namespace
 from mercer.estimators.engine import in_the_kind_given, where_the_data_lives
+from mercer.estimators.intervals.regressor import FOLDS
 from mercer.estimators.kernels import KernelLike
 from mercer.estimators.loss_model import LossRegressor
 from mercer.formula.data import Rows
@@ -151,6 +152,9 @@ class KernelQuantileRegressor(LossRegressor):
         folds = self._find_folds(f"{method} {coverage!r}", band, lambda y, f: measure_excess(f, y[:, 0])[:, None])
         ends = quantiles_plus(folds.predict(self._check_new(X)), folds.fold_of, folds.errors[:, 0], coverage)
         return ends, self._describe(method, coverage, len(folds.fold_of), len(folds.models))
+
+    def _count_folds(self, key: str, n: int) -> int:
+        return min(n, FOLDS)  # these fits take long, and bands that follow the noise differ less
 
     def _read_loss(self) -> Each:
         """Return the losses of all levels."""

@@ -11,6 +11,7 @@ from mercer.learning.class_penalty import PenaltyChoice
 from mercer.learning.tuning import OnStep
 from mercer.solvers.base import Problem
 from mercer.solvers.ridge.fit import RidgeFit
+from mercer.solvers.ridge.postponed import PostponedFit
 
 from ..ridge_classifier import KernelRidgeClassifier
 from .recursion import RecursiveFeatures
@@ -120,6 +121,6 @@ class RecursiveFeatureClassifier(RecursiveFeatures, KernelRidgeClassifier):
         pool, _ = pool_rows(table, bool(self.fit_intercept), self.memory, self.random_state, self.device)
         return self._learn_kernel(pool, cluster.step)
 
-    def _keep(self, classes: Any, found: PenaltyChoice, record: RidgeFit, X: Any) -> None:
+    def _keep(self, classes: Any, found: PenaltyChoice, record: RidgeFit | PostponedFit, X: Any) -> None:
         super()._keep(classes, found, record, X)
-        self._keep_slopes(record.expansion)
+        self._keep_slopes(self.expansion_)

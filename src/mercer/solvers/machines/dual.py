@@ -44,7 +44,8 @@ FARTHEST = 1e300  # an end of a box beyond any coefficient, in units of the targ
 def length(values: np.ndarray) -> float:
     """Return the Euclidean length of numbers whose squares need not fit float64."""
     size = float(np.abs(values).max(initial=0.0)) or 1.0
-    return size * float(np.linalg.norm(values / size))
+    # Not by BLAS: its threads go on spinning for a while, on the processors that compute kernel values next.
+    return size * math.sqrt(float(np.square(values / size).sum()))
 
 
 def _middle(values: np.ndarray) -> float:
@@ -231,8 +232,8 @@ class DualSolution:
         """Dual value, the two parts of the primal and gap in the units above."""
         part = self._scaled
         p, beta, values = part.problem, part.beta, part.values
-        square = float(beta @ values)
-        dual = float(p.target @ beta) - p.epsilon * float(np.abs(beta).sum()) - 0.5 * square
+        square = float((beta * values).sum())
+        dual = float((p.target * beta).sum()) - p.epsilon * float(np.abs(beta).sum()) - 0.5 * square
         loss, penalty, hidden = 0.0, 0.5 * square, 0.0
         error = 2 * (part.error + ROUNDOFF * float(np.abs(p.target[values != 0]).max(initial=0.0)))
         for group, b in zip(p.groups, p.intercepts(beta, values), strict=True):

@@ -105,12 +105,29 @@ class MarginRows(Protocol):
 
 
 class MarginBlock:
-    """Rows of one machine, or of one partition: their m features, some rows at a time, targets and weights."""
+    """Rows of one machine, or of one partition: their m features, some rows at a time, targets and weights.
+
+    Parameters
+    ----------
+    blocks : callable
+        Returns the features of all rows, some rows at a time.
+    features : int
+        m.
+    rule : MarginRule
+        How rows become targets and bounds.
+    y, weights : array of shape (n,)
+        Targets or classes, and weights, if there are such.
+    change : callable, optional
+        What makes the features that the Hessian is one of from those of some rows.
+    share : float
+        Of the rows, that the Hessian is summed over at most; where more bend, some of them stand for all.
+    """
 
     def __init__(
-        self, blocks: FeatureSource, features: int, rule: MarginRule, y: np.ndarray, weights: np.ndarray | None
-    ) -> None:
-        self._blocks, self.features = blocks, features
+        self, blocks: FeatureSource, features: int, rule: MarginRule, y: np.ndarray, weights: np.ndarray | None,
+        change: Callable[[Array], Array] | None = None, share: float = 1.0,
+    ) -> None:  # fmt: skip
+        self._blocks, self.features, self._change, self._share = blocks, features, change, share
         self._t, self._lower, self._upper = rule.bound(y, weights)
         self._epsilon = rule.loss.pieces(self._t).epsilon
 
@@ -124,20 +141,30 @@ class MarginBlock:
             above, slope_above, bend_above = _round_off(r - epsilon, width)
             below, slope_below, bend_below = _round_off(-r - epsilon, width)
             beta, bend = u * slope_above - low * slope_below, u * bend_above + low * bend_below
-            near = np.flatnonzero(bend)
-            some = phi if len(near) == len(bend) else phi[near]
+            hessian, border, corner = self._bend(phi, bend)
             sums += MarginSums(
                 _times(phi.T, beta),
-                _times(phi.T, bend),
-                np.asarray(host_array(some.T @ (some * _put_beside(phi, bend[near, None])))),
+                border,
+                hessian,
                 u @ above + low @ below,
                 u @ np.maximum(r - epsilon, 0.0) + low @ np.maximum(-r - epsilon, 0.0),
                 beta.sum(),
                 t @ beta - epsilon * np.abs(beta).sum(),
-                bend.sum(),
+                corner,
                 (u + low).sum(),
             )
         return sums
+
+    def _bend(self, phi: Array, bend: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the Hessian and its border and corner, all from the rows that bend or all from some of them."""
+        near = np.flatnonzero(bend)
+        apart = max(1, -(-len(near) // max(1, round(self._share * len(bend)))))
+        count, near = len(near), near[::apart]
+        some = phi if len(near) == len(bend) else phi[near]
+        some = some if self._change is None else self._change(some)
+        weights = bend[near] * (count / max(1, len(near)))
+        H = some.T @ (some * _put_beside(phi, weights[:, None]))
+        return np.asarray(host_array(H)), _times(some.T, weights), float(weights.sum())
 
     def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
         """Return the slope along a direction."""

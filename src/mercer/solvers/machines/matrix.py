@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -48,8 +49,22 @@ class MachineMatrix:
                 self._grams[dtype] = Gram(self._kernel, self._X, memory=self._memory, dtype=dtype)
             return self._grams[dtype]
 
-    def rows(self, index: np.ndarray | None, variables: int, dtype: type) -> RowSource:
-        """Return the rows of some points (all if None); twice if there are two variables a point."""
+    def count_beside(self, sizes: Sequence[int]) -> int:
+        """Return how many problems of so many points to solve at a time, each with its share of threads and memory.
+
+        One step after the other is taken by one thread, so that side by side is better where there are problems for
+        all threads and memory to keep most rows of each.
+        """
+        threads, columns, most = default_threads(), width(self._X), max(sizes, default=0)
+        left = self._memory - self._taken - 24 * columns * length(self._X)  # all points stay in both precisions
+        fits = threads * (16 * columns + 8 * VECTORS + 4 * most) * most <= left / 2
+        return threads if len(sizes) >= 2 * threads and fits else 1
+
+    def rows(self, index: np.ndarray | None, variables: int, dtype: type, beside: int = 1) -> RowSource:
+        """Return the rows of some points (all if None); twice if there are two variables a point.
+
+        So many problems are solved ``beside`` each other, this one among them.
+        """
         points = length(self._X) if index is None else len(index)
         if index is None:  # one problem, which goes on in this precision
             self._grams = {kind: gram for kind, gram in self._grams.items() if kind is dtype}
@@ -57,21 +72,23 @@ class MachineMatrix:
         if whole is not None:
             rows: RowSource = DenseRows(whole if index is None else whole[np.ix_(index, index)], default_threads())
         else:
-            rows = self._lazy_rows(index, variables, dtype)
+            rows = self._lazy_rows(index, variables, dtype, beside)
         return rows if points == variables else TwiceRows(rows, points)
 
-    def _lazy_rows(self, index: np.ndarray | None, variables: int, dtype: type) -> RowSource:
+    def _lazy_rows(self, index: np.ndarray | None, variables: int, dtype: type, beside: int) -> RowSource:
         """Return rows that are computed when they are asked for, within what points and vectors leave of the memory."""
         gram = self.gram(dtype)
         item = gram.dtype.itemsize
         held = gram.held * 8 // item  # in float64, which may be asked for later
+        memory = self._memory
         if index is not None:
-            gram = gram.part(index)
-            held += held // 2 + gram.held * 8 // item  # all points stay in both precisions
+            memory -= held + held // 2  # all points stay in both precisions
+            gram = gram.part(index, default_threads())
+            held = gram.held * 8 // item
         n, row = gram.shape[0], gram.shape[0] * item
-        taken = self._taken + held + 8 * VECTORS * variables
-        require(taken + 4 * row, self._memory, f"a machine with {variables} coefficients at {n} points", FEWER)
-        spare = self._memory - taken
+        taken, share = self._taken + held + 8 * VECTORS * variables, memory // beside
+        require(taken + 4 * row, share, f"a machine with {variables} coefficients at {n} points", FEWER)
+        spare = share - taken
         room, kept = int(WORKING * spare), int(KEPT * spare)
         fused = gram.cheap and width(self._X) <= CHEAP
         tiles = spare - room - kept

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from .smo import SMO
 
 LEAST, MOST = 1024, 3072  # variables of a working set
+CACHED = 2048  # of them, whose matrix stays in a shared cache: better unless more than twice as many are free
 FEWEST = 16  # of them, however little memory there is
 INNER = 0.1  # share of the violation down to which a working set is solved
+GOAL = 0.8  # share of the tolerance below which solving a working set makes no sense: others wait
 SAFETY = 0.25  # share of the tolerance that rounding of kernel values may take
 STEPS = 100_000  # of a working set before Python looks around
 MOST_STEPS = 10_000_000  # of a problem without a limit of its own
@@ -223,7 +225,7 @@ class Run:
                     self._shrink(self._rows, active)
                     continue
             kept = self._select(rise, fall, kept)
-            goal = 0.95 * enough if len(kept) == problem.n else max(0.5 * course.tolerance, INNER * violation)
+            goal = 0.95 * enough if len(kept) == problem.n else max(GOAL * course.tolerance, INNER * violation)
             if self._round(kept, goal, left) == 0:
                 return violation
 
@@ -286,7 +288,8 @@ class Run:
         """Return the variables of the next round, group by group: the worst violators, and some of the last round."""
         problem = self.problem
         inside = int(np.count_nonzero((self.beta > problem.lower) & (self.beta < problem.upper) & (self.beta != 0)))
-        size = min(self._most, max(self._least, 1 << max(inside - 1, 1).bit_length()))
+        most = min(self._most, CACHED if inside <= 2 * CACHED else MOST)
+        size = min(most, max(self._least, 1 << max(inside - 1, 1).bit_length()))
         # To copy half of a matrix that is there takes longer than smaller steps save.
         if problem.n <= (2 * size if isinstance(self._rows, DenseRows) else self._most):
             return np.arange(problem.n)

@@ -72,9 +72,18 @@ class KeptRows:
 
     def corner(self, index: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write K[index][:, index] to ``out``."""
-        if (self._place[index] >= 0).all():
-            return _take_corner(self._kept, self._place[index], index, out)
-        return self._gram.part(index).dense(out=out)
+        known = self._place[index] >= 0
+        old, new = np.flatnonzero(known), np.flatnonzero(~known)
+        if len(old) < len(new):  # little to save, and another block as large
+            return self._gram.part(index).dense(out=out)
+        for start in range(0, len(old), COPIED):
+            part = old[start : start + COPIED]
+            found = np.take(self._kept[self._place[index[part]]], index, axis=1)
+            out[part] = found
+            out[new[:, None], part] = found[:, new].T
+        if len(new):
+            out[np.ix_(new, new)] = self._gram.part(index[new]).dense()
+        return out
 
     def _bring(self, index: np.ndarray) -> np.ndarray:
         """Return where the rows are kept, computing those that are not."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from mercer.arrays.budget import parse_memory
 from mercer.arrays.place import Place
-from mercer.arrays.threads import default_threads
+from mercer.arrays.threads import default_threads, share_of_threads
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
 
@@ -154,17 +154,23 @@ class _Crowd:
             try:
                 found = pool.map(lambda i: self._solve_one(i, begun.get(i), stored=True), left)
                 yield from zip(left, found, strict=True)
-                for i in large:
-                    yield i, self._solve_one(i, None, stored=False)
+                beside = matrix.count_beside([len(parts[i][0]) for i in large])
+                run = map if beside == 1 else pool.map
+                yield from zip(large, run(lambda i: self._solve_large(i, beside), large), strict=True)
             except BaseException:
                 self._stopped.set()
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _solve_one(self, i: int, before: DualSolution | None, *, stored: bool) -> DualSolution:
+    def _solve_large(self, i: int, beside: int) -> DualSolution:
+        with share_of_threads(max(1, default_threads() // beside)):
+            return self._solve_one(i, None, stored=False, beside=beside)
+
+    def _solve_one(self, i: int, before: DualSolution | None, *, stored: bool, beside: int = 1) -> DualSolution:
         index, problem = self._parts[i]
         begun = problem if before is None else replace(problem, start=before.beta)
-        rows = partial(self._matrix.stored, index) if stored else partial(self._matrix.rows, index, problem.n)
+        lazy = partial(self._matrix.rows, index, problem.n, beside=beside)
+        rows = partial(self._matrix.stored, index) if stored else lazy
         found = Run(self._limits(), rows, self._matrix.largest, begun, self._watch).solution()
         return replace(found, problem=problem, n_iter=found.n_iter + (0 if before is None else before.n_iter))
 

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace, vdot
 from mercer.arrays.tensors import host_array
-from mercer.formula.data import Rows, take
+from mercer.formula.data import Rows, length, take
 from mercer.gram import Gram
 from mercer.linalg.cholesky import Factor, factorize_shifted, solve_factorized, solve_triangle
 
@@ -25,14 +25,45 @@ DOUBLE = 2**28  # bytes of features up to which the host keeps them in float64
 JOINT = 600  # unknowns up to which the classes' equations are solved together
 
 
-class NystroemFeatures:
+class CenterValues:
+    """(k(z₁, x), …, k(z_m, x)) of all points, where the problem is, computed each time they are asked for.
+
+    Functions of the features below are functions of these, wᵀφ = (L⁻ᵀw)ᵀk, without a triangle to solve for each point:
+    a product with all points takes O(nm) operations beside the kernel, and not O(nm²).
+    """
+
+    def __init__(self, problem: Problem, centers: Rows) -> None:
+        self._problem, self._centers, place = problem, centers, problem.place
+        n, m = self.shape
+        self._step = max(1, min(n, (BLOCK if place.on_host else DEVICE_BLOCK) // m, problem.memory // (64 * m)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and centres."""
+        return self._problem.n, length(self._centers)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield rows of the values, with their places."""
+        for start in range(0, self._problem.n, self._step):
+            rows = slice(start, min(start + self._step, self._problem.n))
+            yield rows, self._evaluate(rows).T
+
+    def _evaluate(self, rows: slice) -> Array:
+        """Return k(z, x) for some of the points, a row for each centre."""
+        problem = self._problem
+        part = take(problem.X, rows.start, rows.stop)
+        return Gram(
+            problem.kernel, self._centers, part, memory=problem.memory, dtype=np.float64, device=problem.device
+        ).dense()
+
+
+class NystroemFeatures(CenterValues):
     """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)) with K_zz = LLᵀ, of all points, where the problem is."""
 
     def __init__(self, problem: Problem, centers: Rows, triangle: Array, *, keep: bool = True) -> None:
-        self._problem, self._centers, place = problem, centers, problem.place
+        super().__init__(problem, centers)
+        place, (n, m) = problem.place, self.shape
         self.triangle = place.put(triangle)
-        n, m = self.shape
-        self._step = max(1, min(n, (BLOCK if place.on_host else DEVICE_BLOCK) // m, problem.memory // (64 * m)))
         self.stored: Array | None = None
         room = problem.memory // SHARE
         if keep and 4 * n * m <= room:
@@ -43,24 +74,15 @@ class NystroemFeatures:
                 stored[rows] = block
             self.stored = stored
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-        return self._problem.n, len(self.triangle)
-
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield rows of the features, with their places."""
-        problem, n = self._problem, self.shape[0]
+        n = self._problem.n
         for start in range(0, n, self._step):
             rows = slice(start, min(start + self._step, n))
             if self.stored is not None:
                 yield rows, self.stored[rows]
-                continue
-            part = take(problem.X, rows.start, rows.stop)
-            gram = Gram(
-                problem.kernel, self._centers, part, memory=problem.memory, dtype=np.float64, device=problem.device
-            )
-            yield rows, solve_triangle(self.triangle, gram.dense(), overwrite=True).T
+            else:
+                yield rows, solve_triangle(self.triangle, self._evaluate(rows), overwrite=True).T
 
     def coefficients(self, weights: Array) -> np.ndarray:
         """Return L⁻ᵀw, the coefficients of the function at the centres, as an array."""

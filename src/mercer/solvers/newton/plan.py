@@ -19,6 +19,7 @@ DIRECT_LIMIT = 1500  # points times functions up to which factors are cheap
 DIRECT_SECONDS = 1.0  # of factors on a GPU, up to which they are
 # Operations a second on one H200: products count as kernel values are computed, at about 2e12 a second.
 DEVICE_RATE = {"newton": 3e13, "newton-cg": 6e13, "nystroem": 2e13}
+PASSES = 30  # over rows that are elsewhere
 STEPS, PRODUCTS = 8, 150  # of Newton, and of conjugate gradients in all of them, typically
 READ = 13.0  # operations in the time of reading an entry that is stored
 SEVERAL = 40.0  # operations for an entry and each of several outputs, which take more steps together than one alone
@@ -52,7 +53,7 @@ def plan_newton(problem: Problem, solver: str = "auto", n_centers: int | None = 
     memory = {
         "newton": 4.0 * (q + 2) * n * n,
         "newton-cg": 12.0 * n * min(RANK, n) + 120.0 * n * q,
-        "nystroem": 40.0 * (centers * min(q, 2)) ** 2 + 8.0 * 1000 * centers + 120.0 * n * q,
+        "nystroem": _count_equations(centers, q) + 120.0 * n * q,
     }
     flops = {
         "newton": STEPS * q * (n**3 / 3 + 4.0 * n * n),
@@ -95,6 +96,46 @@ def plan_newton(problem: Problem, solver: str = "auto", n_centers: int | None = 
         )
     why = f"products with all pairs of {n} points would take long" if slow > HOST.patience else "more does not fit"
     return plan("nystroem", f"{why}, so {centers} centres stand for all points")
+
+
+def plan_spread(problem: Problem, solver: str, n_centers: int | None) -> Plan:
+    """Return the plan of a fit in Nyström features to rows that stay elsewhere, with all that is known of each row.
+
+    Parameters
+    ----------
+    problem : Problem
+        Kernel, points and memory, which centres and Newton's equations have to fit into.
+    solver : {"auto", "nystroem"}
+        Both are the same.
+    n_centers : int, optional
+        Centres of Nyström features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> points = np.broadcast_to(0.0, (10**8, 8))
+    >>> problem = Problem(Gaussian(), points, np.broadcast_to(0.0, (10**8, 1)), memory=10**9)
+    >>> plan_spread(problem, "auto", 500).memory < 10**8
+    True
+    """
+    if solver not in ("auto", "nystroem"):
+        raise ValueError(f"solver must be 'auto' or 'nystroem' for rows in partitions; got {solver!r}")
+    m, q = float(count_centers(problem, n_centers)), problem.y.shape[1]
+    memory, entry = _count_equations(m, q), 2.0 * width(problem.X) + 20.0
+    if memory > problem.memory:
+        raise MemoryBudgetError(
+            f"{m:.0f} centres for {q} functions need {show_bytes(memory)}, but the memory budget is "
+            f"{show_bytes(problem.memory)}; use fewer centres, or give more memory"
+        )
+    flops = PASSES * problem.n * m * (entry + 2.0 * q) + STEPS * m**3
+    why = f"{n_centers} centres were asked for" if n_centers is not None else f"{m:.0f} centres stand for all points"
+    return Plan("nystroem", why, int(memory), flops, flops / (HOST.double * default_threads()))
+
+
+def _count_equations(centers: float, q: int) -> float:
+    """Return the bytes of Newton's equations in Nyström features, and of some rows of these."""
+    return 40.0 * (centers * min(q, 2)) ** 2 + 8.0 * 1000 * centers
 
 
 def count_products(problem: Problem, times: int) -> float:

@@ -1,6 +1,7 @@
 """Solvers of kernel ridge regression.  A new one is a file of its own and a line in ``SOLVERS``."""
 
 from ..costs import PlannedSolver
+from .blocks.solver import BlockDescent
 from .cg import ConjugateGradient
 from .cholesky import Cholesky
 from .primal.solver import Primal
@@ -8,5 +9,5 @@ from .restricted.nystroem import Nystroem
 from .spectral import Spectral
 
 SOLVERS: dict[str, type[PlannedSolver]] = {
-    solver.name: solver for solver in (Primal, Spectral, Cholesky, ConjugateGradient, Nystroem)
+    solver.name: solver for solver in (Primal, Spectral, Cholesky, ConjugateGradient, BlockDescent, Nystroem)
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,11 +16,14 @@ from mercer.arrays.tensors import host_array
 from ..base import PreparedRidge, Problem, Solution
 from ..costs import Cost, PlannedSolver, Sizes
 from ..evidence import SCALE
-from ..products import Products
+from ..products import RATES, Products
+from ..saves import Saves, name_state, resume, save_if_due
+from ..shared import make_products
 from .iteration import Iteration
 from .preconditioner import Preconditioner
 
 SMALL = 2000  # ranks up to this are cheap, so that they may even reach n
+LARGEST = 2.0**36  # bytes of a budget that a plan counts on for a stored matrix, where it is told of no limit
 CHECK = 10  # iterations between two looks at whether a larger preconditioner would pay
 
 
@@ -46,6 +49,10 @@ class ConjugateGradient(PlannedSolver):
         The seed of the preconditioner's pivots.
     on_iteration : callable, optional
         Called as ``on_iteration(iteration, relative_residual)`` after each iteration.
+    saves : Saves, optional
+        Where the state is kept every few seconds, and taken up from.
+    devices : sequence of str or torch.device, optional
+        Devices that share the rows of products; that of the problem if not given.
 
     Examples
     --------
@@ -65,6 +72,8 @@ class ConjugateGradient(PlannedSolver):
     rank: int | Literal["auto"] = "auto"
     random_state: Any = None
     on_iteration: Callable[[int, float], None] | None = None
+    saves: Saves | None = None
+    devices: Sequence[Any] | None = None
 
     name = "cg"
 
@@ -75,15 +84,19 @@ class ConjugateGradient(PlannedSolver):
     def cost(self, sizes: Sizes) -> Cost:
         """Return what a fit would take."""
         n, q, speed, steps = float(sizes.n), sizes.columns, sizes.speed, sizes.steps
-        kept = not sizes.native and 8 * n * n <= sizes.budget / 2
+        wide = sizes.native and sizes.on_host and sizes.d >= RATES["host"].wide
+        kept = (wide and 4 * n * n <= min(sizes.budget, LARGEST) / 2) or (
+            not sizes.native and 8 * n * n <= sizes.budget / 2
+        )
         entries = sizes.entry * n * n * (0.5 if kept else steps)
         rest = n * sizes.rank**2 + steps * 2 * n * n * q
         multiplying = speed.double if sizes.on_host else speed.single
         work = [(entries, speed.entries if kept or not sizes.native else speed.single), (rest, multiplying)]
         work.append((steps * speed.step, 1.0))
         if kept:
-            work.append((steps * n * n, speed.stream))
-        return Cost(8.0 * n * sizes.rank + 3 * sizes.vectors + 16.0 * n, tuple(work), speed)
+            work.append((steps * n * n * (0.5 if wide else 1.0), speed.stream))
+        memory = 8.0 * n * sizes.rank + 3 * sizes.vectors + 16.0 * n + (2.0 * n * n if wide and kept else 0.0)
+        return Cost(memory, tuple(work), speed)
 
     def explain(self, sizes: Sizes) -> str:
         """Return why this is the quickest."""
@@ -115,7 +128,7 @@ class PreparedConjugateGradient(PreparedRidge):
 
     def __init__(self, solver: ConjugateGradient, problem: Problem, products: Products | None = None) -> None:
         self.solver, self.problem = solver, problem
-        self.products = Products(problem) if products is None else products
+        self.products = make_products(problem, solver.devices) if products is None else products
         n = problem.n
         # A share of the budget for the factor, its Gram matrix and the Cholesky factors of a few α.
         affordable = int(self.products.rates.share * problem.memory / (8 * n + 64 * math.sqrt(n)))
@@ -152,11 +165,14 @@ class PreparedConjugateGradient(PreparedRidge):
             self.products, self.preconditioner, put(y), put(problem.noise), alpha, fit_intercept,
             solver.tolerance,
         )  # fmt: skip
+        key = name_state("cg", y, alpha, np.array([fit_intercept]))
+        resume(solver.saves, key, state)
         while not state.finished and state.n_iter < solver.max_iter:
             while state.active and state.n_iter < solver.max_iter:
                 worst = state.step()
                 if solver.on_iteration is not None:
                     solver.on_iteration(state.n_iter, worst)
+                save_if_due(solver.saves, key, state.n_iter, state)
                 if state.active and state.since_start and state.since_start % CHECK == 0:
                     self._grow_if_it_pays(state)
             state.certify()

@@ -5,7 +5,7 @@ What comes back is a record of everything that a model keeps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from mercer.messages import warn_caller
 from ..base import Problem, Solution
 from ..evidence import SCALE, Objective, is_converged, warn_not_converged
 from ..plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
+from ..saves import Saves
 
 LONG = 600.0  # seconds that a second attempt may take
 
@@ -114,6 +115,7 @@ def fit_ridge(
     random_state: Any = None,
     n_centers: int | None = None,
     name: str = "fit_ridge",
+    **watched: Any,
 ) -> RidgeFit:
     """Solve a problem, warn in the name of a model where the evidence asks for it, and return what a model keeps.
 
@@ -124,7 +126,7 @@ def fit_ridge(
     penalty : array of shape (q,)
         α of each output.
     solver, random_state, n_centers
-        As in :func:`solve_ridge`.
+        As in :func:`solve_ridge`, and so are further options.
     name : str
         Who warns.
 
@@ -142,7 +144,9 @@ def fit_ridge(
     if weights is not None and (weights == 0).any():
         kept = np.flatnonzero(weights)
         some = pick_points(some, kept)
-    plan, solution, prepared = solve_ridge(some, penalty, solver, random_state=random_state, n_centers=n_centers)
+    plan, solution, prepared = solve_ridge(
+        some, penalty, solver, random_state=random_state, n_centers=n_centers, **watched
+    )
     rank = int(np.sum(getattr(prepared, "eigenvalues", np.ones(some.n)) != 0.0))
     if solver == "auto" and (penalty == 0).any() and rank < some.n:
         warn_caller(
@@ -157,13 +161,17 @@ def fit_ridge(
 
 
 def solve_ridge(
-    problem: Problem, alpha: np.ndarray, solver: str = "auto", *, random_state: Any = None, n_centers: int | None = None
-) -> tuple[Plan, Solution, Any]:
+    problem: Problem, alpha: np.ndarray, solver: str = "auto", *, random_state: Any = None,
+    n_centers: int | None = None, on_iteration: Callable[[int, float], Any] | None = None, saves: Saves | None = None,
+    devices: Sequence[Any] | None = None,
+) -> tuple[Plan, Solution, Any]:  # fmt: skip
     """Return the plan that was followed in the end, the solution, and the prepared solver.
 
     With "auto", a solver that finds a matrix singular, or whose residual stays above its tolerance, is followed by
     those that may survive: explicit features, which are never squared, a Cholesky factor, which does not mind uneven
     weights, and eigenvalues, which take any matrix.  The solution of the smallest residual is kept in the end.
+    ``on_iteration`` hears of the steps of solvers that iterate, ``saves`` keeps their states, and ``devices`` share
+    their products.
 
     Examples
     --------
@@ -182,7 +190,9 @@ def solve_ridge(
             why = "found the matrix singular or not positive definite" if kept is None else "lost alpha in its rounding"
             following = replace(following, reason=f"{chosen.solver} {why}, and {following.solver} may survive it")
         try:
-            prepared = make_solver(following.solver, random_state, n_centers).prepare(problem)
+            prepared = make_solver(
+                following.solver, random_state, n_centers, on_iteration=on_iteration, saves=saves, devices=devices
+            ).prepare(problem)
             # Solvers of other people may only have solve().
             solution: Solution = getattr(prepared, "attempt", prepared.solve)(alpha)
         except np.linalg.LinAlgError as reason:

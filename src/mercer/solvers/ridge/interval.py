@@ -16,7 +16,7 @@ from mercer.kernels.custom import MatrixRows
 
 from ..conformal.full import full_conformal
 from ..conformal.jackknife import jackknife_plus
-from ..plan import make_solver, plan
+from ..plan import ITERATIVE, make_solver, plan
 from ..rounding import SURE, weighted_trace
 from .center_features import CenterFeatures, Features
 from .fit import RidgeFit
@@ -30,7 +30,7 @@ def leave_one_out(record: RidgeFit, *, random_state: Any = None, n_centers: int 
     problem, name = record.problem, record.plan.solver
     assert problem is not None
     assert record.targets is not None
-    if name == "cg":
+    if name in ITERATIVE:
         # Iterations give no diagonal of the inverse: a factor of the matrix has to fit.
         name = "cholesky"
         plan(problem.kernel, problem.n, None, loo=True, memory=problem.memory, solver=name)
@@ -49,7 +49,7 @@ def leave_one_out(record: RidgeFit, *, random_state: Any = None, n_centers: int 
 def interval_of_left_out(record: RidgeFit, X: Rows, coverage: float) -> np.ndarray:
     """Return the ends of the jackknife+ intervals, shape (m, q, 2), at points as the kernel takes them."""
     out = np.empty((length(X), record.penalty.size, 2))
-    for columns, jackknife in _each_penalty(record):
+    for columns, jackknife in each_penalty(record):
         ends = [jackknife_plus(values, jackknife.radii, coverage) for values in jackknife.blocks(X)]
         out[:, columns] = np.concatenate(ends)
     return out
@@ -62,7 +62,7 @@ def interval_of_all(record: RidgeFit, X: Rows, coverage: float) -> np.ndarray:
     target.
     """
     out = np.empty((length(X), record.penalty.size, 2))
-    for columns, jackknife in _each_penalty(record):
+    for columns, jackknife in each_penalty(record):
         start = 0
         for center, offsets, slopes in jackknife.lines(X):
             part = slice(start, start + len(center))
@@ -73,7 +73,7 @@ def interval_of_all(record: RidgeFit, X: Rows, coverage: float) -> np.ndarray:
     return out
 
 
-def _each_penalty(record: RidgeFit) -> Iterator[tuple[np.ndarray, Jackknife]]:
+def each_penalty(record: RidgeFit) -> Iterator[tuple[np.ndarray, Jackknife]]:
     """Yield the targets that share a penalty, and their models without one point each."""
     for alpha in np.unique(record.penalty):
         columns = np.flatnonzero(record.penalty == alpha)
@@ -133,9 +133,24 @@ class Jackknife:
 
     def blocks(self, X: Rows) -> Iterator[np.ndarray]:
         """Yield f₋ᵢ(x), shape (points, n, q), for blocks of new points."""
+        for values, _ in self.blocks_with_kernel(X):
+            yield values
+
+    def blocks_with_kernel(self, X: Rows) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the same, and what coefficients are multiplied with: kernel values, or features, shape (points, D)."""
         for _, values, share in self._parts(X):
             whole = values @ self._coef + self._intercept
-            yield self.unit * (whole[:, None] - self._relative * share[:, :, None])
+            yield self.unit * (whole[:, None] - self._relative * share[:, :, None]), values
+
+    @property
+    def inverse(self) -> np.ndarray | None:
+        """G, if there is one, and not features or the limit of a penalty that is lost in rounding."""
+        return self._influence if self._explicit is None and self._slack is not None else None
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The coefficients c of all points, shape (n, q)."""
+        return self.unit * self._coef
 
     def lines(self, X: Rows) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield what the model predicts, and how residuals depend on a new target, for blocks of new points.
@@ -197,14 +212,10 @@ class Jackknife:
         self._require(32.0 * n * n, f"the inverse of a {n} × {n} matrix")
         A = problem.gram(dtype=np.float64).dense()
         A[np.diag_indices(n)] += alpha * problem.noise
-        inverse = _invert(A)
-        if inverse is None:
+        found = invert_with_constant(A, fit_intercept=problem.fit_intercept)
+        if found is None:
             return False
-        self._shift, self._constant = np.zeros(n), 0.0
-        if problem.fit_intercept:
-            eta = inverse.sum(axis=1)
-            self._shift, self._constant = eta / eta.sum(), 1.0 / float(eta.sum())
-            inverse -= np.outer(eta, self._shift)
+        inverse, self._shift, self._constant = found
         self._influence = inverse
         self._coef = inverse @ self._y
         self._intercept = self._shift @ self._y
@@ -274,6 +285,28 @@ class Jackknife:
     def _require(self, needed: float, what: str) -> None:
         remedy = "give more memory, fit fewer points, or say method='cv+'"
         require(needed + BLOCK_BYTES, self.problem.memory, f"{what}, from which intervals are made,", remedy)
+
+
+def invert_with_constant(A: np.ndarray, *, fit_intercept: bool) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """Return G, η/1ᵀη and 1/1ᵀη, None if A is singular up to rounding; A is overwritten.
+
+    Without an intercept G is A⁻¹, and the others are 0.
+
+    Examples
+    --------
+    >>> G, share, constant = invert_with_constant(4.0 * np.eye(2), fit_intercept=True)
+    >>> G.tolist(), share.tolist(), constant
+    ([[0.125, -0.125], [-0.125, 0.125]], [0.5, 0.5], 2.0)
+    """
+    inverse = _invert(A)
+    if inverse is None:
+        return None
+    if not fit_intercept:
+        return inverse, np.zeros(len(A)), 0.0
+    eta = inverse.sum(axis=1)
+    share = eta / eta.sum()
+    inverse -= np.outer(eta, share)
+    return inverse, share, 1.0 / float(eta.sum())
 
 
 def _invert(A: np.ndarray) -> np.ndarray | None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.columns import dots, like, norms, sums, units
-from mercer.arrays.namespace import namespace
+from mercer.arrays.namespace import namespace, put_beside
+from mercer.arrays.tensors import host_array
 from mercer.linalg.iteration import ConjugateGradients
 
 from ..evidence import is_converged
@@ -192,6 +193,29 @@ class Iteration:
         self._best = min(worst, self._best)
         self.stalled = self._failures >= STALLS
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return all that the next step depends on, but for the preconditioner's pivots, on the host."""
+        arrays = {name: np.array(host_array(getattr(self, name))) for name in _ARRAYS}
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
+        kinds = {"single": self._K.single, "rank": self._P.rank, "rng": self._rng.bit_generator.state}
+        return {"arrays": arrays, "numbers": numbers, "system": self._cg.snapshot(), **kinds}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a snapshot of the same problem; a preconditioner that had grown does so at once."""
+        if self._K.single and not state["single"]:
+            self._K.give_up_single()
+        grown = state["rank"] > self._P.rank
+        if grown:
+            self._P.grow(state["rank"])
+        for name, values in state["arrays"].items():
+            getattr(self, name)[...] = put_beside(self._kept, values) if name == "_kept" else values
+        for name, value in state["numbers"].items():
+            setattr(self, name, value)
+        self._rng.bit_generator.state = state["rng"]
+        self._cg.restore(state["system"])
+        if grown:
+            self.restart()
+
     def _examine(self, live: np.ndarray, coef: Array, image: Array, hidden: np.ndarray | float = 0.0) -> _Evidence:
         """Return the evidence of some columns, given K times their coefficients and how long what that lacks may be."""
         size = like(coef, self.alpha[live]) * self._noise * coef
@@ -251,3 +275,10 @@ class Iteration:
             level = self._ones[:, live]
             Z -= (Z.sum(0) / level.sum(0)) * level
         return Z
+
+
+_ARRAYS = (
+    "_true", "_updated", "_size", "_drop", "_done", "_resting", "_certificate", "_kept", "_kept_intercept", "_parts",
+    "_norm_at_start",
+)  # fmt: skip
+_NUMBERS = ("n_iter", "since_start", "indefinite", "stalled", "_best", "_failures")

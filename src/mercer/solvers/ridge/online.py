@@ -4,19 +4,23 @@ A = K + αW⁻¹ changes by rows when points come and go, and so does its Choles
 (:mod:`mercer.linalg.growing`).  Where all of its diagonal changes, as when weights fade or α is that of a mean, there
 is no such way: the factor is made anew from the kernel values that are kept, n³/3 operations.
 
-After every change the solution is computed from the factor and judged with K itself.  A factor that the rounding of
-many changes has worn out is made anew.
+The solution is computed from the factor, and judged with K itself.  A factor that the rounding of many changes has worn
+out is made anew.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
+from threading import RLock
+from typing import Annotated, Any
 
 import numpy as np
 
 from mercer.arrays.budget import require
 from mercer.arrays.columns import norms, units
+from mercer.arrays.shapes import Axes
 from mercer.arrays.threads import default_threads
+from mercer.expansion import Expansion
 from mercer.formula.data import Rows, concatenate, length, pick, take
 from mercer.gram import Gram
 from mercer.kernels import Kernel
@@ -24,7 +28,7 @@ from mercer.linalg.growing import GrowingCholesky
 
 from ..base import Problem, Solution
 from ..costs import HOST
-from ..evidence import SCALE
+from ..evidence import RESIDUAL, SCALE
 from ..plan import Plan
 from ..residuals import ROUNDING, in_squares, judge_solutions, product_rounding
 from .fit import RidgeFit, record_fit
@@ -34,6 +38,28 @@ WORN = 1e-11  # of αW⁻¹c: a residual from which the factor is worn out
 ROUNDINGS = 64  # times what rounding of a product with K amounts to, below which it is not
 WORSE = 10.0  # times the residual of a new factor
 LIGHT = 1e-30  # of the largest weight: points that have faded so far leave
+UNEVEN = 1e-13  # of the sum of abs(c): how far from 0 that of c may be with an intercept
+EPS = float(np.finfo(np.float64).eps) / 2.0
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """A solution in units of the targets, as the factor gives it.
+
+    Parameters
+    ----------
+    unit : array of shape (q,)
+        The units.
+    coef, intercept : arrays of shape (n, q) and (q,)
+        c and b.
+    size : array of shape (q,)
+        The length of what Lᵀc is the difference of.
+    """
+
+    unit: Annotated[np.ndarray, Axes("q")]
+    coef: Annotated[np.ndarray, Axes("n q")]
+    intercept: Annotated[np.ndarray, Axes("q")]
+    size: Annotated[np.ndarray, Axes("q")]
 
 
 class OnlineRidge:
@@ -57,8 +83,10 @@ class OnlineRidge:
     ----------
     points, targets, weights : collection of n objects, array of shape (n, q), array of shape (n,)
         What is there, the oldest first.
-    record : RidgeFit or None
-        The last solution that was recorded; None while something has changed since.
+    record : object
+        The last solution that was recorded, or whoever postponed it; None while something has changed since.
+    lock : RLock
+        For whoever changes or reads the factor while others may.
 
     Examples
     --------
@@ -79,10 +107,12 @@ class OnlineRidge:
         self.memory = memory
         self.points: Rows = None
         self.targets, self.weights = np.empty((0, 0)), np.empty(0)
-        self.record: RidgeFit | None = None
+        self.record: object = None
+        self.lock = RLock()
         self._factor = GrowingCholesky()
         self._forward, self._unit, self._known = np.empty((0, 0)), np.empty(0), 0  # L⁻¹(y, 1), and how much is right
         self._attained = 0.0  # the residual that the last new factor left
+        self._turned = False  # whether points have left this factor, whose rounding nothing bounds in advance
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()  # copies and files make a factor of their own where they need one
@@ -185,7 +215,7 @@ class OnlineRidge:
             kept = np.delete(np.arange(len(self)), gone)
             self._factor.remove(gone)
             self.points, self.targets, self.weights = pick(self.points, kept), self.targets[kept], self.weights[kept]
-            self._known = min(self._known, int(gone[0]))
+            self._known, self._turned = min(self._known, int(gone[0])), True
             if self.averaged:
                 self._refactor()
 
@@ -206,10 +236,10 @@ class OnlineRidge:
         Without point i, all of f changes by Δ with Σ wⱼΔ(xⱼ)² + α‖Δ‖² = eᵢ²(wᵢ − αGᵢᵢ), eᵢ = cᵢ/Gᵢᵢ being the
         leave-one-out residual: what the objective of all points rises by.
         """
-        _, coef, _, eta = self._substitute()
-        inverse = self._diagonal(eta)
+        solved = self.substitute()
+        inverse = self._diagonal()
         with np.errstate(divide="ignore", invalid="ignore"):
-            errors = coef / inverse[:, None] * (self._unit / self._unit.max())
+            errors = solved.coef / inverse[:, None] * (solved.unit / solved.unit.max())
             change = np.sum(errors**2, axis=1) * np.maximum(self.weights - self.penalty * inverse, 0.0)
         return int(np.argmin(np.where(np.isnan(change), np.inf, change)))
 
@@ -219,11 +249,12 @@ class OnlineRidge:
 
     def _clear(self) -> None:
         self._factor.truncate(0)
-        self.points, self.weights, self._known, self._attained = None, np.empty(0), 0, 0.0
+        self.points, self.weights, self._known = None, np.empty(0), 0
+        self._attained, self._turned = 0.0, False
         self.targets = self.targets[:0]
 
     def _refactor(self) -> None:
-        self._known = 0
+        self._known, self._turned = 0, False
         if not self._factor.refactor(self.penalty / self.weights):
             raise self._indefinite(self.penalty)
 
@@ -245,41 +276,70 @@ class OnlineRidge:
 
     # -- the solution -----------------------------------------------------------------------------------------------
 
-    def finish(self, *, flat: bool, name: str = "OnlineRidge") -> RidgeFit:
+    def finish(self, *, flat: bool, name: str = "OnlineRidge", solved: Substitution | None = None) -> RidgeFit:
         """Solve for all points that are there, judge the solution, and return the record of it.
 
-        ``flat`` says whether the targets have one dimension; the name is that of who warns.
+        ``flat`` says whether the targets have one dimension; the name is that of who warns.  A solution that is given
+        is judged as it is.
         """
-        unit, coef, intercept, _ = self._substitute()
-        image = self._factor @ coef
-        if self._measure_wear(unit, coef, intercept, image) > WORSE * self._attained:
+        kept, solved = solved is not None, solved or self.substitute()
+        image = self._factor @ solved.coef
+        if not kept and self._measure_wear(solved, image) > WORSE * self._attained:
             self._refactor()
-            unit, coef, intercept, _ = self._substitute()
-            image = self._factor @ coef
-            self._attained = self._measure_wear(unit, coef, intercept, image)
-        problem = self._pose()
-        alpha = np.full(coef.shape[1], self.penalty)
-        known = self._factor.diagonal
-        residuals, parts = judge_solutions(problem, _Image(image), self.targets / unit, coef, intercept, alpha, known)
-        solution = Solution(
-            self.points, coef * unit, intercept * unit, alpha, float(residuals.max()), parts=in_squares(parts, unit)
+            solved = self.substitute()
+            image = self._factor @ solved.coef
+            self._attained = self._measure_wear(solved, image)
+        problem, unit = self.pose(), solved.unit
+        alpha = np.full(len(unit), self.penalty)
+        residuals, parts = judge_solutions(
+            problem, _Image(image), self.targets / unit, solved.coef, solved.intercept, alpha, self._factor.diagonal
         )
-        record = record_fit(self._plan(), solution, self.kernel, flat=flat, name=name)
+        solution = Solution(
+            self.points, solved.coef * unit, solved.intercept * unit, alpha, float(residuals.max()),
+            parts=in_squares(parts, unit),
+        )  # fmt: skip
+        record = record_fit(self.plan, solution, self.kernel, flat=flat, name=name)
         shaped = self.targets[:, 0] if flat else self.targets
-        fields = {**vars(record), "problem": problem, "points": self.points, "targets": shaped}
-        self.record = RidgeFit(**fields)
-        return self.record
+        found = replace(record, problem=problem, points=self.points, targets=shaped)
+        self.record = found
+        return found
+
+    def express(self, solved: Substitution, *, flat: bool) -> Expansion:
+        """Return the function of a solution, as its record would have it."""
+        coef, intercept = solved.coef * solved.unit, solved.intercept * solved.unit
+        first: Any = 0 if flat else slice(None)
+        return Expansion(self.kernel, self.points, coef[:, first], intercept[first])
+
+    def proves(self, solved: Substitution) -> bool:
+        """Whether the rounding of a factor and of two substitutions, at most, leaves a solution converged.
+
+        Each of them is exact for a matrix that differs by at most (n + 1)ε|L||Lᵀ| (Higham, Accuracy and stability of
+        numerical algorithms, chapter 10), and by |L||Lᵀ| ≤ √(aᵢᵢaⱼⱼ) that bounds the residual without a product.
+        Where points have left the factor there is no such bound.
+        """
+        if self._turned:
+            return False
+        heights = np.sqrt(self._factor.diagonal + self._factor.shift)
+        sizes = heights @ np.abs(solved.coef) + solved.size
+        left = 3.0 * (len(self) + 1) * EPS * np.sqrt(self.weights @ heights**2) * sizes
+        own = norms(self.penalty * solved.coef / np.sqrt(self.weights)[:, None])
+        return bool(np.all(left <= 0.5 * RESIDUAL * own) and np.isfinite(own).all())
 
     def leave_one_out(self) -> np.ndarray:
         """Return what the solution without each point predicts there, shape (n, q): y − c/G, from the factor."""
-        unit, coef, _, eta = self._substitute()
+        with self.lock:
+            solved = self.substitute()
+            inverse = self._diagonal()
         with np.errstate(divide="ignore", invalid="ignore"):
-            errors = coef / self._diagonal(eta)[:, None]
+            errors = solved.coef / inverse[:, None]
         errors[~np.isfinite(errors)] = np.nan
-        return self.targets - errors * unit
+        return self.targets - errors * solved.unit
 
-    def _substitute(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return units of the targets, and in these c (n, q), b (q,) and η (n,), for which the factor is read once."""
+    def substitute(self) -> Substitution:
+        """Return c and b from the factor, which is read once, and once more from where it has changed.
+
+        With z = L⁻¹y and o = L⁻¹1, b is zᵀo/oᵀo, and c = L⁻ᵀ(z − bo).
+        """
         n, q = self.targets.shape
         unit = units(self.targets)
         right = np.column_stack([self.targets / unit, np.ones(n)])
@@ -288,34 +348,50 @@ class OnlineRidge:
             right[:known] = self._forward[:known]
         self._forward = self._factor.forward(right, known)
         self._unit, self._known = unit, n
-        solved = self._factor.backward(self._forward)
-        coef, eta, intercept = solved[:, :q], solved[:, q], np.zeros(q)
+        z, o = self._forward[:, :q], self._forward[:, q]
+        intercept, size = np.zeros(q), norms(z)
         if self.fit_intercept:
             for _ in range(2):  # the second time for the rounding of the first
-                more = coef.sum(axis=0) / eta.sum()
-                coef, intercept = coef - eta[:, None] * more, intercept + more
-        return unit, coef, intercept, eta
+                more = o @ z / (o @ o)
+                z, intercept = z - o[:, None] * more, intercept + more
+            size = size + np.abs(intercept) * norms(o[:, None])
+        coef = self._factor.backward(z)
+        if self.fit_intercept and (np.abs(coef.sum(axis=0)) > UNEVEN * np.abs(coef).sum(axis=0)).any():
+            eta = self._solve_ones()
+            more = coef.sum(axis=0) / eta.sum()
+            coef, intercept = coef - eta[:, None] * more, intercept + more
+        return Substitution(unit, coef, intercept, size)
 
-    def _diagonal(self, eta: np.ndarray) -> np.ndarray:
-        """Return the diagonal of G."""
+    def _solve_ones(self) -> np.ndarray:
+        """Return η = A⁻¹1; after :meth:`substitute`."""
+        return np.asarray(self._factor.backward(self._forward[:, -1:])[:, 0])
+
+    def _diagonal(self) -> np.ndarray:
+        """Return the diagonal of G; after :meth:`substitute`."""
         inverse = self._factor.inverse_diagonal()
-        return inverse - eta**2 / eta.sum() if self.fit_intercept else inverse
+        if not self.fit_intercept:
+            return inverse
+        eta = self._solve_ones()
+        return inverse - eta**2 / eta.sum()
 
-    def _measure_wear(self, unit: np.ndarray, coef: np.ndarray, intercept: np.ndarray, image: np.ndarray) -> float:
+    def _measure_wear(self, solved: Substitution, image: np.ndarray) -> float:
         """Return the largest residual of all outputs beside αW⁻¹c, 0 if none is more than rounding."""
-        roots, targets = np.sqrt(self.weights)[:, None], self.targets / unit
-        own = self.penalty * coef / roots
-        left, size = norms(roots * (targets - intercept - image) - own), norms(own)
-        rounding = ROUNDINGS * product_rounding(roots, np.abs(self._factor.diagonal)[:, None], coef)
+        roots, targets = np.sqrt(self.weights)[:, None], self.targets / solved.unit
+        own = self.penalty * solved.coef / roots
+        left, size = norms(roots * (targets - solved.intercept - image) - own), norms(own)
+        rounding = ROUNDINGS * product_rounding(roots, np.abs(self._factor.diagonal)[:, None], solved.coef)
         above = left > np.maximum(np.maximum(WORN * size, rounding), ROUNDING * norms(roots * targets))
         with np.errstate(divide="ignore"):
             return float(np.max(np.divide(left, size, out=np.zeros_like(left), where=above)))
 
-    def _pose(self) -> Problem:
+    def pose(self) -> Problem:
+        """Return the problem of all points that are there."""
         weights = None if (self.weights == 1.0).all() else self.weights
         return Problem(self.kernel, self.points, self.targets, weights, self.fit_intercept, self.memory)
 
-    def _plan(self) -> Plan:
+    @property
+    def plan(self) -> Plan:
+        """How it is solved."""
         n = float(len(self))
         flops = 6.0 * n * n
         return Plan(

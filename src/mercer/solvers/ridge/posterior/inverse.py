@@ -16,6 +16,7 @@ from mercer.arrays.tensors import host_array
 
 from ...base import Problem
 from ...evidence import SCALE, warn_not_converged
+from ...plan import ITERATIVE
 from ..cg import ConjugateGradient
 from ..cholesky import SMALL
 from ..spectral import MATRICES, Spectral, SpectralPrepared
@@ -124,7 +125,7 @@ class Inverses:
             return False
         # A factor takes n³/3 operations, and a product with A two for each of its n² entries.
         return self._factor_bytes > self.problem.memory or (
-            self.solver == "cg" and self.problem.n > 6 * STEPS * columns
+            self.solver in ITERATIVE and self.problem.n > 6 * STEPS * columns
         )
 
     def find(self, alpha: float, *, columns: int | None = None, single: bool = False) -> Inverse:
@@ -159,7 +160,7 @@ class Inverses:
             return self._decompose(alpha)
         if iterates:
             return IterativeInverse(problem, alpha)
-        if self._several and held <= room and self.solver != "cg" and problem.place.on_host:
+        if self._several and held <= room and self.solver not in ITERATIVE and problem.place.on_host:
             return self._decompose(alpha)
         require(
             self._factor_bytes, room, f"the Cholesky factor of a {n} × {n} matrix, which a likelihood needs,",

@@ -84,7 +84,8 @@ class RestrictedRows:
                 features *= put(np.sqrt(weights))
             inner = add_square(inner, features)
         others = host_array(others)
-        check_overflow(others, repr(self._problem.kernel))
+        kernel = self._problem.kernel
+        check_overflow(others, repr(kernel), formula=kernel.traced())
         return RestrictedSums(host_array(inner), others[:, :q], others[:, q])
 
     def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

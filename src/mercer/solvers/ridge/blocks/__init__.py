@@ -1,0 +1,1 @@
+"""Ridge by randomised blocks: the system of a few points at a time is solved, with momentum from one to the next."""
