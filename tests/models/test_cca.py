@@ -187,7 +187,9 @@ def test_points_far_from_the_origin_have_the_correlations_of_centred_ones():
         ({"n_components": 0}, (X, Y), "n_components must be a whole number"),
         ({"alpha": -1.0}, (X, Y), "alpha must be"),
         ({"kernel_y": "rgb"}, (X, Y), "kernel must be a mercer kernel.*about y"),
-        ({"kernel_y": Sigmoid()}, (X, Y), "positive semi-definite"),
+        ({"kernel_y": Sigmoid()}, (X, Y), "positive semi-definite.*about y"),
+        ({"kernel_y": "precomputed"}, (X, Y), "square matrix.*about y"),
+        ({"kernel": Spectrum(2), "kernel_y": Spectrum(2)}, ([], []), "at least one object"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(options, pairs, message):

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mercer.arrays import Array
 from mercer.arrays.budget import require
-from mercer.arrays.namespace import namespace
+from mercer.arrays.namespace import namespace, put_beside
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor
 from mercer.formula.data import Rows, as_matrix
@@ -126,14 +126,14 @@ def stein_matrix(kernel: Kernel, X: np.ndarray, S: np.ndarray, place: Place) -> 
 
 def _evaluate_rows(formulas: tuple[Expression, ...], A: Array, B: Array) -> list[Array]:
     """Return formulas of the squared distance between all rows of A and B, which have no length scales any more."""
-    if is_tensor(A):
-        try:
-            return [evaluate_tile(lower(formula), [(A, B)], [], []) for formula in formulas]
-        except UnsupportedError:  # a constant, or an operation that only the host has
-            pass
-    q = np.asarray(host_array(_square_distances(A, B)))
-    place = Place.find(None, None, A)
-    return [place.put(_evaluate(formula, q)) for formula in formulas]
+    if not is_tensor(A):
+        q = _square_distances(A, B)
+        return [_evaluate(formula, q) for formula in formulas]
+    try:
+        return [evaluate_tile(lower(formula), [(A, B)], [], []) for formula in formulas]
+    except UnsupportedError:  # a constant, or an operation that only the host has
+        q = host_array(_square_distances(A, B))
+        return [put_beside(A, _evaluate(formula, q)) for formula in formulas]
 
 
 def _is_smooth(slope: Expression, bend: Expression, size: float) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -137,15 +139,19 @@ class KernelCCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             X = argument.check(X, reset=True)
             device = argument.place(X).device
             other = self._make_other(self.device if device is None else device)
-            y = other._check_other(y, reset=True)
+            with _naming_y():
+                y = other._argument().check(_make_column(y, self.kernel_y), reset=True)
             if length(X) != length(y):
                 raise ValueError(
                     f"KernelCCA compares pairs, the i-th of X with the i-th of y, but X has {length(X)} points and y "
                     f"has {length(y)}; give as many of both"
                 )
             if length(X) < 2:
-                raise ValueError("KernelCCA needs at least 2 pairs, got n_samples=1; give more")
-            found = correlate(self._make_side(X, "X"), other._make_side(y, "y"), count, alpha)
+                raise ValueError(f"KernelCCA needs at least 2 pairs, got n_samples={length(X)}; give more")
+            first = self._make_side(X, "X")
+            with _naming_y():
+                second = other._make_side(y, "y")
+            found = correlate(first, second, count, alpha)
             self.kernel_, self.kernel_y_ = found.functions_x.kernel, found.functions_y.kernel
             self.correlations_ = found.values
             self.expansion_, self.expansion_y_ = found.functions_x, found.functions_y
@@ -212,21 +218,14 @@ class KernelCCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """Return a model that has our y as its X, which is checked as ours is."""
         return KernelCCA(kernel=self.kernel_y, memory=self.memory, assume_psd=self.assume_psd, device=device)
 
-    def _check_other(self, y: Rows, *, reset: bool) -> Rows:
-        """Check data of this side, where it is the second: numbers are a column, and messages name y."""
-        argument = self._argument()
-        try:
-            y = _make_column(y, argument.value)
-            return argument.check(y, reset=True) if reset else argument.new_points(y)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{error} (This is about y, the second side of the pairs.)") from None
-
     def _transform_other(self, y: Rows) -> Array:
         other = self._make_other(self.device)
         for name in COLUMNS:
             if hasattr(self, f"{name}y_"):
                 setattr(other, name, getattr(self, f"{name}y_"))
-        return _evaluate(self.expansion_y_, other._argument(), other._check_other(y, reset=False))
+        with _naming_y():
+            points = other._argument().new_points(_make_column(y, self.kernel_y))
+        return _evaluate(self.expansion_y_, other._argument(), points)
 
     def _make_side(self, X: Rows, name: str) -> Side:
         argument = self._argument()
@@ -249,6 +248,15 @@ class KernelCCA(KernelParams, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 def _require_other(y: object) -> None:
     if y is None:
         raise ValueError("KernelCCA requires y to be passed, but the target y is None; give the second of each pair")
+
+
+@contextmanager
+def _naming_y() -> Iterator[None]:
+    """Add to errors about data, which name X, that it is that of the second side."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error} (This is about y, the second side of the pairs.)") from None
 
 
 def _make_column(y: Any, kernel: object) -> Any:
