@@ -21,6 +21,7 @@ from .iteration import Iteration
 from .preconditioner import Preconditioner
 
 SMALL = 2000  # ranks up to this are cheap, so that they may even reach n
+LARGEST = 2.0**36  # bytes of a budget that a plan counts on for a stored matrix, where it is told of no limit
 CHECK = 10  # iterations between two looks at whether a larger preconditioner would pay
 
 
@@ -76,7 +77,8 @@ class ConjugateGradient(PlannedSolver):
         """Return what a fit would take."""
         n, q, speed, steps = float(sizes.n), sizes.columns, sizes.speed, sizes.steps
         wide = sizes.native and sizes.on_host and sizes.d >= RATES["host"].wide
-        kept = (wide and 4 * n * n <= sizes.budget / 2) or (not sizes.native and 8 * n * n <= sizes.budget / 2)
+        half = min(sizes.budget, LARGEST) / 2 if wide else sizes.budget / 2
+        kept = (wide and 4 * n * n <= half) or (not sizes.native and 8 * n * n <= half)
         entries = sizes.entry * n * n * (0.5 if kept else steps)
         rest = n * sizes.rank**2 + steps * 2 * n * n * q
         multiplying = speed.double if sizes.on_host else speed.single
