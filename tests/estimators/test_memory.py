@@ -31,6 +31,7 @@ SETTINGS = {
     "KernelRidge": {"alpha": 1e3, "kernel": Gaussian()},
     "KernelRidgeCV": SEARCH,
     "KernelRidgeClassifier": {"alphas": [1e3]},
+    "KernelSpectralClustering": {"n_clusters": 2, "kernel": Gaussian(), "n_init": 1},
     "MultipleKernelClassifier": {"kernels": [Gaussian(), Gaussian(3.0)], "method": "average", "alpha": 1e3},
     "MultipleKernelRidge": {"kernels": [Gaussian()], "n_candidates": 2, "alphas": [1e3]},
     "NuSVC": MACHINE,
