@@ -40,7 +40,6 @@ from mercer.kernels import (
 
 from ..zoo import ZOO
 
-
 TABLES = ("Hellinger", "Diffusion", "RegularizedLaplacian", "Coregionalization")
 
 
