@@ -34,7 +34,7 @@ def test_every_example_of_the_help_runs(mercer, trained, tmp_path, name):
         assert result.exit_code in (0, 1, 3) if name == "certify" else result.exit_code == 0, result.output
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stopped_fit_leaves_nothing_behind(tmp_path, number, code):
     make_houses(3000).to_csv(tmp_path / "houses.csv", index=False)
@@ -60,7 +60,7 @@ def _with_small_files(*arguments, cwd, limit):
     return subprocess.run(["bash", "-c", code], cwd=cwd, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 def test_a_full_disk_leaves_nothing_behind(trained, tmp_path):
     for file in trained.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())

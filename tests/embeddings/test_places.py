@@ -6,8 +6,21 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from mercer import HSICTest, KernelKMeans, MMDTest  # noqa: E402
-from mercer.embeddings import herd, hsic, mmd, quadrature_weights, samples, stein_discrepancy, thin, witness  # noqa: E402
-from mercer.kernels import Gaussian, Spectrum  # noqa: E402
+from mercer.embeddings import (  # noqa: E402
+    ConditionalTest,
+    SteinTest,
+    herd,
+    hsic,
+    mmd,
+    quadrature_weights,
+    samples,
+    stein,
+    stein_discrepancy,
+    thin,
+    witness,
+)
+from mercer.formula.program import UnsupportedError  # noqa: E402
+from mercer.kernels import Gaussian, RationalQuadratic, Spectrum  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -55,6 +68,54 @@ def test_tests_on_a_device_say_what_they_say_on_the_host(make, single, monkeypat
         assert isinstance(found.null, np.ndarray)
         assert found.statistic == pytest.approx(host.statistic, abs=1e-6)
         assert found.p_value == pytest.approx(host.p_value, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [None, Gaussian([0.7, 1.0, 2.0]), [Gaussian(), RationalQuadratic(2.0, alpha=0.5)], 2.0 * Gaussian() + 1.0],
+    ids=["default", "scales", "several", "sum"],
+)
+def test_a_density_is_compared_on_a_device_as_on_the_host(kernel):
+    A = X + 100.0  # far from the origin, where squared distances must keep their digits
+    found = both(lambda A, **given: SteinTest(kernel, random_state=0, **given).test(A, lambda x: 100.0 - x), A)
+    for outcome in found[1:]:
+        assert isinstance(outcome.null, np.ndarray)
+        assert outcome.kernel == found[0].kernel
+        assert outcome.statistic == pytest.approx(found[0].statistic, abs=1e-10)
+        assert outcome.p_value == found[0].p_value
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+def test_discrepancies_from_a_density_are_those_of_the_host(estimator):
+    host, device, tensors = both(lambda A, **given: stein_discrepancy(A, -X, K, estimator=estimator, **given), X)
+    assert device == pytest.approx(host, abs=1e-12)
+    assert tensors == pytest.approx(host, abs=1e-12)
+
+
+def test_formulas_that_a_device_does_not_have_are_evaluated_on_the_host(monkeypatch):
+    def refuse(formula):
+        raise UnsupportedError("not there")
+
+    expected = stein_discrepancy(X, -X, K)
+    monkeypatch.setattr(stein, "lower", refuse)
+    assert stein_discrepancy(X, -X, K, device="cpu") == pytest.approx(expected, abs=1e-12)
+
+
+def test_conditions_are_explained_on_a_device_as_on_the_host():
+    Z = RNG.normal(size=(50, 1))
+    host, *others = both(
+        lambda A, B, C, **given: ConditionalTest(K, random_state=0, **given).test(A, B, C), X[:50] + Z, Y - Z, Z
+    )
+    for outcome in others:
+        assert isinstance(outcome.null, np.ndarray)
+        assert outcome.statistic == pytest.approx(host.statistic, rel=1e-8)
+        assert outcome.p_value == pytest.approx(host.p_value, abs=0.002)
+    words = ["ab" * (1 + i % 4) for i in range(50)]
+    found = [
+        ConditionalTest(Spectrum(2), random_state=0, device=device).test(words, Y, Z).p_value
+        for device in (None, "cpu")
+    ]
+    assert found[1] == pytest.approx(found[0], abs=0.002)
 
 
 def test_factors_on_a_device_give_the_p_value_of_the_host():

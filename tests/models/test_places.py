@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 torch = pytest.importorskip("torch")
 
 from mercer import (  # noqa: E402
+    KernelCCA,
     KernelLogisticRegression,
     KernelLogisticRegressionCV,
     KernelNeighborsClassifier,
@@ -263,6 +264,19 @@ def test_nystroem_components_of_tensors_come_from_the_host():
         lambda **given: KernelPCA(2, kernel=Gaussian(2.0), eigen_solver="nystroem", random_state=0, **given)
     )
     agree(models, "transform")
+
+
+def test_canonical_correlations_are_those_of_the_host():
+    models = fitted(lambda **given: KernelCCA(2, kernel=Gaussian(2.0), kernel_y=Linear(), **given), TARGETS)
+    for model in models[1:]:
+        np.testing.assert_allclose(model.correlations_, models[0].correlations_, rtol=1e-9)
+    agree(models, "transform", rtol=1e-6, atol=1e-7)
+    score = models[0].score(X, TARGETS)
+    assert models[1].score(X, TARGETS) == pytest.approx(score)
+    assert models[2].score(tensor(X), tensor(TARGETS)) == pytest.approx(score)
+    found = models[2].transform(tensor(X), tensor(TARGETS))
+    assert all(isinstance(side, torch.Tensor) for side in found)
+    np.testing.assert_allclose(found[1].numpy(), models[0].transform(X, TARGETS)[1], rtol=1e-6, atol=1e-7)
 
 
 def test_points_come_back_from_components_on_a_device():

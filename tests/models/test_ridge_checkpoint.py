@@ -106,6 +106,7 @@ KernelRidge(0.1, kernel=Gaussian(), solver="blocks").fit(X, y, checkpoint=sys.ar
 """
 
 
+@pytest.mark.cluster
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
 def test_a_fit_that_was_killed_goes_on_and_leaves_nothing(tmp_path, monkeypatch):
     source = str(Path(module.__file__).parents[2])

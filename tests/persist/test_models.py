@@ -203,6 +203,12 @@ CASES = {
     "density of windows": lambda: (mercer.ParzenDensity("cosine", length_scale=2.0), VECTORS, None),
     "pca": lambda: (mercer.KernelPCA(3, kernel=Gaussian(), fit_inverse_transform=True), VECTORS, None),
     "pca of strings": lambda: (mercer.KernelPCA(3, kernel=Spectrum(2)), strings(), None),
+    "cca": lambda: (mercer.KernelCCA(2, kernel=Gaussian()), VECTORS, OUTPUTS),
+    "cca of strings and a table": lambda: (
+        mercer.KernelCCA(1, kernel=Spectrum(2), kernel_y=Linear()),
+        strings(),
+        table()[["size", "weight"]],
+    ),
     "pca of a matrix": lambda: (mercer.KernelPCA(3, kernel="precomputed"), Gaussian()(VECTORS), None),
     "explicit map": lambda: (features.ExplicitMap((Linear() + 1.0) ** 2 * Linear().on([0])), VECTORS, None),
     "words": lambda: (features.ExplicitMap(Spectrum(2)), strings(), None),

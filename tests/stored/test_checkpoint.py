@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Custom, Gaussian
-from mercer.models import KernelClassifier, KernelLogisticRegression, KernelRidge
+from mercer.models import KernelClassifier, KernelLogisticRegression, KernelRidge, KernelRidgeCV
 from mercer.stored import StoredTable, checkpoint, names
 from mercer.stored.checkpoint import Checkpoint, load_record, open_checkpoint, save_record
 from mercer.stored.executor import DiskExecutor
@@ -86,8 +86,8 @@ def test_sums_are_saved_where_it_is_asked_for(folder, reads, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError, match="is no folder"):
         KernelRidge().fit(StoredTable(folder, columns=NAMES), "y", checkpoint=tmp_path / "file")
-    with pytest.raises(TypeError, match=r"checkpoint='a' was given, but X is no table on a disk; leave checkpoint out"):
-        KernelRidge().fit([[0.0], [1.0]], [0.0, 1.0], checkpoint="a")
+    with pytest.raises(TypeError, match=r"checkpoint='a' was given, but X is no table on a disk, and this fit has no"):
+        KernelRidgeCV().fit([[0.0], [1.0]], [0.0, 1.0], checkpoint="a")
     with pytest.raises(TypeError, match="client='a' was given, but X is a table on a disk"):
         KernelRidge().fit(StoredTable(folder, columns=NAMES), "y", client="a")
 

@@ -65,8 +65,10 @@ BAGS = [X[:3], X[2:4], X[1:6]]
 SHIPPED = {
     "DTW": (kernels.DTW(2.0), BAGS),
     "Edit": (kernels.Edit(5.0), DNA),
+    "Fisher": (kernels.Fisher(2, "ACGT"), DNA),
     "GappedKmer": (kernels.GappedKmer(4, 1), DNA),
     "GlobalAlignment": (kernels.GlobalAlignment(2.0), BAGS),
+    "LocalAlignment": (kernels.LocalAlignment(), DNA),
     "MeanEmbedding": (kernels.MeanEmbedding(Gaussian()), BAGS),
     "Mismatch": (kernels.Mismatch(3, 1), DNA),
     "PairSum": (kernels.PairSum(Gaussian()), BAGS),

@@ -35,7 +35,7 @@ def load_isomers() -> Bunch:
     >>> from mercer.datasets import load_isomers
     >>> isomers = load_isomers()
     >>> isomers.smiles[1], isomers.target_names[isomers.target[1]], isomers.data[1]
-    ('CC(=O)O', 'acid', Graph(4 nodes, 3 edges))
+    ('CC(=O)O', 'acid', <Graph of 4 nodes and 3 edges, nodes and edges labelled>)
     """
     families = [texts.split() for texts in ISOMERS.values()]
     smiles = [text for family in families for text in family]

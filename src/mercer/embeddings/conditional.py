@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
-from mercer.arrays.budget import parse_memory, require
+from mercer.arrays import Array
+from mercer.arrays.budget import require
+from mercer.arrays.namespace import namespace
+from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows
 from mercer.gram import Gram
@@ -20,6 +22,7 @@ from .resampling import make_generator
 from .samples import check_count, check_level, check_paired, check_sample, default_kernel, read_kernels
 
 PENALTIES = np.geomspace(1e-6, 1.0, 13)  # of the regressions on Z, in units of the number of points
+LEAST_LEFT = 1e-12  # of a point that is explained whole: what is divided by is more than rounding
 KEPT = 1e-10  # of the largest eigenvalue: smaller ones add nothing to the null
 
 
@@ -48,6 +51,8 @@ class ConditionalTest:
         The seed.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are.
 
     References
     ----------
@@ -79,6 +84,7 @@ class ConditionalTest:
     level: float = 0.05
     random_state: Any = None
     memory: float | str | None = None
+    device: Any = None
 
     def test(self, X: Rows, Y: Rows, Z: Rows) -> Outcome:
         """Ask whether the i-th of X tells anything about the i-th of Y beyond what the i-th of Z tells.
@@ -106,17 +112,17 @@ class ConditionalTest:
             found = read_kernels("ConditionalTest", given, several=False)
             sides[name] = check_sample("ConditionalTest", name, data, given, LEAST)
             kernels.append(default_kernel(sides[name]) if found is None else found[0])
-        n, memory = check_paired("ConditionalTest", **sides), parse_memory(self.memory)
-        require(10 * 8.0 * n * n, memory, f"the kernels between {n} points", "give more memory or fewer points")
-        K, L, M = (_center(kernel, points, memory) for kernel, points in zip(kernels, sides.values(), strict=True))
-        both = K * (M + abs(M.min()))  # of pairs (x, z), so that what x tells at some z only is seen, too
+        n, place = check_paired("ConditionalTest", **sides), Place.find(self.device, self.memory, *sides.values())
+        require(10 * 8.0 * n * n, place.memory, f"the kernels between {n} points", "give more memory or fewer points")
+        K, L, M = (_center(kernel, points, place) for kernel, points in zip(kernels, sides.values(), strict=True))
+        both = K * (M + abs(float(M.min())))  # of pairs (x, z), so that what x tells at some z only is seen, too
         A, B = explain_away(_center_matrix(both), M), explain_away(L, M)
         statistic = float((A * B).sum()) / n
-        weights = np.maximum(eigh(A * B, eigvals_only=True), 0.0)
+        weights = np.maximum(host_array(namespace(A).linalg.eigvalsh(A * B)), 0.0)
         weights = weights[weights > KEPT * weights.max(initial=0.0)]
         rng = make_generator(self.random_state)
         null = rng.chisquare(1.0, size=(count, len(weights))) @ weights / n
-        size, epsilon = float(np.abs(A).max() * np.abs(B).max()), float(np.finfo(np.float64).eps)
+        size, epsilon = float(abs(A).max() * abs(B).max()), float(np.finfo(np.float64).eps)
         table = settle_ties(np.concatenate([[statistic], null])[None], size * n, epsilon)
         _, observed, null, p = compare(table)
         return Outcome(
@@ -125,17 +131,17 @@ class ConditionalTest:
         )  # fmt: skip
 
 
-def _center(kernel: Kernel, X: Rows, memory: int) -> np.ndarray:
-    values = Gram(kernel, X, memory=memory, dtype=np.float64).dense()
-    return _center_matrix(np.asarray(host_array(values), dtype=np.float64))
+def _center(kernel: Kernel, X: Rows, place: Place) -> Array:
+    gram = Gram(kernel, X, memory=place.memory, dtype=np.float64, device=place.device)
+    return _center_matrix(place.put(gram.dense()))
 
 
-def _center_matrix(K: np.ndarray) -> np.ndarray:
-    means = K.mean(axis=0)
-    return np.asarray(K - means - means[:, None] + means.mean())
+def _center_matrix(K: Array) -> Array:
+    means = K.mean(0)
+    return K - means - means[:, None] + means.mean()
 
 
-def explain_away(K: np.ndarray, M: np.ndarray) -> np.ndarray:
+def explain_away(K: Array, M: Array) -> Array:
     """Return RKR with R = αn(M + αnI)⁻¹, the kernel of what ridge regression on another one leaves of features.
 
     α has the least leave-one-out error, Σᵢ (RKR)ᵢᵢ/Rᵢᵢ².
@@ -146,15 +152,15 @@ def explain_away(K: np.ndarray, M: np.ndarray) -> np.ndarray:
     >>> bool(np.abs(explain_away(M, M)).max() < 1e-6)  # everything is explained
     True
     """
-    n = len(K)
-    values, Q = eigh(M)
-    rotated, values = Q.T @ K @ Q, np.maximum(values, 0.0)
+    xp, n = namespace(K), len(K)
+    values, Q = xp.linalg.eigh(M)
+    rotated, values = Q.T @ K @ Q, xp.where(values > 0.0, values, 0.0 * values)
     best, left = np.inf, K
-    for alpha in PENALTIES * n:
+    for alpha in (PENALTIES * n).tolist():
         shrink = alpha / (values + alpha)
         residual = Q * shrink @ rotated * shrink @ Q.T
         leverage = (Q**2) @ shrink
-        error = float((np.diag(residual) / np.maximum(leverage, 1e-12) ** 2).sum())
+        error = float((xp.linalg.diagonal(residual) / xp.where(leverage > LEAST_LEFT, leverage, LEAST_LEFT) ** 2).sum())
         if error < best:
             best, left = error, residual
     return left

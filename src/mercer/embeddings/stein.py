@@ -9,16 +9,21 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from mercer.arrays.budget import parse_memory, require
-from mercer.arrays.tensors import host_array
+from mercer.arrays import Array
+from mercer.arrays.budget import require
+from mercer.arrays.namespace import namespace, put_beside
+from mercer.arrays.place import Place
+from mercer.arrays.tensors import host_array, is_tensor
 from mercer.formula.data import Rows, as_matrix
 from mercer.formula.expression import Expression, Stat, evaluate, nodes
-from mercer.formula.program import anonymous
+from mercer.formula.program import UnsupportedError, anonymous, lower
 from mercer.formula.slopes import partial
 from mercer.formula.statistics import SquaredDistance
+from mercer.gram.torch.tiles import STATISTICS, evaluate_tile
 from mercer.kernels import Kernel, RationalQuadratic
 from mercer.learning.length_scales import median_distance
 
+from .discrepancy import sum_forms
 from .outcome import Outcome, compare, settle_ties
 from .resampling import draw_signs, make_generator
 from .samples import Kernels, check_count, check_level, read_kernels
@@ -37,6 +42,7 @@ def stein_discrepancy(
     *,
     estimator: Literal["unbiased", "biased"] = "unbiased",
     memory: float | str | None = None,
+    device: Any = None,
 ) -> float:
     """Return the squared kernel Stein discrepancy between a sample and a density p of which only ∇ log p is known.
 
@@ -59,6 +65,9 @@ def stein_discrepancy(
         Over pairs of different points, or over all pairs, which is never negative.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are.  A function for the score is given
+        arrays of the host.
 
     Returns
     -------
@@ -77,16 +86,17 @@ def stein_discrepancy(
     if estimator not in ("unbiased", "biased"):
         raise ValueError(f"stein_discrepancy: estimator must be 'unbiased' or 'biased', got {estimator!r}")
     found = read_kernels("stein_discrepancy", kernel, several=False)
+    place = Place.find(device, memory, X)
     X, S = _check_scores("stein_discrepancy", X, score, 2 if estimator == "unbiased" else 1)
-    U = stein_matrix(_default(X) if found is None else found[0], X, S, parse_memory(memory))
+    U = stein_matrix(_default(X) if found is None else found[0], X, S, place)
     n = len(X)
     if estimator == "biased":
         return float(U.mean())
-    return float((U.sum() - np.trace(U)) / (n * (n - 1)))
+    return float((U.sum() - namespace(U).linalg.trace(U)) / (n * (n - 1)))
 
 
-def stein_matrix(kernel: Kernel, X: np.ndarray, S: np.ndarray, memory: int) -> np.ndarray:
-    """Return u(x, y) for all pairs of points with their scores.
+def stein_matrix(kernel: Kernel, X: np.ndarray, S: np.ndarray, place: Place) -> Array:
+    """Return u(x, y) for all pairs of points with their scores, as an array of the place.
 
     With k = g(q) of q = Σ aⱼ(xⱼ − yⱼ)² it is g s(x)ᵀs(y) − 2g′ (s(x) − s(y))ᵀA(x − y) − 2g′ Σaⱼ − 4g″ Σ aⱼ²(xⱼ − yⱼ)².
     """
@@ -94,21 +104,36 @@ def stein_matrix(kernel: Kernel, X: np.ndarray, S: np.ndarray, memory: int) -> n
     n = len(X)
     step = min(n, max(1, ENTRIES // n))
     room = 8.0 * n * (n + PASSES * step)
-    require(room, memory, f"the Stein kernel between {n} points", "give more memory or thin the sample first")
-    scaled, weighted = X * np.sqrt(a), X * a
-    out, own = np.empty((n, n)), np.einsum("ij,ij->i", S, weighted)
+    require(room, place.memory, f"the Stein kernel between {n} points", "give more memory or thin the sample first")
+    X = X - X.mean(axis=0)  # differences alone count, and keep more digits
+    scaled, weighted, scores = (place.put(values) for values in (X * np.sqrt(a), X * a, S))
+    xp, total = namespace(scores), float(a.sum())
+    out, own = xp.empty((n, n), dtype=xp.float64, device=scores.device), (scores * weighted).sum(1)
     for start in range(0, n, step):
         rows = slice(start, start + step)
-        q, far = _square_distances(scaled[rows], scaled), _square_distances(weighted[rows], weighted)
-        first = _evaluate(slope, q)
-        along = own[rows, None] + own - S[rows] @ weighted.T - weighted[rows] @ S.T
-        out[rows] = _evaluate(g, q) * (S[rows] @ S.T) - 2.0 * first * (along + a.sum()) - 4.0 * _evaluate(bend, q) * far
-    if not np.isfinite(out).all() or not _is_smooth(slope, bend, float(_square_distances(scaled[:1], scaled).mean())):
+        value, first, second = _evaluate_rows((g, slope, bend), scaled[rows], scaled)
+        along = own[rows, None] + own - scores[rows] @ weighted.T - weighted[rows] @ scores.T
+        far = _square_distances(weighted[rows], weighted)
+        out[rows] = value * (scores[rows] @ scores.T) - 2.0 * first * (along + total) - 4.0 * second * far
+    size = float(_square_distances(scaled[:1], scaled).mean())
+    if not bool(xp.all(xp.isfinite(out))) or not _is_smooth(slope, bend, size):
         raise ValueError(
             f"Stein's discrepancy needs a kernel with two slopes everywhere, and {kernel!r} has none where two points "
             "meet, or overflows; use Gaussian() or RationalQuadratic(alpha=0.5)"
         )
     return out
+
+
+def _evaluate_rows(formulas: tuple[Expression, ...], A: Array, B: Array) -> list[Array]:
+    """Return formulas of the squared distance between all rows of A and B, which have no length scales any more."""
+    if not is_tensor(A):
+        q = _square_distances(A, B)
+        return [_evaluate(formula, q) for formula in formulas]
+    try:
+        return [evaluate_tile(lower(formula), [(A, B)], [], []) for formula in formulas]
+    except UnsupportedError:  # a constant, or an operation that only the host has
+        q = host_array(_square_distances(A, B))
+        return [put_beside(A, _evaluate(formula, q)) for formula in formulas]
 
 
 def _is_smooth(slope: Expression, bend: Expression, size: float) -> bool:
@@ -118,7 +143,9 @@ def _is_smooth(slope: Expression, bend: Expression, size: float) -> bool:
     return bool(abs(first[1] - first[0]) + abs(second[1] * near[1]) <= SMOOTH * abs(first[1]))
 
 
-def _square_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def _square_distances(A: Array, B: Array) -> Array:
+    if is_tensor(A):
+        return STATISTICS["sqdist"](A, B)
     from scipy.spatial.distance import cdist
 
     return cdist(A, B, "sqeuclidean")
@@ -190,6 +217,9 @@ class SteinTest:
         The seed.
     memory : int or str, optional
         Budget in bytes, or a text such as "2GB"; 60 % of what is free if not given.
+    device : str or torch.device, optional
+        Where to compute, such as "cuda"; tensors are computed with where they are.  A function for the score is given
+        arrays of the host.
 
     Examples
     --------
@@ -208,6 +238,7 @@ class SteinTest:
     level: float = 0.05
     random_state: Any = None
     memory: float | str | None = None
+    device: Any = None
 
     def test(self, X: Rows, score: Score) -> Outcome:
         """Compare a sample with a density.
@@ -225,17 +256,17 @@ class SteinTest:
             With the unbiased discrepancy as ``statistic``.
         """
         level, count = check_level("SteinTest", self.level), check_count("SteinTest", "n_draws", self.n_draws)
-        kernels = read_kernels("SteinTest", self.kernel)
+        kernels, place = read_kernels("SteinTest", self.kernel), Place.find(self.device, self.memory, X)
         X, S = _check_scores("SteinTest", X, score, 2)
         kernels = (_default(X),) if kernels is None else kernels
         n, rng = len(X), make_generator(self.random_state)
         weights = np.column_stack([np.ones(n), draw_signs(n, count, self.lag, rng, "SteinTest")])
-        rows, memory = [], parse_memory(self.memory)
+        rows = []
         for kernel in kernels:
-            U = stein_matrix(kernel, X, S, memory)
-            scale = float(np.abs(U).mean())
-            np.fill_diagonal(U, 0.0)
-            forms = (weights * (U @ weights)).sum(axis=0) / (n * (n - 1))
+            U = stein_matrix(kernel, X, S, place)
+            scale, own = float(abs(U).mean()), namespace(U).arange(n, device=U.device)
+            U[own, own] = 0.0
+            forms = np.asarray(host_array(sum_forms(U, weights))) / (n * (n - 1))
             rows.append(settle_ties(forms[None], scale, float(np.finfo(np.float64).eps))[0])
         which, observed, null, p = compare(np.array(rows))
         return Outcome(

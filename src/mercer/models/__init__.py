@@ -13,6 +13,7 @@ from .any_loss.classifier_cv import KernelClassifierCV
 from .any_loss.quantile import KernelQuantileRegressor
 from .any_loss.regressor import KernelRegressor
 from .any_loss.regressor_cv import KernelRegressorCV
+from .cca import KernelCCA
 from .cells.classifier import CellSVC
 from .cells.regressor import CellSVR
 from .clusters.kmeans import KernelKMeans
@@ -48,6 +49,7 @@ __all__ = [
     "CellSVC",
     "CellSVR",
     "ImportVectorMachine",
+    "KernelCCA",
     "KernelClassifier",
     "KernelClassifierCV",
     "KernelKMeans",

@@ -23,21 +23,21 @@ from .rows import TrainingRows
 
 FOLDS = 10  # at least
 MORE_FOLDS = 30  # where points are few: models without fewer points differ less, and intervals are less too wide
-FITTED = 30_000  # points of all folds together
+FITTED = 100_000  # points of all folds together
 METHODS = ("auto", "jackknife+", "cv+", "full", "quantile", "local")
 WANTED = "it was asked for"
 
 
 def count_folds(n: int) -> int:
-    """Return how many models CV+ fits again to n points: 30 up to a thousand of them, and 10 from 3,000 on.
+    """Return how many models CV+ fits again to n points: 30 up to some thousand of them, and 10 from 10,000 on.
 
     New targets are compared with the models of all folds together, errors with one of them, and their mean is better
     than each: the fewer the folds, the more of the targets beyond the coverage are held.
 
     Examples
     --------
-    >>> [count_folds(n) for n in (7, 500, 2000, 100_000)]
-    [7, 30, 15, 10]
+    >>> [count_folds(n) for n in (7, 500, 5000, 100_000)]
+    [7, 30, 20, 10]
     """
     return min(n, MORE_FOLDS, max(FOLDS, FITTED // n))
 

@@ -28,7 +28,7 @@ from ..neighbors.search import find_nearest
 
 SMALL = 1000  # points up to which the whole matrix is decomposed
 STRIP = 2**22  # numbers in one piece of features or of kernel values
-PRECISION = 1e-6  # of eigenvectors: clusters need no more
+PRECISION = 1e-4  # of eigenvectors: clusters need no more
 LOOKED_AT = 200  # points whose kernel values are looked at for negative ones
 
 

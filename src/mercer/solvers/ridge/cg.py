@@ -85,9 +85,8 @@ class ConjugateGradient(PlannedSolver):
         """Return what a fit would take."""
         n, q, speed, steps = float(sizes.n), sizes.columns, sizes.speed, sizes.steps
         wide = sizes.native and sizes.on_host and sizes.d >= RATES["host"].wide
-        kept = (wide and 4 * n * n <= min(sizes.budget, LARGEST) / 2) or (
-            not sizes.native and 8 * n * n <= sizes.budget / 2
-        )
+        half = min(sizes.budget, LARGEST) / 2 if wide else sizes.budget / 2
+        kept = (wide and 4 * n * n <= half) or (not sizes.native and 8 * n * n <= half)
         entries = sizes.entry * n * n * (0.5 if kept else steps)
         rest = n * sizes.rank**2 + steps * 2 * n * n * q
         multiplying = speed.double if sizes.on_host else speed.single
