@@ -74,6 +74,19 @@ def test_classes_that_are_rare_are_known_too(frame, path):
     assert model.predict_set(rows, 0.9).shape == chances.shape
 
 
+def test_each_of_many_classes_is_in_the_sample_as_often_as_it_is_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "AT_ONCE", 97)
+    rng = np.random.default_rng(0)
+    labels = np.minimum(rng.geometric(0.03, size=N), 150)
+    pd.DataFrame({"a": rng.normal(size=N), "kind": labels}).to_parquet(tmp_path / "many.parquet", index=False)
+    with LargeTable(StoredTable(tmp_path / "many.parquet"), "kind", "classification", 10**9, "k") as rows:
+        sample = rows.take_sample(0)
+    np.testing.assert_array_equal(sample.y, labels[sample.positions])
+    there, drawn = np.bincount(labels), np.bincount(sample.y, minlength=labels.max() + 1)
+    assert (drawn >= np.minimum(there, large.EACH)).all()
+    assert len(sample.positions) < 1200
+
+
 def test_what_keeps_its_rows_learns_from_the_sample_and_says_so(path):
     model = AutoRegressor("neighbors", memory="20MB", kernel="Gaussian(2.0)", random_state=0, test=0).fit(
         StoredTable(path, columns=["a", "b"]), "y"

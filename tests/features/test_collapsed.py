@@ -15,7 +15,10 @@ from mercer.kernels import (
     GappedKmer,
     Gaussian,
     Graph,
+    Graphlet,
+    HashedWeisfeilerLehman,
     Mismatch,
+    Propagation,
     ShortestPath,
     Spectrum,
     Subsequence,
@@ -181,11 +184,24 @@ def random_graphs(count, labels="CNO", edges="12", seed=0):
         n = int(rng.integers(0, 9))
         arcs = [[int(j) for j in range(n) if j != i and rng.random() < 0.3] for i in range(n)]
         kinds = [[str(rng.choice(list(edges))) for _ in some] for some in arcs]
-        graphs.append(Graph(arcs, [str(rng.choice(list(labels))) for _ in range(n)], kinds))
+        weights = [[float(rng.choice([0.5, 1.0, 1.7])) for _ in some] for some in arcs]
+        nodes = [str(rng.choice(list(labels))) for _ in range(n)]
+        graphs.append(Graph(arcs, nodes, kinds, weights, rng.normal(size=(n, 2)).round(1)))
     return graphs
 
 
-GRAPH_KERNELS = [WeisfeilerLehman(0), WeisfeilerLehman(3), WeisfeilerLehmanAssignment(2), ShortestPath()]
+GRAPH_KERNELS = [
+    WeisfeilerLehman(0),
+    WeisfeilerLehman(3),
+    WeisfeilerLehmanAssignment(2),
+    ShortestPath(),
+    ShortestPath(weighted=True),
+    Graphlet(3),
+    Graphlet(4, connected=False),
+    Propagation(2),
+    Propagation(2, attributes=True, width=0.5, hashes=2),
+    HashedWeisfeilerLehman(2, hashes=3),
+]
 
 
 @pytest.mark.parametrize("kernel", GRAPH_KERNELS, ids=repr)
@@ -195,8 +211,9 @@ GRAPH_KERNELS = [WeisfeilerLehman(0), WeisfeilerLehman(3), WeisfeilerLehmanAssig
 def test_sums_over_graphs_collapse_to_weights_of_what_they_have(kernel, composed):
     kernel, centers = composed(kernel), [*random_graphs(60), Graph([], [], [])]
     # Labels of nodes and of edges that no centre has, more neighbours and longer paths than any of them.
-    star = Graph([list(range(1, 12)), *[[0]] * 11], ["C"] * 12, [["1"] * 11, *[["1"]] * 11])
-    path = Graph([[1], *[[i - 1, i + 1] for i in range(1, 14)], [13]], ["N"] * 15, [["2"], *[["2", "2"]] * 13, ["2"]])
+    star = Graph([list(range(1, 12)), *[[0]] * 11], ["C"] * 12, [["1"] * 11, *[["1"]] * 11], None, np.ones((12, 2)))
+    arcs = [[1], *[[i - 1, i + 1] for i in range(1, 14)], [13]]
+    path = Graph(arcs, ["N"] * 15, [["2" for _ in some] for some in arcs], None, 9.0 * np.ones((15, 2)))
     new = [*random_graphs(20, "CNOX", "123", seed=1), star, path, centers[3], Graph([], [], [])]
     coef = RNG.normal(size=(len(centers), 2))
     f = collapse(kernel, centers, coef, 10**9, by_values)
@@ -204,6 +221,21 @@ def test_sums_over_graphs_collapse_to_weights_of_what_they_have(kernel, composed
     close(f(new), by_values(kernel, new, centers, coef))
     close(f(new), by_values(kernel, new, centers, coef))  # nothing of the new graphs was learnt
     close(f(new[-1:]), by_values(kernel, new[-1:], centers, coef))
+    close(f.with_squares(new)[1], kernel.diag(new))
+
+
+@pytest.mark.parametrize("kernel", GRAPH_KERNELS, ids=repr)
+def test_features_of_graphs_never_seen_are_those_that_the_kernel_multiplies(kernel):
+    centers, new = random_graphs(20), random_graphs(10, "CNOX", "123", seed=1)
+    features = kernel.features().fit(centers)
+    close((features.transform(new) @ features.transform(centers).T).toarray(), kernel(new, centers))
+
+
+@pytest.mark.parametrize("kernel", GRAPH_KERNELS, ids=repr)
+def test_graphs_with_more_attributes_than_centers_have_are_refused(kernel):
+    f = collapse(kernel, random_graphs(40), np.ones((40, 1)), 10**9, by_values)
+    with pytest.raises(ValueError, match="earlier graphs have 2 attributes, but those of these graphs have 3"):
+        f([Graph([[1], [0]], "CN", [["1"], ["1"]], attributes=np.ones((2, 3)))])
 
 
 @pytest.mark.parametrize("kernel", GRAPH_KERNELS, ids=repr)

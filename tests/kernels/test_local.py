@@ -117,6 +117,12 @@ def test_scores_without_a_kernel_are_not_proved():
     assert a @ table @ a < 0
 
 
+@pytest.mark.parametrize("alphabet", [["to", "be", "or"], ["a", 1, "b"], [0, 1, 2]])
+def test_certificates_take_letters_of_any_kind(alphabet):
+    assert isinstance(LocalAlignment(DNA, alphabet).certificate(), Proved)
+    assert isinstance(LocalAlignment(3.0 - 3.0 * np.eye(3), alphabet, beta=1.0).certificate(), Refuted)
+
+
 def test_logarithms_are_not_claimed_to_be_a_kernel():
     assert isinstance(SHORT.with_params(log=True).certificate(), Refuted | Unknown)
     check_kernel(SHORT.with_params(log=True), X, psd=False)

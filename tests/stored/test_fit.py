@@ -112,6 +112,7 @@ def test_rows_that_are_drawn_by_how_much_they_bend_stand_for_all():
         totals.append((bends[rows] / chances).sum())
     assert np.mean(totals) == pytest.approx(bends.sum(), rel=0.05)
     assert _newton.draw_bent(np.zeros(5), 2, 0)[0].tolist() == [0]
+    assert all(len(_newton.draw_bent(np.ones(3), 0.06, seed)[0]) == 1 for seed in range(40))  # of a small last piece
 
 
 def test_what_fits_is_solved_exactly(data, folder):

@@ -29,6 +29,7 @@ from .tables.encoder import TableEncoder
 SAMPLE, FEWEST = 50_000, 300  # rows that everything is chosen on, at most and at least
 EACH = 10  # rows of a class that are among them at least, if there are so many
 CENTERS = 1000  # that stand for all rows where no time is given
+AT_ONCE = 2**20  # targets that are looked at at a time
 
 
 class EncodedTable(StoredTable):
@@ -150,10 +151,9 @@ class LargeTable:
         count = max(FEWEST, min(SAMPLE, self._memory // each))
         rng, known = np.random.default_rng(seed), np.flatnonzero(self._has_target(self._codes))
         chosen = [rng.choice(known, min(count, len(known)), replace=False)]
-        for code in range(len(self._labels)):
-            short = EACH - int((self._codes[chosen[0]] == code).sum())
-            if short > 0:
-                chosen.append(np.flatnonzero(self._codes == code)[:EACH])
+        if self._labels:
+            counts = np.bincount(self._codes[chosen[0]], minlength=len(self._labels))
+            chosen += self._find_first(np.where(counts < EACH, EACH, 0))
         positions = np.unique(np.concatenate(chosen))
         self.sample_count = len(positions)
         require(
@@ -165,6 +165,22 @@ class LargeTable:
             self._codes[positions] if self._task == "regression" else np.array(self._labels)[self._codes[positions]]
         )
         return TableSample(self._read_rows(positions), _name(y, self.name), positions)
+
+    def _find_first(self, wanted: np.ndarray) -> list[np.ndarray]:
+        """Return where the first rows of each class are, as many as are wanted of it, in one pass over all rows."""
+        left, found = np.array(wanted), []
+        for start in range(0, self.n, AT_ONCE):
+            codes = np.array(self._codes[start : start + AT_ONCE])
+            rows = np.flatnonzero(codes >= 0)
+            rows = rows[left[codes[rows]] > 0]
+            rows = rows[np.argsort(codes[rows], kind="stable")]
+            own = codes[rows]
+            rank = np.arange(len(own)) - np.searchsorted(own, own)
+            found.append(start + rows[rank < left[own]])
+            left = np.maximum(0, left - np.bincount(own, minlength=len(left)))
+            if not left.any():
+                break
+        return found
 
     def _read_rows(self, positions: np.ndarray) -> Any:
         parts, first = [], 0
@@ -296,8 +312,8 @@ class LargeTable:
         kind = shown.dtype if self._task == "regression" else np.asarray(classes.tolist()).dtype
         out, place = self._make_file("targets", kind), np.zeros(max(1, len(self._labels)), dtype=np.int64)
         place[: len(self._labels)] = np.searchsorted(classes, np.array(self._labels)) if self._labels else 0
-        for start in range(0, self.n, 2**20):
-            codes = np.array(self._codes[start : start + 2**20])
+        for start in range(0, self.n, AT_ONCE):
+            codes = np.array(self._codes[start : start + AT_ONCE])
             known = self._has_target(codes)
             codes = np.where(known, codes, search.y.mean() if self._task == "regression" else 0)
             codes = codes if self._task == "regression" else place[codes]

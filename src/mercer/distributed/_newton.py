@@ -325,7 +325,8 @@ def share_bent(centers: int, n: int) -> float:
 def draw_bent(bends: np.ndarray, count: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return about so many rows, each drawn once at most, and the chances they had: by how much their losses bend.
 
-    Rows that do not bend add nothing, so that all others are taken if they are no more than asked for.
+    Rows that do not bend add nothing, so that all others are taken if they are no more than asked for.  One row is
+    drawn at least, because blocks have rows.
 
     Examples
     --------
@@ -333,9 +334,9 @@ def draw_bent(bends: np.ndarray, count: float, seed: int) -> tuple[np.ndarray, n
     >>> draw_bent(np.array([0.0, 2.0, 0.0, 1.0]), 2, 0)
     (array([1, 3]), array([1., 1.]))
     """
-    some = np.flatnonzero(bends)
+    some, count = np.flatnonzero(bends), max(1.0, count)
     if len(some) <= count:
-        some = some if len(some) else np.arange(len(bends[:1]))  # one that adds nothing, because blocks have rows
+        some = some if len(some) else np.arange(len(bends[:1]))  # one that adds nothing
         return some, np.ones(len(some))
     # Half by how much they bend and half by their number, so that no row weighs more than twice what it would alone.
     even = 1.0 / len(some)

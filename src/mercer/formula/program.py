@@ -9,7 +9,7 @@ such as the norms in ``k.normalize()``, become vectors computed once.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, cast
@@ -30,7 +30,7 @@ from .expression import (
     rebuild,
     schedule,
 )
-from .ranges import Bounds, leaves_range
+from .ranges import Bounds, leaves_range, sizes
 from .statistics import Statistic, VectorStatistic
 
 REGISTERS = 32
@@ -52,6 +52,10 @@ class Instruction:
     b: int = 0
     c0: float = 1.0
     c1: float = 0.0
+
+    def pack(self) -> tuple[str, int, int, int, float, float]:
+        """Return it as the compiled core takes it."""
+        return self.op, self.dst, self.a, self.b, self.c0, self.c1
 
 
 @dataclass(frozen=True)
@@ -236,12 +240,15 @@ def _lower(expression: Expression, owners: tuple[str, ...]) -> Program:
     )
 
 
-def decline_outside(expression: Expression, bounds: Mapping[Any, Bounds], dtype: Any) -> None:
+def decline_outside(expression: Expression, program: Program, pairs: Sequence[tuple[Any, Any]], dtype: Any) -> None:
     """Raise :class:`UnsupportedError` if numbers on the way to the result may leave the range of a type.
 
+    Pairs are the points of both sides of each statistic of the program; the second is None if it is the first again.
     Statistics of one point only, which are computed elsewhere, have no bounds and count as 1.
     """
-    if leaves_range(expression, lambda statistic: bounds.get(statistic, Bounds(0.0, 0.0)), dtype):
+    found = zip(program.statistics, pairs, strict=True)
+    bounds: dict[Statistic, Bounds] = {stat: sizes(stat, A, A if B is None else B) for stat, (A, B) in found}
+    if leaves_range(anonymous(expression), lambda statistic: bounds.get(statistic, Bounds(0.0, 0.0)), dtype):
         raise UnsupportedError(f"numbers on the way to the result leave the range of {np.dtype(dtype)}")
 
 

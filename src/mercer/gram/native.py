@@ -59,7 +59,7 @@ class NativeBackend(Backend):
             elif sparse.issparse(pair[0]):
                 raise UnsupportedError("the data is sparse")
         self._kinds = [(kind, s.exponent) for kind, s in zip(kinds, found.program.statistics, strict=True)]
-        self._code = [(s.op, s.dst, s.a, s.b, s.c0, s.c1) for s in found.program.code]
+        self._code = [step.pack() for step in found.program.code]
         costs = [POWER if kind == "powdist" else 1 for kind, _ in self._kinds]
         self._features = sum(cost * A.shape[1] for cost, (A, _) in zip(costs, found.pairs, strict=True))
         self.entry_bytes = self.dtype.itemsize

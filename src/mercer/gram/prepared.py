@@ -13,8 +13,7 @@ from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows, length
 from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Expression, Stat, nodes
-from mercer.formula.program import anonymous, decline_outside, lower
-from mercer.formula.ranges import sizes
+from mercer.formula.program import decline_outside, lower
 from mercer.formula.statistics import PREPARED, VectorStatistic
 
 WORKING = 8  # bytes of a number in a column that was chosen or made
@@ -40,11 +39,7 @@ class PreparedProgram:
     ) -> None:
         self.program = program = lower(expression)
         self.pairs = [prepare(statistic) for statistic in program.statistics]
-        bounds = {
-            statistic: sizes(statistic, A, A if B is None else B)
-            for statistic, (A, B) in zip(program.statistics, self.pairs, strict=True)
-        }
-        decline_outside(anonymous(expression), bounds, dtype)
+        decline_outside(expression, program, self.pairs, dtype)
         self.left: list[Array] = []
         self.right: list[Array] = []
         if program.left or program.right:

@@ -24,6 +24,7 @@ from mercer.kernels import (
     Sigmoid,
     WeisfeilerLehman,
 )
+from mercer.kernels.graphs.hashing import name_label
 from mercer.testing import check_kernel
 
 networkx = pytest.importorskip("networkx")
@@ -250,6 +251,12 @@ def test_seeds_change_the_draws_and_nothing_else_does():
     assert len(set(Propagation(1)(renamed).ravel())) == 1
 
 
+def test_equal_labels_are_drawn_alike_however_they_are_written():
+    for one, other in ((0.0, -0.0), (1, True), (2, 2.0), ((0.0, "a"), (-0.0, "a")), (10**400, 10**400)):
+        assert name_label(one, "k") == name_label(other, "k")
+    assert len({name_label(label, "k") for label in (1, "1", b"1", (1,), ("1",), None, 2**60, 2**60 + 1)}) == 8
+
+
 def test_what_hashing_cannot_take_is_named():
     for kernel in (HashedWeisfeilerLehman(), Propagation(attributes=True), GraphHopper()):
         with pytest.raises(
@@ -262,6 +269,13 @@ def test_what_hashing_cannot_take_is_named():
         Propagation(norm=3)
     with pytest.raises(ValueError, match="width must be a positive finite number"):
         HashedWeisfeilerLehman(width=0.0)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_graphs_without_nodes_have_no_likeness_to_any(kernel):
+    for graphs in ([Graph([])], [Graph([])] * 2, [Graph([]), GRAPHS[0]]):
+        assert (kernel(graphs)[0] == 0).all()
+        assert kernel.diag(graphs)[0] == 0
 
 
 # -- GraphHopper ---------------------------------------------------------------------------------------------------

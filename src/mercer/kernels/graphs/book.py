@@ -93,6 +93,7 @@ class Book:
         self._pages: dict[Hashable, np.ndarray] = {}
         self._chapters: dict[Hashable, Book] = {}
         self._closed = False
+        self._width: int | None = None  # of attributes, unless no graph had nodes
 
     def close(self) -> None:
         """Add nothing any more."""
@@ -105,10 +106,19 @@ class Book:
         return self._chapters.setdefault(name, Book())
 
     def relabel(self) -> Book:
-        """Return an open book that has these labels, and nothing else."""
+        """Return an open book that has these labels and as many attributes, and nothing else."""
         other = Book()
-        other.nodes, other.edges = self.nodes.copy(), self.edges.copy()
+        other.nodes, other.edges, other._width = self.nodes.copy(), self.edges.copy(), self._width
         return other
+
+    def check_width(self, width: int, owner: str) -> None:
+        """Raise unless nodes have as many attributes as those of earlier graphs."""
+        if self._width not in (None, width):
+            raise ValueError(
+                f"{owner}: nodes of earlier graphs have {self._width} attributes, but those of these graphs have "
+                f"{width}; all need the same"
+            )
+        self._width = width
 
     def number(self, page: Hashable, keys: np.ndarray) -> Numbers:
         """Return the numbers of keys on a page, in the order of keys; negative ones are on none."""

@@ -51,7 +51,8 @@ def draw_stable(seed: int, name: str, size: int, norm: int) -> np.ndarray:
 def name_label(label: Any, owner: str) -> str:
     """Return a text that equal labels share, whatever the process."""
     if isinstance(label, bool | int | float):
-        return f"number {float(label)!r}" if float(label) == label else f"number {label!r}"
+        exact = abs(label) < 2**1000 and float(label) == label  # above that a float may not hold it
+        return f"number {float(label) + 0.0!r}" if exact else f"number {label!r}"  # −0 is 0
     if isinstance(label, str | bytes | None):
         return f"text {label!r}"
     if isinstance(label, tuple):

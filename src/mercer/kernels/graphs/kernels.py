@@ -135,7 +135,7 @@ class ShortestPath(CountKernel):
     Parameters
     ----------
     weighted : bool, default=False
-        Whether d is a sum of weights rather than a number of edges.  Sums are equal if they agree to ten digits.
+        Whether d is a sum of weights rather than a number of edges.  Sums are rounded to ten digits.
 
     See Also
     --------

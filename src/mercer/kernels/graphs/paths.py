@@ -123,7 +123,7 @@ class GraphHopper(GraphKernel):
     -----
     With M_jl(v), how often v is node j of a shortest path of l edges, the kernel is Σ_{u∈G} Σ_{v∈H} ⟨M(u), M(v)⟩
     base(u, v): its cost is that of the base kernel on all pairs of nodes, after the cube of the number of nodes of each
-    graph.
+    graph.  Each node keeps (l + 1)² numbers, with l the number of edges of the longest shortest path of all graphs.
 
     Examples
     --------
@@ -150,8 +150,9 @@ class GraphHopper(GraphKernel):
 
     def _compare(self, table: GraphTable, columns: int) -> PairSum:
         width = table.attributes.shape[1]
-        visits = Linear().on(list(range(1 + width, columns)))
-        return PairSum(visits * Overlap().on([0]) * self.base.on(list(range(1, 1 + width))))
+        alike = Linear().on(list(range(1 + width, columns))) * Overlap().on([0])
+        # Without attributes there are no nodes at all, so that nothing is left to compare.
+        return PairSum(alike * self.base.on(list(range(1, 1 + width))) if width else alike)
 
     def block(self, A: Prepared, B: Prepared) -> np.ndarray:
         """Sum over pairs of nodes."""

@@ -127,7 +127,7 @@ def read_graphs(X: Rows, Z: Rows | None, owner: str, book: Book | None = None) -
     kind = book.edges.number(listed, per_graph, owner)
     table = GraphTable(
         first, labels, start, arcs + np.repeat(first[:-1], per_graph), kind,
-        _join_weights(graphs, per_graph), _join_attributes(graphs, sizes, owner), book.nodes.names,
+        _join_weights(graphs, per_graph), _join_attributes(graphs, sizes, book, owner), book.nodes.names,
     )  # fmt: skip
     return table, len(left)
 
@@ -149,7 +149,7 @@ def _join_weights(graphs: list[Graph], per_graph: np.ndarray) -> np.ndarray:
     return weights
 
 
-def _join_attributes(graphs: list[Graph], sizes: np.ndarray, owner: str) -> np.ndarray:
+def _join_attributes(graphs: list[Graph], sizes: np.ndarray, book: Book, owner: str) -> np.ndarray:
     """Return the attributes of all nodes, a table without columns if there are none."""
     widths = [len(graph.attributes[0]) if graph.attributes else 0 for graph in graphs]
     filled = [g for g in range(len(graphs)) if sizes[g]]
@@ -159,5 +159,7 @@ def _join_attributes(graphs: list[Graph], sizes: np.ndarray, owner: str) -> np.n
                 f"{owner}: nodes of graph {filled[0]} have {widths[filled[0]]} attributes, but those of graph {g} "
                 f"(counted through all graphs given) have {widths[g]}; all need the same"
             )
+    if filled:
+        book.check_width(widths[filled[0]], owner)
     rows = list(chain.from_iterable(graph.attributes or () for graph in graphs))
     return np.array(rows, dtype=float).reshape(int(sizes.sum()), widths[filled[0]] if filled else 0)

@@ -8,8 +8,7 @@ import mercer._native as _native
 from mercer.arrays.tensors import pack
 from mercer.arrays.threads import default_threads
 from mercer.formula.evaluation import Evaluation, check_overflow
-from mercer.formula.program import Program, UnsupportedError, anonymous, decline_outside, lower
-from mercer.formula.ranges import sizes
+from mercer.formula.program import Program, UnsupportedError, decline_outside, lower
 
 from ..base import Kernel
 
@@ -34,14 +33,13 @@ def _run_program(program: Program, kernel: Kernel, X: np.ndarray, Z: np.ndarray)
     if program.left or program.right:
         raise UnsupportedError("parts of it depend on one point only")
     pairs = [statistic.prepare(X, Z, np.float64) for statistic in program.statistics]
-    bounds = {stat: sizes(stat, A, B) for stat, (A, B) in zip(program.statistics, pairs, strict=True)}
-    decline_outside(anonymous(kernel.traced()), bounds, np.float64)
+    decline_outside(kernel.traced(), program, pairs, np.float64)
     statistics: list[tuple[str, np.ndarray, np.ndarray | None, float]] = [
         (str(stat.native), pack(A), pack(B), stat.exponent)
         for stat, (A, B) in zip(program.statistics, pairs, strict=True)
     ]
-    code = [(step.op, step.dst, step.a, step.b, step.c0, step.c1) for step in program.code]
     out = np.empty((len(X), len(Z)))
+    code = [step.pack() for step in program.code]
     _native.Plan(statistics, [], [], code).dense(out, np.arange(len(X)), 0, len(Z), default_threads())
     check_overflow(out, repr(kernel))
     return out

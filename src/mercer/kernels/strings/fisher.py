@@ -117,7 +117,8 @@ class Fisher(StringKernel):
         Returns
         -------
         Fisher
-            With p(a|c) = (n_{ca} + pseudocount) / Σ_a (n_{ca} + pseudocount), and ν_c the denominator of a sequence.
+            With p(a|c) = (n_{ca} + pseudocount) / Σ_a (n_{ca} + pseudocount), and ν_c the denominator divided by the
+            number of sequences.
         """
         if not (np.isfinite(pseudocount) and pseudocount > 0):
             raise ValueError(f"Fisher: pseudocount must be a positive finite number, got {pseudocount!r}")

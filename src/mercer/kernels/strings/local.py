@@ -185,7 +185,8 @@ class LocalAlignment(StringKernel):
         """Return every letter, and short words of the first of them."""
         some = [word for size in (2, 3) for word in product(self.letters[:FEW_LETTERS], repeat=size)]
         found = [*((letter,) for letter in self.letters), *some]
-        return ["".join(word) for word in found] if isinstance(self.letters[0], str) else found
+        written = all(isinstance(letter, str) and len(letter) == 1 for letter in self.letters)
+        return ["".join(word) for word in found] if written else found
 
     def normalize(self) -> Kernel:
         """Return k(x, z) / √(k(x, x) k(z, z)), computed from logarithms."""

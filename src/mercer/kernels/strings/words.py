@@ -97,8 +97,9 @@ class GappedKmer(WindowKernel):
 
     Notes
     -----
-    ``reverse_complement=True`` is the kernel of gkm-SVM (Ghandi, Lee, Mohammad-Noori and Beer, 2014), which ``gapped
-    k-mers`` of both strands share; ``center_weights`` is the idea of its ``wgkm``.
+    gkm-SVM (Ghandi, Lee, Mohammad-Noori and Beer, 2014) counts gapped k-mers of both strands, which is
+    ``reverse_complement=True``, and normalises; its ``wgkm`` weighs windows by their distance from the centre, as
+    ``center_weights`` does.
 
     Examples
     --------
