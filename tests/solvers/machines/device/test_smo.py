@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays.budget import MemoryBudgetError
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import DeviceError
-from mercer.kernels import Chi2, Custom, Gaussian, Laplacian, Linear, Matern, Polynomial
-from mercer.kernels.strings.windows import Spectrum
+from mercer.kernels import Chi2, Custom, Gaussian, Laplacian, Linear, Matern, Polynomial, Spectrum
 from mercer.losses import EpsilonInsensitive, Hinge
 from mercer.models import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.solvers.machines.problems import Priced, SharedMargin, SharedRegion, SharedTube
