@@ -21,13 +21,12 @@ struct Sequence {
   double weight(int64_t i) const { return weights ? weights[i] : 1.0; }
 };
 
-// Calls body(i) for the start i of every window of `span` tokens.
+// Calls body(i) for the start i of every window of `span` tokens, in the order of their starts.
 template <class F>
 void for_windows(const Sequence& s, int64_t span, F&& body) {
-  int64_t clear = 0;  // tokens since the last that is none
-  for (int64_t i = 0; i < s.size; ++i) {
-    clear = s.codes[i] == no_token ? 0 : clear + 1;
-    if (clear >= span) body(i - span + 1);
+  for (int64_t begin = 0, end; begin + span <= s.size; begin = end + 1) {
+    for (end = begin; end < s.size && s.codes[end] != no_token;) ++end;
+    for (int64_t i = begin; i + span <= end; ++i) body(i);
   }
 }
 

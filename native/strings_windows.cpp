@@ -102,14 +102,19 @@ class Lists {
     first = std::max<int64_t>(0, first - columns_.begin);
     out += columns_.begin;
     seen.clear();
-    for_windows(s, group_.span, [&](int64_t w) {
-      const int32_t slot = direct_ ? number(s.codes + w) : find(s.codes + w);
-      if (slot < 0) return;
-      if (s.weights) row.weights[std::size_t(slot)] += s.weights[w];
-      if (counts[std::size_t(slot)]++ > 0) return;
+    const auto visit = [&](int32_t slot) {
+      if (slot < 0 || counts[std::size_t(slot)]++ > 0) return;
       prefetch(ranges_.data() + slot);
       seen.push_back(slot);
-    });
+    };
+    if (s.weights)
+      for_windows(s, group_.span, [&](int64_t w) {
+        const int32_t slot = direct_ ? number(s.codes + w) : find(s.codes + w);
+        if (slot >= 0) row.weights[std::size_t(slot)] += s.weights[w];
+        visit(slot);
+      });
+    else
+      for_windows(s, group_.span, [&](int64_t w) { visit(direct_ ? number(s.codes + w) : find(s.codes + w)); });
     for (const int32_t slot : seen) prefetch(entries_.data() + ranges_[std::size_t(slot)].begin);
     for (const int32_t slot : seen) {
       const Range range = ranges_[std::size_t(slot)];
