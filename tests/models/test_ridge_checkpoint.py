@@ -104,6 +104,21 @@ def test_conjugate_gradients_that_were_stopped_go_on_to_the_same_digits(stop):
     assert (resumed.n_iter, resumed.residual) == (whole.n_iter, whole.residual)
 
 
+@pytest.mark.parametrize("solver", ["blocks", "cg"])
+def test_a_fit_goes_on_where_its_state_cannot_be_written(solver, tmp_path, monkeypatch):
+    def fill(path, value):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "save_record", fill)
+    monkeypatch.setattr(module, "EVERY", 0.0)
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    model = KernelRidge(0.1, kernel=Gaussian(), solver=solver, random_state=0)
+    with pytest.warns(UserWarning, match="not saved .*No space left"):
+        model.fit(X, X[:, 0], checkpoint=tmp_path)
+    assert model.converged_
+    assert not list(tmp_path.iterdir())
+
+
 def grow_at_once(monkeypatch):
     """Let preconditioners of few pivots grow whenever somebody looks."""
     monkeypatch.setitem(RATES, "host", replace(RATES["host"], first_rank=0.5, flops=1e20))

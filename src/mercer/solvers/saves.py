@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mercer.messages import warn_caller
+
 
 class Saves(Protocol):
     """What is asked of a place for states; :class:`mercer.stored.checkpoint.Checkpoint` is one.
@@ -43,9 +45,13 @@ def resume(saves: Saves | None, key: str, state: State) -> None:
 
 
 def save_if_due(saves: Saves | None, key: str, count: int, state: State) -> None:
-    """Keep a state if that was long ago."""
-    if saves is not None and saves.is_due:
+    """Keep a state if that was long ago; a fit goes on without one where the disk is full or gone."""
+    if saves is None or not saves.is_due:
+        return
+    try:
         saves.write(key, count, state.snapshot())
+    except OSError as reason:
+        warn_caller(f"the state of this fit was not saved ({reason}); it goes on: make room for the next one")
 
 
 def name_state(solver: str, *arrays: np.ndarray) -> str:

@@ -95,8 +95,10 @@ class Checkpoint:
 
     def write(self, key: str, count: int, total: Any) -> None:
         """Keep the sum of the first pieces."""
-        save_record(self.path(key), (count, total))
-        self._saved = time.monotonic()
+        try:
+            save_record(self.path(key), (count, total))
+        finally:  # what cannot be written is not tried again at once
+            self._saved = time.monotonic()
 
     def path(self, key: str, part: int | None = None) -> Path:
         """Return the file of a sum, or of one of many results."""
