@@ -1,7 +1,9 @@
 // Which of the compiled instruction sets may be used on the processor we happen to run on.  The environment may name
 // a lesser one than the best, MERCER_ISA=avx2: so that what other processors do can be tested and measured on this one.
+// Nothing else needs it.
 #include <cstdlib>
-#include <cstring>
+#include <stdexcept>
+#include <string>
 
 #include "kernels.hpp"
 
@@ -27,9 +29,15 @@ const Isa* const* available_isas() {
 #endif
     found[count++] = &isa_baseline;
     const char* wanted = std::getenv("MERCER_ISA");
-    for (int first = 0; wanted && first < count; ++first)
-      if (!std::strcmp(found[first]->name, wanted)) return found + first;
-    return found;
+    if (!wanted || !*wanted) return found;
+    std::string known;
+    for (int first = 0; first < count; ++first) {
+      if (found[first]->name == std::string(wanted)) return found + first;
+      known += (first ? ", " : "") + std::string(found[first]->name);
+    }
+    throw std::invalid_argument("the environment variable MERCER_ISA is '" + std::string(wanted) +
+                                "', but the instruction sets of this processor are " + known +
+                                "; unset it to have the best of them");
   }();
   return list;
 }

@@ -258,12 +258,13 @@ std::unique_ptr<Plan<T>> BoundPlan::build(const std::vector<Kind>& kinds, std::v
 NB_MODULE(_native, m) {
   using namespace mercer;
   using namespace nb::literals;
+  available_isas();  // which complains of what the environment names before anything is computed
   m.doc() = "Lazy Gram matrices: kernel values are computed tile by tile in cache and used on the spot.";
   m.def("isas", [] {
     std::vector<std::string> names;
     for (const Isa* const* isa = available_isas(); *isa; ++isa) names.push_back((*isa)->name);
     return names;
-  }, "Instruction sets this processor can run, best first.");
+  }, "Instruction sets this processor can run, best first; from the one on that MERCER_ISA names, if it names one.");
   nb::class_<BoundPlan>(m, "Plan", "A Gram matrix given by statistics of pairs of points and a program on them.")
       .def(nb::init<nb::list, nb::list, nb::list, nb::list, const std::string&>(), "statistics"_a, "left"_a, "right"_a,
            "code"_a, "isa"_a = "")

@@ -102,7 +102,7 @@ void advance_warpings(nb::handle rows, nb::handle row_begin, nb::handle row_coun
   PathBlock b = read_block({Programme::warping, 1, 1, 1}, row_begin, row_count, first_group, column_begin,
                            column_count, state, threads);
   read_points(b, rows, columns);
-  if (first_row < 0) throw wrong_value("first_row must not be negative");
+  if (first_row < 0 || first_row > (int64_t(1) << 60)) throw wrong_value("first_row must lie in 0..2^60");
   b.first_row = Index(first_row);
   if (!band.is_none()) {
     const Input reach = checked_array<Input>(band, "band", 3, "float64");

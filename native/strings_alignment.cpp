@@ -37,7 +37,7 @@ class Subsequences {
     std::fill(columns_.get(), columns_.get() + string_lanes * longest_, -2.0);
     for (Index a = 0; a < count; ++a) {
       const Sequence t = block.column(start + a);
-      for (Index j = 0; j < Index(t.size); ++j) 
+      for (Index j = 0; j < Index(t.size); ++j)
         columns_.get()[j * string_lanes + a] = t.codes[j] == no_token ? -3.0 : double(t.codes[j]);
     }
     sums_ = Buffer<double>(length * string_lanes * (longest_ + 1));
@@ -105,6 +105,7 @@ class EditDistance {
 // Runs of agreement of s, from its token `shift` on, with t.
 double weigh_runs(const Sequence& s, const Sequence& t, int64_t shift, const double* table, int64_t most) {
   const int64_t size = std::min(s.size - shift, t.size);
+  if (size < 1) return 0;
   const int32_t* const codes = s.codes + shift;
   int64_t run = 0;
   double total = 0;

@@ -12,7 +12,7 @@ constexpr Index string_lanes = 16;  // columns that one pass over a row's sequen
 struct SubsequenceArguments {
   const int32_t* row;
   Index size;
-  const double* columns;  // codes as numbers, [token][lane]; those of shorter columns are padded with -1
+  const double* columns;  // codes as numbers, [token][lane]; what pads shorter columns equals no code of a row
   Index longest;
   Index length;  // of the subsequences
   double decay;

@@ -183,6 +183,11 @@ def test_without_shifts_positions_are_compared_as_before():
     np.testing.assert_array_equal(WeightedDegree(3, shift=0)(X, Z), WeightedDegree(3)(X, Z))
 
 
+def test_shifts_beyond_all_strings_cost_nothing_and_change_nothing():
+    longest = max(map(len, [*X, *Z]))
+    np.testing.assert_array_equal(WeightedDegree(2, shift=10**15)(X, Z), WeightedDegree(2, shift=longest)(X, Z))
+
+
 def test_the_weights_of_shifts_are_a_positive_definite_function():
     angle = np.linspace(0, math.pi, 2001)
     for shift in range(1, 12):

@@ -211,6 +211,41 @@ def test_parameters_that_change_afterwards_do_not_count_before_the_next_call():
     assert labels.intercept_ == labels.regressor_.intercept_ != 0.0
 
 
+def test_another_intercept_does_not_count_if_the_call_fails():
+    model = KernelRidge(0.1, kernel=Gaussian(1.5)).partial_fit(X[:30], y[:30])
+    with pytest.raises(MemoryBudgetError):
+        model.set_params(fit_intercept=True, memory=1000).partial_fit(X[30:], y[30:])
+    refit = KernelRidge(0.1, kernel=Gaussian(1.5)).fit(X[:30], y[:30])
+    np.testing.assert_allclose(model.dual_coef_, refit.dual_coef_, atol=1e-10)
+    assert model.intercept_ == 0.0
+
+
+def test_a_copy_that_is_made_while_points_come_has_them(monkeypatch):
+    model, complete, late = (
+        KernelRidge(0.1, **OPTIONS).partial_fit(X[:30], y[:30]),
+        KernelRidge._complete,
+        [slice(30, 60)],
+    )
+
+    def complete_and_go_on(self, name=None):
+        complete(self, name)
+        if name is None and late:
+            part = late.pop()
+            self.partial_fit(X[part], y[part])
+
+    monkeypatch.setattr(KernelRidge, "_complete", complete_and_go_on)
+    copied = pickle.loads(pickle.dumps(model))
+    assert len(copied.X_fit_) == 60
+    _expect_same(copied, clone(model).fit(X, y))
+
+
+def test_attributes_that_were_taken_away_come_back():
+    model = KernelRidge(0.1, **OPTIONS).partial_fit(X, y)
+    coef = model.dual_coef_
+    del model.dual_coef_
+    np.testing.assert_array_equal(model.dual_coef_, coef)
+
+
 def test_a_call_that_fails_changes_nothing():
     model = KernelRidge(0.1, kernel=Sigmoid(), assume_psd=True, fit_intercept=False).partial_fit([[0.0]], [1.0])
     before = model.predict(X[:, :1])

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import MemoryBudgetError
 from mercer.kernels import Constant, Custom, Gaussian, Linear, Overlap, Polynomial, Sigmoid
 from mercer.models.ridge import KernelRidge
+from mercer.models.ridge_classifier import KernelRidgeClassifier
 
 FOUR_X = np.array([[1.0], [4.0], [6.0], [9.0]])
 FOUR_Y = np.array([0.8, 4.1, 6.2, 8.5])
@@ -424,3 +425,31 @@ def test_numbers_in_plain_lists_and_integers_will_do():
     model = KernelRidge(1, kernel="rbf").fit([[1, 2], [3, 4], [5, 6]], [1, 2, 3])
     assert model.predict([[1, 2]]).shape == (1,)
     assert KernelRidge().fit([[1], [2]], [[1], [2]]).predict([[1]]).shape == (1, 1)
+
+
+@pytest.mark.parametrize("solver", ["cg", "blocks"])
+@pytest.mark.parametrize("kind", [KernelRidge, KernelRidgeClassifier])
+def test_a_looser_tolerance_takes_fewer_iterations_and_is_kept(kind, solver):
+    points = np.random.default_rng(0).normal(size=(300, 2))
+    labels = np.sign(points[:, 0])
+    made = [
+        kind(0.1, kernel=Gaussian(), solver=solver, tol=tol, random_state=0).fit(points, labels) for tol in (1e-2, 1e-8)
+    ]
+    loose, tight = made
+    assert 0 < loose.n_iter_ < tight.n_iter_
+    assert loose.residual_ <= 1e-2
+    assert tight.residual_ <= 1e-8
+    assert loose.converged_
+    assert tight.converged_
+
+
+def test_direct_solvers_keep_their_own_tolerance():
+    points = np.random.default_rng(0).normal(size=(40, 2))
+    assert KernelRidge(0.1, kernel=Gaussian(), solver="cholesky", tol=0.9).fit(points, points[:, 0]).residual_ <= 1e-8
+
+
+@pytest.mark.parametrize("tol", [0, 1, -1e-6, np.nan, "tight", True, None])
+@pytest.mark.parametrize("kind", [KernelRidge, KernelRidgeClassifier])
+def test_tolerances_are_numbers_between_0_and_1(kind, tol):
+    with pytest.raises(ValueError, match=f"{kind.__name__}: tol is the certificate .* between 0 and 1, .*; got"):
+        kind(tol=tol).fit([[0.0], [1.0], [2.0]], [0, 1, 1])

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import pytest
 from mercer.kernels import Gaussian
 from mercer.models import KernelRidge, KernelRidgeClassifier
 from mercer.solvers import BlockDescent, Problem
-from mercer.solvers.products import Products
+from mercer.solvers.products import RATES, Products
+from mercer.solvers.ridge.cg import ConjugateGradient
+from mercer.solvers.ridge.cholesky import Cholesky
 from mercer.solvers.ridge.iteration import Iteration
 from mercer.solvers.ridge.preconditioner import Preconditioner
 from mercer.stored import checkpoint as module
@@ -86,6 +89,55 @@ def test_a_resumed_iteration_of_conjugate_gradients_is_the_uninterrupted_one():
     assert whole.residual == second.residual
 
 
+@pytest.mark.parametrize("stop", [1, 12])
+def test_conjugate_gradients_that_were_stopped_go_on_to_the_same_digits(stop):
+    def solve(saves):
+        solver = ConjugateGradient(rank=3, random_state=0, saves=saves)
+        return solver.prepare(make_problem()).solve(ALPHA)
+
+    whole, saves = solve(None), Memory(stop)
+    assert whole.n_iter > 12
+    with pytest.raises(Interruption):
+        solve(saves)
+    resumed = solve(saves)
+    np.testing.assert_array_equal(resumed.coef, whole.coef)
+    assert (resumed.n_iter, resumed.residual) == (whole.n_iter, whole.residual)
+
+
+def grow_at_once(monkeypatch):
+    """Let preconditioners of few pivots grow whenever somebody looks."""
+    monkeypatch.setitem(RATES, "host", replace(RATES["host"], first_rank=0.5, flops=1e20))
+
+
+def test_preconditioners_that_had_grown_do_so_again(monkeypatch):
+    grow_at_once(monkeypatch)
+
+    def prepare(saves):
+        return ConjugateGradient(random_state=0, saves=saves).prepare(make_problem())
+
+    first, last = prepare(None), prepare(Memory(stop=21))
+    begun, whole = first.preconditioner.rank, first.solve(ALPHA)
+    with pytest.raises(Interruption):
+        last.solve(ALPHA)
+    assert last.preconditioner.rank > begun
+    resumed = prepare(last.solver.saves).solve(ALPHA)
+    np.testing.assert_array_equal(resumed.coef, whole.coef)
+    assert resumed.n_iter == whole.n_iter
+
+
+def test_states_of_another_preconditioner_are_taken_up_without_its_directions():
+    saves = Memory(stop=6)
+    with pytest.raises(Interruption):
+        ConjugateGradient(rank=3, random_state=0, saves=saves).prepare(make_problem()).solve(ALPHA)
+    counts = []
+    other = ConjugateGradient(
+        rank=5, random_state=1, saves=saves, on_iteration=lambda count, _: counts.append(count)
+    ).prepare(make_problem())
+    truth = Cholesky().prepare(make_problem()).solve(0.1)
+    np.testing.assert_allclose(other.solve(ALPHA).coef, truth.coef, atol=1e-5)
+    assert counts[0] == 7
+
+
 SCRIPT = """
 import os, signal, sys
 import numpy as np
@@ -102,16 +154,18 @@ def kill(self, *given):
     if count == 5:
         os.kill(os.getpid(), signal.SIGKILL)
 checkpoint.Checkpoint.write = kill
-KernelRidge(0.1, kernel=Gaussian(), solver="blocks").fit(X, y, checkpoint=sys.argv[1])
+KernelRidge(0.1, kernel=Gaussian(), solver=sys.argv[2]).fit(X, y, checkpoint=sys.argv[1])
 """
 
 
 @pytest.mark.cluster
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
-def test_a_fit_that_was_killed_goes_on_and_leaves_nothing(tmp_path, monkeypatch):
+@pytest.mark.parametrize("solver", ["blocks", "cg"])
+def test_a_fit_that_was_killed_goes_on_and_leaves_nothing(solver, tmp_path, monkeypatch):
     source = str(Path(module.__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(SCRIPT), str(tmp_path)], env=environment, check=False)
+    command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(tmp_path), solver]
+    done = subprocess.run(command, env=environment, check=False)
     assert done.returncode == -signal.SIGKILL
     assert list(tmp_path.glob(".mercer-fit-*/*.sum"))
     rng = np.random.default_rng(0)
@@ -120,8 +174,8 @@ def test_a_fit_that_was_killed_goes_on_and_leaves_nothing(tmp_path, monkeypatch)
     seen = []
     read = module.Checkpoint.read
     monkeypatch.setattr(module.Checkpoint, "read", lambda self, key: seen.append(read(self, key)) or seen[-1])
-    model = KernelRidge(0.1, kernel=Gaussian(), solver="blocks")
-    other = KernelRidge(0.2, kernel=Gaussian(), solver="blocks").fit(X, y, checkpoint=tmp_path)
+    model = KernelRidge(0.1, kernel=Gaussian(), solver=solver)
+    other = KernelRidge(0.2, kernel=Gaussian(), solver=solver).fit(X, y, checkpoint=tmp_path)
     assert seen == [None]  # the states of another penalty are another fit's
     model.fit(X, y, checkpoint=tmp_path)
     assert seen[1][0] == 5

@@ -1,13 +1,26 @@
 """Rows of K that several places share."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from mercer import Gram
+from mercer.arrays.tensors import DeviceError
 from mercer.kernels import Gaussian, Polynomial
-from mercer.models import KernelRidge
+from mercer.models import (
+    SVC,
+    KernelKMeans,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeClassifier,
+    KernelRidgeCV,
+    ParzenClassifier,
+)
 from mercer.solvers import BlockDescent, Problem
+from mercer.solvers import shared as shared_module
 from mercer.solvers.products import Products
-from mercer.solvers.ridge.cg import ConjugateGradient, PreparedConjugateGradient
+from mercer.solvers.ridge.cg import ConjugateGradient
 from mercer.solvers.shared import SharedProducts
 
 
@@ -45,9 +58,41 @@ def test_values_beyond_float32_are_shared_in_float64():
 
 def test_conjugate_gradients_take_shared_products():
     problem, alpha = make_problem(), np.array([0.1, 0.1])
-    solver = ConjugateGradient(random_state=0)
-    shared = PreparedConjugateGradient(solver, problem, SharedProducts(problem, [None, None])).solve(alpha)
-    np.testing.assert_allclose(shared.coef, solver.prepare(problem).solve(alpha).coef, atol=1e-4)
+    solver = ConjugateGradient(rank=5, random_state=0, devices=[None, None])
+    prepared = solver.prepare(problem)
+    assert isinstance(prepared.products, SharedProducts)
+    alone = replace(solver, devices=None).prepare(problem).solve(alpha)
+    shared = prepared.solve(alpha)
+    assert shared.converged
+    np.testing.assert_allclose(shared.coef, alone.coef, atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["cg", "blocks"])
+def test_models_hand_several_devices_to_solvers_that_iterate(solver, monkeypatch):
+    made = []
+    monkeypatch.setattr(shared_module, "SharedProducts", lambda *given: made.append(given[1]) or Products(given[0]))
+    X = make_problem().X
+    for model in (KernelRidge(kernel="rbf"), KernelRidgeClassifier(1.0)):
+        model.set_params(solver=solver, device=[None, None], random_state=0).fit(X, np.sign(X[:, 0])).predict(X)
+    assert made == [[None, None]] * 2
+
+
+@pytest.mark.parametrize(
+    "model", [KernelRidgeCV(), SVC(), KernelKMeans(2), KernelPCA(), ParzenClassifier()], ids=lambda m: type(m).__name__
+)
+def test_models_that_share_nothing_refuse_several_devices(model):
+    X = make_problem().X
+    with pytest.raises(DeviceError, match=r"\['cuda:0', 'cuda:1'\] names several devices.*give one, such as"):
+        model.set_params(device=["cuda:0", "cuda:1"]).fit(X, (X[:, 0] > 0).astype(int)).predict(X)
+
+
+def test_matrices_and_clusters_refuse_several_devices_too():
+    X = make_problem().X
+    with pytest.raises(DeviceError, match="several devices"):
+        Gram(Gaussian(), X, device=["cpu", "cpu"])
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(DeviceError, match="several devices"):
+        KernelRidge(device=["cpu", "cpu"]).fit(da.from_array(X), da.from_array(X[:, 0]))
 
 
 def test_no_device_is_refused():
@@ -65,7 +110,8 @@ def test_two_devices_fit_what_one_does():
     host = BlockDescent(**options).prepare(make_problem()).solve(alpha)
     for found in (two, host):
         np.testing.assert_allclose(found.coef, one.coef, atol=1e-5)
-    model = KernelRidge(0.1, kernel=Gaussian(1.2), solver="blocks", device=["cpu", "cpu"], random_state=0)
     X, y = problem.X, problem.y[:, 0]
     truth = KernelRidge(0.1, kernel=Gaussian(1.2), solver="cholesky").fit(X, y)
-    np.testing.assert_allclose(model.fit(X, y).predict(X), truth.predict(X), atol=1e-5)
+    for solver in ("cg", "blocks"):
+        model = KernelRidge(0.1, kernel=Gaussian(1.2), solver=solver, device=["cpu", "cpu"], random_state=0)
+        np.testing.assert_allclose(model.fit(X, y).predict(X), truth.predict(X), atol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,12 +36,8 @@ class Place:
 
     @classmethod
     def find(cls, device: Any, memory: float | str | None, *data: object) -> Place:
-        """Return the place that is asked for, or where the tensors among the data are; by default the host.
-
-        Of several devices it is the first.
-        """
-        several = list_devices(device)
-        device = device if several is None else several[0]
+        """Return the place that is asked for, or where the tensors among the data are; by default the host."""
+        refuse_several(device)
         if device is None and not any(map(is_tensor, data)):
             return cls(None, parse_memory(memory))
         found = find_device(device, *data)
@@ -58,6 +55,10 @@ class Place:
 
     def __str__(self) -> str:
         return "the host" if self.on_host else str(self.device)
+
+    def be_current(self) -> AbstractContextManager[Any]:
+        """Return a context in which Triton, which launches on the current device of a thread, launches here."""
+        return load_torch().cuda.device(self.device) if self.kind == "cuda" else nullcontext()
 
     @property
     def namespace(self) -> Any:
@@ -86,3 +87,22 @@ def list_devices(device: Any) -> list[Any] | None:
     if not device:
         raise DeviceError("device is an empty list; give at least one name such as 'cuda:0', or leave it out")
     return list(device)
+
+
+def refuse_several(device: Any) -> None:
+    """Raise if several devices are asked for, where nothing shares its work among them.
+
+    Examples
+    --------
+    >>> refuse_several("cuda")
+    >>> refuse_several(["cuda:0", "cuda:1"])
+    Traceback (most recent call last):
+    ...
+    mercer.arrays.tensors.DeviceError: device=['cuda:0', 'cuda:1'] names several devices, ...
+    """
+    several = list_devices(device)
+    if several is not None:
+        raise DeviceError(
+            f"device={several!r} names several devices, which only fits of KernelRidge and KernelRidgeClassifier to "
+            f"data in memory share; give one, such as device={several[0]!r}"
+        )

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays.budget import MemoryBudgetError, parse_memory, require, show_bytes
+from mercer.arrays.place import refuse_several
 from mercer.estimators.kernel_argument import kernel_argument
 from mercer.formula.data import Rows, pick
 from mercer.gram import Gram
@@ -168,6 +169,7 @@ def fit_table(
 ) -> RidgeFit:  # fmt: skip
     """Fit to targets in partitions, α of each output, with the R² of leave-one-out predictions where sums give it."""
     how = TableRidge(**options)
+    refuse_several(how.device)
     problem = make_problem(table, kernel, fit_intercept, parse_memory(memory))
     chosen = how.choose(table, problem, penalty)
     found: TableSolution = getattr(how, f"solve_{chosen.solver}")(table, problem, penalty)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
 
-from mercer.arrays.place import Place
+from mercer.arrays.place import Place, list_devices
 from mercer.arrays.tensors import host_array, is_tensor
 from mercer.features.validate import takes_sparse, takes_vectors, validate_numbers
 from mercer.formula.data import Rows
@@ -58,8 +58,13 @@ class KernelArgument:
         return self.check(X, reset=False)
 
     def place(self, *data: object) -> Place:
-        """Return where to compute with data: the device asked for, that of tensors, or the host."""
-        return Place.find(self.owner.device, self.owner.memory, *data)
+        """Return where to compute with data: the device asked for, that of tensors, or the host.
+
+        Of several devices it is the first, for models that share work among them; for all others there is one.
+        """
+        device = self.owner.device
+        several = list_devices(device) if getattr(self.owner, "shares_devices", False) else None
+        return Place.find(device if several is None else several[0], self.owner.memory, *data)
 
     def pass_on(self, kernel: Kernel) -> Any:
         """Return the argument for an estimator inside that is fitted to the same data with the resolved kernel."""

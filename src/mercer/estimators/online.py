@@ -125,9 +125,11 @@ def open_online(
     """Return the problem of a model's points: the one it has kept, or one that is made of what it was before."""
     memory = parse_memory(model.memory)
     kept = vars(model).get(ONLINE)
-    if kept is not None and before is not None and kept.record is before:
-        kept.adjust(alpha, averaged=averaged, fit_intercept=fit_intercept, memory=memory)
-        return kept
+    if kept is not None and before is not None:
+        with kept.lock:  # somebody may be reading the factor
+            if kept.record is before:
+                kept.adjust(alpha, averaged=averaged, fit_intercept=fit_intercept, memory=memory)
+                return kept
     online = OnlineRidge(kernel, alpha, averaged=averaged, fit_intercept=fit_intercept, memory=memory)
     if before is not None:
         problem = before.problem_on_host
@@ -169,7 +171,7 @@ class OnlineEstimator(RidgeEstimator):
             with postponed.lock:
                 if self._find_postponed() is not postponed:  # another thread was here, or has gone on with points
                     continue
-                if "expansion_" not in vars(self):
+                if not vars(self).keys() >= set(FUNCTION):
                     self._keep_expansion(postponed.function)
                 if name not in FUNCTION:
                     self._keep_evidence(postponed.record)
@@ -184,8 +186,11 @@ class OnlineEstimator(RidgeEstimator):
         self.__dict__.update(objective_=record.objective, residual_=record.residual, converged_=record.converged)
 
     def __getstate__(self) -> Any:
-        self._complete()
-        return super().__getstate__()
+        while True:  # until no other thread has gone on with points in between
+            self._complete()
+            state = super().__getstate__().copy()
+            if POSTPONED not in state:
+                return state
 
     def __dir__(self) -> list[str]:
         self._complete()

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 MOST_ROWS = 5  # that a message names
+TOLERANCE = 1e-6  # of ridge by iterations, if a model does not say
 
 
 def check_targets(owner: object, y: Any, n: int) -> np.ndarray:
@@ -146,6 +147,18 @@ def check_positive(owner: object, name: str, value: Any, *, zero: bool = False) 
     if not real or not (0 < float(value) < np.inf or (zero and value == 0)):
         kind = "number that is not negative" if zero else "positive number"
         raise ValueError(f"{type(owner).__name__}: {name} must be a {kind}, got {value!r}")
+    return float(value)
+
+
+def check_tolerance(owner: object) -> float:
+    """Return the parameter ``tol`` of a model, up to which certificate iterations go on, or what stands for it."""
+    value = getattr(owner, "tol", TOLERANCE)
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (real and 0 < float(value) < 1):
+        raise ValueError(
+            f"{type(owner).__name__}: tol is the certificate up to which iterations go on, so it lies between 0 and 1, "
+            f"for example {TOLERANCE:g}; got {value!r}"
+        )
     return float(value)
 
 

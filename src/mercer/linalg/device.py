@@ -55,7 +55,7 @@ class TensorTriangles:
         """Factor in float32, with a larger shift where rounding leaves no factor, and say whether there is one."""
         least = float(np.finfo(np.float32).eps) * self.trace / np.sqrt(len(self._K))
         for more in (0.0, least, 8 * least):
-            A = self._K.float()
+            A = self._K.to(load_torch().float32, copy=True)
             A.diagonal().copy_(self.diagonal[:, 0] + shift + more)
             try:
                 self._halves = HalvesFactor(A)

@@ -1,6 +1,6 @@
 """Sums of products in place: by SciPy's library on the host, and by the tensors' own on a device.
 
-One library for all of them, because threads of NumPy's would still be spinning when those of SciPy's begin.
+One library for all of them, because threads of NumPy's may still be busy when those of SciPy's begin.
 """
 
 from __future__ import annotations

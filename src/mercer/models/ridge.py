@@ -26,7 +26,7 @@ from mercer.estimators.online import (
 )
 from mercer.estimators.posterior import PosteriorMethods
 from mercer.estimators.progress import report_progress, with_callbacks
-from mercer.estimators.targets import check_alpha, check_targets, check_weights
+from mercer.estimators.targets import TOLERANCE, check_alpha, check_targets, check_tolerance, check_weights
 from mercer.estimators.transaction import all_or_nothing
 from mercer.formula.data import Rows, is_frame, length, pick
 from mercer.kernels import Kernel
@@ -86,8 +86,11 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         Whether to use a mercer kernel even if it is refuted, that is, not positive semi-definite.
     device : str, torch.device or list of them, optional
         Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.  Of
-        several, such as ``["cuda:0", "cuda:1"]``, the solver "blocks" has each multiply by a share of the rows, and all
-        else is on the first.
+        several, such as ``["cuda:0", "cuda:1"]``, the solvers "cg" and "blocks" have each multiply by a share of the
+        rows, and all else is on the first.
+    tol : float, default=1e-6
+        Of solvers that iterate, "cg" and "blocks": up to which certificate, the ``residual_``.  All others go as far as
+        rounding allows, and so do iterations on a cluster and on tables.
 
     Attributes
     ----------
@@ -118,8 +121,8 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         in explicit features bound the same gap by their gradient, those of Nyström centres give the relative size of
         the next correction.
     converged_ : bool
-        Whether ``residual_`` is at most 1e-5 (1e-6 for conjugate gradients, 1e-4 for Nyström centres on a device); if
-        not there is one warning, with what to do.
+        Whether ``residual_`` is at most 1e-5 (``tol`` for solvers that iterate, 1e-4 for Nyström centres on a device);
+        if not there is one warning, with what to do.
     n_iter_ : int
         Iterations, 0 for direct solvers.
     n_features_in_, feature_names_in_ : int, array of str
@@ -141,6 +144,8 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
     'jackknife+'
     """
 
+    shares_devices = True
+
     X_fit_: Rows
     _record: RidgeFit
 
@@ -161,6 +166,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         random_state: Any = None,
         assume_psd: bool = False,
         device: Any = None,
+        tol: float = 1e-6,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -176,6 +182,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         self.random_state = random_state
         self.assume_psd = assume_psd
         self.device = device
+        self.tol = tol
 
     @with_callbacks
     @where_the_data_lives
@@ -319,7 +326,9 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         online = find_online(self, record)
         if online is not None:
             assert record.targets is not None
-            return online.leave_one_out().reshape(record.targets.shape)
+            with online.lock:
+                if online.record is record:  # and nobody has gone on with points since
+                    return online.leave_one_out().reshape(record.targets.shape)
         return leave_one_out(record, random_state=self.random_state, n_centers=self.n_centers)
 
     def diagnose(self) -> Diagnosis:
@@ -330,6 +339,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, **watched: Any) -> None:
         self._check_scaling()
+        tolerance = check_tolerance(self)
         argument = self._kernel_argument()
         X = argument.check(X, reset=True)
         n = length(X)
@@ -338,7 +348,8 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         intercept = bool(self.fit_intercept)
         problem = Problem(kernel, argument.points(X), targets, weights, intercept, place.memory, place.device)
         penalty = self._penalty(targets.size // n, n if weights is None else float(weights.sum()))
-        self._keep(fit_ridge(problem, penalty, name=type(self).__name__, **self._solving(), **watched), X)
+        solving = {**self._solving(), "tolerance": tolerance, **watched}
+        self._keep(fit_ridge(problem, penalty, name=type(self).__name__, **solving), X)
 
     def _fit_cluster(self, cluster: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         from mercer.distributed.ridge import fit_table
@@ -397,7 +408,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         inner = cls(
             alpha, kernel=outer._kernel_argument().pass_on(kernel), fit_intercept=outer.fit_intercept,
             solver=outer.solver, memory=outer.memory, random_state=outer.random_state, assume_psd=True,
-            device=outer.device,
+            device=outer.device, tol=getattr(outer, "tol", TOLERANCE),
         )  # fmt: skip
         for name in ("n_features_in_", "feature_names_in_") if is_frame(X) else ("n_features_in_",):
             if hasattr(outer, name):

@@ -29,7 +29,7 @@ from mercer.estimators.online import (
     read_stream,
 )
 from mercer.estimators.progress import report_progress, with_callbacks
-from mercer.estimators.targets import check_alpha, check_alphas
+from mercer.estimators.targets import check_alpha, check_alphas, check_tolerance
 from mercer.estimators.transaction import all_or_nothing
 from mercer.features.params import SOMETIMES
 from mercer.formula.data import Rows, length
@@ -91,8 +91,10 @@ class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
         points and no explicit features.
     assume_psd : bool, default=False
         Whether to use a mercer kernel even if it is refuted.
-    device : str or torch.device, optional
-        Where to compute, such as "cuda"; tensors are computed with where they are, and everything else on the host.
+    device : str, torch.device or list of them, optional
+        As for :class:`KernelRidge`.
+    tol : float, default=1e-6
+        As for :class:`KernelRidge`.
 
     Attributes
     ----------
@@ -124,6 +126,8 @@ class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
     array([0, 0])
     """
 
+    shares_devices = True
+
     classes_: Classes
     expansion_: ClassFunction
     alpha_: float
@@ -146,6 +150,7 @@ class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
         random_state: Any = None,
         assume_psd: bool = False,
         device: Any = None,
+        tol: float = 1e-6,
     ) -> None:
         self.alpha = alpha
         self.alphas = alphas
@@ -157,6 +162,7 @@ class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
         self.random_state = random_state
         self.assume_psd = assume_psd
         self.device = device
+        self.tol = tol
 
     @with_callbacks
     @where_the_data_lives
@@ -359,7 +365,8 @@ class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
         return None if self.plan_.solver in ITERATIVE else self.leave_one_out()
 
     def _fit(self, X: Rows, y: Any, sample_weight: Any, on_step: OnStep, saves: Saves | None = None) -> None:
-        argument, data = self._kernel_argument(), self._check_labelled(X, y, sample_weight)
+        tolerance, argument = check_tolerance(self), self._kernel_argument()
+        data = self._check_labelled(X, y, sample_weight)
         self._remember(data.X, y, sample_weight)
         n, targets = length(data.X), make_targets(data.codes, len(data.classes))
         place = argument.place(data.X)
@@ -379,7 +386,7 @@ class KernelRidgeClassifier(OnlineEstimator, ValueClassifier):
         )
         record = fit_ridge(
             whole, penalty, self.solver, random_state=self.random_state, name=type(self).__name__,
-            on_iteration=on_step, saves=saves, devices=list_devices(self.device),
+            on_iteration=on_step, saves=saves, devices=list_devices(self.device), tolerance=tolerance,
         )  # fmt: skip
         self._keep(data.classes, found, record, data.X)
 

@@ -22,8 +22,9 @@ class SharedProducts(Products):
     """K as iterations use it, on several devices of one machine.
 
     Every device has all points and computes the products of its share of the rows; numbers of the iteration, the
-    diagonal and what a preconditioner asks for are on the first.  A device that is named twice does the work of two,
-    which tells what sharing costs where there is only one.
+    diagonal and what a preconditioner asks for are on the first.  Where the matrix is kept, it is kept there, and the
+    first alone multiplies by it.  A device that is named twice does the work of two, which tells what sharing costs
+    where there is only one.
 
     Parameters
     ----------
@@ -82,9 +83,14 @@ class SharedProducts(Products):
         return self._multiply(np.float64, V)
 
     def _multiply(self, kind: Any, V: Array, index: np.ndarray | None = None) -> Array:
+        def multiply(share: tuple[Place, Gram]) -> Array:
+            place, rows = share
+            with place.be_current():
+                return self.put(rows @ place.put(V))
+
         shares = self._cut(kind, index)
         with ThreadPoolExecutor(len(shares)) as pool:
-            found = list(pool.map(lambda share: self.put(share[1] @ share[0].put(V)), shares))
+            found = list(pool.map(multiply, shares))
         return namespace(found[0]).concat(found)
 
     def _cut(self, kind: Any, index: np.ndarray | None) -> list[tuple[Place, Gram]]:

@@ -330,6 +330,20 @@ def test_steps_go_on_in_double_where_single_precision_ends(scale):
     np.testing.assert_allclose(slope, scale * y - K.astype(float) @ beta, atol=1e-9 * scale)
 
 
+@pytest.mark.parametrize("seed", [3, 5, 33])
+def test_steps_that_go_in_circles_in_single_precision_go_on_in_double(seed):
+    rng = np.random.default_rng(seed)  # points of very different size: slopes grow far beyond what they start with
+    n, C = 12, 1e4
+    X = np.exp(2.6 * rng.standard_normal((n, 1))) * rng.standard_normal((n, 3)) + 100.0
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    K, box = (X @ X.T).astype(np.float32), (np.minimum(0, C * y), np.maximum(0, C * y))
+    single, double = (
+        _native.smo(matrix, *box, np.zeros(n), y.copy(), 0.0, n, 1e-3, 100_000) for matrix in (K, K.astype(float))
+    )
+    assert max(single[1], double[1]) <= 1e-3
+    assert single[0] <= 3 * double[0] + 3000
+
+
 def test_limits_count_coarse_steps_too():
     X, y = data(100, seed=3)
     box = np.minimum(0, 10 * y), np.maximum(0, 10 * y)
@@ -341,10 +355,20 @@ def test_limits_count_coarse_steps_too():
 def test_the_environment_may_name_a_lesser_instruction_set():
     names = _native.isas()
     code = "from mercer import _native; print(*_native.isas())"
-    for wanted, left in ((names[1], names[1:]), ("unknown", names)):
+    for wanted, left in ((names[1], names[1:]), ("", names)):
         environment = {**os.environ, "MERCER_ISA": wanted}
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         assert done.stdout.split() == list(left)
+
+
+def test_an_unknown_instruction_set_in_the_environment_is_an_error_that_lists_the_known_ones():
+    environment = {**os.environ, "MERCER_ISA": "avx3"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import mercer._native"], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode != 0
+    assert "'avx3'" in done.stderr
+    assert ", ".join(_native.isas()) in done.stderr
 
 
 def test_the_native_core_refuses_what_does_not_fit():

@@ -77,3 +77,23 @@ def test_what_has_not_converged_is_said_with_the_function_already():
 
 def test_files_do_without():
     assert pickle.loads(pickle.dumps(PostponedFit(_start(5), flat=False))) is None
+
+
+def test_a_factor_whose_making_was_interrupted_is_not_read(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    online = OnlineRidge(Gaussian(), 0.1, memory=2**30)
+    online.add(X, X[:, :1])
+    online.remove([0])  # so that the solution has to be judged
+    postponed = PostponedFit(online, flat=True)
+
+    def interrupt(shift):
+        online._factor._square[:] = 7.0
+        raise MemoryError
+
+    monkeypatch.setattr(online._factor, "refactor", interrupt)
+    monkeypatch.setattr(online, "_measure_wear", lambda *given: 1.0)
+    with pytest.raises(MemoryError):
+        _ = postponed.record
+    truth = np.linalg.solve(Gaussian()(X[1:]) + 0.1 * np.eye(11), X[1:, 0])
+    np.testing.assert_allclose(postponed.record.expansion.coef, truth, atol=1e-10)

@@ -129,11 +129,13 @@ class WeightedDegree(StringKernel):
     def fill(self, part: Part) -> None:
         """Walk along both sequences: each run of agreement holds words of every length up to its own."""
         gained = np.concatenate([[0.0], np.cumsum(self.weights())])
-        part.run(_native.matching_runs, gained, self.shifts(), cells=CALL_CELLS / (2 * int(self.shift) + 1))
+        farthest = min(int(self.shift), int(part.table.sizes.max(initial=0)))  # nothing lies farther apart
+        part.run(_native.matching_runs, gained, self.shifts(farthest), cells=CALL_CELLS / (2 * farthest + 1))
 
-    def shifts(self) -> np.ndarray:
-        """Return what words in common count that lie 0, 1, … S tokens apart."""
-        return np.concatenate([[1.0], 0.5 / np.arange(2, int(self.shift) + 2)])
+    def shifts(self, farthest: int | None = None) -> np.ndarray:
+        """Return what words in common count that lie 0, 1, … S tokens apart, or only those up to ``farthest``."""
+        most = int(self.shift) if farthest is None else farthest
+        return np.concatenate([[1.0], 0.5 / np.arange(2, most + 2)])
 
     def theorem(self) -> Theorem | None:
         """With shifts, places are compared by a positive definite function."""

@@ -188,7 +188,8 @@ class KernelSpectralClustering(KernelParams, ClusterMixin, BaseEstimator):  # ty
         else:
             values = evaluate_expansion(f.kernel, points, f.centers, f.coef, f.intercept, place.memory, place.device)
         rows = shorten(np.asarray(host_array(values), dtype=np.float64).reshape(length(points), -1))
-        found = ((rows[:, None] - self.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
+        means = self.cluster_centers_
+        found = (rows @ means.T - 0.5 * (means**2).sum(axis=1)).argmax(axis=1)  # the nearest, as ‖r − m‖² says
         return namespace(X).asarray(found, device=X.device) if is_tensor(X) else found
 
     def _cut(

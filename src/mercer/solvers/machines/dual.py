@@ -44,7 +44,7 @@ FARTHEST = 1e300  # an end of a box beyond any coefficient, in units of the targ
 def length(values: np.ndarray) -> float:
     """Return the Euclidean length of numbers whose squares need not fit float64."""
     size = float(np.abs(values).max(initial=0.0)) or 1.0
-    # Not by BLAS: its threads go on spinning for a while, on the processors that compute kernel values next.
+    # Not by BLAS, whose threads may stay busy for a while on the processors that compute kernel values next.
     return size * math.sqrt(float(np.square(values / size).sum()))
 
 

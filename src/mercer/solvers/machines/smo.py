@@ -98,7 +98,8 @@ class SMO:
     ) -> list[DualSolution]:
         """Solve several problems, each on some points of X given by their positions.
 
-        Small problems are solved side by side, one thread each; large ones one after the other with all threads.
+        Small problems are solved side by side, one thread each, and so are large ones where they are many and memory
+        holds most rows of each; otherwise these follow each other, with all threads.
         ``progress`` hears of all steps so far and the largest violation left whenever a problem is solved.
         """
         matrix = MachineMatrix(kernel, X, parse_memory(self.memory))
@@ -128,7 +129,7 @@ class SMO:
 
 
 class _Crowd:
-    """Problems on parts of one matrix: small ones side by side, large ones one after the other with all threads.
+    """Problems on parts of one matrix: small ones side by side, large ones too or one after the other.
 
     ``limits`` returns the solver of a problem that starts now.
     """
@@ -155,15 +156,16 @@ class _Crowd:
                 found = pool.map(lambda i: self._solve_one(i, begun.get(i), stored=True), left)
                 yield from zip(left, found, strict=True)
                 beside = matrix.count_beside([len(parts[i][0]) for i in large])
+                threads = max(1, default_threads() // beside)  # asked here: those of the pool know of no share
                 run = map if beside == 1 else pool.map
-                yield from zip(large, run(lambda i: self._solve_large(i, beside), large), strict=True)
+                yield from zip(large, run(lambda i: self._solve_large(i, beside, threads), large), strict=True)
             except BaseException:
                 self._stopped.set()
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _solve_large(self, i: int, beside: int) -> DualSolution:
-        with share_of_threads(max(1, default_threads() // beside)):
+    def _solve_large(self, i: int, beside: int, threads: int) -> DualSolution:
+        with share_of_threads(threads):
             return self._solve_one(i, None, stored=False, beside=beside)
 
     def _solve_one(self, i: int, before: DualSolution | None, *, stored: bool, beside: int = 1) -> DualSolution:

@@ -171,9 +171,9 @@ class PreparedConjugateGradient(PreparedRidge):
                 worst = state.step()
                 if solver.on_iteration is not None:
                     solver.on_iteration(state.n_iter, worst)
-                save_if_due(solver.saves, key, state.n_iter, state)
                 if state.active and state.since_start and state.since_start % CHECK == 0:
                     self._grow_if_it_pays(state)
+                save_if_due(solver.saves, key, state.n_iter, state)  # with the growth, which is not decided again
             state.certify()
         return Solution(
             centers=problem.X,

@@ -20,7 +20,7 @@ from mercer.messages import warn_caller
 
 from ..base import Problem, Solution
 from ..evidence import SCALE, Objective, is_converged, warn_not_converged
-from ..plan import SPECTRAL_LIMIT, Plan, make_solver, plan_problem
+from ..plan import ITERATIVE, SPECTRAL_LIMIT, Plan, make_solver, plan_problem
 from ..saves import Saves
 
 LONG = 600.0  # seconds that a second attempt may take
@@ -163,15 +163,15 @@ def fit_ridge(
 def solve_ridge(
     problem: Problem, alpha: np.ndarray, solver: str = "auto", *, random_state: Any = None,
     n_centers: int | None = None, on_iteration: Callable[[int, float], Any] | None = None, saves: Saves | None = None,
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[Any] | None = None, tolerance: float | None = None,
 ) -> tuple[Plan, Solution, Any]:  # fmt: skip
     """Return the plan that was followed in the end, the solution, and the prepared solver.
 
     With "auto", a solver that finds a matrix singular, or whose residual stays above its tolerance, is followed by
     those that may survive: explicit features, which are never squared, a Cholesky factor, which does not mind uneven
     weights, and eigenvalues, which take any matrix.  The solution of the smallest residual is kept in the end.
-    ``on_iteration`` hears of the steps of solvers that iterate, ``saves`` keeps their states, and ``devices`` share
-    their products.
+    ``on_iteration`` hears of the steps of solvers that iterate, ``saves`` keeps their states, ``devices`` share their
+    products, and ``tolerance`` is the certificate up to which they go on; all other solvers have their own.
 
     Examples
     --------
@@ -189,10 +189,11 @@ def solve_ridge(
         if following is not chosen:
             why = "found the matrix singular or not positive definite" if kept is None else "lost alpha in its rounding"
             following = replace(following, reason=f"{chosen.solver} {why}, and {following.solver} may survive it")
+        options: dict[str, Any] = {"on_iteration": on_iteration, "saves": saves, "devices": devices}
+        if tolerance is not None and following.solver in ITERATIVE:
+            options["tolerance"] = tolerance
         try:
-            prepared = make_solver(
-                following.solver, random_state, n_centers, on_iteration=on_iteration, saves=saves, devices=devices
-            ).prepare(problem)
+            prepared = make_solver(following.solver, random_state, n_centers, **options).prepare(problem)
             # Solvers of other people may only have solve().
             solution: Solution = getattr(prepared, "attempt", prepared.solve)(alpha)
         except np.linalg.LinAlgError as reason:

@@ -91,6 +91,10 @@ class Iteration:
         self._cg.restart()
         self.since_start = 0
         self._norm_at_start = self._updated.copy()
+        self._find_ones()
+
+    def _find_ones(self) -> None:
+        """Precondition the constant, by which directions are brought back into 1ᵀc = 0."""
         self._ones = None
         if self._centred:
             columns, index = np.unique(self.alpha, return_inverse=True)
@@ -197,23 +201,27 @@ class Iteration:
         """Return all that the next step depends on, but for the preconditioner's pivots, on the host."""
         arrays = {name: np.array(host_array(getattr(self, name))) for name in _ARRAYS}
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        kinds = {"single": self._K.single, "rank": self._P.rank, "rng": self._rng.bit_generator.state}
-        return {"arrays": arrays, "numbers": numbers, "system": self._cg.snapshot(), **kinds}
+        kinds = {"single": self._K.single, "rng": self._rng.bit_generator.state}
+        grown = {"ranks": list(self._P.ranks), "pivots": self._P.pivoted.pivots}
+        return {"arrays": arrays, "numbers": numbers, "system": self._cg.snapshot(), **kinds, **grown}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a snapshot of the same problem; a preconditioner that had grown does so at once."""
+        """Go on from a snapshot of the same problem; a preconditioner that had grown does so again.
+
+        Directions that belong to other pivots, as other memory or no seed lead to, are forgotten.
+        """
         if self._K.single and not state["single"]:
             self._K.give_up_single()
-        grown = state["rank"] > self._P.rank
-        if grown:
-            self._P.grow(state["rank"])
+        for rank in state["ranks"][len(self._P.ranks) :]:
+            self._P.grow(rank)
         for name, values in state["arrays"].items():
             getattr(self, name)[...] = put_beside(self._kept, values) if name == "_kept" else values
         for name, value in state["numbers"].items():
             setattr(self, name, value)
         self._rng.bit_generator.state = state["rng"]
         self._cg.restore(state["system"])
-        if grown:
+        self._find_ones()
+        if not np.array_equal(state["pivots"], self._P.pivoted.pivots):
             self.restart()
 
     def _examine(self, live: np.ndarray, coef: Array, image: Array, hidden: np.ndarray | float = 0.0) -> _Evidence:

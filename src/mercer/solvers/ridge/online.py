@@ -133,9 +133,10 @@ class OnlineRidge:
     def adjust(self, alpha: float, *, averaged: bool, fit_intercept: bool, memory: int) -> None:
         """Go on with other settings; another penalty takes a new factor."""
         changed = (alpha, averaged) != (self.alpha, self.averaged)
+        if changed or fit_intercept != self.fit_intercept:
+            self.record = None  # whose settings were others
         self.alpha, self.averaged, self.fit_intercept, self.memory = alpha, averaged, fit_intercept, memory
         if changed:
-            self.record = None
             self._refactor()
 
     def learn(
@@ -254,9 +255,11 @@ class OnlineRidge:
         self.targets = self.targets[:0]
 
     def _refactor(self) -> None:
+        record, self.record = self.record, None  # nobody's factor if it fails or is interrupted
         self._known, self._turned = 0, False
         if not self._factor.refactor(self.penalty / self.weights):
             raise self._indefinite(self.penalty)
+        self.record = record
 
     def _values(self, X: Rows, Z: Rows | None = None) -> np.ndarray:
         return np.asarray(Gram(self.kernel, X, Z, memory=self.memory, dtype=np.float64).dense())

@@ -59,6 +59,7 @@ class Preconditioner:
         xp = self._xp = namespace(noise)
         self._inner = xp.zeros((0, 0), dtype=xp.float64, device=noise.device)  # FᵀWF
         self._inverses: dict[float, Callable[[Array], Array]] = {}  # of αI + FᵀWF for each α
+        self.ranks: list[int] = []  # asked for so far: the same ones, one by one, lead to the same pivots
         self.grow(rank)
 
     @property
@@ -79,6 +80,7 @@ class Preconditioner:
         """Go on pivoting until F has ``rank`` columns, or as many as explain K to rounding."""
         if not self.pivoted.grow(rank):
             return
+        self.ranks.append(rank)
         xp, parts = self._xp, self.pivoted.parts
         weighted = parts[-1] if bool((self.weights == 1.0).all()) else parts[-1] * self.weights
         border = xp.concat([F @ weighted.T for F in parts])

@@ -9,7 +9,6 @@ and Kβ recomputed before a solution is believed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +50,7 @@ def solve_on_device(
     ``progress`` hears of all steps so far and the largest violation left after each round; ``size`` is how many
     variables a working set has, a power of two, chosen by the number of problems if not given.
     """
-    # Triton launches on the current device, which need not be this one.
-    with load_torch().cuda.device(place.device) if place.kind == "cuda" else nullcontext():
+    with place.be_current():
         return _DeviceRun(place, kernel, X, parts, progress, size).solve(limits)
 
 

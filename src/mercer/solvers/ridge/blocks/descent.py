@@ -200,8 +200,8 @@ class Descent:
             self._retreat()
             return
         growth, self._energy = self._compare(norms(R)), energy
-        if growth > 0.5:
-            self._failures += 1
+        self._failures = self._failures + 1 if growth > 0.5 else 0
+        if self._failures:
             self._K.give_up_single()
             self.stalled = self._failures >= STALLS
         self._base, self._right = u, R
