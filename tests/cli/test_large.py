@@ -50,6 +50,15 @@ def test_a_folder_is_fitted_and_predicted_a_piece_at_a_time(mercer, large, tmp_p
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+def test_a_folder_that_fits_is_said_to_be_read_whole(mercer, large):
+    given = ("--target", "sold", "--drop", "y", "--id", "id", "--kernel", "Linear()", "--model", "svm")
+    result = mercer("fit", "parts", *given, "--memory", "1GB", "-o", "model.mercer")
+    assert result.exit_code == 0, result.stderr
+    said = " ".join(result.stdout.split())
+    assert "800 rows, 3 columns, read whole within 1.0 GB" in said
+    assert "sample of" not in said
+
+
 def test_a_file_is_large_beside_the_budget(mercer, large):
     given = ("whole.parquet", "--target", "sold", "--drop", "y", "--drop", "id", "--kernel", "Gaussian(2)")
     given = (*given, "--model", "ridge")

@@ -95,10 +95,16 @@ class LargeSource:
     n: int
     head: pd.DataFrame
 
-    def show(self, memory: str | None, why: str) -> None:
+    def fits(self, target: str, memory: str | None) -> bool:
+        """Whether automatic models read it whole, as those of small folders."""
+        from mercer.stored.table import fits_whole
+
+        return fits_whole(self.table, target, parse_memory(memory))
+
+    def show(self, memory: str | None, why: str, *, whole: bool = False) -> None:
         """Say what will be read, before it takes time."""
         size, room = f"{self.n:,} rows, {len(self.columns)} columns", show_bytes(parse_memory(memory))
-        _show.paragraph(f"{self.name}: {size}, read piece by piece within {room}. {why}")
+        _show.paragraph(f"{self.name}: {size}, read {'whole' if whole else 'piece by piece'} within {room}. {why}")
 
 
 def open_large(data: str, target: str, left: Sequence[str]) -> LargeSource:

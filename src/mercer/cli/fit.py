@@ -129,7 +129,7 @@ def fit(
         refuse_options(data, {}, reading)
         task, reason = _check_task(task, asked, parse_target(source.head[target]), model)
         if not (as_json or quiet):
-            source.show(memory, f"{task.capitalize()}, because {reason}.")
+            source.show(memory, f"{task.capitalize()}, because {reason}.", whole=source.fits(target, memory))
         kinds = parse_types(types, source.columns, target, data)
         options: dict[str, Any] = {"model": model, "kernel": found, "budget": budget, "memory": memory, "test": test}
         options |= {"loss": asked, "random_state": seed, "types": kinds or None}
