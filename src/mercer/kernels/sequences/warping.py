@@ -56,8 +56,8 @@ class DTW(WarpedKernel):
     length_scale : float or sequence of floats, default=1.0
         The length scale σ of the elements, or one for each of their features.
     window : int, optional
-        Only pairs with |i − j| ≤ window are aligned; for series of different lengths also with |i − j| up to the
-        difference of these.  All pairs if not given.
+        Only elements with positions at most so far apart are aligned; for series of different lengths also those up to
+        the difference of these apart.  All pairs if not given.
 
     Examples
     --------

@@ -20,11 +20,11 @@ MOST_FEATURES = 2**20  # one for each word of order + 1 tokens
 class Fisher(StringKernel):
     """The Fisher kernel of a Markov model, in which each token depends on the ``order`` tokens before it.
 
-    With p(a|c) the probability of the token a after the context c, and n_{ca}(x) how often x has a after c, the slope
-    of log p(x) in the logits of p(·|c) is u_{ca}(x) = n_{ca}(x) − n_c(x) p(a|c).  The kernel is the product of these
+    With p(a | c) the probability of the token a after the context c, and n_{ca}(x) how often x has a after c, the slope
+    of log p(x) in the logits of p(· | c) is u_{ca}(x) = n_{ca}(x) − n_c(x) p(a | c).  The kernel is the product of these
     slopes in the metric of the Fisher information,
 
-    k(x, z) = Σ_c (1/ν_c) Σ_a u_{ca}(x) u_{ca}(z) / p(a|c),
+    k(x, z) = Σ_c (1/ν_c) Σ_a u_{ca}(x) u_{ca}(z) / p(a | c),
 
     where ν_c is how often a sequence visits c on average.  Words as frequent as the model expects count nothing,
     and rare ones much.  See Jaakkola and Haussler, Advances in Neural Information Processing Systems 11 (1998).
@@ -36,7 +36,7 @@ class Fisher(StringKernel):
     alphabet : str or collection of tokens, default="ACGT"
         The tokens; others are refused.
     probabilities : array of shape (letters^order, letters), optional
-        p(a|c), for contexts in the order of ``itertools.product(alphabet, repeat=order)``; all alike if not given.
+        p(a | c), for contexts in the order of ``itertools.product(alphabet, repeat=order)``; all alike if not given.
         :meth:`learn` finds them.
     visits : array of shape (letters^order,), optional
         ν_c, positive; ones if not given.
@@ -66,7 +66,7 @@ class Fisher(StringKernel):
     skip: Tokens = ""
     missing: Missing = "refuse"
     options = ("probabilities", "visits", "skip", "missing")
-    because = "k = φ(x)ᵀφ(z) with φ_{ca}(x) = u_{ca}(x) / √(ν_c p(a|c)), the whitened slopes of log p(x)"
+    because = "k = φ(x)ᵀφ(z) with φ_{ca}(x) = u_{ca}(x) / √(ν_c p(a | c)), the whitened slopes of log p(x)"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -117,7 +117,7 @@ class Fisher(StringKernel):
         Returns
         -------
         Fisher
-            With p(a|c) = (n_{ca} + pseudocount) / Σ_a (n_{ca} + pseudocount), and ν_c the denominator divided by the
+            With p(a | c) = (n_{ca} + pseudocount) / Σ_a (n_{ca} + pseudocount), and ν_c the denominator divided by the
             number of sequences.
         """
         if not (np.isfinite(pseudocount) and pseudocount > 0):
