@@ -21,8 +21,8 @@ class Fisher(StringKernel):
     """The Fisher kernel of a Markov model, in which each token depends on the ``order`` tokens before it.
 
     With p(a | c) the probability of the token a after the context c, and n_{ca}(x) how often x has a after c, the slope
-    of log p(x) in the logits of p(· | c) is u_{ca}(x) = n_{ca}(x) − n_c(x) p(a | c).  The kernel is the product of these
-    slopes in the metric of the Fisher information,
+    of log p(x) in the logits of p(· | c) is u_{ca}(x) = n_{ca}(x) − n_c(x) p(a | c).  The kernel is the product of
+    these slopes in the metric of the Fisher information,
 
     k(x, z) = Σ_c (1/ν_c) Σ_a u_{ca}(x) u_{ca}(z) / p(a | c),
 
