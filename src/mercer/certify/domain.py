@@ -11,9 +11,10 @@ import numpy as np
 
 from mercer.formula.parameters import is_vector
 from mercer.kernels.algebra import Exp, Normalized, Power, Product, Scaled, Sum
-from mercer.kernels.base import Domain, Kernel, ObjectKernel
+from mercer.kernels.base import Domain, Kernel
 from mercer.kernels.custom import Precomputed
 from mercer.kernels.mapping import LinearMap
+from mercer.kernels.prepared import ObjectKernel
 from mercer.kernels.pullback import After, On
 from mercer.kernels.sets.kernels import MeanEmbedding, PairSum
 

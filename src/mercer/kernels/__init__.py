@@ -9,7 +9,7 @@ from mercer.messages import KERNELS, list_public, refuse_name
 from . import fingerprints, graphs, processes, sequences, sets, strings, trees
 from . import pullback as pullback  # which enters on and after among the compositions of kernels
 from .algebra import Constant, exp
-from .base import Kernel, ObjectKernel
+from .base import Kernel
 from .categorical import Coregionalization, Overlap
 from .custom import Custom, FromFeatures, Precomputed
 from .dot import Linear, Polynomial, Sigmoid
@@ -17,6 +17,7 @@ from .fingerprints import *
 from .graphs import *
 from .histogram import Chi2, Hellinger, Intersection
 from .mapping import LinearMap
+from .prepared import ObjectKernel
 from .processes import *
 from .radial import Gaussian, Laplacian, Matern, PowerExponential, RationalQuadratic
 from .sequences import *

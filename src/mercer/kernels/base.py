@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeA
 
 import numpy as np
 
-from mercer.formula.data import Rows, Step, as_objects, short
+from mercer.formula.data import Rows, Step, short
 from mercer.formula.evaluation import Evaluation
 from mercer.formula.expression import Expression, log_derivatives, parameters
 from mercer.formula.notation.reading import VALUE, X, Z, read_formula, show_latex, show_mathml
-from mercer.formula.notation.tree import Apply, Indexed, Node, Word, given, list_values
+from mercer.formula.notation.tree import Apply, Node, Word
 from mercer.formula.pair import Pair
 from mercer.formula.parameters import show
 from mercer.formula.single import read_points, unwrap
 from mercer.formula.slopes import slopes_of_pairs
-from mercer.formula.statistics import BlockStatistic, Prepared
 from mercer.markup import Markup, show_card, show_code, show_fold, show_note, show_table, show_text
 from mercer.words import shorten, show_number
 
@@ -431,17 +430,6 @@ class Kernel(Value):
         )
 
 
-def _write_parameter(value: Any) -> Node:
-    """Return a parameter inside a formula."""
-    if isinstance(value, bool | Kernel):
-        return Word(type(value).__name__ if isinstance(value, Kernel) else str(value))
-    if isinstance(value, numbers.Real):
-        return given(float(value))
-    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
-        return list_values([_write_parameter(item) for item in value], vector=True)
-    return Word(value if isinstance(value, str) else show(value))
-
-
 def show_given(value: object) -> str:
     """Return the text of something that is no kernel, for a message: of a class, or a list with one, what was meant.
 
@@ -469,56 +457,3 @@ def check_kernel(kernel: object, name: str) -> None:
 
 
 Inner = Annotated[Kernel, check_kernel]  # what parameters that are kernels are annotated with
-
-
-class ObjectKernel(Kernel):
-    """A kernel on objects of any kind: it computes blocks of values itself.
-
-    Subclasses define :meth:`block`, and where work can be shared between pairs also :meth:`prepare`, which sees both
-    collections once; the evaluation then slices what it returns.
-    """
-
-    domain: ClassVar[Domain] = "objects"
-    relief: ClassVar[str] = (
-        "use k.normalize(), smaller objects, or a smaller decay where the kernel has one"  # of overflow
-    )
-    structured: ClassVar[bool] = False  # whether objects have parts of their own, so that many are never a table
-
-    def is_object(self, thing: Any) -> bool:
-        """Whether something with a length can only be a single object."""
-        return False
-
-    def notation(self, x: Node, z: Node) -> Node:
-        """Return k(x, z) as people write it: the name, with the parameters below."""
-        name, values = Word(type(self).__name__), self.written_params().values()
-        below = [_write_parameter(value) for value in values if value is not None]
-        return Apply(Indexed(name, list_values(below)) if below else name, (x, z))
-
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Prepared, Prepared]:
-        """Return both collections in a form that can be sliced and given to :meth:`block`."""
-        A = as_objects(X, repr(self))
-        return A, A if Z is X else as_objects(Z, repr(self))
-
-    def block(self, A: Prepared, B: Prepared) -> np.ndarray:
-        """Return the values for every pair of an object of A and an object of B."""
-        raise NotImplementedError
-
-    def block_diag(self, A: Prepared) -> np.ndarray:
-        """Return the values for every object of A with itself."""
-        return np.array([self.block(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
-
-    def scratch(self, A: Prepared, B: Prepared) -> int:
-        """Return the bytes that a block of any rows takes while it is computed, beside its own entries."""
-        return 0
-
-    def block_distance(self, A: Prepared, B: Prepared) -> np.ndarray:
-        """Return k(x, x) + k(z, z) − 2 k(x, z) for every pair; redefine it where there is a form that cancels less."""
-        return self.block_diag(A)[:, None] + self.block_diag(B)[None, :] - 2.0 * self.block(A, B)
-
-    def inner_formulas(self) -> dict[str, Step | None]:
-        """None: blocks are computed, whatever of."""
-        return {}
-
-    def formula(self, pair: Pair) -> Expression:
-        """The block itself is the statistic."""
-        return pair.statistic(BlockStatistic, self)

@@ -16,8 +16,9 @@ from mercer.formula.pair import Pair
 from mercer.formula.parameters import freeze
 from mercer.formula.statistics import CoordinateSum, Prepared, Statistic
 
-from .base import Domain, Kernel, ObjectKernel
+from .base import Domain, Kernel
 from .custom import describe_asymmetry, find_asymmetry, read_square
+from .prepared import ObjectKernel
 from .theorem import RECTANGLE, Definiteness, strictly
 
 ROUNDING = 1e-12  # share of the largest eigenvalue below which one may be 0

@@ -18,9 +18,9 @@ from mercer.formula.pair import Pair
 from mercer.formula.parameters import freeze
 from mercer.formula.statistics import Dot, Prepared
 
-from .base import Domain, Kernel, ObjectKernel
+from .base import Domain, Kernel
 from .mapping import Mapped, name_function
-from .prepared import Sliced
+from .prepared import ObjectKernel, Sliced
 from .theorem import UNDECIDED, Definiteness, finitely
 
 

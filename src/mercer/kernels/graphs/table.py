@@ -17,8 +17,7 @@ from scipy import sparse
 from mercer.formula.data import Rows, as_objects, short
 from mercer.messages import name_kernels
 
-from ..base import ObjectKernel
-from ..prepared import HeldArrays
+from ..prepared import HeldArrays, ObjectKernel
 from .book import Book
 from .data import Graph
 from .parts import is_surely_matrix, is_table

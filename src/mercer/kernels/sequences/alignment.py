@@ -12,7 +12,8 @@ from mercer.formula.notation.tree import Node, power, times
 from mercer.formula.parameters import LengthScale
 
 from ..algebra import Normalized
-from ..base import Kernel, ObjectKernel
+from ..base import Kernel
+from ..prepared import ObjectKernel
 from ..radial import Gaussian
 from ..theorem import Definiteness
 from .data import Ragged, read_scaled, sum_alignments, sum_own_alignments

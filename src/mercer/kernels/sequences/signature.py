@@ -13,8 +13,9 @@ from mercer.formula.evaluation import TILE_ENTRIES
 from mercer.formula.parameters import Natural, check_integer
 
 from ..algebra import Scaled
-from ..base import Inner, Kernel, ObjectKernel
+from ..base import Inner, Kernel
 from ..dot import Linear
+from ..prepared import ObjectKernel
 from ..theorem import Definiteness
 from .data import Ragged, read_both
 from .lanes import LANES, Bunch, Programme, Stretch, count_scratch, run, run_diagonal

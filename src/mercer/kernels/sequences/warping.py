@@ -12,7 +12,7 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.parameters import LengthScale, Positive, check_integer
 
-from ..base import ObjectKernel
+from ..prepared import ObjectKernel
 from .alignment import LARGEST
 from .data import Ragged, read_scaled, sum_alignments, sum_own_alignments
 from .lanes import LANES, Bunch, Programme, Stretch, count_scratch, run

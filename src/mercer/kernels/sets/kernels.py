@@ -15,8 +15,8 @@ from mercer.formula.evaluation import TILE_ENTRIES, Evaluation
 from mercer.formula.notation.reading import read_formula
 from mercer.formula.notation.tree import DOTS, Absolute, Letter, Node, Relation, Total, power, times, walk_tree
 
-from ..base import Inner, ObjectKernel
-from ..prepared import Sliced
+from ..base import Inner
+from ..prepared import ObjectKernel, Sliced
 from ..theorem import Definiteness
 
 ELEMENTS = [(Letter(a), Letter(b)) for a, b in ("uv", "st", "pq")]  # of bags, and of bags inside these

@@ -12,7 +12,7 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.statistics import Prepared
 
-from ..base import ObjectKernel
+from ..prepared import ObjectKernel
 from .strands import drop_tokens
 from .table import Coded, TokenTable, encode
 

@@ -20,7 +20,7 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.parameters import Flag, NotNegative, Positive
 
-from ..base import ObjectKernel
+from ..prepared import ObjectKernel
 from ..theorem import Theorem
 from .forest import Forest, Merger
 
