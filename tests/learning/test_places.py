@@ -11,6 +11,7 @@ from mercer import KernelRidgeCV  # noqa: E402
 from mercer.kernels import Gaussian, Linear, Matern  # noqa: E402
 from mercer.learning import search  # noqa: E402
 from mercer.solvers.base import Problem  # noqa: E402
+from mercer.solvers.ridge import banded  # noqa: E402
 from mercer.solvers.ridge.banded import loo_path  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -80,9 +81,13 @@ def problem(weights=None, fit_intercept=True, kernel=None):
     return Problem(kernel or Matern(1.5), X, TARGETS, weights, fit_intercept, memory=10**9)
 
 
+@pytest.mark.parametrize(("small", "few"), [(4096, 7), (0, 99), (0, 0)], ids=["inverses", "factors", "blocks"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS + 0.1], ids=["plain", "weighted"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_leave_one_out_residuals_of_a_path_are_those_of_the_host(weights, fit_intercept):
+def test_leave_one_out_residuals_of_a_path_are_those_of_the_host(weights, fit_intercept, small, few, monkeypatch):
+    monkeypatch.setattr(banded, "SMALL", small)
+    monkeypatch.setattr(banded, "FEW", few)
+    monkeypatch.setattr(banded, "BLOCK", 7)
     on_host = problem(weights, fit_intercept)
     alphas = np.logspace(-6, 2, 9)
     residuals = loo_path(replace(on_host, device=torch.device("cpu")))
@@ -92,8 +97,19 @@ def test_leave_one_out_residuals_of_a_path_are_those_of_the_host(weights, fit_in
     np.testing.assert_allclose(residuals(each), [expected(row[None])[0] for row in each], rtol=1e-7, atol=1e-10)
 
 
+def test_more_penalties_than_a_few_replace_what_was_made_for_fewer(monkeypatch):
+    monkeypatch.setattr(banded, "SMALL", 0)
+    residuals = loo_path(replace(problem(), device=torch.device("cpu")))
+    alphas = np.logspace(-3, 2, 12)
+    first, all_of_them = residuals(alphas[:2]), residuals(alphas)
+    np.testing.assert_allclose(first, all_of_them[:2], rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("small", [4096, 0])
 @pytest.mark.parametrize("alpha", [0.0, 1e-18])
-def test_penalties_that_have_no_factor_are_left_to_eigenvalues(alpha):
+def test_penalties_that_have_no_factor_are_left_to_eigenvalues(alpha, small, monkeypatch):
+    monkeypatch.setattr(banded, "SMALL", small)
+    monkeypatch.setattr(banded, "FEW", 0)
     on_host = problem(kernel=Linear())
     found = loo_path(replace(on_host, device=torch.device("cpu")))(np.array([alpha]))
     np.testing.assert_allclose(found, loo_path(on_host)(np.array([alpha])), rtol=1e-5, atol=1e-7)

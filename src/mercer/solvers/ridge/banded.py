@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 import mercer._native as _native
+from mercer.arrays.budget import require
 from mercer.arrays.tensors import host_array
 from mercer.arrays.threads import default_threads
 from mercer.linalg.band import band_form
+from mercer.linalg.block_band import find_block_band
 
 from ..base import Problem
 from ..residuals import Multiplier
@@ -23,8 +25,10 @@ from .spectral import Spectral, SpectralPrepared
 MATRICES = 2  # n × n in float64: the matrix, which becomes the rotation, and its reflections, half of one
 NARROW, WIDE, MANY = 32, 96, 3000  # widths of the band up to and beyond so many points: a wider one is quicker to
 # reach, which counts for more the more points there are, and takes more time for each penalty
-SMALL = 4096  # points up to which a device inverts a matrix for each penalty, and asks for no evidence
 TOGETHER = 10  # factors for different penalties that are kept at once
+SMALL = 4096  # points up to which a device inverts a matrix for each penalty, and asks for no evidence
+BLOCK = 128  # columns of the blocks of a device
+FEW = 7  # penalties up to which a factor and its inverse for each, of 2n³/3 operations, are there before a block band
 
 
 @dataclass(frozen=True)
@@ -148,19 +152,76 @@ class Inverses:
 
     def loo(self, alphas: np.ndarray) -> np.ndarray:
         """Return the leave-one-out residuals of each α, or of each and its output, of shape (p, n, q)."""
-        place, noise, q = self.problem.place, self.problem.noise, self.problem.y.shape[1]
+        place, noise = self.problem.place, self.problem.noise
         y, W_inverse, ones = (place.put(values) for values in (self.problem.y, noise, np.ones((len(noise), 1))))
-        steps = np.asarray(alphas, dtype=np.float64).reshape(len(alphas), -1)
-        steps = np.broadcast_to(steps, (len(steps), q))
-        out = np.empty((len(steps), len(noise), q))
-        for alpha in np.unique(steps):
+
+        def judge(alpha: float) -> np.ndarray:
             found = judge_matrix(
-                self._K.clone(), y, float(alpha), W_inverse, ones, fit_intercept=self.problem.fit_intercept,
-                gradient=False,
-            )  # fmt: skip
-            at, columns = np.nonzero(steps == alpha)
-            out[at, :, columns] = host_array(found.residuals).T[columns]
-        return out
+                self._K.clone(), y, alpha, W_inverse, ones, fit_intercept=self.problem.fit_intercept, gradient=False
+            )
+            return np.asarray(host_array(found.residuals))
+
+        return _spread(alphas, self.problem.y.shape, lambda some: np.array([judge(float(alpha)) for alpha in some]))
+
+
+class BlockBanded:
+    """W^½KW^½ = QBQᵀ on a device, with a block tridiagonal B: the residuals of many penalties from one reduction."""
+
+    matrices = 3  # that it holds: K, which becomes Q, its reflections, half of one, and what is computed from them
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, n, place = problem, problem.n, problem.place
+        require(
+            8 * self.matrices * n * n, problem.memory, f"the banded form of a {n} × {n} matrix on {place}",
+            "give more memory, or fewer penalties",
+        )  # fmt: skip
+        roots = np.ones(n) if problem.weights is None else np.sqrt(problem.weights)
+        self._roots = place.put(roots)[:, None]
+        K = problem.gram(dtype=np.float64).dense() * self._roots
+        K *= self._roots[:, 0]
+        self._least = LOST * float(K.diagonal().abs().sum())
+        self._form = find_block_band(K, max(1, min(BLOCK, n)))
+
+    def loo(self, alphas: np.ndarray) -> np.ndarray:
+        """Return the leave-one-out residuals of each α, or of each and its output, of shape (p, n, q)."""
+        n = self.problem.n
+        if np.min(alphas) <= self._least:
+            raise np.linalg.LinAlgError(f"alpha={np.min(alphas):g} is lost in the rounding of the kernel matrix")
+        together = max(1, int(self.problem.memory / 4 / (3 * 8 * BLOCK * n)))
+
+        def judge(some: np.ndarray) -> np.ndarray:
+            parts = np.array_split(some, -(-len(some) // together))
+            return np.concatenate([self._judge(part) for part in parts])
+
+        return _spread(alphas, self.problem.y.shape, judge)
+
+    def _judge(self, alphas: np.ndarray) -> np.ndarray:
+        """Return the residuals of each α for all outputs: with (K + α)⁻¹ = XᵀX, sums over rows of X."""
+        q = self.problem.y.shape[1]
+        right = self.problem.place.put(np.column_stack([self.problem.y, np.ones(self.problem.n)])) * self._roots
+        solved = right.new_zeros((len(alphas), *right.shape))
+        diagonal = right.new_zeros((len(alphas), len(right), 1))
+        for X in self._form.inverse_factors(alphas):
+            solved += X.transpose(1, 2) @ (X @ right)
+            diagonal += X.square().sum(1)[:, :, None]
+        coef, eta = solved[:, :, :q], solved[:, :, q:]
+        if self.problem.fit_intercept:
+            one = right[:, q:]
+            total = (one * eta).sum(1, keepdim=True)
+            coef = coef - (one * coef).sum(1, keepdim=True) / total * eta
+            diagonal = diagonal - eta**2 / total
+        ratio = np.asarray(host_array(coef / diagonal / self._roots))
+        return np.where(np.isfinite(ratio), ratio, np.nan)
+
+
+def _spread(alphas: np.ndarray, shape: tuple[int, ...], judge: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return residuals of shape (p, n, q) for p penalties, or p × q, from those of all outputs for each one alone."""
+    q = shape[1]
+    steps = np.asarray(alphas, dtype=np.float64).reshape(len(alphas), -1)
+    steps = np.broadcast_to(steps, (len(steps), q))
+    single, places = np.unique(steps, return_inverse=True)
+    found = judge(single)  # (single, n, q)
+    return found[places.reshape(steps.shape), :, np.arange(q)].swapaxes(1, 2)
 
 
 def loo_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
@@ -177,22 +238,35 @@ def loo_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     >>> bool(np.abs(residuals(np.array([0.0]))).max() < 1e-12)  # by eigenvalues
     True
     """
-    # A factor and its inverse take about n³ operations for each α; on a device at nearly the speed of matrix products,
-    # so that a hundred of them are there before a band or eigenvectors would be.
-    solver: Any = Banded() if problem.place.on_host else Cholesky("double")
-    small = problem.n <= SMALL and not problem.place.on_host
-    prepared: Any = Inverses(problem) if small else solver.prepare(problem)
+    prepared: Any = None
+
+    def serves(alphas: np.ndarray) -> bool:
+        """Whether what is there is right for so many penalties."""
+        many = not problem.place.on_host and problem.n > SMALL and len(np.unique(alphas)) > FEW
+        return prepared is not None and (not many or isinstance(prepared, BlockBanded))
 
     def residuals(alphas: np.ndarray) -> np.ndarray:
         nonlocal prepared
-        if (np.asarray(alphas) > 0).all():
+        if (np.asarray(alphas) > 0).all() and not isinstance(prepared, SpectralPrepared):
             try:
+                if not serves(alphas):
+                    prepared = None  # before memory is needed again
+                    prepared = _prepare_path(problem, len(np.unique(alphas)))
                 return np.asarray(prepared.loo(alphas))
             except np.linalg.LinAlgError:  # a penalty that only eigenvalues can tell from 0
                 pass
         if not isinstance(prepared, SpectralPrepared):
-            prepared = None  # before memory is needed again
+            prepared = None
             prepared = Spectral().prepare(problem)
         return np.asarray(prepared.loo(alphas))
 
     return residuals
+
+
+def _prepare_path(problem: Problem, penalties: int) -> Any:
+    """Return what gives the residuals of so many penalties soonest."""
+    if problem.place.on_host:
+        return Banded().prepare(problem)
+    if problem.n <= SMALL:
+        return Inverses(problem)
+    return BlockBanded(problem) if penalties > FEW else Cholesky("double").prepare(problem)
