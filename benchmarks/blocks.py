@@ -18,12 +18,13 @@ from mercer.arrays.budget import parse_memory
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels import Gaussian
-from mercer.models import KernelRidge
+from mercer.models import KernelRidge, KernelRidgeCV
 from mercer.solvers import BlockDescent, ConjugateGradient, Problem
 
 from .measure import table
 
-ALPHA, SCALE, TEST = 0.1, 3.0, 2000
+SCALE, TEST = 3.0, 2000
+JUDGED = 3000  # points whose leave-one-out error chooses the penalty: the best one does not grow with their number
 LONGEST = 3600.0  # seconds of one of them
 
 
@@ -35,29 +36,35 @@ def make_data(n):
     return X[:n], y[:n] + 0.1 * rng.normal(size=n), X[n:], y[n:]
 
 
-def run_exact(X, y, limit, device, memory, solver):
+def choose_alpha(X, y):
+    """Return the penalty of the least leave-one-out error of some points."""
+    grid = np.logspace(-5, 1, 25)
+    return KernelRidgeCV(grid, kernel=Gaussian(SCALE), fit_intercept=False).fit(X[:JUDGED], y[:JUDGED]).alpha_
+
+
+def run_exact(X, y, alpha, limit, device, memory, solver):
     """Solve by iterations until the certificate is at its tolerance, or blocks until the time is over."""
     problem = Problem(Gaussian(SCALE), X, y[:, None], memory=memory, device=device)
     if isinstance(solver, BlockDescent) and limit < LONGEST:
         begun = time.perf_counter()
-        BlockDescent(max_iter=1, random_state=0).prepare(problem).attempt(np.array([ALPHA]))
+        BlockDescent(max_iter=1, random_state=0).prepare(problem).attempt(np.array([alpha]))
         each = time.perf_counter() - begun  # a pass, and what certifies it
         limit = max(1, int(limit / each) - 1)
         solver = BlockDescent(max_iter=limit, random_state=0, on_iteration=solver.on_iteration)
     begun = time.perf_counter()
-    found = solver.prepare(problem).attempt(np.array([ALPHA]))
+    found = solver.prepare(problem).attempt(np.array([alpha]))
     seconds = time.perf_counter() - begun
     f = Expansion(problem.kernel, X, found.coef[:, 0], 0.0)
     return f, seconds, f"{found.n_iter} passes, residual {found.residual:.1e}"
 
 
-def run_nystroem(X, y, limit, device, memory, solver):
+def run_nystroem(X, y, alpha, limit, device, memory, solver):
     """Take twice the centres as long as the next fit would still be in time."""
     centers, model, seconds = 500, None, 0.0
     while True:
         begun = time.perf_counter()
         found = KernelRidge(
-            ALPHA, kernel=Gaussian(SCALE), n_centers=centers, memory=memory, device=device, random_state=0
+            alpha, kernel=Gaussian(SCALE), n_centers=centers, memory=memory, device=device, random_state=0
         ).fit(X, y)
         spent = time.perf_counter() - begun
         if model is None or spent <= limit:
@@ -67,7 +74,7 @@ def run_nystroem(X, y, limit, device, memory, solver):
         centers *= 2
 
 
-def run_gradients(X, y, limit, device, memory, solver, sample=2000, rank=160, batch=1000):
+def run_gradients(X, y, alpha, limit, device, memory, solver, sample=2000, rank=160, batch=1000):
     """Stochastic gradients, preconditioned by the leading eigenvectors of a sample, after EigenPro; no penalty."""
     rng, kernel, n = np.random.default_rng(0), Gaussian(SCALE), len(X)
     begun, steps = time.perf_counter(), 0
@@ -118,7 +125,7 @@ def run_one(n, place, name, memory, limit):
         device = torch.device(place)
     way, make = WAYS[name]
     before = read_status("VmRSS")
-    f, seconds, note = way(X, y, limit, device, parse_memory(memory), make())
+    f, seconds, note = way(X, y, choose_alpha(X, y), limit, device, parse_memory(memory), make())
     peak = read_status("VmHWM")
     error = float(np.sqrt(np.mean((f(new) - truth) ** 2)))
     found = {"way": name, "seconds": seconds, "error": error, "note": note, "peak": peak, "more": peak - before}

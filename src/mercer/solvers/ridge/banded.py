@@ -27,7 +27,7 @@ NARROW, WIDE, MANY = 32, 96, 3000  # widths of the band up to and beyond so many
 # reach, which counts for more the more points there are, and takes more time for each penalty
 TOGETHER = 10  # factors for different penalties that are kept at once
 SMALL = 4096  # points up to which a device inverts a matrix for each penalty, and asks for no evidence
-BLOCK = 128  # columns of the blocks of a device
+BLOCK = 256  # columns of the blocks of a device
 FEW = 7  # penalties up to which a factor and its inverse for each, of 2n³/3 operations, are there before a block band
 
 
