@@ -24,6 +24,23 @@ def _load(name: str, arguments: int) -> Callable[..., None]:
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(find_address(capsule, find_name(capsule)))
 
 
+def call_routine(name: str, *arguments: object) -> None:
+    """Call a routine of LAPACK or BLAS, which takes the address of every argument: an array, or a number of ctypes.
+
+    Examples
+    --------
+    >>> x, one, two = np.array([1.0, 2.0]), ctypes.c_int(1), ctypes.c_int(2)
+    >>> call_routine("dscal", two, ctypes.c_double(3.0), x, one)
+    >>> x.tolist()
+    [3.0, 6.0]
+    """
+    places = [
+        value.ctypes.data if isinstance(value, np.ndarray) else ctypes.addressof(value)  # type: ignore[arg-type]
+        for value in arguments
+    ]
+    _load(name, len(places))(*places)
+
+
 class PartsInPlace:
     """Steps of a Cholesky factorisation on parts of a matrix, which is overwritten.
 

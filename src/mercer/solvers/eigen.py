@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.linalg import eigh, solve_triangular
+from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
@@ -26,6 +26,7 @@ from mercer.features import Nystroem
 from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
+from mercer.linalg.decomposition import decompose_largest
 
 ENTRY = 24.0  # bytes for each entry of a matrix that is decomposed
 OVERSAMPLING = 10  # random directions beyond the number of components
@@ -221,7 +222,7 @@ class CentredGram:
 
 def find_largest(matrix: np.ndarray, count: int) -> Pairs:
     """Return the largest eigenvalues of a matrix, in ascending order, and their eigenvectors."""
-    return eigh(matrix, subset_by_index=(len(matrix) - count, len(matrix) - 1))
+    return decompose_largest(matrix, count)
 
 
 def fits(n: int, memory: int) -> bool:

@@ -11,9 +11,9 @@ Gᵢ being a row of G.  As ‖Gᵢ‖² ≤ Gᵢᵢ/α, nothing is in doubt whil
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
 
 from mercer.arrays.tensors import host_array
+from mercer.linalg.decomposition import decompose
 
 from .base import Problem
 
@@ -74,7 +74,7 @@ class _Inverse:
         K = np.array(host_array(problem.gram(dtype=np.float64).dense()))
         K *= self._roots
         K *= self._roots[:, None]
-        self._values, self._vectors = linalg.eigh(K, overwrite_a=True, check_finite=False)
+        self._values, self._vectors = decompose(K.T, overwrite=True)
         self._one = self._vectors.T @ self._roots if problem.fit_intercept else None
 
     def outweighs(self, alpha: float, residuals: np.ndarray) -> bool:

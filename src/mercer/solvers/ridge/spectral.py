@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 from mercer.arrays.tensors import host_array, load_torch
+from mercer.linalg.decomposition import decompose
 
 from ..base import Problem
 from ..costs import Cost, PlannedSolver, Sizes
@@ -68,7 +68,7 @@ class Spectral(PlannedSolver):
             values, Q = map(host_array, load_torch().linalg.eigh(problem.place.put(K)))
         else:
             # The transposed view of a symmetric matrix is in LAPACK's order, so that nothing is copied.
-            values, Q = linalg.eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
+            values, Q = decompose(K.T, overwrite=True)
         values[np.abs(values) <= LOST * trace] = 0.0
         return SpectralPrepared(problem, values, Q, roots, product)
 

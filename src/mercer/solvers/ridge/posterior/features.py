@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.linalg import eigh, solve_triangular
+from scipy.linalg import solve_triangular
 
 from mercer.arrays.budget import require
 from mercer.arrays.tensors import host_array
@@ -17,6 +17,7 @@ from mercer.expansion import Expansion
 from mercer.formula.data import Rows, concatenate, length, pick, take
 from mercer.gram import Gram
 from mercer.linalg.cholesky import pick_independent
+from mercer.linalg.decomposition import decompose, decompose_singular
 
 from ...base import Problem
 from ..primal.reduction import SAFE, triangle_of
@@ -146,7 +147,7 @@ class FeatureForm:
             phi *= self._roots[rows]
             normal += phi.T @ phi
         if least > SAFE * float(np.trace(normal)):
-            values, vectors = eigh(normal, driver="evd", overwrite_a=True, check_finite=False)
+            values, vectors = decompose(normal, overwrite=True)
             return np.maximum(values, 0.0), vectors
         triangle = np.zeros((0, width))
         for rows, phi in self._blocks():
@@ -155,7 +156,7 @@ class FeatureForm:
             triangle = triangle_of(np.concatenate([triangle, phi]))
         whole = np.zeros((width, width))
         whole[: len(triangle)] = triangle
-        _, roots, vectors = np.linalg.svd(whole)
+        _, roots, vectors = decompose_singular(whole)
         roots[roots <= width * np.finfo(np.float64).eps * roots[0]] = 0.0
         return roots**2, vectors.T
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import eigh, lapack, solve_triangular
+from scipy.linalg import lapack, solve_triangular
+
+from mercer.linalg.decomposition import decompose, decompose_singular
 
 EPS = float(np.finfo(np.float64).eps)
 SAFE = 1e4 * EPS  # share of the trace from which on a penalty is far above what summing up rounds
@@ -44,7 +46,7 @@ class Eigen:
     """
 
     def __init__(self, normal: np.ndarray, right: np.ndarray) -> None:
-        self.values, self.vectors = eigh(normal, driver="evd", check_finite=False)
+        self.values, self.vectors = decompose(normal)
         self.trace = float(np.trace(normal))
         self.values[np.abs(self.values) <= 8 * EPS * self.trace] = 0.0
         self._inner = self.vectors.T @ right
@@ -100,7 +102,7 @@ class Triangular:
 
     @cached_property
     def _decompose(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        left, values, right = np.linalg.svd(self._both[:, : self._D])
+        left, values, right = decompose_singular(self._both[:, : self._D])
         values[values <= self._D * EPS * (values[0] if len(values) else 0.0)] = 0.0
         return left, values, right.T
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.arrays.columns import units
 from mercer.formula.data import Rows, pick
+from mercer.linalg.decomposition import decompose
 
 from ...base import Problem
 from ...residuals import ratios
@@ -156,7 +157,7 @@ class RestrictedRidge:
 
     def _factorise(self, alpha: np.ndarray) -> None:
         """Make H + αI ready to be inverted: by Cholesky for a few α, by eigenvalues once for all others."""
-        from scipy.linalg import LinAlgError, cholesky, eigh
+        from scipy.linalg import LinAlgError, cholesky
 
         missing = set(alpha.tolist()) - self._triangles.keys()
         if self._decomposed is not None or not missing:
@@ -171,7 +172,7 @@ class RestrictedRidge:
             except LinAlgError:
                 pass  # α is below the rounding of H; eigenvalues can be clamped at 0
         self._triangles.clear()
-        eigenvalues, vectors = eigh(self._inner, driver="evd", check_finite=False)
+        eigenvalues, vectors = decompose(self._inner)
         self._decomposed = np.maximum(eigenvalues, 0.0), vectors
 
     def _inverse(self, alpha: np.ndarray, right: np.ndarray) -> np.ndarray:
