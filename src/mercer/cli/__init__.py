@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 import traceback
 from collections.abc import Sequence
 
@@ -28,7 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from ._app import app
 
     try:
-        return app.run(arguments)
+        code = app.run(arguments)
     except BaseException as error:  # with --debug
         traceback.print_exception(error)
-        return _errors.describe(error)[1]
+        code = _errors.describe(error)[1]
+    if code == _errors.INTERRUPTED and arguments is None and threading.active_count() > 1:
+        # What was interrupted goes on in its thread, and Python would wait for it.  All files are closed by now.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
