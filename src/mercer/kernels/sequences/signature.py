@@ -39,11 +39,11 @@ class SignatureKernel(ObjectKernel):
 
     def block(self, A: Ragged, B: Ragged) -> np.ndarray:
         """Inner products of signatures."""
-        return self._check(run(self.programme(), A, B))
+        return self.check_range(run(self.programme(), A, B))
 
     def block_diag(self, A: Ragged) -> np.ndarray:
         """Squared norms of signatures."""
-        return self._check(run_diagonal(self.programme(), A))
+        return self.check_range(run_diagonal(self.programme(), A))
 
     def scratch(self, A: Ragged, B: Ragged) -> int:
         """Return the bytes of packed series and rows of tables, and of values of the static kernel."""
@@ -57,11 +57,12 @@ class SignatureKernel(ObjectKernel):
         """Return the static kernel."""
         raise NotImplementedError
 
-    def programme(self) -> Programme:
+    def programme(self) -> WordSums:
         """Return what is computed of increments."""
         raise NotImplementedError
 
-    def _check(self, values: np.ndarray) -> np.ndarray:
+    def check_range(self, values: np.ndarray) -> np.ndarray:
+        """Return values, or raise if they are too large for numbers."""
         if not np.isfinite(values).all():
             raise OverflowError(
                 f"{self!r} overflows float64 on these series: it grows like exp(‖x‖‖z‖) with the lengths of the paths. "
@@ -132,7 +133,7 @@ class Signature(SignatureKernel):
         """Return the static kernel."""
         return self.static
 
-    def programme(self) -> Programme:
+    def programme(self) -> WordSums:
         """Sum over words of any length."""
         return WordSums(0, int(self.order), self.static)
 
@@ -189,7 +190,7 @@ class TruncatedSignature(SignatureKernel):
         """Return the static kernel."""
         return self.static
 
-    def programme(self) -> Programme:
+    def programme(self) -> WordSums:
         """Sum over words of every length apart."""
         return WordSums(int(self.levels), int(self.levels if self.order is None else self.order), self.static)
 
