@@ -66,6 +66,7 @@ class ObjectKernel(Kernel):
         "use k.normalize(), smaller objects, or a smaller decay where the kernel has one"  # of overflow
     )
     structured: ClassVar[bool] = False  # whether objects have parts of their own, so that many are never a table
+    has_logarithms: ClassVar[bool] = False  # whether values, which are not negative, are known by their logarithms too
 
     def is_object(self, thing: Any) -> bool:
         """Whether something with a length can only be a single object."""
@@ -89,6 +90,14 @@ class ObjectKernel(Kernel):
     def block_diag(self, A: Prepared) -> np.ndarray:
         """Return the values for every object of A with itself."""
         return np.array([self.block(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
+
+    def log_block(self, A: Prepared, B: Prepared) -> np.ndarray:
+        """Return ln k(x, z) for every pair, −inf for 0: what :meth:`normalize` divides, in the range of any number."""
+        raise NotImplementedError
+
+    def log_block_diag(self, A: Prepared) -> np.ndarray:
+        """Return ln k(x, x) for every object of A."""
+        return np.array([self.log_block(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))])
 
     def scratch(self, A: Prepared, B: Prepared) -> int:
         """Return the bytes that a block of any rows takes while it is computed, beside its own entries."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from mercer.formula.data import Rows
-from mercer.formula.notation.tree import Node, power, times
 from mercer.formula.parameters import LengthScale
 
-from ..algebra import Normalized
-from ..base import Kernel
 from ..prepared import ObjectKernel
 from ..radial import Gaussian
 from ..theorem import Definiteness
@@ -51,6 +47,7 @@ class GlobalAlignment(ObjectKernel):
     """
 
     structured: ClassVar[bool] = True
+    has_logarithms: ClassVar[bool] = True
 
     length_scale: LengthScale = 1.0
     because = (
@@ -66,15 +63,19 @@ class GlobalAlignment(ObjectKernel):
 
     def block(self, A: Ragged, B: Ragged) -> np.ndarray:
         """Sums over alignments."""
-        return self._exponentiate(sum_alignments(A, B))
+        return self._exponentiate(self.log_block(A, B))
 
     def block_diag(self, A: Ragged) -> np.ndarray:
         """Sums over alignments of every sequence with itself."""
-        return self._exponentiate(sum_own_alignments(A))
+        return self._exponentiate(self.log_block_diag(A))
 
-    def normalize(self) -> Kernel:
-        """Return k(x, z) / √(k(x, x) k(z, z)), computed from logarithms."""
-        return NormalizedAlignment(self)
+    def log_block(self, A: Ragged, B: Ragged) -> np.ndarray:
+        """Logarithms of sums over alignments."""
+        return sum_alignments(A, B)
+
+    def log_block_diag(self, A: Ragged) -> np.ndarray:
+        """Logarithms of sums over alignments of every sequence with itself."""
+        return sum_own_alignments(A)
 
     def _exponentiate(self, logarithms: np.ndarray) -> np.ndarray:
         if logarithms.size and logarithms.max() > LARGEST:
@@ -83,41 +84,3 @@ class GlobalAlignment(ObjectKernel):
                 f"{self!r}.normalize(), which is computed from logarithms, or shorter sequences"
             )
         return np.exp(logarithms)
-
-
-class NormalizedAlignment(ObjectKernel):
-    """The global alignment kernel divided by √(k(x, x) k(z, z)), written ``GlobalAlignment(σ).normalize()``."""
-
-    structured: ClassVar[bool] = True
-
-    kernel: GlobalAlignment
-    because = Normalized.because
-
-    def notation(self, x: Node, z: Node) -> Node:
-        """k(x, z) / √(k(x, x) k(z, z))."""
-        norms = [power(self.kernel.notation(point, point), -0.5) for point in (x, z)]
-        return times(self.kernel.notation(x, z), *norms)
-
-    definite = GlobalAlignment.definite
-
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:
-        """Sum over the alignments of every sequence with itself, once."""
-        A, B = self.kernel.prepare(X, Z)
-        left = replace(A, notes=sum_own_alignments(A))
-        return left, left if B is A else replace(B, notes=sum_own_alignments(B))
-
-    def block(self, A: Ragged, B: Ragged) -> np.ndarray:
-        """Divide, as a difference of logarithms."""
-        return np.exp(np.minimum(sum_alignments(A, B) - 0.5 * (A.notes[:, None] + B.notes[None, :]), 0.0))
-
-    def block_diag(self, A: Ragged) -> np.ndarray:
-        """Ones."""
-        return np.ones(len(A))
-
-    def normalize(self) -> Kernel:
-        """Return the kernel itself, which is normalised."""
-        return self
-
-    def expression(self) -> str:
-        """``k.normalize()``."""
-        return f"{self.kernel!r}.normalize()"

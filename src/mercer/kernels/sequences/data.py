@@ -20,19 +20,18 @@ CELLS = 1e8  # pairs of elements of one native call: a second or two
 
 @dataclass(frozen=True, eq=False)
 class Ragged(Sliced):
-    """Sequences of rows of one array; each may have a number of its own, its note."""
+    """Sequences of rows of one array."""
 
     rows: np.ndarray  # the elements of all sequences, shape (total, d)
     start: np.ndarray
     size: np.ndarray
-    notes: np.ndarray
-    along = ("start", "size", "notes")
+    along = ("start", "size")
 
     @classmethod
     def of(cls, parts: list[np.ndarray]) -> Ragged:
         """Put sequences one after the other."""
         size = np.array([len(part) for part in parts], dtype=np.int64)
-        return cls(np.ascontiguousarray(np.concatenate(parts)), np.cumsum(size) - size, size, np.zeros(len(size)))
+        return cls(np.ascontiguousarray(np.concatenate(parts)), np.cumsum(size) - size, size)
 
 
 def read_both(X: Rows, Z: Rows, owner: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
