@@ -55,6 +55,72 @@ class Subsequences {
   Buffer<double> columns_, sums_, result_{string_lanes};
 };
 
+// A number m 2^(256 scale) that is not negative, with 1 <= m < 2^256, or 0: of any size, with the digits of m.
+struct Wide {
+  double m = 0, scale = 0;
+};
+
+constexpr double wide_step = 0x1p256, wide_inverse_step = 0x1p-256, log_wide_step = 256 * 0.69314718055994530942;
+
+inline Wide widen(double m, double scale) {
+  while (m >= wide_step) m *= wide_inverse_step, scale += 1;
+  while (m < 1 && m > 0) m *= wide_step, scale -= 1;
+  return {m, scale};
+}
+
+inline Wide operator*(const Wide& a, const Wide& b) { return widen(a.m * b.m, a.scale + b.scale); }
+
+// Of numbers two steps apart the smaller one is below the last digit of the larger.
+inline Wide operator+(const Wide& a, const Wide& b) {
+  if (b.m == 0 || (a.m != 0 && a.scale > b.scale + 1)) return a;
+  if (a.m == 0 || b.scale > a.scale + 1) return b;
+  if (a.scale == b.scale) return widen(a.m + b.m, a.scale);
+  return a.scale > b.scale ? widen(a.m + b.m * wide_inverse_step, a.scale)
+                           : widen(b.m + a.m * wide_inverse_step, b.scale);
+}
+
+// The programme of strings_lanes.cpp in numbers that neither overflow nor underflow, for one pair.
+double log_subsequences(const Sequence& s, const Sequence& t, int64_t length, double decay, std::vector<Wide>& sums) {
+  const std::size_t step = std::size_t(t.size + 1);
+  sums.assign(std::size_t(length) * step, Wide{});
+  std::fill(sums.begin(), sums.begin() + std::ptrdiff_t(step), Wide{1, 0});
+  const Wide by = widen(decay, 0), square = by * by;
+  Wide total;
+  for (int64_t i = 0; i < s.size; ++i) {
+    const int32_t code = s.codes[i];
+    const auto agree = [&](int64_t j) { return code != no_token && code == t.codes[j]; };
+    const Wide* const longest = sums.data() + std::size_t(length - 1) * step;
+    for (int64_t j = 0; i + 1 >= length && j < t.size; ++j)
+      if (agree(j)) total = total + longest[j];
+    for (int64_t level = std::min(i + 1, length - 1); level >= 1; --level) {
+      const Wide* const below = sums.data() + std::size_t(level - 1) * step;
+      Wide* const to = sums.data() + std::size_t(level) * step;
+      Wide run;
+      for (int64_t j = 0; j < t.size; ++j) {
+        if (run.m != 0) run = by * run;
+        if (agree(j) && below[j].m != 0) run = run + square * below[j];
+        if (to[j + 1].m != 0) to[j + 1] = by * to[j + 1];
+        if (run.m != 0) to[j + 1] = to[j + 1] + run;
+      }
+    }
+  }
+  total = square * total;
+  return std::log(total.m) + total.scale * log_wide_step;
+}
+
+// Whether doubles have lost digits of a value.  They overflow to infinity.  They underflow only if the smallest weight,
+// decay^(n + m), does; each of at most 3 length n m steps then errs by 2^-1022, which the steps that follow multiply by
+// the number of places where a subsequence goes on, or by 1 / (1 - decay) in each sequence if that is less.
+bool is_doubtful(double value, int64_t n, int64_t m, int64_t length, double decay) {
+  constexpr double log_2 = 0.69314718055994530942;
+  if (!std::isfinite(value)) return true;
+  if (double(n + m) * std::log(decay) > -1000 * log_2) return false;
+  const double ways = 1 / (1 - decay);
+  const double gain = std::log(std::min(double(n), ways)) + std::log(std::min(double(m), ways));
+  const double error = std::log(3.0 * double(length) * double(n) * double(m)) - 1022 * log_2 + double(length) * gain;
+  return value == 0 || std::log(value) < error + 53 * log_2;
+}
+
 // Myers' bit-parallel edit distance in blocks of 64 tokens of the pattern.
 class EditDistance {
  public:
@@ -168,7 +234,8 @@ double log_local(const Sequence& s, const Sequence& t, const double* scores, int
 
 }  // namespace
 
-void subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa) {
+template <class F>  // write(i, j, value) is called for every value that is asked for, and perhaps for others
+void for_subsequences(const StringBlock& block, int64_t length, double decay, const Isa& isa, F&& write) {
   const SubsequenceLoop loop = loop_of(isa);
   const Index groups = (Index(block.column_count) + string_lanes - 1) / string_lanes;
   const Index strips = (Index(block.row_count) + rows_per_task - 1) / rows_per_task;
@@ -180,7 +247,27 @@ void subsequence_block(const StringBlock& block, int64_t length, double decay, c
     for (Index i = strip; i < std::min(strip + rows_per_task, Index(block.row_count)); ++i) {
       if (block.last[i] <= start || block.first[i] >= stop) continue;
       const double* result = columns.row(block.row(i));
-      std::copy(result, result + (stop - start), block.values(i) + start);
+      for (Index j = start; j < stop; ++j) write(i, j, result[j - start]);
+    }
+  });
+}
+
+void subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa) {
+  for_subsequences(block, length, decay, isa, [&](Index i, Index j, double value) { block.values(i)[j] = value; });
+}
+
+void log_subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa) {
+  for_subsequences(block, length, decay, isa, [&](Index i, Index j, double value) {
+    if (j < block.first[i] || j >= block.last[i]) return;
+    const Sequence s = block.row(i), t = block.column(j);
+    double& out = block.values(i)[j];
+    if (std::min(s.size, t.size) < length) {
+      out = -HUGE_VAL;
+    } else if (is_doubtful(value, s.size, t.size, length, decay)) {
+      std::vector<Wide> sums;
+      out = log_subsequences(s, t, length, decay, sums);
+    } else {
+      out = std::log(value);
     }
   });
 }

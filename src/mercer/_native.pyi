@@ -171,6 +171,18 @@ def subsequences(
     threads: int,
     isa: str = "",
 ) -> None: ...
+def log_subsequences(
+    table: StringTable,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+    length: int,
+    decay: float,
+    out: np.ndarray,
+    threads: int,
+    isa: str = "",
+) -> None: ...
 def matching_runs(
     table: StringTable,
     rows: np.ndarray,

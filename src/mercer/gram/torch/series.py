@@ -276,4 +276,4 @@ def _count_lined_up(A: PlacedSeries, steps: int) -> int:
 def _add_fields(
     A: Ragged, points: tuple[Array, ...], left: Any = (), right: Any = (), program: Program | None = None
 ) -> PlacedSeries:
-    return PlacedSeries(A.rows, A.start, A.size, A.notes, points, left, right, program)
+    return PlacedSeries(A.rows, A.start, A.size, points, left, right, program)
