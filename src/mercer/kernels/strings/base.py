@@ -86,9 +86,7 @@ class StringKernel(ObjectKernel):
         """Compute the logarithm for every pair of distinct sequences once."""
         return self._fill_pairs(A, B, self.fill_logarithms, (-np.inf, 0.0))
 
-    def _fill_pairs(
-        self, A: Coded, B: Coded, fill: Callable[[Part], None], missing: tuple[float, float]
-    ) -> np.ndarray:
+    def _fill_pairs(self, A: Coded, B: Coded, fill: Callable[[Part], None], missing: tuple[float, float]) -> np.ndarray:
         """Compute every pair of distinct sequences once, then spread the values."""
         rows, to_rows = np.unique(A.ids, return_inverse=True)
         columns, to_columns = np.unique(B.ids, return_inverse=True)
