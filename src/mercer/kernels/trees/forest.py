@@ -129,3 +129,12 @@ class Forest(Sliced):
         """Starts, subtrees and counts of the trees, as the compiled core takes them."""
         counts = self.counts
         return counts.indptr.astype(np.int64), counts.indices.astype(np.int64), counts.data
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedForest(Sliced):
+    """Trees of a collection as weighted counts of their subtrees, each divided by a power of 2."""
+
+    features: sparse.csr_array
+    powers: np.ndarray
+    along = ("features", "powers")
