@@ -10,13 +10,13 @@ from scipy import sparse
 from mercer.formula.data import Rows
 from mercer.formula.parameters import Flag, Positive
 
-from ..prepared import ObjectKernel
+from ..prepared import StructuredKernel
 from .forest import Merger, WeighedForest
 
 FAR = 400  # powers of 2 of a feature from which on squares of it may leave float64
 
 
-class Subtree(ObjectKernel):
+class Subtree(StructuredKernel):
     """Common complete subtrees: a node with everything below it, down to the leaves.
 
     k(x, z) = Σ_t λ^{n(t)} #_t(x) #_t(z), where #_t(x) is how often the subtree t occurs in x, and n(t) the number of
@@ -29,6 +29,9 @@ class Subtree(ObjectKernel):
         The weight λ of every node with children, positive; below 1 it keeps large subtrees from dominating.
     leaves : bool, default=True
         Whether a leaf counts as a subtree.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing trees (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     See Also
     --------
@@ -45,7 +48,6 @@ class Subtree(ObjectKernel):
     ['we', '(NP we)', 'saw']
     """
 
-    structured: ClassVar[bool] = True
     has_logarithms: ClassVar[bool] = True
 
     decay: Positive = 0.4

@@ -20,7 +20,7 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.parameters import Flag, NotNegative, Positive
 
-from ..prepared import ObjectKernel
+from ..prepared import StructuredKernel
 from ..theorem import Theorem
 from .forest import Forest, Merger
 
@@ -37,14 +37,13 @@ DIAGONAL = 1024  # trees of which one native call computes the diagonal
 SMALLER = "use smaller trees, or cut those nodes apart that have thousands of children"
 
 
-class FragmentKernel(ObjectKernel):
+class FragmentKernel(StructuredKernel):
     """A kernel on trees by a recursion over pairs of subtrees; subclasses give its rule.
 
     Δ is never stored as a whole: of the subtrees of a few rows, each meets those subtrees of the columns that lie in
     its group, and of one large tree few rows of Δ are kept at a time.
     """
 
-    structured: ClassVar[bool] = True
     has_logarithms: ClassVar[bool] = True
 
     def rule(self) -> dict[str, Any]:
@@ -150,6 +149,9 @@ class SubsetTree(FragmentKernel):
         dominating.
     leaves : bool, default=True
         Whether a leaf alone is a fragment, which adds λ times the dot product of the counts of leaves.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing trees (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     See Also
     --------
@@ -210,6 +212,9 @@ class PartialTree(FragmentKernel):
     terminal_factor : float, default=1.0
         How much more two equal leaves weigh than two other nodes with the same label; not negative.  Below 1 the kernel
         need not be positive semi-definite.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing trees (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     See Also
     --------
@@ -234,7 +239,7 @@ class PartialTree(FragmentKernel):
 
     def rule(self) -> dict[str, Any]:
         """Partial trees."""
-        factors = {name: float(value) for name, value in self.get_params().items()}
+        factors = {name: float(value) for name, value in self.get_params().items() if name != "missing"}
         return {"partial": True, "leaves": True, **factors}
 
     def theorem(self) -> Theorem | None:
