@@ -230,6 +230,8 @@ def tree_block(
     vertical_decay: float,
     terminal_factor: float,
     leaves: bool,
+    pairs: int,
+    logarithms: bool,
     out: np.ndarray,
     threads: int,
 ) -> None: ...
@@ -245,8 +247,23 @@ def tree_diag(
     vertical_decay: float,
     terminal_factor: float,
     leaves: bool,
+    pairs: int,
+    logarithms: bool,
     out: np.ndarray,
+    threads: int,
 ) -> None: ...
+def tree_pairs(
+    start: np.ndarray,
+    child: np.ndarray,
+    group: np.ndarray,
+    row_start: np.ndarray,
+    row_subtree: np.ndarray,
+    row_count: np.ndarray,
+    column_start: np.ndarray,
+    column_subtree: np.ndarray,
+    column_count: np.ndarray,
+    pairs: int,
+) -> int: ...
 def alignments(
     left: np.ndarray,
     left_start: np.ndarray,

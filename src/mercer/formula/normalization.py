@@ -7,7 +7,9 @@ kernels on objects that know the logarithms of their values are divided as diffe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -165,10 +167,10 @@ class UnitBlock(BlockStatistic):
         return times(self.kernel.notation(x, z), *norms)
 
     def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Measured, Measured]:
-        """Compare every object with itself, once."""
+        """Compare every object with itself, once, when the first block is asked for."""
         A, B = super().prepare(X, Z, dtype)
-        left = Measured(A, self.kernel.log_block_diag(A))
-        return left, left if B is A else Measured(B, self.kernel.log_block_diag(B))
+        left = Measured(A, lambda: self.kernel.log_block_diag(A))
+        return left, left if B is A else Measured(B, lambda: self.kernel.log_block_diag(B))
 
     def block(self, A: Measured, B: Measured) -> np.ndarray:
         """Divide."""
@@ -192,12 +194,16 @@ class UnitBlock(BlockStatistic):
         return super().scratch(A.objects, B.objects)
 
 
-@dataclass(frozen=True, eq=False)
 class Measured:
-    """Objects in prepared form, each with the logarithm of its value with itself."""
+    """Objects in prepared form, each with the logarithm of its value with itself, which is computed when it is read."""
 
-    objects: Prepared
-    norms: np.ndarray
+    def __init__(self, objects: Prepared, measure: Callable[[], np.ndarray]) -> None:
+        self.objects, self._measure = objects, measure
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """Logarithms of k(x, x)."""
+        return self._measure()
 
     @property
     def shape(self) -> tuple[int]:
@@ -207,13 +213,13 @@ class Measured:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return int(getattr(self.objects, "nbytes", 0)) + self.norms.nbytes
+        return int(getattr(self.objects, "nbytes", 0)) + 8 * len(self)
 
     def __len__(self) -> int:
-        return len(self.norms)
+        return len(self.objects)
 
     def __getitem__(self, index: slice | np.ndarray) -> Measured:
-        return Measured(self.objects[index], self.norms[index])
+        return Measured(self.objects[index], lambda: self.norms[index])
 
 
 def _invert(sizes: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.formula.data import Rows
 from mercer.formula.parameters import LengthScale
 
-from ..prepared import ObjectKernel
+from ..prepared import StructuredKernel
 from ..radial import Gaussian
 from ..theorem import Definiteness
 from .data import Ragged, read_scaled, sum_alignments, sum_own_alignments
@@ -17,7 +17,7 @@ from .data import Ragged, read_scaled, sum_alignments, sum_own_alignments
 LARGEST = float(np.log(np.finfo(np.float64).max))
 
 
-class GlobalAlignment(ObjectKernel):
+class GlobalAlignment(StructuredKernel):
     """The global alignment kernel between sequences of numbers or vectors, of any lengths.
 
     k(x, z) = Σ_π Π_{(i, j) ∈ π} κ(x_i, z_j) over all alignments π, which are paths from the first pair of elements to
@@ -29,6 +29,9 @@ class GlobalAlignment(ObjectKernel):
     ----------
     length_scale : float or sequence of floats, default=1.0
         The length scale σ of the elements, or one for each of their features.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing series (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Notes
     -----
@@ -46,7 +49,6 @@ class GlobalAlignment(ObjectKernel):
            [0.076, 0.04 , 1.   ]])
     """
 
-    structured: ClassVar[bool] = True
     has_logarithms: ClassVar[bool] = True
 
     length_scale: LengthScale = 1.0

@@ -13,8 +13,9 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.parameters import Count, Natural, Positive
 
+from ..prepared import Missing
 from ..theorem import Theorem
-from .base import CALL_CELLS, Missing, Part, StringKernel, Tokens
+from .base import CALL_CELLS, Part, StringKernel, Tokens
 from .table import Coded
 
 if TYPE_CHECKING:

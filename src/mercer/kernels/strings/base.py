@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -23,15 +23,6 @@ CALL_CELLS = 5e8  # cells of the tables of one native call and thread: about hal
 DIAGONAL = 64  # sequences whose values with themselves are computed in one block
 
 
-def check_missing(kernel: object, name: str) -> None:
-    """Raise unless a parameter says what to do with missing objects."""
-    value = getattr(kernel, name)
-    if value not in ("refuse", "own"):
-        raise ValueError(
-            f"{type(kernel).__name__}: {name} must be 'refuse', or 'own' for an object of its own, got {value!r}"
-        )
-
-
 def check_skip(kernel: object, name: str) -> None:
     """Raise unless a parameter is a collection of tokens."""
     value = getattr(kernel, name)
@@ -43,7 +34,6 @@ def check_skip(kernel: object, name: str) -> None:
         ) from None
 
 
-Missing = Annotated[Literal["refuse", "own"], check_missing]
 Tokens = Annotated[Any, check_skip]
 
 
