@@ -8,6 +8,7 @@
 #include "strings.hpp"
 #include "strings_lanes.hpp"
 #include "tasks.hpp"
+#include "wide_number.hpp"
 
 namespace mercer {
 namespace {
@@ -55,57 +56,32 @@ class Subsequences {
   Buffer<double> columns_, sums_, result_{string_lanes};
 };
 
-// A number m 2^(256 scale) that is not negative, with 1 <= m < 2^256, or 0: of any size, with the digits of m.
-struct Wide {
-  double m = 0, scale = 0;
-};
-
-constexpr double wide_step = 0x1p256, wide_inverse_step = 0x1p-256, log_wide_step = 256 * 0.69314718055994530942;
-
-inline Wide widen(double m, double scale) {
-  while (m >= wide_step) m *= wide_inverse_step, scale += 1;
-  while (m < 1 && m > 0) m *= wide_step, scale -= 1;
-  return {m, scale};
-}
-
-inline Wide operator*(const Wide& a, const Wide& b) { return widen(a.m * b.m, a.scale + b.scale); }
-
-// Of numbers two steps apart the smaller one is below the last digit of the larger.
-inline Wide operator+(const Wide& a, const Wide& b) {
-  if (b.m == 0 || (a.m != 0 && a.scale > b.scale + 1)) return a;
-  if (a.m == 0 || b.scale > a.scale + 1) return b;
-  if (a.scale == b.scale) return widen(a.m + b.m, a.scale);
-  return a.scale > b.scale ? widen(a.m + b.m * wide_inverse_step, a.scale)
-                           : widen(b.m + a.m * wide_inverse_step, b.scale);
-}
-
 // The programme of strings_lanes.cpp in numbers that neither overflow nor underflow, for one pair.
-double log_subsequences(const Sequence& s, const Sequence& t, int64_t length, double decay, std::vector<Wide>& sums) {
+double log_subsequences(const Sequence& s, const Sequence& t, int64_t length, double decay) {
   const std::size_t step = std::size_t(t.size + 1);
-  sums.assign(std::size_t(length) * step, Wide{});
-  std::fill(sums.begin(), sums.begin() + std::ptrdiff_t(step), Wide{1, 0});
-  const Wide by = widen(decay, 0), square = by * by;
-  Wide total;
+  std::vector<WideNumber> sums(std::size_t(length) * step);
+  std::fill(sums.begin(), sums.begin() + std::ptrdiff_t(step), WideNumber(1.0));
+  const WideNumber by = decay, square = by * by;
+  WideNumber total;
   for (int64_t i = 0; i < s.size; ++i) {
     const int32_t code = s.codes[i];
     const auto agree = [&](int64_t j) { return code != no_token && code == t.codes[j]; };
-    const Wide* const longest = sums.data() + std::size_t(length - 1) * step;
+    const WideNumber* const longest = sums.data() + std::size_t(length - 1) * step;
     for (int64_t j = 0; i + 1 >= length && j < t.size; ++j)
-      if (agree(j)) total = total + longest[j];
+      if (agree(j)) total += longest[j];
     for (int64_t level = std::min(i + 1, length - 1); level >= 1; --level) {
-      const Wide* const below = sums.data() + std::size_t(level - 1) * step;
-      Wide* const to = sums.data() + std::size_t(level) * step;
-      Wide run;
+      const WideNumber* const below = sums.data() + std::size_t(level - 1) * step;
+      WideNumber* const to = sums.data() + std::size_t(level) * step;
+      WideNumber run;
       for (int64_t j = 0; j < t.size; ++j) {
-        if (run.m != 0) run = by * run;
-        if (agree(j) && below[j].m != 0) run = run + square * below[j];
-        if (to[j + 1].m != 0) to[j + 1] = by * to[j + 1];
-        if (run.m != 0) to[j + 1] = to[j + 1] + run;
+        if (run.part != 0) run *= by;
+        if (agree(j)) run += square * below[j];
+        if (to[j + 1].part != 0) to[j + 1] *= by;
+        if (run.part != 0) to[j + 1] += run;
       }
     }
   }
-  total = square * total;
-  return std::log(total.m) + total.scale * log_wide_step;
+  return (square * total).logarithm();
 }
 
 // Whether doubles have lost digits of a value.  They overflow to infinity.  They underflow only if the smallest weight,
@@ -264,8 +240,7 @@ void log_subsequence_block(const StringBlock& block, int64_t length, double deca
     if (std::min(s.size, t.size) < length) {
       out = -HUGE_VAL;
     } else if (is_doubtful(value, s.size, t.size, length, decay)) {
-      std::vector<Wide> sums;
-      out = log_subsequences(s, t, length, decay, sums);
+      out = log_subsequences(s, t, length, decay);
     } else {
       out = std::log(value);
     }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tasks.hpp"
-#include "trees_number.hpp"
+#include "wide_number.hpp"
 #include "trees_strips.hpp"
 
 namespace mercer {
