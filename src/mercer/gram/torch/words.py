@@ -116,5 +116,5 @@ def weigh_words(order: int) -> np.ndarray:
 
 def count_numbers(levels: int, order: int, n: int, m: int) -> int:
     """Return how many numbers :func:`sum_words` keeps for each pair of series with n and m segments."""
-    at_once = order**2 + 2 * order + 4  # words, their sums, and what is in the making of them
+    at_once = order**2 + 4 * order + 2  # words, their sums and the last ones, and what is in the making of them
     return (levels + 1) * (LINES * (n + 1) + (order - 1) * (n + m) + at_once * min(n, m))
