@@ -20,6 +20,7 @@ NAMES = (
     "posterior",
     "uncertainty",
     "structured",
+    "strings",
     "series",
     "molecules",
     "tables",

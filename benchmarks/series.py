@@ -4,6 +4,7 @@ import importlib
 
 import numpy as np
 
+from mercer.gram import Gram
 from mercer.kernels import DTW, Gaussian, Signature, SoftDTW, TruncatedSignature
 
 from .measure import best_time, race, time_and_peak, verdict
@@ -59,6 +60,26 @@ def signature_rows(X) -> None:
     )
 
 
+def device_rows(count=400) -> None:
+    """The same kernels on a GPU beside the native core, paths sent over and the matrix left there."""
+    torch = peer("torch")
+    if torch is None or not torch.cuda.is_available():
+        print("signatures on a device: skipped, because there is no GPU", flush=True)
+        return
+    X = walks(count)
+    for kernel in (Signature(order=2), Signature(), Signature(Gaussian()), TruncatedSignature(4)):
+
+        def compute(kernel=kernel):
+            K = Gram(kernel, X, device="cuda").dense()
+            torch.cuda.synchronize()
+            return K
+
+        seconds, other = race([compute, lambda kernel=kernel: kernel(X)], 2)
+        error = np.abs(compute().cpu().numpy() / kernel(X) - 1).max()
+        print(f"{kernel!r}, {count} paths of {LENGTH}, on the GPU: {1e3 * seconds:.0f} ms, ", end="")
+        print(f"native {1e3 * other:.0f}: {verdict(other / seconds, 3.0)}, difference {error:.0e}", flush=True)
+
+
 def warping_rows(X) -> None:
     tslearn, distances = peer("tslearn.metrics"), peer("dtaidistance.dtw_ndim")
     seconds = best_time(lambda: DTW()(X), 3)
@@ -94,5 +115,6 @@ def memory_row() -> None:
 def main() -> None:
     X = walks()
     signature_rows(X)
+    device_rows()
     warping_rows(X)
     memory_row()

@@ -70,6 +70,9 @@ void add_close_windows(const StringBlock& block, int64_t span, const std::vector
 // Sum over common subsequences of `length` tokens of decay^(span in one sequence + span in the other).
 void subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa);
 
+// Its logarithm, also where the sum itself leaves the range of numbers; minus infinity for 0.
+void log_subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa);
+
 // Sum over positions at which both agree of table[min(length of the run of agreement so far, size - 1)]; the same with
 // one sequence moved by s = 1, 2, ... tokens, either of them, counts shifts[s] times.
 void run_block(const StringBlock& block, const double* table, int64_t size, const std::vector<double>& shifts);

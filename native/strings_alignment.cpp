@@ -8,6 +8,7 @@
 #include "strings.hpp"
 #include "strings_lanes.hpp"
 #include "tasks.hpp"
+#include "wide_number.hpp"
 
 namespace mercer {
 namespace {
@@ -54,6 +55,47 @@ class Subsequences {
   SubsequenceLoop loop_;
   Buffer<double> columns_, sums_, result_{string_lanes};
 };
+
+// The programme of strings_lanes.cpp in numbers that neither overflow nor underflow, for one pair.
+double log_subsequences(const Sequence& s, const Sequence& t, int64_t length, double decay) {
+  const std::size_t step = std::size_t(t.size + 1);
+  std::vector<WideNumber> sums(std::size_t(length) * step);
+  std::fill(sums.begin(), sums.begin() + std::ptrdiff_t(step), WideNumber(1.0));
+  const WideNumber by = decay, square = by * by;
+  WideNumber total;
+  for (int64_t i = 0; i < s.size; ++i) {
+    const int32_t code = s.codes[i];
+    const auto agree = [&](int64_t j) { return code != no_token && code == t.codes[j]; };
+    const WideNumber* const longest = sums.data() + std::size_t(length - 1) * step;
+    for (int64_t j = 0; i + 1 >= length && j < t.size; ++j)
+      if (agree(j)) total += longest[j];
+    for (int64_t level = std::min(i + 1, length - 1); level >= 1; --level) {
+      const WideNumber* const below = sums.data() + std::size_t(level - 1) * step;
+      WideNumber* const to = sums.data() + std::size_t(level) * step;
+      WideNumber run;
+      for (int64_t j = 0; j < t.size; ++j) {
+        if (run.part != 0) run *= by;
+        if (agree(j)) run += square * below[j];
+        if (to[j + 1].part != 0) to[j + 1] *= by;
+        if (run.part != 0) to[j + 1] += run;
+      }
+    }
+  }
+  return (square * total).logarithm();
+}
+
+// Whether doubles have lost digits of a value.  They overflow to infinity.  They underflow only if the smallest weight,
+// decay^(n + m), does; each of at most 3 length n m steps then errs by 2^-1022, which the steps that follow multiply by
+// the number of places where a subsequence goes on, or by 1 / (1 - decay) in each sequence if that is less.
+bool is_doubtful(double value, int64_t n, int64_t m, int64_t length, double decay) {
+  constexpr double log_2 = 0.69314718055994530942;
+  if (!std::isfinite(value)) return true;
+  if (double(n + m) * std::log(decay) > -1000 * log_2) return false;
+  const double ways = 1 / (1 - decay);
+  const double gain = std::log(std::min(double(n), ways)) + std::log(std::min(double(m), ways));
+  const double error = std::log(3.0 * double(length) * double(n) * double(m)) - 1022 * log_2 + double(length) * gain;
+  return value == 0 || std::log(value) < error + 53 * log_2;
+}
 
 // Myers' bit-parallel edit distance in blocks of 64 tokens of the pattern.
 class EditDistance {
@@ -168,7 +210,8 @@ double log_local(const Sequence& s, const Sequence& t, const double* scores, int
 
 }  // namespace
 
-void subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa) {
+template <class F>  // write(i, j, value) is called for every value that is asked for, and perhaps for others
+void for_subsequences(const StringBlock& block, int64_t length, double decay, const Isa& isa, F&& write) {
   const SubsequenceLoop loop = loop_of(isa);
   const Index groups = (Index(block.column_count) + string_lanes - 1) / string_lanes;
   const Index strips = (Index(block.row_count) + rows_per_task - 1) / rows_per_task;
@@ -180,7 +223,26 @@ void subsequence_block(const StringBlock& block, int64_t length, double decay, c
     for (Index i = strip; i < std::min(strip + rows_per_task, Index(block.row_count)); ++i) {
       if (block.last[i] <= start || block.first[i] >= stop) continue;
       const double* result = columns.row(block.row(i));
-      std::copy(result, result + (stop - start), block.values(i) + start);
+      for (Index j = start; j < stop; ++j) write(i, j, result[j - start]);
+    }
+  });
+}
+
+void subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa) {
+  for_subsequences(block, length, decay, isa, [&](Index i, Index j, double value) { block.values(i)[j] = value; });
+}
+
+void log_subsequence_block(const StringBlock& block, int64_t length, double decay, const Isa& isa) {
+  for_subsequences(block, length, decay, isa, [&](Index i, Index j, double value) {
+    if (j < block.first[i] || j >= block.last[i]) return;
+    const Sequence s = block.row(i), t = block.column(j);
+    double& out = block.values(i)[j];
+    if (std::min(s.size, t.size) < length) {
+      out = -HUGE_VAL;
+    } else if (is_doubtful(value, s.size, t.size, length, decay)) {
+      out = log_subsequences(s, t, length, decay);
+    } else {
+      out = std::log(value);
     }
   });
 }

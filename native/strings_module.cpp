@@ -117,13 +117,15 @@ void close_windows(nb::tuple table, nb::handle rows, nb::handle columns, nb::han
   add_close_windows(block, span, std::vector<int64_t>(value, value + count), isa);
 }
 
+template <void (*compute)(const StringBlock&, int64_t, double, const Isa&)>
 void subsequences(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
                   int64_t length, double decay, nb::handle out, int threads, const std::string& isa_name) {
   const StringBlock block = read_block(table, rows, columns, first, last, out, threads);
   if (length < 1) throw wrong_value("length must be at least 1, got " + std::to_string(length));
+  if (!(decay > 0 && decay <= 1)) throw wrong_value("decay must lie above 0 and be at most 1");
   const Isa& isa = isa_named(isa_name);
   const nb::gil_scoped_release released;
-  subsequence_block(block, length, decay, isa);
+  compute(block, length, decay, isa);
 }
 
 void matching_runs(nb::tuple table, nb::handle rows, nb::handle columns, nb::handle first, nb::handle last,
@@ -260,9 +262,12 @@ void bind_strings(nb::module_& m) {
   m.def("close_windows", &close_windows, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "span"_a, "values"_a,
         "out"_a, "threads"_a, "isa"_a = "",
         "out[i, j] += sum of values[places at which two windows differ] over their pairs, for first[i] <= j < last[i]");
-  m.def("subsequences", &subsequences, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "length"_a, "decay"_a,
+  m.def("subsequences", &subsequences<subsequence_block>, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "length"_a, "decay"_a,
         "out"_a, "threads"_a, "isa"_a = "",
         "out[i, j] = gap-weighted number of common subsequences, for first[i] <= j < last[i]");
+  m.def("log_subsequences", &subsequences<log_subsequence_block>, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a,
+        "length"_a, "decay"_a, "out"_a, "threads"_a, "isa"_a = "",
+        "out[i, j] = logarithm of the gap-weighted number of common subsequences, for first[i] <= j < last[i]");
   m.def("matching_runs", &matching_runs, "table"_a, "rows"_a, "columns"_a, "first"_a, "last"_a, "weights"_a, "shifts"_a,
         "out"_a, "threads"_a,
         "out[i, j] = sum of weights[length of the run of agreement] over positions, shifts[s] times of those s apart");

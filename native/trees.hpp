@@ -34,11 +34,24 @@ struct TreeRows {
   int64_t entries() const { return start[rows]; }
 };
 
+// How Δ is kept: in one table of so many pairs, or, where a tree needs more of them, in strips.  Values are written as
+// they are, or as logarithms, which have no bounds.
+struct Keeping {
+  int64_t pairs;
+  bool logarithms;
+  int threads;
+};
+
 // out[i, j] = common fragments of tree i of the rows and tree j of the columns.
-void fill_block(const Subtrees& trees, const FragmentRule& rule, const TreeRows& rows, const TreeRows& columns, double* out,
-                int threads);
+void fill_block(const Subtrees& trees, const FragmentRule& rule, const TreeRows& rows, const TreeRows& columns,
+                const Keeping& keeping, double* out);
 
 // out[i] = common fragments of tree i with itself.
-void fill_diagonal(const Subtrees& trees, const FragmentRule& rule, const TreeRows& rows, double* out);
+void fill_diagonal(const Subtrees& trees, const FragmentRule& rule, const TreeRows& rows, const Keeping& keeping,
+                   double* out);
+
+// The most pairs that either of them keeps of a tree that one table is too small for, or the size of the table.
+int64_t count_block_pairs(const Subtrees& trees, const TreeRows& rows, const TreeRows& columns, int64_t pairs);
+int64_t count_diagonal_pairs(const Subtrees& trees, const TreeRows& rows, int64_t pairs);
 
 }  // namespace mercer

@@ -82,8 +82,8 @@ class BoundRows : public TreeRows {
 
 void tree_block(nb::handle start, nb::handle child, nb::handle group, nb::handle row_start, nb::handle row_subtree,
                 nb::handle row_count, nb::handle column_start, nb::handle column_subtree, nb::handle column_count,
-                bool partial, double decay, double vertical_decay, double terminal_factor, bool leaves, nb::handle out,
-                int threads) {
+                bool partial, double decay, double vertical_decay, double terminal_factor, bool leaves, int64_t pairs,
+                bool logarithms, nb::handle out, int threads) {
   check_threads(threads);
   const BoundSubtrees table(start, child, group, partial);
   const BoundRows rows(row_start, row_subtree, row_count, table.trees, "row");
@@ -93,12 +93,13 @@ void tree_block(nb::handle start, nb::handle child, nb::handle group, nb::handle
   double* values = static_cast<double*>(to.data());
   const FragmentRule rule{partial, decay, vertical_decay, terminal_factor, leaves};
   const nb::gil_scoped_release released;
-  fill_block(table.trees, rule, rows, columns, values, threads);
+  fill_block(table.trees, rule, rows, columns, {pairs, logarithms, threads}, values);
 }
 
 void tree_diag(nb::handle start, nb::handle child, nb::handle group, nb::handle row_start, nb::handle row_subtree,
                nb::handle row_count, bool partial, double decay, double vertical_decay, double terminal_factor,
-               bool leaves, nb::handle out) {
+               bool leaves, int64_t pairs, bool logarithms, nb::handle out, int threads) {
+  check_threads(threads);
   const BoundSubtrees table(start, child, group, partial);
   const BoundRows rows(row_start, row_subtree, row_count, table.trees, "row");
   const Output to = checked_array<Output>(out, "out", 1, "float64");
@@ -106,7 +107,18 @@ void tree_diag(nb::handle start, nb::handle child, nb::handle group, nb::handle 
   double* values = static_cast<double*>(to.data());
   const FragmentRule rule{partial, decay, vertical_decay, terminal_factor, leaves};
   const nb::gil_scoped_release released;
-  fill_diagonal(table.trees, rule, rows, values);
+  fill_diagonal(table.trees, rule, rows, {pairs, logarithms, threads}, values);
+}
+
+int64_t tree_pairs(nb::handle start, nb::handle child, nb::handle group, nb::handle row_start, nb::handle row_subtree,
+                   nb::handle row_count, nb::handle column_start, nb::handle column_subtree, nb::handle column_count,
+                   int64_t pairs) {
+  const BoundSubtrees table(start, child, group, true);
+  const BoundRows rows(row_start, row_subtree, row_count, table.trees, "row");
+  const BoundRows columns(column_start, column_subtree, column_count, table.trees, "column");
+  const nb::gil_scoped_release released;
+  return std::max({count_block_pairs(table.trees, rows, columns, pairs), count_diagonal_pairs(table.trees, rows, pairs),
+                   count_diagonal_pairs(table.trees, columns, pairs)});
 }
 
 }  // namespace
@@ -115,11 +127,14 @@ void bind_trees(nb::module_& m) {
   using namespace nb::literals;
   m.def("tree_block", &tree_block, "start"_a, "child"_a, "group"_a, "row_start"_a, "row_subtree"_a, "row_count"_a,
         "column_start"_a, "column_subtree"_a, "column_count"_a, "partial"_a, "decay"_a, "vertical_decay"_a,
-        "terminal_factor"_a, "leaves"_a, "out"_a, "threads"_a,
+        "terminal_factor"_a, "leaves"_a, "pairs"_a, "logarithms"_a, "out"_a, "threads"_a,
         "out[i, j] = common fragments of tree i of the rows and tree j of the columns, both lists of subtrees");
   m.def("tree_diag", &tree_diag, "start"_a, "child"_a, "group"_a, "row_start"_a, "row_subtree"_a, "row_count"_a,
-        "partial"_a, "decay"_a, "vertical_decay"_a, "terminal_factor"_a, "leaves"_a, "out"_a,
-        "out[i] = common fragments of tree i of the rows with itself");
+        "partial"_a, "decay"_a, "vertical_decay"_a, "terminal_factor"_a, "leaves"_a, "pairs"_a, "logarithms"_a, "out"_a,
+        "threads"_a, "out[i] = common fragments of tree i of the rows with itself");
+  m.def("tree_pairs", &tree_pairs, "start"_a, "child"_a, "group"_a, "row_start"_a, "row_subtree"_a, "row_count"_a,
+        "column_start"_a, "column_subtree"_a, "column_count"_a, "pairs"_a,
+        "How many pairs of subtrees either of them keeps at most, of trees that `pairs` are enough for or not");
 }
 
 }  // namespace mercer

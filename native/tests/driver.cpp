@@ -292,7 +292,7 @@ Numbers trees(const Isa&, int threads) {
     start.push_back(int64_t(child.size()));
     group.push_back(t < 3 ? t : 3);
   }
-  const int64_t rows = 30;
+  constexpr int64_t rows = 30;
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t t = 0; t < count; ++t) all.push_back(t);
     ends.push_back(int64_t(all.size()));
@@ -300,10 +300,16 @@ Numbers trees(const Isa&, int threads) {
   const Numbers once(all.size(), 1.0);
   const Subtrees table{count, 4, start.data(), child.data(), group.data()};
   const TreeRows list{rows, ends.data(), all.data(), once.data()};
-  Numbers out(rows * rows + rows);
+  constexpr int64_t values = rows * rows + rows;
+  Numbers out(3 * values);
   const FragmentRule rule{true, 0.4, 0.3, 1.0, true};
-  fill_block(table, rule, list, list, out.data(), threads);
-  fill_diagonal(table, rule, list, out.data() + rows * rows);
+  const Keeping ways[] = {{1 << 20, false, threads}, {1 << 20, true, threads}, {100, false, threads}};
+  double* to = out.data();
+  for (const Keeping& keeping : ways) {
+    fill_block(table, rule, list, list, keeping, to);
+    fill_diagonal(table, rule, list, keeping, to + rows * rows);
+    to += values;
+  }
   return out;
 }
 

@@ -171,6 +171,18 @@ def subsequences(
     threads: int,
     isa: str = "",
 ) -> None: ...
+def log_subsequences(
+    table: StringTable,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+    length: int,
+    decay: float,
+    out: np.ndarray,
+    threads: int,
+    isa: str = "",
+) -> None: ...
 def matching_runs(
     table: StringTable,
     rows: np.ndarray,
@@ -218,6 +230,8 @@ def tree_block(
     vertical_decay: float,
     terminal_factor: float,
     leaves: bool,
+    pairs: int,
+    logarithms: bool,
     out: np.ndarray,
     threads: int,
 ) -> None: ...
@@ -233,8 +247,23 @@ def tree_diag(
     vertical_decay: float,
     terminal_factor: float,
     leaves: bool,
+    pairs: int,
+    logarithms: bool,
     out: np.ndarray,
+    threads: int,
 ) -> None: ...
+def tree_pairs(
+    start: np.ndarray,
+    child: np.ndarray,
+    group: np.ndarray,
+    row_start: np.ndarray,
+    row_subtree: np.ndarray,
+    row_count: np.ndarray,
+    column_start: np.ndarray,
+    column_subtree: np.ndarray,
+    column_count: np.ndarray,
+    pairs: int,
+) -> int: ...
 def alignments(
     left: np.ndarray,
     left_start: np.ndarray,

@@ -165,7 +165,7 @@ def examples():
         "Exp": (Linear(),), "Normalized": (Linear(),), "Power": (Linear(), 2), "Product": (Linear(), Gaussian()),
         "Scaled": (Linear(), 2.0), "Sum": (Linear(), Gaussian()), "After": (Linear(), abs), "On": (Linear(), ["a"]),
         "Coregionalization": (np.eye(2),), "Diffusion": ([[1], [0]],), "RegularizedLaplacian": ([[1], [0]],),
-        "MeanEmbedding": (Gaussian(),), "PairSum": (Gaussian(),), "NormalizedAlignment": (kernels.GlobalAlignment(),),
+        "MeanEmbedding": (Gaussian(),), "PairSum": (Gaussian(),),
         "NormalizedLocalAlignment": (kernels.LocalAlignment(),),
     }  # fmt: skip
     abstract = {"CountKernel", "BagKernel", "StringKernel", "WindowKernel", "FragmentKernel", "CompactWindow", "Lemma"}

@@ -84,13 +84,15 @@ def _(kernel: Fisher, centers: Rows, coef: np.ndarray, memory: int, evaluate: Ev
 
 @collapse.register
 def _(kernel: Subtree, centers: Rows, coef: np.ndarray, memory: int, evaluate: Evaluate) -> Collapsed | None:
+    if kernel.missing == "own":
+        return None
     node = Subtrees(kernel, centers)
     return SparseWeights(kernel, node, node(centers).T @ coef)
 
 
 @collapse.register
 def _(kernel: CountKernel, centers: Rows, coef: np.ndarray, memory: int, evaluate: Evaluate) -> Collapsed | None:
-    return SubstructureWeights.build(kernel, centers, coef, memory)
+    return None if kernel.missing == "own" else SubstructureWeights.build(kernel, centers, coef, memory)
 
 
 @collapse.register
@@ -122,9 +124,13 @@ def _(kernel: Sum, centers: Rows, coef: np.ndarray, memory: int, evaluate: Evalu
 
 @collapse.register
 def _(kernel: Normalized, centers: Rows, coef: np.ndarray, memory: int, evaluate: Evaluate) -> Collapsed | None:
-    if kernel.kernel.theorem() is None:  # k(x, x) may be negative
+    never = collapse.dispatch(type(kernel.kernel)) is collapse.dispatch(object)
+    if never or kernel.kernel.theorem() is None:  # k(x, x) may be negative
         return None
-    scales = _invert_roots(kernel.kernel.diag(centers))
+    try:
+        scales = _invert_roots(kernel.kernel.diag(centers))
+    except OverflowError:  # which logarithms pass by
+        return None
     inner = collapse(kernel.kernel, centers, scales[:, None] * coef, memory, evaluate)
     return None if inner is None else CollapsedUnit(kernel, inner)
 

@@ -6,6 +6,7 @@ A node maps raw data (array, frame, list of objects) to a matrix of features and
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Protocol, runtime_checkable
 
@@ -16,6 +17,7 @@ from mercer.arrays.shapes import Inside, Number, measure_object
 from mercer.formula.data import Columns, Rows, as_matrix, length, result_dtype
 from mercer.formula.parameters import show
 from mercer.kernels.mapping import Mapped, Multiplied
+from mercer.kernels.prepared import StructuredKernel, split_missing
 
 from .base import Matrix
 from .sinc import check_reach
@@ -192,6 +194,43 @@ class SideBySide:
     def names(self, inputs: list[str]) -> list[str]:
         """Both lists of names."""
         return self.left.names(inputs) + self.right.names(inputs)
+
+
+@dataclass(frozen=True)
+class MissingBeside:
+    """The features of objects that are there, and one behind them for missing objects."""
+
+    node: Node
+    owner: str
+
+    @classmethod
+    def learn(cls, kernel: StructuredKernel, X: Rows, make: Callable[[Rows], Node]) -> Node:
+        """Return the map that is made of objects, of those that are there if missing ones are objects of their own."""
+        if kernel.missing == "refuse":
+            return make(X)
+        present, _ = split_missing(X, repr(kernel))
+        if not present:
+            raise ValueError(f"{kernel!r}: all objects are missing, so that there are no features to learn; give some")
+        return cls(make(present), repr(kernel))
+
+    @property
+    def width(self) -> int:
+        """One more."""
+        return self.node.width + 1
+
+    def __call__(self, X: Rows) -> Matrix:
+        """Put the rows of missing objects between those of the others."""
+        present, place = split_missing(X, self.owner)
+        rows, absent = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
+        found = sparse.coo_array(self.node(present)) if present else sparse.coo_array((0, self.node.width))
+        entries = np.concatenate([found.data, np.ones(len(absent))])
+        at = np.concatenate([rows[found.coords[0]], absent])
+        columns = np.concatenate([found.coords[1], np.full(len(absent), self.node.width)])
+        return sparse.csr_array(sparse.coo_array((entries, (at, columns)), shape=(len(place), self.width)))
+
+    def names(self, inputs: list[str]) -> list[str]:
+        """Those of the others, and "missing"."""
+        return [*self.node.names(inputs), "missing"]
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from mercer.kernels.graphs.kernels import CountKernel
 from mercer.kernels.graphs.table import list_graphs
 
 from .base import number_features
-from .composition import Node
+from .composition import MissingBeside, Node
 from .explicit import build, examples
 
 
 @build.register
 def _(kernel: CountKernel, d: int, X: Rows | None) -> Node:
-    return Substructures(kernel, examples(kernel, X, "substructure"))
+    return MissingBeside.learn(kernel, examples(kernel, X, "substructure"), lambda some: Substructures(kernel, some))
 
 
 class Substructures:

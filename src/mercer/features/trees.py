@@ -8,13 +8,13 @@ from mercer.formula.data import Rows
 from mercer.kernels import Subtree
 from mercer.kernels.trees.forest import Merger
 
-from .composition import Node
+from .composition import MissingBeside, Node
 from .explicit import build, examples
 
 
 @build.register
 def _(kernel: Subtree, d: int, X: Rows | None) -> Node:
-    return Subtrees(kernel, examples(kernel, X, "subtree"))
+    return MissingBeside.learn(kernel, examples(kernel, X, "subtree"), lambda some: Subtrees(kernel, some))
 
 
 class Subtrees:

@@ -250,6 +250,30 @@ def is_missing(value: Any) -> bool:
         return True
 
 
+def is_missing_object(value: Any) -> bool:
+    """Whether an object is none at all: None, NaN, or pandas' NA, rather than one that has holes in it."""
+    return value is None or (isinstance(value, numbers.Real) and is_missing(value)) or type(value).__name__ == "NAType"
+
+
+def advise_on(value: Any) -> str:
+    """Return what to do with an object that a kernel on other objects was given, as a sentence without its end."""
+    return f"{name_kernels(None)}, or pass missing='own'" if is_missing_object(value) else name_kernels(value)
+
+
+class Present(list[Any]):
+    """The objects of a collection that are there, and the row that each has in the collection."""
+
+    def __init__(self, objects: list[Any], rows: list[int]) -> None:
+        super().__init__(objects)
+        self.rows = rows
+
+
+def number_objects(X: Rows, owner: str) -> list[tuple[int, Any]]:
+    """Return every object of a collection behind the row it has in what the user gave."""
+    objects = as_objects(X, owner)
+    return list(zip(getattr(objects, "rows", range(len(objects))), objects, strict=True))
+
+
 def as_objects(X: Rows, owner: str) -> Sequence[Any]:
     """Return X as a sequence of objects: rows of an array, values of a single column, or the list itself."""
     refuse_masked(X, owner)

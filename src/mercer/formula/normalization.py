@@ -1,13 +1,16 @@
 """Normalised formulas, k(x, z) / √(k(x, x) k(z, z)), without the large and small numbers that cancel in them.
 
 Positive multiples cancel, products and powers are normalised factor by factor, an exponential exp(f) becomes exp(−d/2)
-of the distance d = f(x, x) + f(z, z) − 2 f(x, z), and rows have unit length before dot products are formed of them.
+of the distance d = f(x, x) + f(z, z) − 2 f(x, z), rows have unit length before dot products are formed of them, and
+kernels on objects that know the logarithms of their values are divided as differences of these.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +23,7 @@ from .data import Rows, as_matrix
 from .expression import Call, Const, Diagonal, Expression, Param, Stat, inverse_norms, power
 from .notation.tree import ONE, Node, length, times
 from .notation.tree import power as raise_to
-from .statistics import Dot, Prepared, Statistic, make_dense, square_norms
+from .statistics import BlockStatistic, Dot, Prepared, Statistic, make_dense, square_norms
 
 
 def normalize_formula(formula: Expression) -> Expression:
@@ -29,6 +32,8 @@ def normalize_formula(formula: Expression) -> Expression:
         return Call("powi", (formula,), (0.0,))  # 1, and still a function of its hyperparameter
     if isinstance(formula, Stat) and type(formula.statistic) is Dot:
         return Stat(UnitDot(formula.statistic.view, formula.statistic.owner))
+    if isinstance(formula, Stat) and _has_logarithms(formula.statistic):
+        return Stat(UnitBlock(formula.statistic.view, formula.statistic.owner, formula.statistic.kernel))
     if isinstance(formula, Call):
         first = formula.args[0]
         if formula.op == "exp":
@@ -45,10 +50,15 @@ def _is_not_negative(formula: Expression) -> bool:
     if isinstance(formula, Const | Param):
         return formula.value > 0
     if isinstance(formula, Stat):
-        return bool(getattr(formula.statistic, "degree", ""))
+        return bool(getattr(formula.statistic, "degree", "")) or _has_logarithms(formula.statistic)
     if isinstance(formula, Call) and formula.op in ("add", "mul", "powi"):
         return all(map(_is_not_negative, formula.args))
     return isinstance(formula, Call) and formula.op in ("exp", "bessel")
+
+
+def _has_logarithms(statistic: Statistic) -> TypeGuard[BlockStatistic]:
+    """Whether the values of a kernel on objects are known by their logarithms."""
+    return type(statistic) is BlockStatistic and statistic.kernel.has_logarithms
 
 
 def _spread_apart(formula: Expression) -> Expression:
@@ -145,6 +155,71 @@ class DirectUnitDot(UnitDot):
         gap = Dot.rise(self, A, B) / (left + right)
         apart = (Dot.apart(self, A, B) - gap * gap) / (left * right)
         return np.where(np.minimum(left, right) > 1e-100, apart, unit)
+
+
+@dataclass(frozen=True)
+class UnitBlock(BlockStatistic):
+    """k(x, z) / √(k(x, x) k(z, z)) of a kernel on objects, e to a difference of logarithms; 0 where k(x, x) is 0."""
+
+    def notation(self, x: Node, z: Node) -> Node:
+        """k(x, z) / √(k(x, x) k(z, z))."""
+        norms = [raise_to(self.kernel.notation(point, point), -0.5) for point in (x, z)]
+        return times(self.kernel.notation(x, z), *norms)
+
+    def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Measured, Measured]:
+        """Compare every object with itself, once, when the first block is asked for."""
+        A, B = super().prepare(X, Z, dtype)
+        left = Measured(A, lambda: self.kernel.log_block_diag(A))
+        return left, left if B is A else Measured(B, lambda: self.kernel.log_block_diag(B))
+
+    def block(self, A: Measured, B: Measured) -> np.ndarray:
+        """Divide."""
+        with np.errstate(invalid="ignore"):  # of objects whose value with themselves is 0
+            ratio = self.kernel.log_block(A.objects, B.objects) - 0.5 * (A.norms[:, None] + B.norms[None, :])
+        ratio[np.isneginf(A.norms)] = -np.inf
+        ratio[:, np.isneginf(B.norms)] = -np.inf
+        proved = self.kernel.theorem() is not None  # so that only rounding leads above 1
+        return np.exp(np.minimum(ratio, 0.0) if proved else ratio)
+
+    def diag(self, A: Measured) -> np.ndarray:
+        """Ones, and zeros where k(x, x) is 0."""
+        return np.where(np.isneginf(A.norms), 0.0, 1.0)
+
+    def apart(self, A: Measured, B: Measured) -> np.ndarray:
+        """As of any statistic."""
+        return Statistic.apart(self, A, B)
+
+    def scratch(self, A: Measured, B: Measured) -> int:
+        """Return the kernel's own need of memory."""
+        return super().scratch(A.objects, B.objects)
+
+
+class Measured:
+    """Objects in prepared form, each with the logarithm of its value with itself, which is computed when it is read."""
+
+    def __init__(self, objects: Prepared, measure: Callable[[], np.ndarray]) -> None:
+        self.objects, self._measure = objects, measure
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """Logarithms of k(x, x)."""
+        return self._measure()
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of objects."""
+        return (len(self),)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return int(getattr(self.objects, "nbytes", 0)) + 8 * len(self)
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def __getitem__(self, index: slice | np.ndarray) -> Measured:
+        return Measured(self.objects[index], lambda: self.norms[index])
 
 
 def _invert(sizes: np.ndarray) -> np.ndarray:

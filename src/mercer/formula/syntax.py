@@ -247,7 +247,7 @@ class ConstructorReader(SourceReader):
         name = kind.__name__
         if name in self.hold_functions:
             raise self.error(node, f"{name} takes a Python function, which an expression cannot hold")
-        known = fields(kind)
+        known = sorted(fields(kind), key=lambda field: bool(field.kw_only))  # which follow
         names = [field.name for field in known]
         has = f"it has {', '.join(names)}" if names else "it has none"
         for key in named:

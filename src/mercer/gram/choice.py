@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from .native import NativeBackend
 from .numpy import NumpyBackend
 from .prepared import copied_bytes
 from .torch.backend import MovedBackend, TorchBackend
+from .torch.series import place_blocks
 
 BackendName = Literal["auto", "numpy", "native", "torch"]
 
@@ -51,6 +53,8 @@ def choose_backend(
             return TorchBackend(expression, X, Z, owner, place.device, dtype)
         except UnsupportedError as reason:
             host, sides = Place(None, parse_memory(None)), (host_array(X), None if Z is None else host_array(Z))
+            with suppress(UnsupportedError):
+                return place_blocks(expression, *sides, owner, dtype, place)
             values = choose_backend(expression, *sides, owner, "auto", dtype, host)
             require_row(values, host.memory)
             return MovedBackend(values, place, f"the kernel is evaluated on the host and moved: {reason}")

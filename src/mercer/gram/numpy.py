@@ -31,3 +31,7 @@ class NumpyBackend(Backend):
     def tile(self, rows: slice | np.ndarray, columns: slice) -> np.ndarray:
         """Evaluate one tile."""
         return self._evaluation.tile(rows, columns)
+
+    def diag(self) -> np.ndarray | None:
+        """Evaluate the diagonal, of what is prepared already."""
+        return self._evaluation.diag() if self.symmetric else None

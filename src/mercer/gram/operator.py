@@ -53,7 +53,8 @@ class Gram:
     device : str or torch.device, optional
         Where torch computes, such as "cuda"; follows the data if not given.  Results are tensors there.  Expressions
         over vectors run as one fused Triton kernel, generated from the expression, on CUDA devices, and tile by tile in
-        torch elsewhere; kernels without such an expression are evaluated on the host.
+        torch elsewhere.  Signature kernels are computed there too; other kernels without such an expression are
+        evaluated on the host.
 
     Examples
     --------

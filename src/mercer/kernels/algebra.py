@@ -321,6 +321,10 @@ class Normalized(Kernel):
         """Divide by the norms of the features."""
         return normalize_formula(pair.of("kernel"))
 
+    def normalize(self) -> Kernel:
+        """Return the kernel itself, which is normalised."""
+        return self
+
     def definiteness(self, d: int | None) -> Definiteness:
         """As before, but features may now differ by their length no more."""
         inner = self.kernel.definiteness(d).keep("normalisation", self.kernel.expression())

@@ -10,7 +10,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Self, cast, dataclass_transform, get_origin
 
 from mercer.formula.deep import are_equal, walk
@@ -35,7 +35,7 @@ class _Known(threading.local):
 _known = _Known()
 
 
-@dataclass_transform(frozen_default=True, eq_default=False)
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 class Value:
     """An object that is its parameters; subclasses become frozen dataclasses by themselves."""
 
@@ -104,7 +104,7 @@ class Value:
 
     @classmethod
     def _fields(cls) -> tuple[Any, ...]:
-        return fields(cast(Any, cls))
+        return tuple(sorted(fields(cast(Any, cls)), key=lambda field: field.kw_only))  # which follow all others
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds those of kernels inside, as ``name__parameter``."""

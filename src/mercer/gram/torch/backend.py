@@ -102,15 +102,21 @@ def _share(count: int, most: int) -> int:
 
 
 class MovedBackend(Backend):
-    """Tiles that another backend computes on the host, moved to a device."""
+    """Tiles that another backend computes on the host, moved to a device; what it keeps may be ``there`` already."""
 
     name = "torch"
 
-    def __init__(self, host: Backend, place: Place, why: str) -> None:
+    def __init__(self, host: Backend, place: Place, why: str, *, there: bool = False) -> None:
         self._host, self._place, self.why = host, place, why
         self.shape, self.symmetric, self.dtype = host.shape, host.symmetric, host.dtype
-        self.held, self.entry_bytes = 0, 2 * host.dtype.itemsize
+        self.entry_bytes = 2 * host.dtype.itemsize
+        self.held, self.scratch = (host.held, host.scratch) if there else (0, 0)
 
     def tile(self, rows: slice | Array, columns: slice) -> Array:
         """Compute one tile on the host."""
         return self._place.put(self._host.tile(rows, columns), self.dtype)
+
+    def diag(self) -> Array | None:
+        """Move the diagonal."""
+        values = self._host.diag()
+        return None if values is None else self._place.put(values)

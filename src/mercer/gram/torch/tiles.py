@@ -17,24 +17,27 @@ NARROW = 64  # features up to which dot products in float64 cost next to nothing
 
 
 def evaluate_tile(program: Program, pairs: list[tuple[Array, Array]], left: list[Array], right: list[Array]) -> Array:
-    """Return k(x, z) for all rows of both sides of each statistic, with the vectors of one point cut to the tile."""
+    """Return k(x, z) for all rows of both sides of each statistic, with the vectors of one point cut to the tile.
+
+    Sides of shape (…, n, d) and (…, m, d) are tiles of their own for each index in front.
+    """
     registers: dict[int, Array] = {}
     for register, (statistic, (A, B)) in enumerate(zip(program.statistics, pairs, strict=True)):
         registers[register] = _measure(statistic, A, B)
     result = registers[0]
     for step in program.code:
         if step.op in ("left", "right"):
-            result = left[step.a][:, None] if step.op == "left" else right[step.a][None, :]
+            result = left[step.a][..., :, None] if step.op == "left" else right[step.a][..., None, :]
         else:
             result = OPERATIONS[step.op](registers, step)
         registers[step.dst] = result
-    count, width = len(pairs[0][0]), len(pairs[0][1])
-    return result.expand(count, width)
+    rows, columns = pairs[0]
+    return result.expand(*rows.shape[:-1], columns.shape[-2])
 
 
 def _measure(statistic: VectorStatistic, A: Array, B: Array) -> Array:
     kind = str(statistic.native)
-    if kind not in ("dot", "sqdist") and fusable(A.device):
+    if kind not in ("dot", "sqdist") and A.ndim == 2 and fusable(A.device):
         return sum_coordinates(kind, statistic.exponent, A, B)
     if isinstance(statistic, PowerDistance):
         return _coordinate_sum(statistic.term)(A, B)
@@ -43,9 +46,9 @@ def _measure(statistic: VectorStatistic, A: Array, B: Array) -> Array:
 
 def _dot(A: Array, B: Array) -> Array:
     torch = load_torch()
-    if A.dtype == torch.float32 and A.shape[1] <= NARROW:
-        return (A.double() @ B.double().T).float()
-    return A @ B.T
+    if A.dtype == torch.float32 and A.shape[-1] <= NARROW:
+        return (A.double() @ B.double().mT).float()
+    return A @ B.mT
 
 
 def _squared_distance(A: Array, B: Array) -> Array:
@@ -55,19 +58,19 @@ def _squared_distance(A: Array, B: Array) -> Array:
     """
     torch = load_torch()
     kind = A.dtype
-    if kind == torch.float32 and A.shape[1] <= NARROW:
+    if kind == torch.float32 and A.shape[-1] <= NARROW:
         A, B = A.double(), B.double()
-    sizes = (A * A).sum(1)[:, None] + (B * B).sum(1)[None, :]
-    values = torch.addmm(sizes, A, B.T, alpha=-2.0)
-    noise = 4.0 * torch.finfo(A.dtype).eps * A.shape[1] ** 0.5
+    sizes = (A * A).sum(-1)[..., :, None] + (B * B).sum(-1)[..., None, :]
+    values = torch.addmm(sizes, A, B.T, alpha=-2.0) if A.ndim == 2 else torch.add(sizes, A @ B.mT, alpha=-2.0)
+    noise = 4.0 * torch.finfo(A.dtype).eps * A.shape[-1] ** 0.5
     return values.masked_fill_(values <= sizes.mul_(noise), 0.0).to(kind)
 
 
 def _coordinate_sum(term: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
     def total(A: Array, B: Array) -> Array:
-        result = A.new_zeros(len(A), len(B))
-        for d in range(A.shape[1]):
-            result += term(A[:, d, None], B[None, :, d])
+        result = A.new_zeros(*A.shape[:-1], B.shape[-2])
+        for d in range(A.shape[-1]):
+            result += term(A[..., d, None], B[..., None, :, d])
         return result
 
     return total

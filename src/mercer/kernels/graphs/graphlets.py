@@ -43,6 +43,9 @@ class Graphlet(CountKernel):
         The number of nodes.
     connected : bool, default=True
         Whether only connected graphs count: two of three nodes and six of four, rather than four and eleven.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing graphs (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Examples
     --------

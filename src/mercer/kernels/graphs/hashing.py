@@ -96,6 +96,9 @@ class Propagation(CountKernel):
         The norm in which close nodes share bins.
     random_state : int, default=0
         The seed of the draws.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing graphs (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Examples
     --------
@@ -187,6 +190,9 @@ class HashedWeisfeilerLehman(CountKernel):
         The number m of draws.
     random_state : int, default=0
         The seed of the draws.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing graphs (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Examples
     --------

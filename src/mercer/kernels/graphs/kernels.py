@@ -67,6 +67,9 @@ class WeisfeilerLehman(CountKernel):
     ----------
     iterations : int, default=5
         The number h of rounds; 0 compares labels only.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing graphs (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     See Also
     --------
@@ -102,6 +105,9 @@ class WeisfeilerLehmanAssignment(CountKernel):
     ----------
     iterations : int, default=5
         The number of rounds; 0 compares labels only.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing graphs (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Examples
     --------
@@ -136,6 +142,9 @@ class ShortestPath(CountKernel):
     ----------
     weighted : bool, default=False
         Whether d is a sum of weights rather than a number of edges.  Sums are rounded to ten digits.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing graphs (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     See Also
     --------

@@ -37,6 +37,9 @@ class ShortestPathLengths(GraphKernel):
         The kernel κ of two lengths, points with one feature.
     weighted : bool, default=True
         Whether d is a sum of weights rather than a number of edges.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing graphs (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     See Also
     --------
@@ -118,6 +121,9 @@ class GraphHopper(GraphKernel):
     ----------
     base : Kernel, default=Gaussian(1.0)
         The kernel of two rows of attributes.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing graphs (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Notes
     -----

@@ -9,24 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from mercer.formula.data import Rows, as_objects, short
-from mercer.messages import name_kernels
+from mercer.formula.data import Rows, advise_on, number_objects, short
 
-from ..prepared import HeldArrays, ObjectKernel
+from ..prepared import HeldArrays, StructuredKernel
 from .book import Book
 from .data import Graph
 from .parts import is_surely_matrix, is_table
 
 
-class GraphKernel(ObjectKernel):
+class GraphKernel(StructuredKernel):
     """A kernel on graphs."""
-
-    structured: ClassVar[bool] = True
 
     def is_object(self, thing: Any) -> bool:
         """Whether it is a graph of networkx, whose length is the number of nodes."""
@@ -61,7 +58,7 @@ def as_graph(thing: Any, position: int, owner: str) -> Graph:
     raise TypeError(
         f"{owner} needs graphs, but object {position} is {short(thing)} of type {type(thing).__name__}; give "
         f"mercer.kernels.Graph objects, networkx graphs, adjacency matrices in a list or adjacency lists such as [[1], "
-        f"[0]]. {name_kernels(thing)}"
+        f"[0]]. {advise_on(thing)}"
     )
 
 
@@ -135,7 +132,7 @@ def list_graphs(X: Rows, owner: str) -> list[Graph]:
     """Return a collection of graphs in any form as graphs."""
     if sparse.issparse(X) or is_networkx(X) or isinstance(X, Graph):
         raise TypeError(f"{owner} needs a collection of graphs, got {short(X)}; put a single graph in a list, [graph]")
-    return [as_graph(thing, i, owner) for i, thing in enumerate(as_objects(X, owner))]
+    return [as_graph(thing, row, owner) for row, thing in number_objects(X, owner)]
 
 
 def _join_weights(graphs: list[Graph], per_graph: np.ndarray) -> np.ndarray:

@@ -30,6 +30,9 @@ class RandomWalk(GraphKernel):
     decay : float, default=0.1
         The factor λ for each further step.  The sum converges if λ < 1/ρ², where ρ is the largest eigenvalue of the
         adjacency matrix of any of the graphs, at most their largest degree; a larger λ is refused.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing graphs (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Notes
     -----

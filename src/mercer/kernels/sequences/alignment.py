@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from mercer.formula.data import Rows
-from mercer.formula.notation.tree import Node, power, times
 from mercer.formula.parameters import LengthScale
 
-from ..algebra import Normalized
-from ..base import Kernel
-from ..prepared import ObjectKernel
+from ..prepared import StructuredKernel
 from ..radial import Gaussian
 from ..theorem import Definiteness
 from .data import Ragged, read_scaled, sum_alignments, sum_own_alignments
@@ -21,7 +17,7 @@ from .data import Ragged, read_scaled, sum_alignments, sum_own_alignments
 LARGEST = float(np.log(np.finfo(np.float64).max))
 
 
-class GlobalAlignment(ObjectKernel):
+class GlobalAlignment(StructuredKernel):
     """The global alignment kernel between sequences of numbers or vectors, of any lengths.
 
     k(x, z) = Σ_π Π_{(i, j) ∈ π} κ(x_i, z_j) over all alignments π, which are paths from the first pair of elements to
@@ -33,6 +29,9 @@ class GlobalAlignment(ObjectKernel):
     ----------
     length_scale : float or sequence of floats, default=1.0
         The length scale σ of the elements, or one for each of their features.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing series (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Notes
     -----
@@ -50,7 +49,7 @@ class GlobalAlignment(ObjectKernel):
            [0.076, 0.04 , 1.   ]])
     """
 
-    structured: ClassVar[bool] = True
+    has_logarithms: ClassVar[bool] = True
 
     length_scale: LengthScale = 1.0
     because = (
@@ -66,15 +65,19 @@ class GlobalAlignment(ObjectKernel):
 
     def block(self, A: Ragged, B: Ragged) -> np.ndarray:
         """Sums over alignments."""
-        return self._exponentiate(sum_alignments(A, B))
+        return self._exponentiate(self.log_block(A, B))
 
     def block_diag(self, A: Ragged) -> np.ndarray:
         """Sums over alignments of every sequence with itself."""
-        return self._exponentiate(sum_own_alignments(A))
+        return self._exponentiate(self.log_block_diag(A))
 
-    def normalize(self) -> Kernel:
-        """Return k(x, z) / √(k(x, x) k(z, z)), computed from logarithms."""
-        return NormalizedAlignment(self)
+    def log_block(self, A: Ragged, B: Ragged) -> np.ndarray:
+        """Logarithms of sums over alignments."""
+        return sum_alignments(A, B)
+
+    def log_block_diag(self, A: Ragged) -> np.ndarray:
+        """Logarithms of sums over alignments of every sequence with itself."""
+        return sum_own_alignments(A)
 
     def _exponentiate(self, logarithms: np.ndarray) -> np.ndarray:
         if logarithms.size and logarithms.max() > LARGEST:
@@ -83,41 +86,3 @@ class GlobalAlignment(ObjectKernel):
                 f"{self!r}.normalize(), which is computed from logarithms, or shorter sequences"
             )
         return np.exp(logarithms)
-
-
-class NormalizedAlignment(ObjectKernel):
-    """The global alignment kernel divided by √(k(x, x) k(z, z)), written ``GlobalAlignment(σ).normalize()``."""
-
-    structured: ClassVar[bool] = True
-
-    kernel: GlobalAlignment
-    because = Normalized.because
-
-    def notation(self, x: Node, z: Node) -> Node:
-        """k(x, z) / √(k(x, x) k(z, z))."""
-        norms = [power(self.kernel.notation(point, point), -0.5) for point in (x, z)]
-        return times(self.kernel.notation(x, z), *norms)
-
-    definite = GlobalAlignment.definite
-
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:
-        """Sum over the alignments of every sequence with itself, once."""
-        A, B = self.kernel.prepare(X, Z)
-        left = replace(A, notes=sum_own_alignments(A))
-        return left, left if B is A else replace(B, notes=sum_own_alignments(B))
-
-    def block(self, A: Ragged, B: Ragged) -> np.ndarray:
-        """Divide, as a difference of logarithms."""
-        return np.exp(np.minimum(sum_alignments(A, B) - 0.5 * (A.notes[:, None] + B.notes[None, :]), 0.0))
-
-    def block_diag(self, A: Ragged) -> np.ndarray:
-        """Ones."""
-        return np.ones(len(A))
-
-    def normalize(self) -> Kernel:
-        """Return the kernel itself, which is normalised."""
-        return self
-
-    def expression(self) -> str:
-        """``k.normalize()``."""
-        return f"{self.kernel!r}.normalize()"

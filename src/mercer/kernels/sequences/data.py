@@ -10,7 +10,7 @@ import numpy as np
 
 import mercer._native as _native
 from mercer.arrays.threads import default_threads
-from mercer.formula.data import Rows, as_objects, refuse_masked, short
+from mercer.formula.data import Rows, advise_on, is_missing_object, number_objects, refuse_masked, short
 from mercer.formula.parameters import is_vector
 
 from ..prepared import Sliced
@@ -20,19 +20,18 @@ CELLS = 1e8  # pairs of elements of one native call: a second or two
 
 @dataclass(frozen=True, eq=False)
 class Ragged(Sliced):
-    """Sequences of rows of one array; each may have a number of its own, its note."""
+    """Sequences of rows of one array."""
 
     rows: np.ndarray  # the elements of all sequences, shape (total, d)
     start: np.ndarray
     size: np.ndarray
-    notes: np.ndarray
-    along = ("start", "size", "notes")
+    along = ("start", "size")
 
     @classmethod
     def of(cls, parts: list[np.ndarray]) -> Ragged:
         """Put sequences one after the other."""
         size = np.array([len(part) for part in parts], dtype=np.int64)
-        return cls(np.ascontiguousarray(np.concatenate(parts)), np.cumsum(size) - size, size, np.zeros(len(size)))
+        return cls(np.ascontiguousarray(np.concatenate(parts)), np.cumsum(size) - size, size)
 
 
 def read_both(X: Rows, Z: Rows, owner: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -49,13 +48,14 @@ def read_both(X: Rows, Z: Rows, owner: str) -> tuple[list[np.ndarray], list[np.n
 
 def read_sequences(X: Rows, owner: str) -> list[np.ndarray]:
     """Return the sequences of a collection as arrays of shape (elements, features)."""
-    parts = [read_sequence(thing, i, owner) for i, thing in enumerate(as_objects(X, owner))]
+    numbered = number_objects(X, owner)
+    parts = [read_sequence(thing, row, owner) for row, thing in numbered]
     widths = np.array([part.shape[1] for part in parts])
     if (widths != widths[0]).any():
         wrong = int(np.argmax(widths != widths[0]))
         raise ValueError(
-            f"{owner}: elements of sequence 0 have {widths[0]} features, but those of sequence {wrong} have "
-            f"{widths[wrong]}; all need the same"
+            f"{owner}: elements of sequence {numbered[0][0]} have {widths[0]} features, but those of sequence "
+            f"{numbered[wrong][0]} have {widths[wrong]}; all need the same"
         )
     return parts
 
@@ -63,6 +63,11 @@ def read_sequences(X: Rows, owner: str) -> list[np.ndarray]:
 def read_sequence(thing: Any, position: int, owner: str) -> np.ndarray:
     """Return one sequence as an array of shape (elements, features)."""
     refuse_masked(thing, owner)
+    if is_missing_object(thing):
+        raise TypeError(
+            f"{owner} needs sequences of numbers or of vectors of equal length, but object {position} is {thing}. "
+            f"{advise_on(thing)}"
+        )
     try:
         values = np.asarray(thing)
         values = values.astype(float) if values.dtype.kind in "biufO" else values

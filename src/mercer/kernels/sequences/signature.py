@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 import mercer._native as _native
@@ -15,7 +13,7 @@ from mercer.formula.parameters import Natural, check_integer
 from ..algebra import Scaled
 from ..base import Inner, Kernel
 from ..dot import Linear
-from ..prepared import ObjectKernel
+from ..prepared import StructuredKernel
 from ..theorem import Definiteness
 from .data import Ragged, read_both
 from .lanes import LANES, Bunch, Programme, Stretch, count_scratch, run, run_diagonal
@@ -25,10 +23,8 @@ MOST = _native.most_orders
 FEWEST_ROWS = 8  # of a table of static values, whose preparation they share
 
 
-class SignatureKernel(ObjectKernel):
+class SignatureKernel(StructuredKernel):
     """What signature kernels share: the static kernel, whose features the paths run through."""
-
-    structured: ClassVar[bool] = True
 
     def prepare(self, X: Rows, Z: Rows) -> tuple[Ragged, Ragged]:
         """Put all series into one array: their increments, if inner products of these are all that is asked for."""
@@ -39,11 +35,11 @@ class SignatureKernel(ObjectKernel):
 
     def block(self, A: Ragged, B: Ragged) -> np.ndarray:
         """Inner products of signatures."""
-        return self._check(run(self.programme(), A, B))
+        return self.check_range(run(self.programme(), A, B))
 
     def block_diag(self, A: Ragged) -> np.ndarray:
         """Squared norms of signatures."""
-        return self._check(run_diagonal(self.programme(), A))
+        return self.check_range(run_diagonal(self.programme(), A))
 
     def scratch(self, A: Ragged, B: Ragged) -> int:
         """Return the bytes of packed series and rows of tables, and of values of the static kernel."""
@@ -57,11 +53,12 @@ class SignatureKernel(ObjectKernel):
         """Return the static kernel."""
         raise NotImplementedError
 
-    def programme(self) -> Programme:
+    def programme(self) -> WordSums:
         """Return what is computed of increments."""
         raise NotImplementedError
 
-    def _check(self, values: np.ndarray) -> np.ndarray:
+    def check_range(self, values: np.ndarray) -> np.ndarray:
+        """Return values, or raise if they are too large for numbers."""
         if not np.isfinite(values).all():
             raise OverflowError(
                 f"{self!r} overflows float64 on these series: it grows like exp(‖x‖‖z‖) with the lengths of the paths. "
@@ -85,6 +82,9 @@ class Signature(SignatureKernel):
         The kernel between points.
     order : int, default=4
         Terms of the exponential series of each segment, at most 16.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing series (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Notes
     -----
@@ -132,7 +132,7 @@ class Signature(SignatureKernel):
         """Return the static kernel."""
         return self.static
 
-    def programme(self) -> Programme:
+    def programme(self) -> WordSums:
         """Sum over words of any length."""
         return WordSums(0, int(self.order), self.static)
 
@@ -153,6 +153,9 @@ class TruncatedSignature(SignatureKernel):
     order : int, optional
         How often a segment may come again in a row, at most ``levels``.  All of them, which is exact, if not given;
         with 1 the integrals are sums over t₁ < … < tₘ, at a fraction of the time.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing series (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Examples
     --------
@@ -189,7 +192,7 @@ class TruncatedSignature(SignatureKernel):
         """Return the static kernel."""
         return self.static
 
-    def programme(self) -> Programme:
+    def programme(self) -> WordSums:
         """Sum over words of every length apart."""
         return WordSums(int(self.levels), int(self.levels if self.order is None else self.order), self.static)
 

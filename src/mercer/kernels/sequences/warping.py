@@ -12,7 +12,7 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.parameters import LengthScale, Positive, check_integer
 
-from ..prepared import ObjectKernel
+from ..prepared import StructuredKernel
 from .alignment import LARGEST
 from .data import Ragged, read_scaled, sum_alignments, sum_own_alignments
 from .lanes import LANES, Bunch, Programme, Stretch, count_scratch, run
@@ -24,10 +24,9 @@ HEIGHTS = (0.0, 0.5, 1.0)  # of the short series that certificates look at, in l
 LONGEST = 4  # of these series
 
 
-class WarpedKernel(ObjectKernel):
+class WarpedKernel(StructuredKernel):
     """What both similarities share: series at which they are looked for being no kernels, and what to use instead."""
 
-    structured: ClassVar[bool] = True
     instead: ClassVar[str] = "GlobalAlignment(length_scale).normalize() or Signature().normalize(), which are kernels"
 
     def certificate(self, dim: int | None = None, sample: Rows | None = None) -> Verdict:
@@ -58,6 +57,9 @@ class DTW(WarpedKernel):
     window : int, optional
         Only elements with positions at most so far apart are aligned; for series of different lengths also those up to
         the difference of these apart.  All pairs if not given.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing series (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Examples
     --------
@@ -110,6 +112,9 @@ class SoftDTW(WarpedKernel):
         The length scale σ of the elements.
     gamma : float, default=1.0
         How soft the minimum is, in units of the elements squared.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing series (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Examples
     --------

@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from mercer.formula.data import Rows, as_objects, concatenate, is_frame, length, short
+from mercer.formula.data import Rows, advise_on, concatenate, is_frame, is_missing_object, length, number_objects, short
 from mercer.formula.distance import Distances
 from mercer.formula.evaluation import TILE_ENTRIES, Evaluation
 from mercer.formula.notation.reading import read_formula
 from mercer.formula.notation.tree import DOTS, Absolute, Letter, Node, Relation, Total, power, times, walk_tree
 
 from ..base import Inner
-from ..prepared import ObjectKernel, Sliced
+from ..prepared import Sliced, StructuredKernel
 from ..theorem import Definiteness
 
 ELEMENTS = [(Letter(a), Letter(b)) for a, b in ("uv", "st", "pq")]  # of bags, and of bags inside these
 
 
-class BagKernel(ObjectKernel):
+class BagKernel(StructuredKernel):
     """A kernel between bags made of a kernel between their elements; subclasses say how pairs are put together."""
-
-    structured: ClassVar[bool] = True
 
     base: Inner
 
@@ -103,6 +101,9 @@ class PairSum(BagKernel):
     ----------
     base : Kernel
         The kernel between elements, of any kind that it takes.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing bags (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Examples
     --------
@@ -131,6 +132,9 @@ class MeanEmbedding(BagKernel):
     ----------
     base : Kernel
         The kernel between elements, of any kind that it takes.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing bags (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     Examples
     --------
@@ -184,15 +188,18 @@ def _sum_pairs(base: Evaluation | Distances, A: Bags, B: Bags) -> np.ndarray:
 
 def join_bags(X: Rows, owner: str) -> tuple[Rows, np.ndarray, np.ndarray]:
     """Return the elements of all bags as one collection, and where each bag starts and how many elements it has."""
-    bags = [_as_bag(thing, i, owner) for i, thing in enumerate(as_objects(X, owner))]
+    numbered = number_objects(X, owner)
+    bags = [_as_bag(thing, row, owner) for row, thing in numbered]
     size = np.array([length(bag) for bag in bags], dtype=np.int64)
     if (size == 0).any():
-        raise ValueError(f"{owner}: bag {int(np.argmin(size))} is empty; drop it, or give it at least one element")
+        empty = numbered[int(np.argmin(size))][0]
+        raise ValueError(f"{owner}: bag {empty} is empty; drop it, or give it at least one element")
     widths = {bag.shape[1]: i for i, bag in reversed(list(enumerate(bags))) if len(getattr(bag, "shape", ())) == 2}
     if len(widths) > 1:
         (some, i), (others, j) = sorted(widths.items(), key=lambda item: item[1])[:2]
         raise ValueError(
-            f"{owner}: elements of bag {i} have {some} features, but those of bag {j} have {others}; all need the same"
+            f"{owner}: elements of bag {numbered[i][0]} have {some} features, but those of bag {numbered[j][0]} have "
+            f"{others}; all need the same"
         )
     while len(bags) > 1:  # two at a time, so that elements are copied a few times only
         bags = [concatenate(*bags[i : i + 2]) if i + 1 < len(bags) else bags[i] for i in range(0, len(bags), 2)]
@@ -200,6 +207,8 @@ def join_bags(X: Rows, owner: str) -> tuple[Rows, np.ndarray, np.ndarray]:
 
 
 def _as_bag(thing: Any, position: int, owner: str) -> Rows:
+    if is_missing_object(thing):
+        raise TypeError(f"{owner} needs bags, but object {position} is {thing}. {advise_on(thing)}")
     if isinstance(thing, str | bytes | Mapping) or not (hasattr(thing, "__len__") or hasattr(thing, "shape")):
         raise TypeError(
             f"{owner} needs bags, which are arrays or lists of elements, but object {position} is {short(thing)} of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,16 @@ from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.parameters import Count, Natural, Positive
 
+from ..prepared import Missing
 from ..theorem import Theorem
-from .base import CALL_CELLS, Missing, Part, StringKernel, Tokens
+from .base import CALL_CELLS, Part, StringKernel, Tokens
 from .table import Coded
 
 if TYPE_CHECKING:
     from mercer.certify.verdict import Verdict
 
 LANES = 16  # sequences that the compiled core compares with one at a time
+WIDE = 2  # numbers of a value beyond the range of floats, of which the compiled core compares one pair at a time
 SHORT_WORDS = 5  # tokens of the longest words that an edit kernel is examined at
 
 
@@ -28,8 +31,9 @@ class Subsequence(StringKernel):
 
     k(x, z) = Σ_u Σ_{i: x[i]=u} Σ_{j: z[j]=u} λ^{s(i)+s(j)}, where u runs over all words of ``length`` tokens, i and j
     over the increasing positions at which x and z spell u, and s(i) = last − first + 1 is the number of tokens that
-    they span.  Long sequences have large values; ``normalize()`` makes them comparable.  It takes
-    O(length · n · m) steps for sequences of n and m tokens.  Sequences shorter than ``length`` have no features, so
+    they span.  Long sequences have large values, and long words small ones; ``normalize()`` makes them comparable, and
+    is right also where they are beyond the range of floats.  It takes O(length · n · m) steps for sequences of n and m
+    tokens.  Sequences shorter than ``length`` have no features, so
     that k is 0.
 
     Parameters
@@ -57,6 +61,7 @@ class Subsequence(StringKernel):
     decay: Positive = 0.5
     skip: Tokens = ""
     missing: Missing = "refuse"
+    has_logarithms = True
     because = "k = φ(x)ᵀφ(z), where φ_u(x) = Σ λ^span over the places at which x spells u"
 
     def __post_init__(self) -> None:
@@ -69,13 +74,20 @@ class Subsequence(StringKernel):
 
     def fill(self, part: Part) -> None:
         """Run the dynamic programme on some rows at a time."""
+        self._run(_native.subsequences, part)
+
+    def fill_logarithms(self, part: Part) -> None:
+        """Run it again, in numbers of any size, for pairs whose value is too large or too small for floats."""
+        self._run(_native.log_subsequences, part)
+
+    def _run(self, function: Callable[..., None], part: Part) -> None:
         length = int(self.length)
-        part.run(_native.subsequences, length, float(self.decay), cells=CALL_CELLS / length)
+        part.run(function, length, float(self.decay), cells=CALL_CELLS / length)
 
     def scratch(self, A: Coded, B: Coded) -> int:
         """Sums over subsequences of every length for each token of the longest sequences, in each thread."""
         longest = int(B.table.sizes[B.ids].max(initial=0)) + 1
-        return default_threads() * 8 * LANES * longest * (int(self.length) + 1)
+        return default_threads() * 8 * (LANES + WIDE) * longest * (int(self.length) + 1)
 
 
 class WeightedDegree(StringKernel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -23,15 +23,6 @@ CALL_CELLS = 5e8  # cells of the tables of one native call and thread: about hal
 DIAGONAL = 64  # sequences whose values with themselves are computed in one block
 
 
-def check_missing(kernel: object, name: str) -> None:
-    """Raise unless a parameter says what to do with missing objects."""
-    value = getattr(kernel, name)
-    if value not in ("refuse", "own"):
-        raise ValueError(
-            f"{type(kernel).__name__}: {name} must be 'refuse', or 'own' for an object of its own, got {value!r}"
-        )
-
-
 def check_skip(kernel: object, name: str) -> None:
     """Raise unless a parameter is a collection of tokens."""
     value = getattr(kernel, name)
@@ -43,7 +34,6 @@ def check_skip(kernel: object, name: str) -> None:
         ) from None
 
 
-Missing = Annotated[Literal["refuse", "own"], check_missing]
 Tokens = Annotated[Any, check_skip]
 
 
@@ -74,7 +64,19 @@ class StringKernel(ObjectKernel):
         """Write the values that a part of a block asks for."""
         raise NotImplementedError
 
+    def fill_logarithms(self, part: Part) -> None:
+        """Write the logarithms of these values, for kernels that have them."""
+        raise NotImplementedError
+
     def block(self, A: Coded, B: Coded) -> np.ndarray:
+        """Compute every pair of distinct sequences once."""
+        return self._fill_pairs(A, B, self.fill, (0.0, 1.0))
+
+    def log_block(self, A: Coded, B: Coded) -> np.ndarray:
+        """Compute the logarithm for every pair of distinct sequences once."""
+        return self._fill_pairs(A, B, self.fill_logarithms, (-np.inf, 0.0))
+
+    def _fill_pairs(self, A: Coded, B: Coded, fill: Callable[[Part], None], missing: tuple[float, float]) -> np.ndarray:
         """Compute every pair of distinct sequences once, then spread the values."""
         rows, to_rows = np.unique(A.ids, return_inverse=True)
         columns, to_columns = np.unique(B.ids, return_inverse=True)
@@ -86,24 +88,39 @@ class StringKernel(ObjectKernel):
         both = np.isin(rows, shared, assume_unique=True)
         values = np.zeros((len(rows), len(order)))
         first = np.where(both, place, 0).astype(np.int64)
-        self.fill(Part(A.table, rows, order, first, np.full(len(rows), len(order), dtype=np.int64), values))
+        fill(Part(A.table, rows, order, first, np.full(len(rows), len(order), dtype=np.int64), values))
         if len(shared) > 1:
             square = np.triu(values[both, : len(shared)])
             values[both, : len(shared)] = square + np.triu(square, 1).T
         position = np.empty(len(order), dtype=np.int64)
         position[np.searchsorted(columns, order)] = np.arange(len(order))
-        self._set_missing(values, A.table, rows, order)
+        self._set_missing(values, A.table, rows, order, missing)
         return _take(_take(values, to_rows, 0), position[to_columns], 1)
 
-    def _set_missing(self, values: np.ndarray, table: TokenTable, rows: np.ndarray, columns: np.ndarray) -> None:
+    def _set_missing(
+        self,
+        values: np.ndarray,
+        table: TokenTable,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        missing: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        """Set the values of a missing object with all others, and with itself."""
         if table.missing >= 0:
             here, there = rows == table.missing, columns == table.missing
-            values[here] = 0.0
-            values[:, there] = 0.0
-            values[np.ix_(here, there)] = 1.0
+            values[here] = missing[0]
+            values[:, there] = missing[0]
+            values[np.ix_(here, there)] = missing[1]
 
     def block_diag(self, A: Coded) -> np.ndarray:
         """Compute every distinct sequence with itself."""
+        return self._fill_diagonal(A, self.fill, 1.0)
+
+    def log_block_diag(self, A: Coded) -> np.ndarray:
+        """Compute the logarithm for every distinct sequence with itself."""
+        return self._fill_diagonal(A, self.fill_logarithms, 0.0)
+
+    def _fill_diagonal(self, A: Coded, fill: Callable[[Part], None], missing: float) -> np.ndarray:
         ids, inverse = np.unique(A.ids, return_inverse=True)
         found = []
         for start in range(0, len(ids), DIAGONAL):
@@ -112,10 +129,10 @@ class StringKernel(ObjectKernel):
             some = some - some[0]
             first = np.arange(len(some), dtype=np.int64)
             values = np.zeros((len(some), len(some)))
-            self.fill(Part(table, some, some, first, first + 1, values))
+            fill(Part(table, some, some, first, first + 1, values))
             found.append(values.diagonal())
         values = np.concatenate(found)
-        values[ids == A.table.missing] = 1.0
+        values[ids == A.table.missing] = missing
         return values[inverse]
 
 

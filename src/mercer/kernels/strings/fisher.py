@@ -10,7 +10,8 @@ from mercer.formula.data import Rows, short
 from mercer.formula.parameters import Count
 from mercer.formula.statistics import Prepared
 
-from .base import Missing, StringKernel, Tokens
+from ..prepared import Missing
+from .base import StringKernel, Tokens
 from .strands import locate
 from .table import Coded, TokenTable
 

@@ -16,8 +16,9 @@ from mercer.formula.statistics import Prepared
 
 from ..algebra import Normalized
 from ..base import Kernel
+from ..prepared import Missing
 from ..theorem import Theorem
-from .base import Missing, Part, StringKernel
+from .base import Part, StringKernel
 from .blosum import AMINO_ACIDS, read_blosum62
 from .strands import locate
 from .table import Coded, TokenTable

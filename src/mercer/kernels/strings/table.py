@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer.formula.data import Rows, as_objects, is_missing, short
+from mercer.formula.data import Rows, advise_on, as_objects, is_missing, is_missing_object, short
 from mercer.messages import name_kernels
 
 from ..prepared import HeldArrays, Sliced
@@ -123,8 +123,7 @@ _KINDS: dict[Any, str] = {str: "a string", bytes: "bytes", tuple: "a sequence of
 
 def _read_object(item: Any, position: int, owner: str) -> Any:
     """Return an object as its tokens, or as None if it is missing."""
-    held = isinstance(item, str | bytes | np.ndarray | Sequence)
-    return None if not held and is_missing(item) else _read_tokens(item, position, owner)
+    return None if is_missing_object(item) else _read_tokens(item, position, owner)
 
 
 def _read_tokens(item: Any, position: int, owner: str) -> Any:
@@ -142,10 +141,9 @@ def _read_tokens(item: Any, position: int, owner: str) -> Any:
         return tuple(item.tolist())
     if isinstance(item, Sequence):
         return tuple(item)
-    advice = f"{name_kernels(None)}, or pass missing='own'" if is_missing(item) else name_kernels(item)
     raise TypeError(
         f"{owner} compares sequences of tokens: strings, or lists, tuples and arrays of hashable tokens; "
-        f"object {position} is {short(item)}, of type {type(item).__name__}. {advice}"
+        f"object {position} is {short(item)}, of type {type(item).__name__}. {advise_on(item)}"
     )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from mercer.formula.data import short
 from mercer.formula.parameters import Count, Flag, Natural, check_integer, check_positive
 
-from .base import Missing, Tokens
+from ..prepared import Missing
+from .base import Tokens
 from .strands import locate, weigh_centers
 from .table import Coded, TokenTable
 from .windows import Mask, WindowKernel

@@ -1,5 +1,6 @@
 """Kernels on trees."""
 
-from .kernels import PartialTree, SubsetTree, Subtree
+from .complete import Subtree
+from .fragments import PartialTree, SubsetTree
 
 __all__ = ["PartialTree", "SubsetTree", "Subtree"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer.formula.data import Rows, as_objects
+from mercer.formula.data import Rows, number_objects
 
 from ..prepared import HeldArrays, Sliced
 from .parse import read_nodes
@@ -38,7 +38,7 @@ class Merger:
         """Return how often each tree has each subtree, with as many columns as there are subtrees so far."""
         known: dict[str, list[int]] = {}
         rows = []
-        for position, tree in enumerate(as_objects(X, owner)):
+        for position, tree in number_objects(X, owner):
             text = tree if isinstance(tree, str) else None
             if text is not None and text in known:
                 rows.append(known[text])
@@ -129,3 +129,12 @@ class Forest(Sliced):
         """Starts, subtrees and counts of the trees, as the compiled core takes them."""
         counts = self.counts
         return counts.indptr.astype(np.int64), counts.indices.astype(np.int64), counts.data
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedForest(Sliced):
+    """Trees of a collection as weighted counts of their subtrees, each divided by a power of 2."""
+
+    features: sparse.csr_array
+    powers: np.ndarray
+    along = ("features", "powers")

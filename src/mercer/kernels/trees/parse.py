@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.data import short
-from mercer.messages import name_kernels
+from mercer.formula.data import advise_on, short
 
 Nodes = Iterator[tuple[Any, int]]  # label and number of children of every node, children before their parents
 
@@ -33,7 +32,7 @@ def read_nodes(tree: Any) -> Nodes:
     if isinstance(tree, np.ndarray) and tree.dtype.kind != "f":
         tree = tree.tolist()
     if not (isinstance(tree, tuple | list) or hasattr(tree, "label")):
-        hint = name_kernels(given)
+        hint = advise_on(given)
         raise TypeError(f"{short(given)} is no tree but of type {type(given).__name__}; give {FORMS}. {hint}")
     return _read_nested(tree)
 

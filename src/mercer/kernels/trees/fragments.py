@@ -1,6 +1,6 @@
-"""Kernels on trees: what two trees have in common, from complete subtrees to any connected part.
+"""Kernels on trees by what grows from pairs of nodes: subset trees and partial trees.
 
-All three sum over pairs of nodes, k(x, z) = Σ_{s∈x} Σ_{t∈z} Δ(s, t), where Δ(s, t) weighs the fragments that grow from
+Both sum over pairs of nodes, k(x, z) = Σ_{s∈x} Σ_{t∈z} Δ(s, t), where Δ(s, t) weighs the fragments that grow from
 s and from t alike.  Identical subtrees of the whole data set are merged first, so that with the counts C of distinct
 subtrees in each tree the Gram matrix is C Δ Cᵀ, and Δ(s, t) = 0 unless both have the same production, or label.
 
@@ -13,89 +13,38 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 import mercer._native as _native
+from mercer.arrays.budget import parse_memory, require
 from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows
 from mercer.formula.parameters import Flag, NotNegative, Positive
 
-from ..prepared import ObjectKernel
+from ..prepared import StructuredKernel
 from ..theorem import Theorem
 from .forest import Forest, Merger
 
 PAIR = 4  # work on a pair of subtrees, next to a pair of children of theirs
-WORK = PAIR * 2**21  # in one native call: a fraction of a second, and 16 MB
-BOOKKEEPING = 64  # bytes for each distinct subtree: its place, level, slot and weight
+PAIRS = 2**21  # of subtrees whose Δ is kept in one table, 16 MB; a tree that has more is taken in strips
+WORK = PAIR * PAIRS  # in one native call: a fraction of a second
+VALUE = 16  # bytes of one Δ, as a number whose powers have no end
+BOOKKEEPING = 256  # bytes for each distinct subtree: its places, levels, slots, uses and weights
+SMALLEST = 1e-150  # that a fragment may weigh so that products of two of them are still numbers
+LARGE = 2**27  # pairs of subtrees from which on the room for them is asked for first
 DIAGONAL = 1024  # trees of which one native call computes the diagonal
 
 
-class Subtree(ObjectKernel):
-    """Common complete subtrees: a node with everything below it, down to the leaves.
-
-    k(x, z) = Σ_t λ^{n(t)} #_t(x) #_t(z), where #_t(x) is how often the subtree t occurs in x, and n(t) the number of
-    its nodes with children; a leaf alone has the weight λ.  In the recursion of :class:`SubsetTree` a child that
-    differs multiplies by 0.  See Vishwanathan and Smola, Advances in Neural Information Processing Systems 15 (2002).
-
-    Parameters
-    ----------
-    decay : float, default=0.4
-        The weight λ of every node with children, positive; below 1 it keeps large subtrees from dominating.
-    leaves : bool, default=True
-        Whether a leaf counts as a subtree.
-
-    See Also
-    --------
-    SubsetTree : Fragments need not go down to the leaves.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Subtree
-    >>> trees = ["(S (NP we) (VP (V saw) (NP stars)))", "(S (NP we) (VP saw))"]
-    >>> Subtree(decay=0.5)(trees).round(4)
-    array([[3.1563, 1.5   ],
-           [1.5   , 2.125 ]])
-    >>> Subtree(decay=0.5).features().fit(trees).get_feature_names_out()[:3].tolist()
-    ['we', '(NP we)', 'saw']
-    """
-
-    structured: ClassVar[bool] = True
-
-    decay: Positive = 0.4
-    leaves: Flag = True
-    because = "k(x, z) = φ(x)ᵀφ(z), where φ counts every subtree t with the weight √λ^{n(t)}"
-
-    def weighted(self, merger: Merger, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return the features #_t √(λ^{n(t)}) of trees whose subtrees have been counted."""
-        inner = merger.inner_nodes()[: counts.shape[1]]
-        with np.errstate(over="ignore"):
-            weight = np.where(inner > 0, float(self.decay) ** (inner / 2), np.sqrt(self.decay) if self.leaves else 0.0)
-        return sparse.csr_array((counts.data * weight[counts.indices], counts.indices, counts.indptr), counts.shape)
-
-    def prepare(self, X: Rows, Z: Rows) -> tuple[Forest, Forest]:
-        """Count the subtrees of both collections, and weigh them."""
-        merger = Merger()
-        sides = merger.forests(X, Z, repr(self), by_label=True)
-        A, B = (Forest(side.table, self.weighted(merger, side.counts)) for side in sides)
-        return A, A if Z is X else B
-
-    def block(self, A: Forest, B: Forest) -> np.ndarray:
-        """Dot products of the features."""
-        return np.asarray((A.counts @ B.counts.T).toarray())
-
-    def block_diag(self, A: Forest) -> np.ndarray:
-        """Squared norms of the features."""
-        return np.asarray(A.counts.multiply(A.counts).sum(axis=1)).ravel()
+SMALLER = "use smaller trees, or cut those nodes apart that have thousands of children"
 
 
-class FragmentKernel(ObjectKernel):
+class FragmentKernel(StructuredKernel):
     """A kernel on trees by a recursion over pairs of subtrees; subclasses give its rule.
 
     Δ is never stored as a whole: of the subtrees of a few rows, each meets those subtrees of the columns that lie in
-    its group.
+    its group, and of one large tree few rows of Δ are kept at a time.
     """
 
-    structured: ClassVar[bool] = True
+    has_logarithms: ClassVar[bool] = True
 
     def rule(self) -> dict[str, Any]:
         """Return which fragments count, and how much: arguments of the compiled core."""
@@ -107,32 +56,53 @@ class FragmentKernel(ObjectKernel):
 
     def block(self, A: Forest, B: Forest) -> np.ndarray:
         """C Δ Cᵀ, some rows at a time."""
-        table, columns, rule, threads = A.table, B.native, self.rule(), default_threads()
-        out = np.empty((len(A), len(B)))
-        for part in _cut(A, B):
-            _native.tree_block(
-                table.start, table.child, table.group, *A[part].native, *columns, **rule, out=out[part], threads=threads
-            )
-        return self._check_range(out)
+        return self._check_range(np.concatenate([self._fill(A[part], B) for part in _cut(A, B)]))
 
     def block_diag(self, A: Forest) -> np.ndarray:
         """C Δ Cᵀ for every tree alone."""
-        table, rule, out = A.table, self.rule(), np.empty(len(A))
-        for start in range(0, len(A), DIAGONAL):
-            part = slice(start, start + DIAGONAL)
-            _native.tree_diag(table.start, table.child, table.group, *A[part].native, **rule, out=out[part])
-        return self._check_range(out)
+        return self._check_range(np.concatenate([self._fill(part) for part in _cut_evenly(A)]))
+
+    def log_block(self, A: Forest, B: Forest) -> np.ndarray:
+        """Logarithms, from numbers of any size where float64 is too narrow."""
+        return np.concatenate([self._fill_logarithms(A[part], B) for part in _cut(A, B)])
+
+    def log_block_diag(self, A: Forest) -> np.ndarray:
+        """Logarithms for every tree alone."""
+        return np.concatenate([self._fill_logarithms(part) for part in _cut_evenly(A)])
 
     def scratch(self, A: Forest, B: Forest) -> int:
-        """Δ for the pairs of subtrees that one native call keeps, of one tree at least."""
-        before = _add_up(A, _sum_groups(A, np.unique(B.counts.indices)))
-        kept = max(int(np.diff(before).max(initial=0)), min(int(before[-1]), WORK // PAIR))
-        return 8 * kept + BOOKKEEPING * len(A.table.group)
+        """Δ for the pairs of subtrees that are kept at a time, in a block of any rows and on the diagonals."""
+        table = A.table
+        kept = _native.tree_pairs(table.start, table.child, table.group, *A.native, *B.native, pairs=PAIRS)
+        return VALUE * kept + BOOKKEEPING * len(table.group)
+
+    def _fill_logarithms(self, A: Forest, B: Forest | None = None) -> np.ndarray:
+        rule = self.rule()
+        lightest = rule["vertical_decay"] * rule["decay"] ** 2 if rule["partial"] else rule["decay"]
+        values = self._fill(A, B) if lightest >= SMALLEST else np.array(np.inf)
+        if np.isfinite(values).all():
+            with np.errstate(divide="ignore"):
+                return np.log(values)
+        return self._fill(A, B, logarithms=True)
+
+    def _fill(self, A: Forest, B: Forest | None = None, *, logarithms: bool = False) -> np.ndarray:
+        """Call the compiled core on two collections, or on the trees of one with themselves."""
+        columns = () if B is None else B.native
+        if len(A) == 1 and A.counts.nnz * (A if B is None else B).counts.nnz > LARGE:
+            needed = self.scratch(A, A if B is None else B)
+            require(needed, parse_memory(None), f"{self!r} of a tree with {A.counts.nnz} distinct subtrees", SMALLER)
+        out = np.empty(len(A) if B is None else (len(A), len(B)))
+        keeping: dict[str, Any] = {"pairs": PAIRS, "logarithms": logarithms, "threads": default_threads()}
+        function: Any = _native.tree_diag if B is None else _native.tree_block
+        table = A.table
+        function(table.start, table.child, table.group, *A.native, *columns, **self.rule(), **keeping, out=out)
+        return out
 
     def _check_range(self, values: np.ndarray) -> np.ndarray:
         if not np.isfinite(values).all():
             raise OverflowError(
-                f"{self!r}: the number of common fragments of these trees is beyond float64; use a smaller decay"
+                f"{self!r}: the number of common fragments of these trees is beyond float64; use {self!r}.normalize(), "
+                "which is computed from logarithms, or a smaller decay"
             )
         return values
 
@@ -159,6 +129,11 @@ def _cut(A: Forest, B: Forest) -> Iterator[slice]:
         first = last
 
 
+def _cut_evenly(A: Forest) -> Iterator[Forest]:
+    """Cut a collection so that no native call takes long."""
+    return (A[start : start + DIAGONAL] for start in range(0, len(A), DIAGONAL))
+
+
 class SubsetTree(FragmentKernel):
     """Common subset trees: fragments that take every child of a node or none.
 
@@ -174,6 +149,9 @@ class SubsetTree(FragmentKernel):
         dominating.
     leaves : bool, default=True
         Whether a leaf alone is a fragment, which adds λ times the dot product of the counts of leaves.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing trees (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     See Also
     --------
@@ -234,6 +212,9 @@ class PartialTree(FragmentKernel):
     terminal_factor : float, default=1.0
         How much more two equal leaves weigh than two other nodes with the same label; not negative.  Below 1 the kernel
         need not be positive semi-definite.
+    missing : {"refuse", "own"}, default="refuse"
+        Missing trees (None, NaN) are refused, or are one object of their own, with k = 1 to itself and k = 0 to all
+        others.  By name only.
 
     See Also
     --------
@@ -258,7 +239,7 @@ class PartialTree(FragmentKernel):
 
     def rule(self) -> dict[str, Any]:
         """Partial trees."""
-        factors = {name: float(value) for name, value in self.get_params().items()}
+        factors = {name: float(value) for name, value in self.get_params().items() if name != "missing"}
         return {"partial": True, "leaves": True, **factors}
 
     def theorem(self) -> Theorem | None:
