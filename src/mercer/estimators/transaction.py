@@ -11,6 +11,8 @@ from mercer.arrays.tensors import host_array, is_out_of_memory, is_tensor, out_o
 from mercer.features.validate import takes_vectors
 from mercer.formula.data import Rows, pick
 from mercer.formula.evaluation import Evaluation
+from mercer.formula.expression import Stat, nodes
+from mercer.formula.statistics import VectorStatistic
 from mercer.kernels import Custom, FromFeatures, Kernel
 from mercer.kernels.mapping import LinearMap
 from mercer.kernels.pullback import After
@@ -36,7 +38,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
             raise out_of_memory(reason, type(estimator).__name__) from None
         if given and isinstance(reason, TypeError | ValueError):
             try:
-                check_objects(*given[0])
+                _read(*given[0])
             except (TypeError, ValueError) as located:
                 raise located from located.__cause__  # an error of a function of the caller's own
         raise
@@ -62,15 +64,26 @@ def check_objects(kernel: object, X: Rows) -> None:
     ...
     TypeError: Spectrum(length=2, shortest=None) compares sequences ...; object 1 is None, of type NoneType. ...
     """
-    if isinstance(kernel, Kernel) and not takes_vectors(kernel) and not is_tensor(X):  # tensors are numbers already
+    if isinstance(kernel, Kernel) and not takes_vectors(kernel):
+        _read(kernel, X)
+
+
+def _read(kernel: object, X: Rows) -> None:
+    if isinstance(kernel, Kernel) and not is_tensor(X):  # tensors are numbers already
         Evaluation(kernel.traced(), X, None, repr(kernel)).prepared()
 
 
 def check_kept(kernel: Kernel, X: Rows, first: int = 0) -> None:
     """Check objects at once where a fit only keeps them: all, or the first of them if the kernel calls a function."""
     if not _calls_functions(kernel):
-        check_objects(kernel, X)
+        (_read if _has_domain(kernel) else check_objects)(kernel, X)
     kernel.diag(host_array(pick(X, [first])))
+
+
+def _has_domain(kernel: Kernel) -> bool:
+    """Whether a kernel on vectors does not take all of them, such as negative counts."""
+    found = [node.statistic for node in nodes(kernel.traced()) if isinstance(node, Stat)]
+    return any(isinstance(each, VectorStatistic) and type(each).check is not VectorStatistic.check for each in found)
 
 
 def _calls_functions(kernel: Kernel) -> bool:

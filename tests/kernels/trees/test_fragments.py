@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer import Gram, _native
+from mercer import Gram, KernelRidge, _native
 from mercer.arrays.budget import MemoryBudgetError
 from mercer.kernels import Gaussian, PartialTree, SubsetTree, Subtree
 from mercer.kernels.trees import fragments
@@ -245,3 +245,11 @@ def test_products_are_normalised_factor_by_factor():
 def test_trees_without_fragments_stay_orthogonal_to_all():
     for kernel in (Subtree(0.5, leaves=False), SubsetTree(0.5, leaves=False)):
         np.testing.assert_array_equal(kernel.normalize()(["x", "(S x)"]), [[0, 0], [0, 1]])
+
+
+def test_models_predict_where_the_values_leave_float64():
+    trees = make_alike()
+    for kernel in (SubsetTree(2.0**20).normalize(), Subtree(2.0**30).normalize()):
+        model = KernelRidge(alpha=0.5, kernel=kernel).fit(trees, [0.0, 1.0, 2.0])
+        expected = kernel(trees) @ np.linalg.solve(kernel(trees) + 0.5 * np.eye(3), [0.0, 1.0, 2.0])
+        np.testing.assert_allclose(model.predict(trees), expected, rtol=1e-10)

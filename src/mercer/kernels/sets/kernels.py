@@ -47,13 +47,32 @@ class BagKernel(StructuredKernel):
         formula, name = self.base.traced(), repr(self.base)
         own = Evaluation(formula, left, None, name)
         if Z is X:
+            self._read(own, X)
             A = Bags(own, own, start, size)
             return A, A
         right, right_start, right_size = join_bags(Z, repr(self))
         cross = Evaluation(formula, left, right, name)
+        self._read(cross, X, Z)
         return Bags(cross, own, start, size), Bags(
             cross, Evaluation(formula, right, None, name), right_start, right_size
         )
+
+    def _read(self, base: Evaluation, *collections: Rows) -> None:
+        """Let the base kernel read all elements; what it has to say about one comes behind the row of its bag."""
+        try:
+            base.prepared()
+        except (TypeError, ValueError):
+            for X in collections:
+                self._name_bag(X)
+            raise
+
+    def _name_bag(self, X: Rows) -> None:
+        """Raise what the base kernel has to say about the first bag that it cannot read, if there is one."""
+        for row, thing in number_objects(X, repr(self)):
+            try:
+                Evaluation(self.base.traced(), _as_bag(thing, row, repr(self)), None, repr(self.base)).prepared()
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{self!r}: bag {row}, in which rows are elements: {error}") from error.__cause__
 
     def block(self, A: Bags, B: Bags) -> np.ndarray:
         """Sum over pairs of elements, some rows of them at a time."""
