@@ -160,7 +160,7 @@ def main() -> None:
     share = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1
     show_tests(5000 // share)
     show_clusters(20_000 // share)
-    show_power(max(10, 100 // share))
+    show_power(max(10, 200 // share))
 
 
 if __name__ == "__main__":

@@ -142,9 +142,9 @@ def compare(table: np.ndarray) -> tuple[int, float, np.ndarray, float]:
     """Return which kernel stands out, the observed value, the null, and the p-value, of shape (kernels, 1 + b).
 
     The first column is what was observed.  Rows of several kernels are brought to mean 0 and deviation 1 over all
-    columns, and each column becomes one number, its soft maximum log(mean exp(tz))/t: kernels that agree add up, and one
-    that stands out is heard.  All columns are treated alike: if they are exchangeable, so are these numbers, and the
-    level holds.
+    columns, and each column becomes one number, its soft maximum log(mean exp(tz))/t: kernels that agree add up, and
+    one that stands out is heard.  All columns are treated alike: if they are exchangeable, so are these numbers, and
+    the level holds.
 
     Examples
     --------

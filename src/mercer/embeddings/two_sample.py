@@ -136,8 +136,8 @@ class MMDTest:
         row, observed, null, p = compare(table)
         which = row // forms
         return Outcome(
-            float(table[which * forms, 0]), p, observed, null, kernels[which], kernels, "X and Y come from one distribution",
-            "MMD²", "permutations" if self.null == "permutation" else "draws of weights", level,
+            float(table[which * forms, 0]), p, observed, null, kernels[which], kernels,
+            "X and Y come from one distribution", "MMD²", "permutations" if dealt else "draws of weights", level,
         )  # fmt: skip
 
     def _draw_weights(self, n: int, m: int, count: int, rng: np.random.Generator) -> np.ndarray:

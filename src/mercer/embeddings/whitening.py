@@ -21,7 +21,7 @@ from mercer.linalg.sums import divide_rows
 SHARE = 0.03  # λ as a share of ‖K_c‖: of 0.3, 0.1 and 0.03 the most power, see docs/decisions/0021
 RANK = 512  # directions, at most, and as many as memory has room for: time grows as its square
 LEFT = 1e-4  # of the trace, which may be missing from the directions: far below λ
-ROUNDING = 1e-12  # of a form, relative to what it is at most
+ROUNDING = 1e-12  # relative, of what factors and forms are made of
 
 
 def whiten(gram: Gram, rng: np.random.Generator) -> Array:
@@ -46,7 +46,7 @@ def whiten(gram: Gram, rng: np.random.Generator) -> Array:
     F = F - F.mean(0) if F.shape[1] else F
     scatter = F.T @ F
     penalty = SHARE * float((scatter**2).sum()) ** 0.5
-    if not penalty > 0:
+    if not penalty > ROUNDING * trace:  # all features are the same
         return F.T[:0]
     add_to_diagonal(scatter, penalty)
     L = factorize(scatter)
@@ -54,7 +54,7 @@ def whiten(gram: Gram, rng: np.random.Generator) -> Array:
 
 
 def measure_whitened(gram: Gram, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return wᵀMw less what points have with themselves, for each column of ``groups``, as in ``TwoSamples.measure``."""
+    """Return wᵀMw less what points have with themselves, for each column of ``groups``, which says who is in X."""
     n = int(groups[:, 0].sum())
     weights = np.where(groups, 1.0 / n, -1.0 / (len(groups) - n))
     H = whiten(gram, rng)
