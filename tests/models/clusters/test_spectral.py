@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from mercer import KernelSpectralClustering
-from mercer.kernels import Gaussian, Linear, Spectrum
+from mercer.kernels import Constant, Gaussian, Graph, Linear, Spectrum, WeisfeilerLehman
 from mercer.solvers.clusters import cuts
 
 X, RING = make_circles(240, factor=0.4, noise=0.04, random_state=0)
@@ -119,3 +119,20 @@ def test_a_fit_that_fails_changes_nothing_and_what_is_given_is_checked():
         KernelSpectralClustering(2, kernel="precomputed", solver="nystroem").fit(KERNEL(X))
     with pytest.raises(NotFittedError):
         KernelSpectralClustering(2).predict(X)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_one_point_equal_points_and_constant_kernels_have_clusters(solver):
+    assert KernelSpectralClustering(1, solver=solver).fit([[1.0, 2.0]]).labels_.tolist() == [0]
+    for points, kernel in ((np.ones((6, 2)), None), (X[:20], Constant(2.0))):
+        model = KernelSpectralClustering(2, kernel=kernel, solver=solver, random_state=0).fit(points)
+        assert model.eigenvalues_[0] == pytest.approx(1.0)
+        assert set(model.labels_) <= {0, 1}
+
+
+def test_graphs_without_nodes_and_points_of_other_features_are_refused():
+    with pytest.raises(ValueError, match="row 0 sum to 0; leave it out"):
+        KernelSpectralClustering(2, kernel=WeisfeilerLehman()).fit([Graph([])] * 4)
+    with pytest.raises(ValueError, match="X has 3 features, but KernelSpectralClustering is expecting 2"):
+        KernelSpectralClustering(2, kernel=KERNEL, random_state=0).fit(X).predict(np.eye(3))
