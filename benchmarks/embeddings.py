@@ -158,7 +158,7 @@ def show_clusters(n: int) -> None:
 
 
 def show_cuts(n: int) -> None:
-    """Spectral clustering by neighbours and by Nyström features, in turns; blobs are told apart by all, moons by few."""
+    """Spectral clustering by neighbours and by Nyström features, of clusters around means and of others."""
     rows = []
     for name, (X, which), count in (
         ("blobs, 10 features", make_blobs(n, n_features=10, centers=8, cluster_std=3.0, random_state=0), 8),
