@@ -18,7 +18,7 @@ from mercer.linalg.cholesky import factorize
 from mercer.linalg.pivoting import PivotedCholesky
 from mercer.linalg.sums import divide_rows
 
-SHARE = 0.03  # λ as a share of ‖K_c‖: of 0.3, 0.1 and 0.03 the most power, see docs/decisions/0021
+SHARE = 0.03  # λ as a share of ‖K_c‖: of 0.3, 0.1 and 0.03 what finds most, see docs/decisions/0021
 RANK = 512  # directions, at most, and as many as memory has room for: time grows as its square
 LEFT = 1e-4  # of the trace, which may be missing from the directions: far below λ
 ROUNDING = 1e-12  # relative, of what factors and forms are made of
