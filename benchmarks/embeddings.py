@@ -1,4 +1,4 @@
-"""Comparing distributions: permutation tests against plain NumPy and hyppo, their power, and clusters against tslearn.
+"""Comparing distributions: permutation tests against plain NumPy and hyppo, their power, and clusters.
 
 ``python -m benchmarks.embeddings 10`` is a small trial with a tenth of the points.
 """
@@ -8,9 +8,10 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.metrics import adjusted_rand_score
 
-from mercer import HSICTest, KernelKMeans, MMDTest
+from mercer import HSICTest, KernelKMeans, KernelSpectralClustering, MMDTest
 from mercer.kernels import Gaussian
 
 from .measure import table, timed, verdict
@@ -156,11 +157,27 @@ def show_clusters(n: int) -> None:
     table("Ten clusters in feature space, 8 features", ["points", "mercer", "tslearn", "faster by"], [row])
 
 
+def show_cuts(n: int) -> None:
+    """Spectral clustering by neighbours and by Nyström features, of clusters around means and of others."""
+    rows = []
+    for name, (X, which), count in (
+        ("blobs, 10 features", make_blobs(n, n_features=10, centers=8, cluster_std=3.0, random_state=0), 8),
+        ("moons, 2 features", make_moons(n, noise=0.05, random_state=0), 2),
+    ):
+        for solver in ("neighbors", "nystroem"):
+            model = KernelSpectralClustering(count, solver=solver, random_state=0)
+            _, seconds = timed(lambda model=model, X=X: model.fit(X))
+            score = adjusted_rand_score(which, model.labels_)
+            rows.append([name, solver, f"{seconds:.1f} s", f"{score:.2f}"])
+    table(f"Spectral clustering, n = {n:,}", ["points", "solver", "mercer", "adjusted Rand index"], rows)
+
+
 def main() -> None:
     share = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1
     show_tests(5000 // share)
     show_clusters(20_000 // share)
-    show_power(max(10, 100 // share))
+    show_cuts(100_000 // share)
+    show_power(max(10, 200 // share))
 
 
 if __name__ == "__main__":

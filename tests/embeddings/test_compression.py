@@ -86,7 +86,7 @@ def test_bad_input_is_refused():
         thin(X, 121)
     with pytest.raises(ValueError, match="size must be a whole number of at least 1"):
         herd(X, 0)
-    with pytest.raises(ValueError, match="X has 1 features and Y has 2"):
+    with pytest.raises(ValueError, match="nodes has 1 features and sample has 2"):
         quadrature_weights(X[:, :1], X)
     with pytest.raises(ValueError, match="is 0 at all nodes"):
         quadrature_weights([[0.0]], [[1.0]], Linear())

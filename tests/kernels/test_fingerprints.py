@@ -165,7 +165,7 @@ def test_what_is_no_fingerprint_is_refused_with_a_remedy():
         MinMax()(sparse.csr_array([[0.0, 1.0], [-2.0, 0.0]]))
     with pytest.raises(ValueError, match="whole counts"):
         MinMax()(sparse.csr_array([[0.5, 1.0]]))
-    with pytest.raises(ValueError, match=r"0 or 1, but an entry is 3.*MinMax\(\) or Tanimoto\(\)"):
+    with pytest.raises(ValueError, match=r"0 or 1, but row \d, column \d is 3.*MinMax\(\) or Tanimoto\(\)"):
         BitSimilarity("dice")([[3.0, 1.0]])
     with pytest.raises(TypeError, match="give rows of bits, or take a coefficient such as 'dice'"):
         BitSimilarity("russell-rao")([{1, 2}])
@@ -177,6 +177,13 @@ def test_what_is_no_fingerprint_is_refused_with_a_remedy():
         Tversky(0.9, 0.1)
     with pytest.raises(ValueError, match="must be one of 'dice'"):
         BitSimilarity("jaccard")
+
+
+@pytest.mark.parametrize("kernel", [Tversky(0.5, 0.5), BitSimilarity("dice"), MinMax()], ids=repr)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_a_negative_count_is_refused_with_its_place(kernel, form):
+    with pytest.raises(ValueError, match="row 1, column 2 is -1"):
+        kernel(form(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, -1.0]])))
 
 
 def test_minmax_in_plain_rows_says_what_a_negative_count_is():

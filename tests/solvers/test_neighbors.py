@@ -257,3 +257,30 @@ def test_calls_of_any_size_find_the_same_candidates(monkeypatch, exclude):
     monkeypatch.setattr(_neighbors_search, "CALL_PAIRS", 1000)
     for one, other in zip(find_nearest(Gaussian(), X, Z, 4, exclude=exclude), expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("exclude", [False, True])
+@pytest.mark.parametrize("kind", ["normal", "grid", "equal"])
+def test_a_tree_of_few_columns_finds_what_sorting_finds(kind, exclude, monkeypatch):
+    monkeypatch.setattr(_neighbors_search, "ROUGH", 1)
+    monkeypatch.setattr(_neighbors_search, "ASKED", 50)
+    rng = np.random.default_rng(0)
+    X = {"normal": rng.normal(size=(120, 2)), "grid": rng.integers(5, size=(120, 2)).astype(float),
+         "equal": np.ones((120, 2))}[kind]  # fmt: skip
+    X[0] = 1e9  # far away from all
+    kernel = Gaussian([1.0, 2.0])
+    _, count = _neighbors_search._ask_tree(rank_points(kernel), X, X, 5, exclude, 2**30)
+    assert (count[1:] >= 5).all() if kind == "normal" else (count < 0).any()
+    squared = ((X[:, None] - X) ** 2 / [1.0, 4.0]).sum(axis=2)
+    if exclude:
+        np.fill_diagonal(squared, np.inf)
+    order = np.argsort(squared, axis=1, kind="stable")[:, :5]
+    np.testing.assert_array_equal(find_nearest(kernel, X, X, 5, exclude=exclude)[1], order)
+
+
+def test_points_of_many_columns_and_other_distances_have_no_tree():
+    ask = _neighbors_search._ask_tree
+    assert ask(rank_points(Gaussian()), np.ones((9, 6)), np.ones((9, 6)), 2, False, 2**30) is None
+    assert ask(rank_points(Laplacian()), np.ones((9, 2)), np.ones((9, 2)), 2, False, 2**30) is None
+    assert ask(rank_points(Polynomial()), np.ones((9, 2)), np.ones((9, 2)), 2, False, 2**30) is None
+    assert ask(rank_points(Gaussian()), np.ones((9, 2)), np.ones((9, 2)), 2, False, 100) is None

@@ -210,7 +210,7 @@ def quadrature_weights(
     array([0.7, 0.3])
     """
     found = read_kernels("quadrature_weights", kernel, several=False)
-    nodes, sample = check_two("quadrature_weights", nodes, sample, kernel, 1)
+    nodes, sample = check_two("quadrature_weights", nodes, sample, kernel, 1, ("nodes", "sample"))
     chosen = default_kernel(join(nodes, sample)) if found is None else found[0]
     place = Place.find(device, memory, nodes, sample)
     K = Gram(chosen, nodes, memory=place.memory, dtype=np.float64, device=place.device).dense()

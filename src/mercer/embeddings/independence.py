@@ -56,7 +56,7 @@ class HSICTest:
         Of X, on any objects; for vectors a Gaussian of the median distance if not given.
     kernel_y : Kernel or list of Kernel, optional
         Of Y.  With lists all pairs of kernels are tried: each criterion is measured in deviations of its own
-        permutations, and the largest is compared with the largest of each permutation.
+        permutations, and the soft maximum is compared with that of each permutation.
     null : {"permutation", "shift"}, default="permutation"
         "shift" is for series whose points depend on those before them: Y is shifted against X, and what each has with
         its own past stays as it is.  The level holds for long series.

@@ -13,6 +13,7 @@ from mercer.words import shorten, show_number
 
 WIDTH = 70  # letters of a kernel in a sentence
 ROUNDING = 64  # units in the last place below which two statistics are the same
+SHARPNESS = 2.0  # of the soft maximum of several statistics: see docs/decisions/0021
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,8 +27,8 @@ class Outcome:
     p_value : float
         How often the hypothesis gives as much: (1 + those of ``null`` that reach ``observed``) / (1 + all of them).
     observed : float
-        What is compared with ``null``: the statistic, or with several kernels the largest of the statistics in units
-        of their own deviation.
+        What is compared with ``null``: the statistic, or with several kernels a soft maximum of the statistics, each in
+        units of its own deviation.
     null : array of shape (b,)
         The same under the hypothesis, in the order in which it was drawn.
     kernel : Kernel or tuple of Kernel
@@ -81,8 +82,8 @@ class Outcome:
         ]
         if len(self.kernels) > 1:
             lines.append(
-                f"It stands out most among {len(self.kernels)} kernels, at {show_number(self.observed)} deviations; "
-                "the largest of all is compared with the largest of all under the hypothesis."
+                f"It stands out most among {len(self.kernels)} kernels, whose soft maximum is at "
+                f"{show_number(self.observed)} deviations; it is compared with that of all under the hypothesis."
             )
         lines.append(
             f"{reached} of {len(self.null)} {self.method} reach as much, so p = ({reached} + 1)/({len(self.null)} + 1) "
@@ -141,7 +142,9 @@ def compare(table: np.ndarray) -> tuple[int, float, np.ndarray, float]:
     """Return which kernel stands out, the observed value, the null, and the p-value, of shape (kernels, 1 + b).
 
     The first column is what was observed.  Rows of several kernels are brought to mean 0 and deviation 1 over all
-    columns, which treats all columns alike: if they are exchangeable, so are the largest of each, and the level holds.
+    columns, and each column becomes one number, its soft maximum log(mean exp(tz))/t: kernels that agree add up, and
+    one that stands out is heard.  All columns are treated alike: if they are exchangeable, so are these numbers, and
+    the level holds.
 
     Examples
     --------
@@ -149,9 +152,11 @@ def compare(table: np.ndarray) -> tuple[int, float, np.ndarray, float]:
     >>> observed, p
     (3.0, 0.5)
     """
+    which, fused = 0, table[0]
     if len(table) > 1:
         spread = table.std(axis=1, keepdims=True)
         table = (table - table.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
-    which, largest = int(np.argmax(table[:, 0])), table.max(axis=0)
-    observed, null = float(largest[0]), largest[1:]
+        which, largest = int(np.argmax(table[:, 0])), table.max(axis=0)
+        fused = largest + np.log(np.exp(SHARPNESS * (table - largest)).mean(axis=0)) / SHARPNESS
+    observed, null = float(fused[0]), fused[1:]
     return which, observed, null, (1 + count_reached(observed, null)) / (1 + len(null))

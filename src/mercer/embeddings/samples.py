@@ -33,7 +33,8 @@ def check_sample(owner: str, name: str, X: Rows, kernel: Kernel | None, least: i
         try:
             X = as_matrix(X, owner, allow_sparse=True, copy=False)
         except (TypeError, ValueError) as error:
-            hint = "; give a kernel that takes such objects" if kernel is None else ""
+            objects = kernel is None and isinstance(error, TypeError)  # numbers that are wrong need no other kernel
+            hint = "; give a kernel that takes such objects" if objects else ""
             raise type(error)(f"{error} ({name} of {owner}{hint})") from None
     n = length(X)
     if n < least:
@@ -41,15 +42,19 @@ def check_sample(owner: str, name: str, X: Rows, kernel: Kernel | None, least: i
     return X
 
 
-def check_two(owner: str, X: Rows, Y: Rows, kernel: Kernel | None, least: int) -> tuple[Rows, Rows]:
+def check_two(
+    owner: str, X: Rows, Y: Rows, kernel: Kernel | None, least: int, names: tuple[str, str] = ("X", "Y")
+) -> tuple[Rows, Rows]:
     """Return two samples of the same kind of objects."""
-    X, Y = check_sample(owner, "X", X, kernel, least), check_sample(owner, "Y", Y, kernel, least)
+    X, Y = check_sample(owner, names[0], X, kernel, least), check_sample(owner, names[1], Y, kernel, least)
     shapes: list[Any] = [getattr(side, "shape", ()) for side in (X, Y)]
     objects = kernel is not None and takes_structures(kernel)
     if not objects and all(len(shape) == 2 for shape in shapes) and shapes[0][1] != shapes[1][1]:
         raise ValueError(
-            f"{owner} compares points of one space, but X has {shapes[0][1]} features and Y has {shapes[1][1]}; "
-            "give both the same columns, or use HSICTest to ask whether pairs depend on each other"
+            f"{owner} compares points of one space, but {names[0]} has {shapes[0][1]} features and {names[1]} has "
+            f"{shapes[1][1]}; give both the same columns"
+            + ", or use HSICTest to ask whether pairs depend on each other"
+            * (names == ("X", "Y"))
         )
     return X, Y
 

@@ -205,8 +205,7 @@ class SteinTest:
     Parameters
     ----------
     kernel : Kernel or list of Kernel, optional
-        As for :func:`stein_discrepancy`; of several the one that stands out most counts, against the largest of each
-        draw.
+        As for :func:`stein_discrepancy`; of several the soft maximum counts, against that of each draw.
     lag : float, default=0
         Over how many points dependence fades to 1/e, such as in a Markov chain; 0 for independent points.
     n_draws : int, default=999

@@ -25,6 +25,7 @@ from .samples import (
     make_gram,
     read_kernels,
 )
+from .whitening import ROUNDING, measure_whitened
 
 LAG = 2.0  # times √n: shorter ones take series for more varied than they are
 
@@ -42,9 +43,11 @@ class MMDTest:
     Parameters
     ----------
     kernel : Kernel or list of Kernel, optional
-        On any objects.  Of several, each discrepancy is measured in deviations of its own permutations, and the largest
-        is compared with the largest of each permutation: the level is exact, and no data is set aside to choose a
-        kernel.  If not given, five Gaussians of ¼ to 4 times the median distance of vectors.
+        On any objects.  Of several, each is taken as it is and with features whitened, so that directions that vary
+        little count as much as those that vary most.  Each discrepancy is measured in deviations of its own
+        permutations, and the soft maximum of all is compared with that of each permutation: the level is exact, and no
+        data is set aside to choose a kernel.  If not given, five Gaussians of ¼ to 4 times the median distance of
+        vectors.
     null : {"permutation", "wild"}, default="permutation"
         "wild" is for points that depend on those before them, such as time series: weights that vary slowly along each
         series stand for other samples, and the level holds for long series.
@@ -105,7 +108,7 @@ class MMDTest:
         Returns
         -------
         Outcome
-            With the unbiased discrepancy as ``statistic`` (with "wild" the biased one).
+            With the unbiased discrepancy as ``statistic`` (with "wild" the biased one), of the kernel that stands out.
         """
         if self.null not in ("permutation", "wild"):
             raise ValueError(f"MMDTest: null must be 'permutation' or 'wild', got {self.null!r}")
@@ -119,18 +122,22 @@ class MMDTest:
             columns = deal_again(size, n, count, rng)
         else:
             columns = self._draw_weights(n, size - n, count, rng)
-        rows = []
+        rows, dealt = [], self.null == "permutation"
+        forms = 2 if dealt and len(kernels) > 1 else 1  # of each kernel: as it is, and whitened
         for kernel in kernels:
             two = TwoSamples(make_gram(kernel, points, place), n)
-            dealt = self.null == "permutation"
             found = two.measure(columns) if dealt else np.asarray(host_array(two.gram.forms(columns)))
             epsilon = float(np.finfo(two.gram.dtype).eps)
             rows.append(settle_ties(found[None], two.size_of_sums() / math.sqrt(size), epsilon)[0])
+            if forms > 1:
+                found = measure_whitened(two.gram, columns, rng)
+                rows.append(settle_ties(found[None], size / (n * (size - n)), ROUNDING)[0])
         table = np.array(rows)
-        which, observed, null, p = compare(table)
+        row, observed, null, p = compare(table)
+        which = row // forms
         return Outcome(
-            float(table[which, 0]), p, observed, null, kernels[which], kernels, "X and Y come from one distribution",
-            "MMD²", "permutations" if self.null == "permutation" else "draws of weights", level,
+            float(table[which * forms, 0]), p, observed, null, kernels[which], kernels,
+            "X and Y come from one distribution", "MMD²", "permutations" if dealt else "draws of weights", level,
         )  # fmt: skip
 
     def _draw_weights(self, n: int, m: int, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from mercer import KernelKMeans
-from mercer.kernels import Constant, Gaussian, Linear, Sigmoid, Spectrum
+from mercer.kernels import Constant, Gaussian, Graph, Linear, Sigmoid, Spectrum, WeisfeilerLehman
 from mercer.solvers.clusters import lloyd
 
 X, Y = make_blobs(90, centers=3, cluster_std=1.0, random_state=0)
@@ -163,3 +163,16 @@ def test_rounds_that_are_too_few_are_said_to_be():
     with pytest.warns(UserWarning, match="raise max_iter"):
         model = KernelKMeans(10, kernel=Gaussian(), max_iter=1, random_state=0).fit(points)
     assert not model.converged_
+
+
+def test_one_point_equal_points_and_graphs_without_nodes_have_clusters():
+    assert KernelKMeans(1).fit([[1.0, 2.0]]).labels_.tolist() == [0]
+    for points, kernel in ((np.ones((6, 2)), Gaussian()), ([Graph([])] * 6, WeisfeilerLehman())):
+        model = KernelKMeans(2, kernel=kernel, random_state=0).fit(points)
+        assert set(model.labels_) == {0, 1}  # none is empty
+        assert model.inertia_ == pytest.approx(0.0, abs=1e-12)
+
+
+def test_points_of_other_features_are_no_points_of_the_clusters():
+    with pytest.raises(ValueError, match="X has 3 features, but KernelKMeans is expecting 2"):
+        KernelKMeans(2, random_state=0).fit(np.eye(2)).predict(np.eye(3))

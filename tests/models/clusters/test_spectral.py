@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from mercer import KernelSpectralClustering
-from mercer.kernels import Gaussian, Linear, Spectrum
+from mercer.kernels import Constant, Gaussian, Graph, Linear, Spectrum, WeisfeilerLehman
 from mercer.solvers.clusters import cuts
 
 X, RING = make_circles(240, factor=0.4, noise=0.04, random_state=0)
@@ -63,6 +63,34 @@ def test_as_many_eigenvalues_are_one_as_there_are_parts_that_do_not_touch():
     assert model.eigenvalues_[3] < 0.9
 
 
+@pytest.mark.parametrize("small", [50, 1000], ids=["iterated", "dense"])
+def test_parts_that_touch_no_other_need_no_eigenvectors(small, monkeypatch):
+    monkeypatch.setattr(cuts, "SMALL", small)
+    points, part = make_blobs([90, 60, 40, 30], centers=[[0, 0], [0, 50], [50, 0], [50, 50]], random_state=0)
+    model = KernelSpectralClustering(4, kernel=Gaussian(3.0), solver="neighbors", random_state=0).fit(points)
+    np.testing.assert_array_equal(model.eigenvalues_, 1.0)
+    assert adjusted_rand_score(model.labels_, part) == 1.0
+    two = KernelSpectralClustering(2, kernel=Gaussian(3.0), solver="neighbors", random_state=0).fit(points)
+    np.testing.assert_array_equal(np.sort(np.bincount(two.labels_)), [100, 120])  # 90 + 30 and 60 + 40
+    np.testing.assert_array_equal(two.predict(points), two.labels_)
+    more = KernelSpectralClustering(5, kernel=Gaussian(3.0), solver="neighbors", random_state=0).fit(points)
+    np.testing.assert_array_equal(more.eigenvalues_[:4], 1.0)
+    assert more.eigenvalues_[4] < 1 - 1e-4
+    assert (np.bincount(more.labels_) > 0).all()
+    for label in range(5):
+        assert len(set(part[more.labels_ == label])) == 1
+
+
+def test_iterated_eigenvectors_of_neighbours_are_those_of_the_dense_matrix(monkeypatch):
+    points, _ = make_blobs(300, centers=3, cluster_std=2.5, n_features=4, random_state=1)
+    found = []
+    for small in (1000, 50):
+        monkeypatch.setattr(cuts, "SMALL", small)
+        found.append(KernelSpectralClustering(4, solver="neighbors", random_state=0).fit(points))
+    np.testing.assert_allclose(found[1].eigenvalues_, found[0].eigenvalues_, atol=1e-8)
+    np.testing.assert_allclose(*(m.embedding_ @ m.embedding_.T for m in found), atol=1e-3)
+
+
 def test_words_are_clustered_by_their_letters():
     words = ["abab", "baba", "abba", "cdcd", "dcdc", "cddc"]
     labels = KernelSpectralClustering(2, kernel=Spectrum(1) + 0.01, random_state=0).fit_predict(words)
@@ -91,3 +119,20 @@ def test_a_fit_that_fails_changes_nothing_and_what_is_given_is_checked():
         KernelSpectralClustering(2, kernel="precomputed", solver="nystroem").fit(KERNEL(X))
     with pytest.raises(NotFittedError):
         KernelSpectralClustering(2).predict(X)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_one_point_equal_points_and_constant_kernels_have_clusters(solver):
+    assert KernelSpectralClustering(1, solver=solver).fit([[1.0, 2.0]]).labels_.tolist() == [0]
+    for points, kernel in ((np.ones((6, 2)), None), (X[:20], Constant(2.0))):
+        model = KernelSpectralClustering(2, kernel=kernel, solver=solver, random_state=0).fit(points)
+        assert model.eigenvalues_[0] == pytest.approx(1.0)
+        assert set(model.labels_) <= {0, 1}
+
+
+def test_graphs_without_nodes_and_points_of_other_features_are_refused():
+    with pytest.raises(ValueError, match="row 0 sum to 0; leave it out"):
+        KernelSpectralClustering(2, kernel=WeisfeilerLehman()).fit([Graph([])] * 4)
+    with pytest.raises(ValueError, match="X has 3 features, but KernelSpectralClustering is expecting 2"):
+        KernelSpectralClustering(2, kernel=KERNEL, random_state=0).fit(X).predict(np.eye(3))

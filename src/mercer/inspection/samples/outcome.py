@@ -46,7 +46,7 @@ class OutcomeDisplay(Display):
     >>> outcome = MMDTest(random_state=0).test(rng.normal(size=(50, 1)), rng.normal(size=(50, 1)) + 1.0)
     >>> display = OutcomeDisplay.from_outcome(outcome)
     >>> display.ax_.get_xlabel()
-    'largest MMD² of 5 kernels, in deviations'
+    'soft maximum of MMD² of 5 kernels, in deviations'
     >>> plt.close(display.figure_)
     """
 
@@ -97,8 +97,8 @@ class OutcomeDisplay(Display):
             found.observed, color=pick_colour(0), linewidth=2.2,
             label=f"observed, p = {show_number(found.p_value)}",
         )  # fmt: skip
-        several = len(found.kernels) > 1
-        label = f"largest {found.name} of {len(found.kernels)} kernels, in deviations" if several else found.name
+        count = len(found.kernels)
+        label = f"soft maximum of {found.name} of {count} kernels, in deviations" if count > 1 else found.name
         ax.axhline(0.0, color=GREY, linewidth=0.8)
         ax.set(xlim=(edges[0], edges[-1]), ylim=(0.0, 1.08 * float(np.max(counts))), xlabel=label, ylabel="how many")
         hide_frame(ax)

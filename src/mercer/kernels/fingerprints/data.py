@@ -95,14 +95,11 @@ def _build_rows(side: list[tuple[list[int], list[float]]], width: int) -> sparse
 def check_counts(A: Any, owner: str) -> None:
     """Raise on a negative entry of an array or a sparse matrix."""
     values = A.data if sparse.issparse(A) else A
-    if not values.size or values.min() >= 0:
-        return
-    place = sparse.coo_array(A < 0) if sparse.issparse(A) else None
-    row, column = np.argwhere(A < 0)[0] if place is None else (place.coords[0][0], place.coords[1][0])
-    raise ValueError(
-        f"{owner} compares counts, which are not negative, but row {row}, column {column} is {A[row, column]}; "
-        "Tanimoto() takes numbers of any sign"
-    )
+    if values.size and values.min() < 0:
+        raise ValueError(
+            f"{owner} compares counts, which are not negative, but {_show_first(A, values < 0)}; Tanimoto() takes "
+            "numbers of any sign"
+        )
 
 
 def check_bits(A: Any, owner: str) -> None:
@@ -111,9 +108,18 @@ def check_bits(A: Any, owner: str) -> None:
     wrong = (values != 0) & (values != 1)
     if wrong.any():
         raise ValueError(
-            f"{owner} compares bits, which are 0 or 1, but an entry is {values[wrong][0]}; use MinMax() or Tanimoto() "
-            "for counts, or compare X > 0"
+            f"{owner} compares bits, which are 0 or 1, but {_show_first(A, wrong)}; use MinMax() or Tanimoto() for "
+            "counts, or compare X > 0"
         )
+
+
+def _show_first(A: Any, wrong: np.ndarray) -> str:
+    """Say where the first of the wrong entries is, or of the wrong ones among those stored."""
+    if sparse.issparse(A):
+        stored, first = A.tocoo(), int(np.flatnonzero(wrong)[0])
+        return f"row {stored.coords[0][first]}, column {stored.coords[1][first]} is {stored.data[first]}"
+    row, column = np.argwhere(wrong)[0]
+    return f"row {row}, column {column} is {A[row, column]}"
 
 
 def spread_counts(A: sparse.csr_array, B: sparse.csr_array, owner: str) -> tuple[sparse.csr_array, sparse.csr_array]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh, solve_triangular
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from mercer.arrays.budget import require
@@ -28,7 +29,8 @@ from ..neighbors.search import find_nearest
 
 SMALL = 1000  # points up to which the whole matrix is decomposed
 STRIP = 2**22  # numbers in one piece of features or of kernel values
-PRECISION = 1e-4  # of eigenvectors: clusters need no more
+PRECISION = 1e-4  # of eigenvectors where a product looks at all pairs: clusters need no more
+FINE = 1e-6  # of those of neighbours: parts that hardly touch have eigenvalues 1e-5 from 1, and products cost little
 LOOKED_AT = 200  # points whose kernel values are looked at for negative ones
 
 
@@ -59,7 +61,7 @@ def cut_exactly(kernel: Kernel, X: Rows, count: int, place: Place, rng: np.rando
         scaled = LinearOperator(
             (n, n), matvec=lambda v: multiply(v.reshape(-1, 1) / roots[:, None])[:, 0] / roots, dtype=np.float64
         )
-        values, vectors = _find_leading(scaled, count, rng)
+        values, vectors = _find_leading(scaled, count, PRECISION, rng)
     return _finish(kernel, X, values, vectors, roots)
 
 
@@ -73,11 +75,37 @@ def cut_neighbors(kernel: Kernel, X: Rows, count: int, neighbors: int, place: Pl
     graph = (graph + graph.T) / 2 + own
     roots = _find_roots(np.asarray(graph.sum(axis=1)).ravel())
     scaled = sparse.csr_array(sparse.diags_array(1.0 / roots) @ graph @ sparse.diags_array(1.0 / roots))
-    if n <= SMALL:
-        values, vectors = eigh(scaled.toarray(), subset_by_index=(n - count, n - 1))
-    else:
-        values, vectors = _find_leading(scaled, count, rng)
+    known = _cut_parts(scaled, roots, count)
+    left = count - known.shape[1]
+    values, vectors = np.ones(known.shape[1]), known
+    if left and n <= SMALL:
+        more = eigh(scaled.toarray() - known @ known.T, subset_by_index=(n - left, n - 1))
+    elif left:  # what is known already is taken away, so that it is not found again
+        rest = LinearOperator((n, n), matvec=lambda v: scaled @ v - known @ (known.T @ v), dtype=np.float64)
+        more = _find_leading(rest, left, FINE, rng)
+    if left:
+        values, vectors = np.concatenate([values, more[0]]), np.hstack([vectors, more[1]])
     return _finish(kernel, X, values, vectors, roots)
+
+
+def _cut_parts(scaled: sparse.csr_array, roots: np.ndarray, count: int) -> np.ndarray:
+    """Return eigenvectors of the eigenvalue 1 that need no iteration: one for each part that touches no other.
+
+    Of more parts than clusters, some are put together, the largest first and each to those that have fewest points.
+    """
+    edges = scaled.copy()
+    edges.data[edges.data < np.finfo(np.float64).eps] = 0.0  # which rounding cannot tell from none
+    edges.eliminate_zeros()
+    parts, label = connected_components(edges, directed=False)
+    sizes = np.bincount(label, minlength=parts)
+    group, filled = np.arange(parts), np.zeros(count, dtype=np.int64)
+    if parts > count:
+        for part in np.argsort(-sizes, kind="stable"):
+            group[part] = np.argmin(filled)
+            filled[group[part]] += sizes[part]
+    owner = group[label]
+    vectors = np.where(owner[:, None] == np.arange(min(parts, count)), roots[:, None], 0.0)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=0))
 
 
 def cut_features(kernel: Kernel, X: Rows, count: int, centers: int, place: Place, rng: np.random.RandomState) -> Cut:
@@ -154,10 +182,12 @@ def _find_roots(degrees: np.ndarray) -> np.ndarray:
     return np.sqrt(degrees)
 
 
-def _find_leading(matrix: Any, count: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+def _find_leading(
+    matrix: Any, count: int, precision: float, rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
     n = matrix.shape[0]
     try:
-        return eigsh(matrix, count, which="LA", tol=PRECISION, v0=rng.uniform(-1, 1, n), ncv=min(n, max(4 * count, 40)))
+        return eigsh(matrix, count, which="LA", tol=precision, v0=rng.uniform(-1, 1, n), ncv=min(n, max(4 * count, 40)))
     except ArpackNoConvergence as failure:
         raise ValueError(
             f"only {len(failure.eigenvalues)} of {count} eigenvectors converged, because many eigenvalues are nearly "

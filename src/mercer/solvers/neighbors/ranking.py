@@ -101,6 +101,15 @@ class ByDistance:
         single = Stat(SquaredDistance(Steps(), self.statistic.owner))
         return Rough(single, A.astype(np.float32), B.astype(np.float32), margin)
 
+    def read_few(self, X: Rows, Z: Rows, columns: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return both sides as rows of at most so many numbers whose Euclidean distance ranks them, None if not so."""
+        if not isinstance(self.statistic, SquaredDistance):
+            return None
+        A = self._read_coordinates(X, HOST)
+        B = A if Z is X else self._read_coordinates(Z, HOST)
+        fine = not (sparse.issparse(A) or sparse.issparse(B)) and 0 < B.shape[1] <= columns
+        return (A, B) if fine else None
+
     def squared_distance(self, values: np.ndarray, diagonal: Callable[[], np.ndarray]) -> np.ndarray:
         """Return a multiple of the squared distance, or twice the fall of the kernel from its value at 0."""
         return self.slope * values if self.slope is not None else 2.0 * fall(self.kernel, values)
@@ -134,6 +143,10 @@ class ByKernel:
 
     def rough(self, X: Rows, Z: Rows) -> Rough | None:
         """The error in single precision is not known."""
+        return None
+
+    def read_few(self, X: Rows, Z: Rows, columns: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """There is no distance of coordinates."""
         return None
 
     def squared_distance(self, values: np.ndarray, diagonal: Callable[[], np.ndarray]) -> np.ndarray:

@@ -34,7 +34,10 @@ GROUPS = 128  # columns of a tile are compared group by group first
 ROUGH = 2**22  # pairs from which on it pays to rank in single precision first
 SLACK = 1e-9  # relative error of distances in tiles, with much to spare; points this close are compared again
 SPARE = 32  # how many of those are kept beyond twice the k best
+ASKED = 2**14  # queries that a tree is asked for together
 SETTLED = 2048  # queries of a block whose candidates are known
+FLAT = 5  # columns up to which a tree of the points is quicker than looking at all of them
+TIES = 8  # points at equal distance that a tree is asked for beyond the k nearest
 FEW = 64  # neighbours up to which the compiled core looks for candidates
 CALL_PAIRS = 1e9  # of points in one native call and thread: below half a second
 DEVICE_POINTS = 2**18  # of a tile on a device, at most
@@ -115,7 +118,9 @@ def _search_host(
         # Tiles in single precision take half the time; candidates within their error are compared exactly after that.
         single = choose_backend(rough.expression, rough.X, rough.Z, repr(kernel), "auto", np.float32)
         margin = 2 * rough.margin
-    found = None if rough is None else _find_candidates(rough, k, exclude, memory // 8)
+    found = _ask_tree(order, X, Z, k, exclude, memory // 8) if m * n >= ROUGH and exact is not None else None
+    if found is None and rough is not None:
+        found = _find_candidates(rough, k, exclude, memory // 8)
     values, indices = np.empty((m, k)), np.empty((m, k), dtype=np.intp)
     threads = default_threads() if backend.cheap else 1  # functions in Python would wait for each other
     left = memory - backend.held * (1 if exact is None else 2 if rough is None else 4) - values.nbytes - indices.nbytes
@@ -142,6 +147,37 @@ def _search_host(
     finally:  # an error or Ctrl-C does not wait for the blocks that have not begun
         pool.shutdown(cancel_futures=True)
     return values, indices
+
+
+def _ask_tree(
+    order: Ranking, X: Rows, Z: Rows, k: int, exclude: bool, memory: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the points that may be nearest to each query, and how many; −1 where more may be at the same distance.
+
+    None if points have too many columns for a tree.
+    """
+    sides = order.read_few(X, Z, FLAT)
+    if sides is None:
+        return None
+    (A, B), last = sides, k - 1 + int(exclude)
+    m, n, room = len(A), len(B), min(len(B), last + 1 + TIES)
+    if k > FEW or 16.0 * m * room + 100.0 * n > memory:
+        return None
+    from scipy.spatial import cKDTree
+
+    tree, threads = cKDTree(B), default_threads()
+    index, count = np.empty((m, room), dtype=np.int64), np.empty(m, dtype=np.int64)
+    for start in range(0, m, ASKED):  # in between, Python looks for Ctrl-C
+        rows = slice(start, min(start + ASKED, m))
+        distance, places = tree.query(A[rows], np.arange(1, room + 1), workers=threads)
+        limit = distance[:, last] * (1.0 + SLACK)
+        inside = distance <= limit[:, None]
+        if exclude:
+            inside &= places != np.arange(rows.start, rows.stop)[:, None]
+        index[rows] = np.sort(np.where(inside, places, n), axis=1)
+        lost = (inside.sum(axis=1) < k) | ~np.isfinite(limit) | ((distance[:, -1] <= limit) & (room < n))
+        count[rows] = np.where(lost, -1, inside.sum(axis=1))
+    return index, count
 
 
 def _find_candidates(rough: Rough, k: int, exclude: bool, memory: int) -> tuple[np.ndarray, np.ndarray] | None:
