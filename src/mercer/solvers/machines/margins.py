@@ -24,8 +24,9 @@ from ..evidence import DualityGap, Objective, is_converged
 FALL = 0.1  # of the width, from one solution to the next
 SHARPEST = 1e-4  # of the tolerance: a width beyond which a gap that is still large stays so
 NEWTON = 40  # steps at one width, at most
-LONGEST, POINTS, ROUNDS = 16.0, 257, 4  # of a step: how far, and how the best length is closed in on
+LONGEST, POINTS, ROUNDS = 16.0, 17, 8  # of a step: how far, and how the best length is closed in on
 ROUGH, FINE = 1e-4, 1e-13  # decrease that a step must still promise, relative to the objective
+INSIDE = 0.01  # of the tolerance: a gap at which no further step is taken
 CENTRED = 1e-6  # of all bounds: by how much β may miss a sum of 0
 
 Function = tuple[np.ndarray, float]  # w and b, or a change of them
@@ -212,11 +213,13 @@ def fit_margin(rows: MarginRows, tol: float, max_iter: int = -1) -> Margin:
             step, move = _solve_newton(sums, gradient, slope)
             promised = -(gradient @ step + slope * move)
             objective = 0.5 * float(w @ w) + float(sums.rounded)
+            found = _certify(sums, w, b, width, steps, tol)
             if promised <= (FINE if last else ROUGH) * objective or steps >= limit:
+                break
+            if last and found.gap.relative <= INSIDE * tol:
                 break
             w, b = _search_line(rows, (w, b), (step, move), width)
             steps += 1
-        found = _certify(sums, w, b, width, steps, tol)
         if steps >= limit or (last and (found.converged or width <= SHARPEST * tol)):
             return found
         width = FALL * width if last else max(FALL * width, tol / 2)
