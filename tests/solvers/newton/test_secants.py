@@ -50,6 +50,13 @@ def test_a_gradient_that_does_not_fall_is_told():
     assert np.isfinite(known.solve(np.ones(2))).all()
 
 
+@pytest.mark.parametrize(("length", "good"), [(0.2, False), (0.8, True), (2.0, False)])
+def test_steps_that_are_much_too_long_or_too_short_are_told(length, good):
+    known = Secants(lambda V: V)
+    known.follow(np.zeros(2), np.ones(2))
+    assert known.follow(length * known.solve(np.ones(2)), 0.1 * np.ones(2)) == good
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_kept_factor_saves_hessians_and_leads_to_the_same_minimum(classes, monkeypatch):
     rng = np.random.default_rng(classes)
@@ -87,6 +94,9 @@ def test_products_that_are_streamed_are_those_of_the_matrix():
     w, outputs = RNG.normal(size=(7, 3)), RNG.normal(size=(50, 3))
     np.testing.assert_allclose(values.apply(w), K @ w, atol=1e-12)
     np.testing.assert_allclose(values.pull(outputs), K.T @ outputs, atol=1e-12)
+    (part, some), *more = values.some(np.array([2, 5, 48]))
+    assert (part, more) == (slice(0, 3), [])
+    np.testing.assert_allclose(some, K[[2, 5, 48]], atol=1e-12)
     rows = FeatureRows(loss, values)
     np.testing.assert_allclose(rows.gradient(outputs), K.T @ loss.residuals(outputs), atol=1e-12)
 

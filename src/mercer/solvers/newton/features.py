@@ -9,7 +9,7 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace, vdot
 from mercer.arrays.tensors import host_array
-from mercer.formula.data import Rows, length, take
+from mercer.formula.data import Rows, length, pick, take
 from mercer.gram import Gram
 from mercer.linalg.cholesky import Factor, factorize_shifted, solve_factorized, solve_triangle
 
@@ -48,6 +48,12 @@ class CenterValues(FeatureBlocks):
         for start in range(0, self._problem.n, self._step):
             rows = slice(start, min(start + self._step, self._problem.n))
             yield rows, self._evaluate(rows).T
+
+    def some(self, positions: np.ndarray) -> Iterator[tuple[slice, Array]]:
+        """Yield the values of some points, and evaluate no others."""
+        for start in range(0, len(positions), self._step):
+            part = slice(start, min(start + self._step, len(positions)))
+            yield part, self._gram(pick(self._problem.X, positions[part]), self._centers).dense()
 
     def apply(self, weights: Array) -> Array:
         """Return Kw, without storing K."""
@@ -93,7 +99,11 @@ class NystroemFeatures(CenterValues):
             else:
                 yield rows, solve_triangle(self.triangle, self._evaluate(rows), overwrite=True).T
 
-    apply, pull = FeatureBlocks.apply, FeatureBlocks.pull  # of features, which are held or take a triangle
+    some, apply, pull = (
+        FeatureBlocks.some,
+        FeatureBlocks.apply,
+        FeatureBlocks.pull,
+    )  # of features, which are held or take a triangle
 
     def coefficients(self, weights: Array) -> np.ndarray:
         """Return L⁻ᵀw, the coefficients of the function at the centres, as an array."""

@@ -7,8 +7,10 @@ partitions, each with the same sums of its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
+
+import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import cast, einsum, namespace
@@ -29,6 +31,13 @@ class FeatureBlocks(ABC):
     @abstractmethod
     def blocks(self) -> Iterable[tuple[slice, Array]]:
         """Yield rows of the features, with their places."""
+
+    def some(self, positions: np.ndarray) -> Iterator[tuple[slice, Array]]:
+        """Yield the features of points at ascending positions, with their places among those."""
+        for rows, phi in self.blocks():
+            part = slice(*np.searchsorted(positions, (rows.start, rows.stop)))
+            if part.start < part.stop:
+                yield part, phi[positions[part] - rows.start]
 
     def apply(self, weights: Array) -> Array:
         """Return Φw, in the precision of w."""

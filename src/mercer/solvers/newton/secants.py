@@ -15,6 +15,7 @@ from mercer.arrays.namespace import vdot
 
 PAIRS = 8  # of the last steps that are remembered
 FALL = 0.25  # of its squared norm, that a step must take the gradient to; else the next one has a factor of its own
+OFF = 0.5  # of its length, by which a step may have been too short or too long; finding that out takes many passes
 BENT = 1e-12  # of the product of their lengths, that a step and the change of the gradient must agree by
 
 
@@ -42,7 +43,8 @@ class Secants:
     def __init__(self, invert: Callable[[Array], Array]) -> None:
         self._invert = invert
         self._pairs: list[tuple[Array, Array, float]] = []  # steps, changes of the gradient, and their products
-        self._last: tuple[Array, Array] | None = None
+        self._last: tuple[Array, Array] | None = None  # the point before, and the residual there
+        self._found: Array | None = None  # the step from there, of which some length was taken
 
     def follow(self, coef: Array, residual: Array) -> bool:
         """Learn from the step that led to a point, where −∇F is the residual, and say if it was a good one."""
@@ -53,6 +55,10 @@ class Secants:
         product = vdot(step, change)
         if product > BENT * (vdot(step, step) * vdot(change, change)) ** 0.5:
             self._pairs = [*self._pairs[1 - PAIRS :], (step, change, product)]
+        if self._found is not None:
+            size = vdot(self._found, self._found)
+            if abs(vdot(step, self._found) - size) > OFF * size:
+                return False
         return vdot(residual, residual) <= FALL * vdot(before[1], before[1])
 
     def solve(self, residual: Array) -> Array:
@@ -64,4 +70,5 @@ class Secants:
         found = self._invert(residual)
         for (step, change, product), share in zip(self._pairs, reversed(shares), strict=True):
             found = found + (share - vdot(change, found) / product) * step
+        self._found = found
         return found
