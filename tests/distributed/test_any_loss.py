@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelQuantileRegressor, KernelRegressor
-from mercer.distributed import ClusterPlan, _newton
+from mercer.distributed import ClusterPlan, _newton, any_loss
+from mercer.distributed.table import RowTable
 from mercer.kernels import Custom, Gaussian
 from mercer.losses import CustomLoss, NormBound
 
@@ -52,6 +53,16 @@ def test_smooth_losses(data, loss):
     lazy = there.predict(cut(data.X))
     assert lazy.chunks[0] == ROWS
     assert_same(there.predict(data.X), lazy.compute(), 1e-12)
+
+
+def test_samples_of_partitions_come_first(data, monkeypatch):
+    monkeypatch.setattr(any_loss, "LEAST_SAMPLED", 5)
+    monkeypatch.setattr(any_loss, "PER_CENTER", 1)
+    sizes, thin = [], RowTable.thin
+    monkeypatch.setattr(RowTable, "thin", lambda table, times: sizes.append(table.n) or thin(table, times))
+    here, there = both(KernelRegressor("Huber(0.3)", 0.3, tol=1e-8, **OPTIONS), data, data.several, data.weights)
+    assert sizes == [np.count_nonzero(data.weights)]
+    assert_same(here.predict(data.X), there.predict(data.X), 1e-4)
 
 
 def test_quantiles_share_one_fit(data):

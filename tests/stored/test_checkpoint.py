@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+from mercer.distributed import any_loss
 from mercer.kernels import Custom, Gaussian
 from mercer.models import KernelClassifier, KernelLogisticRegression, KernelRidge, KernelRidgeCV
 from mercer.stored import StoredTable, checkpoint, names
@@ -61,6 +62,29 @@ def test_a_fit_that_was_killed_goes_on_where_it_was(folder, reads, make, target,
     assert np.array_equal(model.expansion_.coef, whole.expansion_.coef)
     assert reads["count"] < needed - (0.3 * share - 0.05) * needed
     assert not left[0].exists()
+
+
+def test_a_fit_that_was_killed_after_its_samples_does_not_solve_them_again(folder, reads, monkeypatch):
+    monkeypatch.setattr(any_loss, "LEAST_SAMPLED", 10)
+    monkeypatch.setattr(any_loss, "PER_CENTER", 1)
+    table, drawn, draw = StoredTable(folder, columns=NAMES), [], np.random.default_rng
+    monkeypatch.setattr(np.random, "default_rng", lambda *seed: drawn.append(seed) or draw(*seed))
+
+    def make():
+        return KernelLogisticRegression(kernel=Gaussian(1.5), n_centers=10, random_state=0)
+
+    whole, needed, count = make().fit(table, "two"), reads["count"], len(drawn)
+    drawn.clear()
+    reads["count"], reads["last"] = 0, int(0.9 * needed)
+    with pytest.raises(Killed):
+        make().fit(table, "two")
+    assert count - len(drawn) == 0
+    drawn.clear()
+    reads["count"], reads["last"] = 0, None
+    again = make().fit(table, "two")
+    assert np.array_equal(again.expansion_.coef, whole.expansion_.coef)
+    assert reads["count"] < 0.6 * needed
+    assert drawn == []
 
 
 def test_another_fit_does_not_take_what_is_left(data, folder, reads):

@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from mercer import AutoRegressor, load, save
 from mercer.arrays.budget import MemoryBudgetError
-from mercer.distributed import _newton, svm
+from mercer.distributed import _newton, any_loss, svm
+from mercer.distributed.table import RowTable
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.models import (
     SVC,
@@ -82,6 +83,7 @@ def test_steps_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, folder, m
     here = make().fit(data.X, data.frame[target].to_numpy())
     monkeypatch.setattr(_newton, "LEAST_BENT", 400)
     monkeypatch.setattr(_newton, "PER_CENTER", 1)
+    monkeypatch.setattr(_newton, "WORTH", 1)
     counts, draw = [], _newton.draw_bent
     monkeypatch.setattr(_newton, "draw_bent", lambda *given: counts.append(len(draw(*given)[0])) or draw(*given))
     there = make().fit(StoredTable(folder, columns=NAMES), target)
@@ -90,10 +92,58 @@ def test_steps_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, folder, m
     assert_same(outputs(here, data.X), outputs(there, data.frame[NAMES]), 1e-3)
 
 
+@pytest.fixture
+def sampled(monkeypatch):
+    """Samples of few rows are solved first; their sizes."""
+    monkeypatch.setattr(any_loss, "LEAST_SAMPLED", 10)
+    monkeypatch.setattr(any_loss, "PER_CENTER", 1)
+    monkeypatch.setattr(any_loss, "SEEN", 4)
+    sizes, thin = [], RowTable.thin
+
+    def count(table, times):
+        drawn = thin(table, times)
+        found = drawn.each("all", lambda block: block)
+        assert [len(block) for block in found] == drawn.counts.tolist()
+        assert len(np.unique(np.concatenate([block.X for block in found]), axis=0)) == drawn.n
+        sizes.append(drawn.n)
+        return drawn
+
+    monkeypatch.setattr(RowTable, "thin", count)
+    return sizes
+
+
+@pytest.mark.parametrize(("target", "weight", "count"), [("two", "weight", 2), ("three", None, 1)])
+def test_a_fit_that_begins_with_samples_of_rows_leads_to_the_minimum_of_all(
+    data, folder, sampled, target, weight, count
+):
+    def make():
+        return KernelLogisticRegression(0.3, kernel=Gaussian(1.5), n_centers=10, tol=1e-9, **SMALL)
+
+    weights = None if weight is None else data.frame[weight].to_numpy()
+    here = make().fit(data.X, data.frame[target].to_numpy(), weights)
+    there = make().fit(StoredTable(folder, columns=NAMES), target, weight)
+    assert len(sampled) == count
+    assert max(sampled) <= 900 // any_loss.THIN
+    assert there.converged_
+    assert there.restricted_gap_ <= 1e-9 * there.objective_
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-8)
+    assert_same(outputs(here, data.X), outputs(there, data.frame[NAMES]), 1e-4)
+
+
+def test_samples_have_rows_of_every_class(data, folder, sampled):
+    rare = data.frame.assign(three=np.where(np.arange(900) % 300, data.frame["three"].clip(0, 1), 2))
+    rare.to_parquet(folder / "part-0.parquet", index=False)
+    (folder / "part-1.parquet").unlink()
+    model = KernelLogisticRegression(kernel=Gaussian(1.5), n_centers=10, **SMALL)
+    assert model.fit(StoredTable(folder, columns=NAMES), "three").converged_
+    assert sampled == []  # three rows of one class are too few to draw from
+
+
 def test_machines_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, tmp_path, monkeypatch):
     monkeypatch.setattr(svm, "EXACT_ROWS", 100)
     monkeypatch.setattr(_newton, "LEAST_BENT", 60)
     monkeypatch.setattr(_newton, "PER_CENTER", 1)
+    monkeypatch.setattr(_newton, "WORTH", 0)
     few = data.frame[[*NAMES, "two"]][:300]
     few.to_parquet(tmp_path / "few.parquet", index=False)
     here = SVC(C=0.1, kernel=Linear(), tol=1e-4).fit(data.X[:300], few["two"].to_numpy())

@@ -194,10 +194,7 @@ class SharedFeatures:
         """Return the rows of a block, whose values at the centres are computed when they are asked for."""
         problem = block.problem(self.kernel, True, 1, self.device)
         values, triangle = CenterValues(problem, self.centers), problem.place.put(self.triangle)
-        return MarginBlock(
-            values.blocks, len(triangle), rule, block.y, block.weights, lambda K: solve_triangle(triangle, K.T).T,
-            self.share,
-        )  # fmt: skip
+        return MarginBlock(values, rule, block.y, block.weights, lambda K: solve_triangle(triangle, K.T).T, self.share)
 
     def expand(self, at: Function) -> Function:
         """Return wᵀφ + b by its coefficients at the centres."""

@@ -119,6 +119,13 @@ class RowTable:
         """Return a table for passes that look at targets and weights alone."""
         return replace(self, blocks=self.cluster.keep_targets(self.blocks))
 
+    def thin(self, times: int) -> RowTable:
+        """Return a table of one row of so many, drawn at random in each block, which stay where they are."""
+        sizes = [(rows, _count_drawn(kept, times), index) for rows, kept, index in self.survey.sizes]
+        keep = self.cluster.keep if isinstance(self.head, np.ndarray) else self.cluster.keep_rows  # files hold numbers
+        blocks = keep(self.cluster.map("thin", _draw_rows, self.blocks, times))
+        return replace(self, blocks=blocks, survey=replace(self.survey, sizes=sizes), fetched={})
+
     def with_blocks(self, name: str, function: Callable[..., RowBlock], *shared: Any) -> RowTable:
         """Return a table whose blocks are functions of these, with as many rows each."""
         same = {field: rows for field, rows in self.fetched.items() if field == "X"}
@@ -214,6 +221,19 @@ def _take_first(X: Any) -> Rows | None:
 
 def _pick_rows(block: RowBlock, field: str, positions: np.ndarray) -> Any:
     return pick(getattr(block, field), positions)
+
+
+def _count_drawn(count: int, times: int) -> int:
+    """Return how many of the rows of a block are drawn: one at least, because blocks have rows."""
+    return max(1, count // times) if count else 0
+
+
+def _draw_rows(block: RowBlock, times: int) -> RowBlock:
+    order = np.random.default_rng(block.index).permutation(len(block))
+    rows = np.sort(order[: _count_drawn(len(block), times)])
+    weights = None if block.weights is None else block.weights[rows]
+    drawn = replace(block, X=pick(block.X, rows), y=block.y[rows], weights=weights, places=block.places[rows])
+    return replace(drawn, dropped=block.dropped[:0])
 
 
 def _join_picked(parts: list[Any], order: np.ndarray) -> Any:

@@ -8,6 +8,7 @@ from mercer.losses import EpsilonInsensitive, Hinge
 from mercer.solvers.machines.margins import MarginBlock, MarginRule, fit_margin
 from mercer.solvers.machines.problems import Priced
 from mercer.solvers.machines.smo import SMO
+from mercer.solvers.newton.rows import FeatureBlocks
 
 
 @pytest.fixture(scope="module")
@@ -17,15 +18,25 @@ def points():
     return X, X @ [1.0, -2.0, 0.5, 0.0] + 0.3 * rng.normal(size=90), rng.uniform(0.5, 2.0, size=90)
 
 
-def rows_of(X, rule, y, weights, step=32):
-    """Rows of one machine, some at a time."""
+class Columns(FeatureBlocks):
+    """Columns as features, some rows at a time."""
 
-    def blocks():
-        for start in range(0, len(X), step):
-            rows = slice(start, min(start + step, len(X)))
-            yield rows, X[rows]
+    def __init__(self, X, step=32):
+        self.X, self.step = X, step
 
-    return MarginBlock(blocks, X.shape[1], rule, y, weights)
+    @property
+    def shape(self):
+        return self.X.shape
+
+    def blocks(self):
+        for start in range(0, len(self.X), self.step):
+            rows = slice(start, min(start + self.step, len(self.X)))
+            yield rows, self.X[rows]
+
+
+def rows_of(X, rule, y, weights):
+    """Rows of one machine."""
+    return MarginBlock(Columns(X), rule, y, weights)
 
 
 class Halves:

@@ -9,7 +9,7 @@ that bound is as small as was asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,16 +20,17 @@ from mercer.arrays.tensors import host_array, is_tensor, on_device
 from mercer.losses.corners import CornerLoss
 
 from ..evidence import DualityGap, Objective, is_converged
+from ..newton.rows import FeatureBlocks, weigh_features
 
 FALL = 0.1  # of the width, from one solution to the next
 SHARPEST = 1e-4  # of the tolerance: a width beyond which a gap that is still large stays so
 NEWTON = 40  # steps at one width, at most
-LONGEST, POINTS, ROUNDS = 16.0, 257, 4  # of a step: how far, and how the best length is closed in on
+LONGEST, POINTS, ROUNDS = 16.0, 17, 8  # of a step: how far, and how the best length is closed in on
 ROUGH, FINE = 1e-4, 1e-13  # decrease that a step must still promise, relative to the objective
+INSIDE = 0.01  # of the tolerance: a gap at which no further step is taken
 CENTRED = 1e-6  # of all bounds: by how much β may miss a sum of 0
 
 Function = tuple[np.ndarray, float]  # w and b, or a change of them
-FeatureSource = Callable[[], Iterable[tuple[slice, Array]]]  # places of rows, and their features Φ, a row each
 
 
 @dataclass(frozen=True)
@@ -109,10 +110,8 @@ class MarginBlock:
 
     Parameters
     ----------
-    blocks : callable
-        Returns the features of all rows, some rows at a time.
-    features : int
-        m.
+    features : FeatureBlocks
+        Of all rows.
     rule : MarginRule
         How rows become targets and bounds.
     y, weights : array of shape (n,)
@@ -124,47 +123,50 @@ class MarginBlock:
     """
 
     def __init__(
-        self, blocks: FeatureSource, features: int, rule: MarginRule, y: np.ndarray, weights: np.ndarray | None,
+        self, features: FeatureBlocks, rule: MarginRule, y: np.ndarray, weights: np.ndarray | None,
         change: Callable[[Array], Array] | None = None, share: float = 1.0,
     ) -> None:  # fmt: skip
-        self._blocks, self.features, self._change, self._share = blocks, features, change, share
+        self._points, self.features, self._change, self._share = features, features.shape[1], change, share
         self._t, self._lower, self._upper = rule.bound(y, weights)
         self._epsilon = rule.loss.pieces(self._t).epsilon
 
     def sums(self, at: Function, width: float) -> MarginSums:
         """Return the sums over these rows."""
-        m, epsilon = self.features, self._epsilon
-        sums = MarginSums(np.zeros(m), np.zeros(m), np.zeros((m, m)))
-        for rows, phi in self._blocks():
-            t, u, low = self._t[rows], self._upper[rows], self._lower[rows]
-            r = t - _times(phi, at[0]) - at[1]
-            above, slope_above, bend_above = _round_off(r - epsilon, width)
-            below, slope_below, bend_below = _round_off(-r - epsilon, width)
-            beta, bend = u * slope_above - low * slope_below, u * bend_above + low * bend_below
-            hessian, border, corner = self._bend(phi, bend)
-            sums += MarginSums(
-                _times(phi.T, beta),
-                border,
-                hessian,
-                u @ above + low @ below,
-                u @ np.maximum(r - epsilon, 0.0) + low @ np.maximum(-r - epsilon, 0.0),
-                beta.sum(),
-                t @ beta - epsilon * np.abs(beta).sum(),
-                corner,
-                (u + low).sum(),
-            )
-        return sums
+        epsilon, t, u, low = self._epsilon, self._t, self._upper, self._lower
+        r = t - self._apply(at[0])[:, 0] - at[1]
+        above, slope_above, bend_above = _round_off(r - epsilon, width)
+        below, slope_below, bend_below = _round_off(-r - epsilon, width)
+        beta, bend = u * slope_above - low * slope_below, u * bend_above + low * bend_below
+        hessian, border, corner = self._bend(bend)
+        return MarginSums(
+            np.asarray(host_array(self._points.pull(beta[:, None])))[:, 0],
+            border,
+            hessian,
+            u @ above + low @ below,
+            u @ np.maximum(r - epsilon, 0.0) + low @ np.maximum(-r - epsilon, 0.0),
+            beta.sum(),
+            t @ beta - epsilon * np.abs(beta).sum(),
+            corner,
+            (u + low).sum(),
+        )
 
-    def _bend(self, phi: Array, bend: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    def _apply(self, *functions: np.ndarray) -> np.ndarray:
+        """Return the values of functions by their weights, a column each."""
+        return np.asarray(host_array(self._points.apply(np.column_stack(functions))))
+
+    def _bend(self, bend: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the Hessian and its border and corner, all from the rows that bend or all from some of them."""
         near = np.flatnonzero(bend)
         apart = max(1, -(-len(near) // max(1, round(self._share * len(bend)))))
         count, near = len(near), near[::apart]
-        some = phi if len(near) == len(bend) else phi[near]
-        some = some if self._change is None else self._change(some)
-        weights = bend[near] * (count / max(1, len(near)))
-        H = some.T @ (some * _put_beside(phi, weights[:, None]))
-        return np.asarray(host_array(H)), _times(some.T, weights), float(weights.sum())
+        weights, m = bend[near] * (count / max(1, len(near))), self.features
+        H, border = np.zeros((m, m)), np.zeros(m)
+        for part, phi in self._points.some(near):
+            some = phi if self._change is None else self._change(phi)
+            factors = _put_beside(some, weights[part])
+            H += np.asarray(host_array(weigh_features(some, factors)))
+            border += np.asarray(host_array(some.T @ factors))
+        return H, border, float(weights.sum())
 
     def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
         """Return the slope along a direction."""
@@ -172,10 +174,8 @@ class MarginBlock:
 
     def follow(self, at: Function, direction: Function) -> LineBlock:
         """Return r and its change along a direction, with the bounds, of the rows that count."""
-        r, change = np.empty(len(self._t)), np.empty(len(self._t))
-        for rows, phi in self._blocks():
-            r[rows] = self._t[rows] - _times(phi, at[0]) - at[1]
-            change[rows] = _times(phi, direction[0]) + direction[1]
+        values = self._apply(at[0], direction[0])
+        r, change = self._t - values[:, 0] - at[1], values[:, 1] + direction[1]
         counts = (self._lower > 0) | (self._upper > 0)
         return LineBlock(r[counts], change[counts], self._lower[counts], self._upper[counts], self._epsilon)
 
@@ -212,11 +212,13 @@ def fit_margin(rows: MarginRows, tol: float, max_iter: int = -1) -> Margin:
             step, move = _solve_newton(sums, gradient, slope)
             promised = -(gradient @ step + slope * move)
             objective = 0.5 * float(w @ w) + float(sums.rounded)
+            found = _certify(sums, w, b, width, steps, tol)
             if promised <= (FINE if last else ROUGH) * objective or steps >= limit:
+                break
+            if last and found.gap.relative <= INSIDE * tol:
                 break
             w, b = _search_line(rows, (w, b), (step, move), width)
             steps += 1
-        found = _certify(sums, w, b, width, steps, tol)
         if steps >= limit or (last and (found.converged or width <= SHARPEST * tol)):
             return found
         width = FALL * width if last else max(FALL * width, tol / 2)
@@ -272,11 +274,6 @@ def _round_off(z: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, np.
     inside = np.abs(z) < width
     value = np.where(inside, (z + width) ** 2 / (4 * width), np.maximum(z, 0.0))
     return value, slope, inside / (2 * width)
-
-
-def _times(A: Array, v: np.ndarray) -> np.ndarray:
-    """Return Av as an array, wherever A is."""
-    return np.asarray(host_array(A @ _put_beside(A, v)))
 
 
 def _put_beside(A: Array, values: np.ndarray) -> Array:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace, vdot
 from mercer.arrays.tensors import host_array
-from mercer.formula.data import Rows, length, take
+from mercer.formula.data import Rows, length, pick, take
 from mercer.gram import Gram
 from mercer.linalg.cholesky import Factor, factorize_shifted, solve_factorized, solve_triangle
 
 from ..base import Problem
 from .gram import solve_iteratively
 from .method import State
-from .rows import WeightedRows
+from .rows import FeatureBlocks, WeightedRows
+from .secants import Secants
 from .sums import LossSums
 
 BLOCK, DEVICE_BLOCK = 2**24, 2**26  # entries of features in work at a time
@@ -25,7 +26,7 @@ DOUBLE = 2**28  # bytes of features up to which the host keeps them in float64
 JOINT = 600  # unknowns up to which the classes' equations are solved together
 
 
-class CenterValues:
+class CenterValues(FeatureBlocks):
     """(k(z₁, x), …, k(z_m, x)) of all points, where the problem is, computed each time they are asked for.
 
     Functions of the features below are functions of these, wᵀφ = (L⁻ᵀw)ᵀk, without a triangle to solve for each point:
@@ -48,13 +49,27 @@ class CenterValues:
             rows = slice(start, min(start + self._step, self._problem.n))
             yield rows, self._evaluate(rows).T
 
+    def some(self, positions: np.ndarray) -> Iterator[tuple[slice, Array]]:
+        """Yield the values of some points, and evaluate no others."""
+        for start in range(0, len(positions), self._step):
+            part = slice(start, min(start + self._step, len(positions)))
+            yield part, self._gram(pick(self._problem.X, positions[part]), self._centers).dense()
+
+    def apply(self, weights: Array) -> Array:
+        """Return Kw, without storing K."""
+        return self._gram(self._problem.X, self._centers) @ weights
+
+    def pull(self, values: Array) -> Array:
+        """Return KᵀV, without storing K."""
+        return self._gram(self._centers, self._problem.X) @ values
+
     def _evaluate(self, rows: slice) -> Array:
         """Return k(z, x) for some of the points, a row for each centre."""
+        return self._gram(self._centers, take(self._problem.X, rows.start, rows.stop)).dense()
+
+    def _gram(self, X: Rows, Z: Rows) -> Gram:
         problem = self._problem
-        part = take(problem.X, rows.start, rows.stop)
-        return Gram(
-            problem.kernel, self._centers, part, memory=problem.memory, dtype=np.float64, device=problem.device
-        ).dense()
+        return Gram(problem.kernel, X, Z, memory=problem.memory, dtype=np.float64, device=problem.device)
 
 
 class NystroemFeatures(CenterValues):
@@ -84,6 +99,12 @@ class NystroemFeatures(CenterValues):
             else:
                 yield rows, solve_triangle(self.triangle, self._evaluate(rows), overwrite=True).T
 
+    some, apply, pull = (
+        FeatureBlocks.some,
+        FeatureBlocks.apply,
+        FeatureBlocks.pull,
+    )  # of features, which are held or take a triangle
+
     def coefficients(self, weights: Array) -> np.ndarray:
         """Return L⁻ᵀw, the coefficients of the function at the centres, as an array."""
         found = solve_triangle(self.triangle, self._problem.place.put(weights), transposed=True)
@@ -95,6 +116,7 @@ class FeatureSpace:
 
     def __init__(self, rows: WeightedRows, fit_intercept: bool) -> None:
         self.rows, self.fit_intercept = rows, fit_intercept
+        self._secants: Secants | None = None
 
     @property
     def loss(self) -> LossSums:
@@ -106,7 +128,8 @@ class FeatureSpace:
         return FeatureSpace(self.rows.judge_by(loss), self.fit_intercept)
 
     def hurry(self) -> bool:
-        """Return False: values are exact."""
+        """Return False: values are exact.  A factor of steps before is of another problem."""
+        self._secants = None
         return False
 
     def settle(self, state: State) -> State | None:
@@ -122,41 +145,67 @@ class FeatureSpace:
         residual = self.rows.gradient(state.outputs) - 2 * alpha * state.coef
         return residual, vdot(residual, residual)
 
+    def begin(self, coef: Array, intercept: np.ndarray) -> State:
+        """Return a function to start from."""
+        return State(coef, self.rows.values(coef), intercept, vdot(coef, coef))
+
     def step(
-        self, residual: Array, outputs: Array, alpha: float, accuracy: float, *, above: bool = False
+        self, residual: Array, state: State, alpha: float, accuracy: float, *, above: bool = False
     ) -> tuple[Array, Array]:
-        """Solve the Newton equations: by a factor while they are few, by conjugate gradients otherwise."""
-        m, q = self.rows.shape
-        joint = self.loss.joint and m * q <= JOINT
-        H, B, G = self.rows.hessian(outputs, joint, above)
-        xp = namespace(H)
-        if not self.loss.joint:
-            step = xp.stack([self._solve(residual, H, B, G, alpha, i) for i in range(q)], axis=1)
+        """Solve the Newton equations: by a factor while they are few, by conjugate gradients otherwise.
+
+        A factor is kept for as long as its steps lead far.
+        """
+        if self.loss.joint and not self._is_joint:
+            step = self._iterate(residual, state.outputs, alpha, accuracy, above)
             return step, self.rows.values(step)
-        free = q - 1 if self.fit_intercept else 0  # constants of all classes together change nothing
-        # What intercepts take away of the curvature is BG⁻¹Bᵀ.
-        taken = xp.linalg.solve(xp.linalg.cholesky(G[:free, :free]), B[:, :free].T).T if free else B[:, :0]
-        if joint:
-            factor = factorize_curvature(H - taken @ taken.T, alpha, float(H.trace()))
-            step = solve_factorized(factor, residual.reshape(m * q)).reshape(m, q)
-        else:
-            step = self._iterate(residual, outputs, alpha, accuracy, H, taken)
+        good = self._secants is not None and self._secants.follow(state.coef, residual)
+        if self._secants is None or above or not good:
+            self._secants = Secants(self._factorize(state.outputs, alpha, above))
+            self._secants.follow(state.coef, residual)
+        step = self._secants.solve(residual)
         return step, self.rows.values(step)
 
     def inner(self, first: Array, second: Array, values: Array) -> float:
         """Return the sum of products of the coordinates."""
         return vdot(first, second)
 
-    def _solve(self, residual: Array, H: Array, B: Array, G: Array, alpha: float, i: int) -> Array:
-        """Return the step of one function that is judged alone."""
+    @property
+    def _is_joint(self) -> bool:
+        """Whether functions that are judged together have few enough unknowns for one factor."""
         m, q = self.rows.shape
-        matrix, sums = H[i], B.reshape(m, q, q)[:, i, i]
-        if self.fit_intercept and float(G[i, i]) > 0:
-            matrix = matrix - sums[:, None] * (sums / G[i, i])[None, :]
-        return solve_factorized(factorize_curvature(matrix, alpha, float(H[i].trace())), residual[:, i])
+        return self.loss.joint and m * q <= JOINT
 
-    def _iterate(self, residual: Array, outputs: Array, alpha: float, accuracy: float, H: Array, taken: Array) -> Array:
-        factor = factorize_curvature(H[0], alpha)
+    def _factorize(self, outputs: Array, alpha: float, above: bool) -> Callable[[Array], Array]:
+        """Return what solves the equations at some outputs."""
+        (m, q), joint = self.rows.shape, self._is_joint
+        H, B, G = self.rows.hessian(outputs, joint, above)
+        xp = namespace(H)
+        if joint:
+            taken = self._take(B, G)
+            factor = factorize_curvature(H - taken @ taken.T, alpha, float(H.trace()))
+            return lambda V: solve_factorized(factor, V.reshape(m * q)).reshape(m, q)
+        factors = [self._factorize_alone(H[i], B.reshape(m, q, q)[:, i, i], G[i, i], alpha) for i in range(q)]
+        return lambda V: xp.stack([solve_factorized(factor, V[:, i]) for i, factor in enumerate(factors)], axis=1)
+
+    def _factorize_alone(self, H: Array, sums: Array, total: Array, alpha: float) -> Factor:
+        """Factorise the equations of one function that is judged alone."""
+        matrix = H
+        if self.fit_intercept and float(total) > 0:
+            matrix = H - sums[:, None] * (sums / total)[None, :]
+        return factorize_curvature(matrix, alpha, float(H.trace()))
+
+    def _take(self, B: Array, G: Array) -> Array:
+        """Return the T of what intercepts take away of the curvature, TTᵀ = BG⁻¹Bᵀ."""
+        free = self.rows.shape[1] - 1 if self.fit_intercept else 0  # constants of all classes together change nothing
+        if not free:
+            return B[:, :0]
+        xp = namespace(B)
+        return xp.linalg.solve(xp.linalg.cholesky(G[:free, :free]), B[:, :free].T).T
+
+    def _iterate(self, residual: Array, outputs: Array, alpha: float, accuracy: float, above: bool) -> Array:
+        H, B, G = self.rows.hessian(outputs, False, above)
+        factor, taken = factorize_curvature(H[0], alpha), self._take(B, G)
 
         def invert(V: Array) -> Array:
             return solve_factorized(factor, V)

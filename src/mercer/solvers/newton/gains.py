@@ -13,6 +13,7 @@ from mercer.gram import Gram
 
 from ..base import Problem
 from .method import State
+from .rows import FeatureBlocks
 from .sums import WeightedLoss
 
 EXPLAINED = 1e-12  # of k(x, x): less of a candidate is rounding
@@ -20,7 +21,7 @@ FEW = 1000  # points whose matrix is always held
 OVERLAP = 0.25  # squared cosine above which two candidates of one block say the same
 
 
-class ChosenFeatures:
+class ChosenFeatures(FeatureBlocks):
     """The features of the chosen points: a Cholesky factor of K that grows by a column with each."""
 
     def __init__(self, problem: Problem) -> None:

@@ -100,10 +100,10 @@ class GramSpace:
         return residual, vdot(residual, self._multiply(residual))
 
     def step(
-        self, residual: Array, outputs: Array, alpha: float, accuracy: float, *, above: bool = False
+        self, residual: Array, state: State, alpha: float, accuracy: float, *, above: bool = False
     ) -> tuple[Array, Array]:
         """Return δ and Kδ."""
-        ridge, curvature = 2 * alpha, self.loss.curvature(outputs, self.fit_intercept, above=above)
+        ridge, curvature = 2 * alpha, self.loss.curvature(state.outputs, self.fit_intercept, above=above)
         self.preconditioner.prepare(curvature.root, ridge)
         invert = _restrict(self.preconditioner, curvature)
 

@@ -94,9 +94,9 @@ class Space(Protocol):
         """Return −∇F in coordinates of the space, and its squared norm."""
 
     def step(
-        self, residual: Array, outputs: Array, alpha: float, accuracy: float, *, above: bool = False
+        self, residual: Array, state: State, alpha: float, accuracy: float, *, above: bool = False
     ) -> tuple[Array, Array]:
-        """Return the Newton step in coordinates of the space, and its values at all points.
+        """Return the Newton step from a function in coordinates of the space, and its values at all points.
 
         ``above`` asks for the step to the minimum of parabolas that touch the losses and are nowhere below them.
         """
@@ -239,7 +239,7 @@ def _follow(
     *, above: bool = False,
 ) -> tuple[State, Objective] | None:  # fmt: skip
     """Return the state at about the minimum along a step, or None if that is at less than the shortest length."""
-    step, values = space.step(residual, state.outputs, alpha, accuracy, above=above)
+    step, values = space.step(residual, state, alpha, accuracy, above=above)
     slope = -space.inner(residual, step, values)
     tried: dict[float, tuple[State, Objective]] = {}
 

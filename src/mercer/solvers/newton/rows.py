@@ -6,26 +6,52 @@ partitions, each with the same sums of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
+import numpy as np
+
 from mercer.arrays import Array
-from mercer.arrays.namespace import cast, einsum
+from mercer.arrays.namespace import cast, einsum, namespace
 
 from .sums import LossSums, WeightedLoss
 
 Equations = tuple[Array, Array, Array]
 
 
-class FeatureBlocks(Protocol):
+class FeatureBlocks(ABC):
     """Features of all points, a block of rows at a time."""
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Points and features."""
 
+    @abstractmethod
     def blocks(self) -> Iterable[tuple[slice, Array]]:
         """Yield rows of the features, with their places."""
+
+    def some(self, positions: np.ndarray) -> Iterator[tuple[slice, Array]]:
+        """Yield the features of points at ascending positions, with their places among those."""
+        for rows, phi in self.blocks():
+            part = slice(*np.searchsorted(positions, (rows.start, rows.stop)))
+            if part.start < part.stop:
+                yield part, phi[positions[part] - rows.start]
+
+    def apply(self, weights: Array) -> Array:
+        """Return Φw, in the precision of w."""
+        out = _make_zeros(weights, self.shape[0], weights.shape[1])
+        for rows, phi in self.blocks():
+            out[rows] = cast(phi, weights) @ weights
+        return out
+
+    def pull(self, values: Array) -> Array:
+        """Return ΦᵀV, in the precision of V."""
+        total = _make_zeros(values, self.shape[1], values.shape[1])
+        for rows, phi in self.blocks():
+            total += cast(phi, values).T @ values[rows]
+        return total
 
 
 class WeightedRows(Protocol):
@@ -84,17 +110,11 @@ class FeatureRows:
 
     def values(self, weights: Array) -> Array:
         """Return Φw, in float64, as a gradient must be."""
-        out = self.loss.zeros(self.features.shape[0], self.loss.outputs)
-        for rows, phi in self.features.blocks():
-            out[rows] = cast(phi, weights) @ weights
-        return out
+        return self.features.apply(weights)
 
     def gradient(self, outputs: Array) -> Array:
         """Return ΦᵀR for the residuals R."""
-        R, total = self.loss.residuals(outputs), self.loss.zeros(*self.shape)
-        for rows, phi in self.features.blocks():
-            total += cast(phi, R).T @ R[rows]
-        return total
+        return self.features.pull(self.loss.residuals(outputs))
 
     def hessian(self, outputs: Array, joint: bool, above: bool = False) -> Equations:
         """Return ΦᵀWΦ (of all pairs of functions, or not joint), ΦᵀW1 and 1ᵀW1 for the curvatures W."""
@@ -110,7 +130,7 @@ class FeatureRows:
                 continue
             for i in range(q):
                 for j in range(i + 1):
-                    part = weigh_features(phi, W[rows, i, j])
+                    part = weigh_features(phi, W[rows, i, j], signed=i != j)
                     H[i::q, j::q] += part
                     if j < i:
                         H[j::q, i::q] += part.T
@@ -125,6 +145,10 @@ class FeatureRows:
         return total
 
 
+def _make_zeros(like: Array, *shape: int) -> Array:
+    return namespace(like).zeros(shape, dtype=like.dtype, device=like.device)
+
+
 def share_curvature(W: Array) -> Array:
     """Return one curvature of each point for all its functions together, of shape (n, 1): half the trace.
 
@@ -133,6 +157,14 @@ def share_curvature(W: Array) -> Array:
     return 0.5 * einsum("nii->n", W)[:, None]
 
 
-def weigh_features(phi: Array, weights: Array) -> Array:
-    """Return Φᵀ diag(w) Φ in the precision of Φ."""
-    return phi.T @ (phi * cast(weights[:, None], phi))
+def weigh_features(phi: Array, weights: Array, signed: bool = False) -> Array:
+    """Return Φᵀ diag(w) Φ in the precision of Φ.
+
+    Weights that are not ``signed`` go to both sides by their roots: a matrix times its own transpose takes half the
+    operations.
+    """
+    weights = cast(weights[:, None], phi)
+    if signed:
+        return phi.T @ (phi * weights)
+    rooted = phi * weights.clip(0.0) ** 0.5
+    return rooted.T @ rooted
