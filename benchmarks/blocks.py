@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg import eigh
 
-from mercer.arrays.budget import parse_memory
+from mercer.arrays.budget import MemoryBudgetError, parse_memory
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels import Gaussian
@@ -63,9 +63,11 @@ def run_nystroem(X, y, alpha, limit, device, memory, solver):
     centers, model, seconds = 500, None, 0.0
     while True:
         begun = time.perf_counter()
-        found = KernelRidge(
-            alpha, kernel=Gaussian(SCALE), n_centers=centers, memory=memory, device=device, random_state=0
-        ).fit(X, y)
+        options = {"n_centers": centers, "memory": memory, "device": device, "random_state": 0}
+        try:
+            found = KernelRidge(alpha, kernel=Gaussian(SCALE), **options).fit(X, y)
+        except MemoryBudgetError:  # no more fit
+            return model.expansion_, seconds, f"{len(model.expansion_.coef)} centres"
         spent = time.perf_counter() - begun
         if model is None or spent <= limit:
             model, seconds = found, spent
