@@ -185,12 +185,12 @@ def test_density_novelty_and_components_agree_with_the_host():
     np.testing.assert_allclose(np.abs(there), np.abs(host), atol=1e-6)
 
 
-def test_large_fits_certify_their_residual_in_double_precision():
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+def test_large_fits_certify_their_residual_in_double_precision(solver):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 5)).astype(np.float32)
     y = np.sin(X[:, 0])
-    model = KernelRidge(0.1, kernel=Gaussian(1.0), device="cuda", random_state=0).fit(X, y)
-    assert model.plan_.solver == "cg"
+    model = KernelRidge(0.1, kernel=Gaussian(1.0), solver=solver, device="cuda", random_state=0).fit(X, y)
     some = rng.permutation(20_000)[:200]
     left = (
         y[some]
