@@ -68,17 +68,6 @@ def find_block_band(A: Array, width: int) -> BlockBand:
     What lies below a block of the diagonal is P = CR with orthonormal columns C.  A reflection H = I − VTVᵀ takes C to
     the first coordinates, and the rest A to HᵀAH = A − VXᵀ − XVᵀ with X = W − ½VTᵀVᵀW and W = AVT.  That is 2n³
     operations for B and 4n³/3 for Q, nearly all in products of large matrices.
-
-    Examples
-    --------
-    >>> import pytest
-    >>> torch = pytest.importorskip("torch")
-    >>> x = torch.linspace(0.0, 1.0, 7, dtype=torch.float64)
-    >>> K = torch.exp(-(x[:, None] - x).abs())
-    >>> form = find_block_band(K.clone(), 2)
-    >>> inverse = sum(X[0].T @ X[0] for X in form.inverse_factors([0.5]))
-    >>> bool((inverse @ (K + 0.5 * torch.eye(7, dtype=torch.float64)) - torch.eye(7)).abs().max() < 1e-12)
-    True
     """
     torch, n = load_torch(), len(A)
     diagonal, below, reflections = [], [], []
