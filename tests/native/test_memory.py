@@ -65,7 +65,8 @@ CASES = {
             ends, all_, once = np.array([0, n]), np.arange(n), np.ones(n)
             out = np.empty((1, 1))
             table = start, np.empty(0, dtype=np.int64), group
-            _native.tree_block(*table, ends, all_, once, ends, all_, once, True, 0.4, 0.4, 1.0, True, 2**40, False, out, 4)
+            trees, rule = (ends, all_, once), (True, 0.4, 0.4, 1.0, True)
+            _native.tree_block(*table, *trees, *trees, *rule, 2**40, False, out, 4)
             return out.tolist()
 
         def compute():
