@@ -17,6 +17,7 @@ import numpy as np
 
 from .unlocked import call_routine
 
+HEARD = 0.1  # seconds after which a signal is heard
 LONG = 500  # rows from which a decomposition takes long enough for somebody to press Ctrl-C
 Result = TypeVar("Result")
 
@@ -44,7 +45,8 @@ def wait_for(work: Callable[[], Result]) -> Result:
             done.set()
 
     threading.Thread(target=copy_context().run, args=(run,)).start()
-    done.wait()
+    while not done.wait(HEARD):  # another thread may have been told of the signal
+        pass
     if failures:
         raise failures[0]
     return found[0]
