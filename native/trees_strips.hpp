@@ -36,8 +36,10 @@ class StripOrder {
         ++uses_[std::size_t(k)];
       }
       const auto begin = child_.begin() + start_.back();
-      std::stable_sort(begin, child_.end(),
-                       [&](int64_t a, int64_t b) { return rows_needed[std::size_t(a)] > rows_needed[std::size_t(b)]; });
+      std::sort(begin, child_.end(), [&](int64_t a, int64_t b) {
+        const int64_t more = rows_needed[std::size_t(a)], less = rows_needed[std::size_t(b)];
+        return more != less ? more > less : a < b;
+      });
       int64_t needed = child_.end() - begin + 1, before = 0;
       for (auto k = begin; k != child_.end(); ++k) needed = std::max(needed, rows_needed[std::size_t(*k)] + before++);
       rows_needed[std::size_t(i)] = needed;
