@@ -10,7 +10,7 @@ NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
 help:
 	@echo "make demo    set everything up and show the library at work"
 	@echo "make test    set everything up and run the suite; what needs more than this process runs in the targets below"
-	@echo "make test-cluster  the tests that kill workers of a Dask cluster and other processes, which disturb what runs beside them"
+	@echo "make test-cluster  the tests that kill, fill or measure processes, of a Dask cluster or alone, which disturb what runs beside them"
 	@echo "make test-torch   the tests of devices, with torch on the processor and Triton's interpreter"
 	@echo "make test-browser  the tests of pages, in Chromium, which is installed if it is not there"
 	@echo "make test-gpu     the same on a CUDA device, with the torch that PYTHON has"

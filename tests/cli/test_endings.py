@@ -13,6 +13,8 @@ from mercer.cli._app import app
 
 from .conftest import QUICK, make_houses, run_process
 
+pytestmark = pytest.mark.cluster
+
 
 def _examples(name):
     lines = app.commands[name].epilog.splitlines()

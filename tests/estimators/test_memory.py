@@ -10,6 +10,8 @@ from mercer.kernels import Gaussian
 
 from .peak_memory import Meter
 
+pytestmark = pytest.mark.cluster
+
 POINTS, BUDGET = 20_000, "40MB"
 # A few steps, a large penalty and short searches: a solver takes its memory at the beginning.
 SEARCH = {"alphas": [1e3], "length_scales": [1.0]}
