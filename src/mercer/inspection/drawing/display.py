@@ -22,7 +22,7 @@ class Display:
         """Return the axes given, or those of a new figure, 800 pixels wide at 100 to the inch, and keep them."""
         plt = self._import_pyplot()
         self.ax_ = ax if ax is not None else plt.subplots(figsize=size, layout=layout)[1]
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
+        self.figure_ = self.ax_.figure
         return self.ax_
 
     def _import_pyplot(self) -> Any:
@@ -33,9 +33,9 @@ class Display:
 class PairDisplay(Display):
     """A picture of two panels."""
 
-    ax_: tuple[Axes, Axes]  # type: ignore[assignment]
+    ax_: tuple[Axes, Axes]
 
-    def _start(  # type: ignore[override]
+    def _start(
         self, ax: Sequence[Axes] | None, size: tuple[float, float] = (8.0, 4.0), second: str | None = None
     ) -> tuple[Axes, Axes]:
         """Return the pair of axes given, or that of a new figure, and keep it; ``second`` is a projection."""
@@ -51,14 +51,14 @@ class PairDisplay(Display):
                 f"{type(self).__name__} has two panels, so ax must be a pair of axes such as the second value of "
                 f"plt.subplots(1, 2); got {ax!r}"
             ) from None
-        self.ax_, self.figure_ = (left, right), left.figure  # type: ignore[assignment]
+        self.ax_, self.figure_ = (left, right), left.figure
         return left, right
 
 
 class PanelsDisplay(Display):
     """A picture of one panel, or of several side by side; ``ax_`` is then a tuple."""
 
-    ax_: Axes | tuple[Axes, ...]  # type: ignore[assignment]
+    ax_: Axes | tuple[Axes, ...]
 
     def _start_panels(self, ax: Any, count: int, size: tuple[float, float], *, shared: bool = False) -> list[Axes]:
         """Return the axes given, or those of a new figure, and keep them; ``shared`` panels have the same scales."""
