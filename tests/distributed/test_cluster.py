@@ -19,6 +19,8 @@ from ..page import read_page
 from .conftest import assert_same, da, dask
 from .workers import distributed, generated, nystroem, quick_cluster
 
+pytestmark = pytest.mark.cluster
+
 
 def test_the_current_client_and_one_given_by_name(client, expected):
     X, _, here = expected
