@@ -49,7 +49,7 @@ sanitize: $(VENV)/.test $(VENV)/.sanitize
 wheels:  # in environments of their own, outside the tree
 	$(PYTHON) tools/wheels.py $(PYTHONS)
 
-lint: $(VENV)/.lint
+lint: $(VENV)/.demo $(VENV)/.lint  # examples draw
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
