@@ -91,7 +91,7 @@ MEANINGS = {
     "+ Gaussian(1.0)": lambda k: k + Gaussian(1.0),
     "× Periodic()": lambda k: k * Periodic(),
     "exp": exp,
-    "normalize": Kernel.normalize,
+    "normalize": lambda k: k.normalize(),
     "power": lambda k: k**2,
     "on [0]": lambda k: k.on([0]),
 }
