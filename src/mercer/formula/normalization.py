@@ -166,13 +166,13 @@ class UnitBlock(BlockStatistic):
         norms = [raise_to(self.kernel.notation(point, point), -0.5) for point in (x, z)]
         return times(self.kernel.notation(x, z), *norms)
 
-    def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[Measured, Measured]:
+    def prepare(self, X: Rows, Z: Rows, dtype: Any) -> tuple[SizedObjects, SizedObjects]:
         """Compare every object with itself, once, when the first block is asked for."""
         A, B = super().prepare(X, Z, dtype)
-        left = Measured(A, lambda: self.kernel.log_block_diag(A))
-        return left, left if B is A else Measured(B, lambda: self.kernel.log_block_diag(B))
+        left = SizedObjects(A, lambda: self.kernel.log_block_diag(A))
+        return left, left if B is A else SizedObjects(B, lambda: self.kernel.log_block_diag(B))
 
-    def block(self, A: Measured, B: Measured) -> np.ndarray:
+    def block(self, A: SizedObjects, B: SizedObjects) -> np.ndarray:
         """Divide."""
         with np.errstate(invalid="ignore"):  # of objects whose value with themselves is 0
             ratio = self.kernel.log_block(A.objects, B.objects) - 0.5 * (A.norms[:, None] + B.norms[None, :])
@@ -181,20 +181,20 @@ class UnitBlock(BlockStatistic):
         proved = self.kernel.theorem() is not None  # so that only rounding leads above 1
         return np.exp(np.minimum(ratio, 0.0) if proved else ratio)
 
-    def diag(self, A: Measured) -> np.ndarray:
+    def diag(self, A: SizedObjects) -> np.ndarray:
         """Ones, and zeros where k(x, x) is 0."""
         return np.where(np.isneginf(A.norms), 0.0, 1.0)
 
-    def apart(self, A: Measured, B: Measured) -> np.ndarray:
+    def apart(self, A: SizedObjects, B: SizedObjects) -> np.ndarray:
         """As of any statistic."""
         return Statistic.apart(self, A, B)
 
-    def scratch(self, A: Measured, B: Measured) -> int:
+    def scratch(self, A: SizedObjects, B: SizedObjects) -> int:
         """Return the kernel's own need of memory."""
         return super().scratch(A.objects, B.objects)
 
 
-class Measured:
+class SizedObjects:
     """Objects in prepared form, each with the logarithm of its value with itself, which is computed when it is read."""
 
     def __init__(self, objects: Prepared, measure: Callable[[], np.ndarray]) -> None:
@@ -218,8 +218,8 @@ class Measured:
     def __len__(self) -> int:
         return len(self.objects)
 
-    def __getitem__(self, index: slice | np.ndarray) -> Measured:
-        return Measured(self.objects[index], lambda: self.norms[index])
+    def __getitem__(self, index: slice | np.ndarray) -> SizedObjects:
+        return SizedObjects(self.objects[index], lambda: self.norms[index])
 
 
 def _invert(sizes: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from mercer.formula.notation.tree import Indexed, Letter, Listed, Node
 from mercer.formula.parameters import Flag, Positive, freeze
+from mercer.linalg.decomposition import decompose
 
 from ..base import Domain
 from ..categorical import EntryKernel, read_names
@@ -117,7 +118,7 @@ class Diffusion(NodeKernel):
 
     def spread(self, laplacian: np.ndarray) -> np.ndarray:
         """By the eigenvectors of L."""
-        values, vectors = np.linalg.eigh(laplacian)
+        values, vectors = decompose(laplacian)
         half = vectors * np.exp(-0.5 * float(self.beta) * np.maximum(values, 0.0))
         return np.asarray(half @ half.T)
 

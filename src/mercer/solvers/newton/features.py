@@ -45,14 +45,18 @@ class CenterValues(FeatureBlocks):
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield rows of the values, with their places."""
-        for start in range(0, self._problem.n, self._step):
-            rows = slice(start, min(start + self._step, self._problem.n))
-            yield rows, self._evaluate(rows).T
+        for rows in self.parts(self._problem.n):
+            part = take(self._problem.X, rows.start, rows.stop)
+            yield rows, self._gram(self._centers, part).dense().T
+
+    def parts(self, count: int) -> Iterator[slice]:
+        """Yield the places of as many points at a time, of so many, as there is room for."""
+        for start in range(0, count, self._step):
+            yield slice(start, min(start + self._step, count))
 
     def some(self, positions: np.ndarray) -> Iterator[tuple[slice, Array]]:
         """Yield the values of some points, and evaluate no others."""
-        for start in range(0, len(positions), self._step):
-            part = slice(start, min(start + self._step, len(positions)))
+        for part in self.parts(len(positions)):
             yield part, self._gram(pick(self._problem.X, positions[part]), self._centers).dense()
 
     def apply(self, weights: Array) -> Array:
@@ -63,20 +67,16 @@ class CenterValues(FeatureBlocks):
         """Return KᵀV, without storing K."""
         return self._gram(self._centers, self._problem.X) @ values
 
-    def _evaluate(self, rows: slice) -> Array:
-        """Return k(z, x) for some of the points, a row for each centre."""
-        return self._gram(self._centers, take(self._problem.X, rows.start, rows.stop)).dense()
-
     def _gram(self, X: Rows, Z: Rows) -> Gram:
         problem = self._problem
         return Gram(problem.kernel, X, Z, memory=problem.memory, dtype=np.float64, device=problem.device)
 
 
-class NystroemFeatures(CenterValues):
+class NystroemFeatures(FeatureBlocks):
     """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)) with K_zz = LLᵀ, of all points, where the problem is."""
 
     def __init__(self, problem: Problem, centers: Rows, triangle: Array, *, keep: bool = True) -> None:
-        super().__init__(problem, centers)
+        self._place, self._values = problem.place, CenterValues(problem, centers)
         place, (n, m) = problem.place, self.shape
         self.triangle = place.put(triangle)
         self.stored: Array | None = None
@@ -89,25 +89,23 @@ class NystroemFeatures(CenterValues):
                 stored[rows] = block
             self.stored = stored
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and centres."""
+        return self._values.shape
+
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield rows of the features, with their places."""
-        n = self._problem.n
-        for start in range(0, n, self._step):
-            rows = slice(start, min(start + self._step, n))
-            if self.stored is not None:
+        if self.stored is not None:
+            for rows in self._values.parts(len(self.stored)):
                 yield rows, self.stored[rows]
-            else:
-                yield rows, solve_triangle(self.triangle, self._evaluate(rows), overwrite=True).T
-
-    some, apply, pull = (
-        FeatureBlocks.some,
-        FeatureBlocks.apply,
-        FeatureBlocks.pull,
-    )  # of features, which are held or take a triangle
+            return
+        for rows, values in self._values.blocks():
+            yield rows, solve_triangle(self.triangle, values.T, overwrite=True).T
 
     def coefficients(self, weights: Array) -> np.ndarray:
         """Return L⁻ᵀw, the coefficients of the function at the centres, as an array."""
-        found = solve_triangle(self.triangle, self._problem.place.put(weights), transposed=True)
+        found = solve_triangle(self.triangle, self._place.put(weights), transposed=True)
         return np.asarray(host_array(found))
 
 

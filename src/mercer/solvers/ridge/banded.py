@@ -240,18 +240,14 @@ def loo_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     """
     prepared: Any = None
 
-    def serves(alphas: np.ndarray) -> bool:
-        """Whether what is there is right for so many penalties."""
-        many = not problem.place.on_host and problem.n > SMALL and len(np.unique(alphas)) > FEW
-        return prepared is not None and (not many or isinstance(prepared, BlockBanded))
-
     def residuals(alphas: np.ndarray) -> np.ndarray:
         nonlocal prepared
         if (np.asarray(alphas) > 0).all() and not isinstance(prepared, SpectralPrepared):
+            many = _pays_to_reduce(problem, len(np.unique(alphas)))
             try:
-                if not serves(alphas):
+                if prepared is None or (many and not isinstance(prepared, BlockBanded)):
                     prepared = None  # before memory is needed again
-                    prepared = _prepare_path(problem, len(np.unique(alphas)))
+                    prepared = BlockBanded(problem) if many else _prepare_few(problem)
                 return np.asarray(prepared.loo(alphas))
             except np.linalg.LinAlgError:  # a penalty that only eigenvalues can tell from 0
                 pass
@@ -263,10 +259,13 @@ def loo_path(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     return residuals
 
 
-def _prepare_path(problem: Problem, penalties: int) -> Any:
-    """Return what gives the residuals of so many penalties soonest."""
+def _pays_to_reduce(problem: Problem, penalties: int) -> bool:
+    """Whether a device is quicker with one reduction for all of so many penalties than with each alone."""
+    return not problem.place.on_host and problem.n > SMALL and penalties > FEW
+
+
+def _prepare_few(problem: Problem) -> Any:
+    """Return what gives the residuals of a few penalties soonest; on the host, of any number."""
     if problem.place.on_host:
         return Banded().prepare(problem)
-    if problem.n <= SMALL:
-        return Inverses(problem)
-    return BlockBanded(problem) if penalties > FEW else Cholesky("double").prepare(problem)
+    return Inverses(problem) if problem.n <= SMALL else Cholesky("double").prepare(problem)

@@ -9,6 +9,7 @@ import numpy as np
 from mercer.arrays.tensors import host_array
 from mercer.formula.data import Rows
 from mercer.gram import Gram
+from mercer.linalg.decomposition import decompose
 
 from ..base import Problem
 from ..rounding import SURE
@@ -34,9 +35,7 @@ class CenterFeatures:
     def __init__(self, record: RidgeFit, problem: Problem) -> None:
         function = record.expansion
         self._kernel, self._centers, self._memory = function.kernel, host_array(function.centers), problem.memory
-        values, vectors = np.linalg.eigh(
-            Gram(self._kernel, self._centers, memory=self._memory, dtype=np.float64).dense()
-        )
+        values, vectors = decompose(Gram(self._kernel, self._centers, memory=self._memory, dtype=np.float64).dense())
         kept = values > SURE * max(float(values[-1]), 0.0)
         roots = np.sqrt(values[kept])
         self._map = vectors[:, kept] / roots
