@@ -9,6 +9,7 @@
 #include "arrays.hpp"
 #include "band_module.hpp"
 #include "code.hpp"
+#include "half_module.hpp"
 #include "nearest_module.hpp"
 #include "paths_module.hpp"
 #include "perceptron_module.hpp"
@@ -295,6 +296,7 @@ NB_MODULE(_native, m) {
   bind_perceptron(m);
   bind_nearest(m);
   bind_paths(m);
+  bind_half(m);
   m.def("_stop_threads", [] {
     const nb::gil_scoped_release released;
     stop_threads();

@@ -18,6 +18,7 @@
 
 #include "../alignment.hpp"
 #include "../band_squares.hpp"
+#include "../half.hpp"
 #include "../nearest.hpp"
 #include "../paths.hpp"
 #include "../smo_parts.hpp"
@@ -182,6 +183,48 @@ Numbers bits(const Isa& isa, int threads) {
       expect(out[std::size_t(i * n + j)] == T(common), "bits that two rows share are counted");
     }
   return Numbers(out.begin(), out.end());
+}
+
+// Half of a symmetric matrix, in strips of several heights, against the whole of it.
+template <class T>
+Numbers halves(const Isa& isa, int threads) {
+  constexpr Index n = 517, sides = 3;
+  const auto entry = [](Index i, Index j) { return T(noise(std::min(i, j) * n + std::max(i, j))); };
+  std::vector<std::vector<T>> strips;
+  HalfProduct<T> product{{}, n, nullptr, sides, nullptr, threads};
+  for (Index first = 0, rows = 1; first < n; first += rows, rows = std::min(n - first, rows + 7)) {
+    std::vector<T> strip;
+    for (Index i = first; i < first + rows; ++i)
+      for (Index j = first; j < n; ++j) strip.push_back(entry(i, j));
+    strips.push_back(strip);
+    product.strips.push_back({strips.back().data(), rows});
+  }
+  for (std::size_t s = 0; s < strips.size(); ++s) product.strips[s].K = strips[s].data();
+  const std::vector<T> V = made_up<T>(n * sides);
+  Numbers out(n * sides, 1e9);
+  product.V = V.data();
+  product.out = out.data();
+  multiply_half(product, isa);
+  for (Index s = 0; s < sides; ++s)
+    for (Index i = 0; i < n; ++i) {
+      double sum = 0;
+      for (Index j = 0; j < n; ++j) sum += double(entry(i, j)) * double(V[std::size_t(s * n + j)]);
+      const double error = std::fabs(out[std::size_t(s * n + i)] - sum);
+      expect(error < (sizeof(T) == 4 ? 1e-3 : 1e-10), "half of a matrix multiplies as the whole");
+    }
+  constexpr Index rows = 37;
+  Numbers others(rows * sides);
+  const std::vector<T> A = made_up<T>(rows * n);
+  multiply_long<T>({A.data(), rows, n, V.data(), sides, others.data(), threads}, isa);
+  for (Index s = 0; s < sides; ++s)
+    for (Index i = 0; i < rows; ++i) {
+      double sum = 0;
+      for (Index j = 0; j < n; ++j) sum += double(A[std::size_t(i * n + j)]) * double(V[std::size_t(s * n + j)]);
+      const double error = std::fabs(others[std::size_t(s * rows + i)] - sum);
+      expect(error < (sizeof(T) == 4 ? 1e-3 : 1e-10), "rows are multiplied");
+    }
+  out.insert(out.end(), others.begin(), others.end());
+  return out;
 }
 
 // The nearest points: lattices have many at the same distance, and of a point that is there often enough none is told.
@@ -478,6 +521,7 @@ int main(int arguments, char**) {
         {"matrices in float32", matrices<float>}, {"matrices in float64", matrices<double>},
         {"machines in float32", machines<float>}, {"machines in float64", machines<double>},
         {"paths", paths}, {"bits in float32", bits<float>}, {"bits in float64", bits<double>},
+        {"halves in float32", halves<float>}, {"halves in float64", halves<double>},
         {"neighbours", neighbours}, {"words", words}, {"strings", strings}, {"trees", trees}, {"alignments", alignments}, {"bands", bands},
         {"signatures and warpings", signatures}};
     for (const auto& [what, compute] : all) {

@@ -102,6 +102,10 @@ def nearest_candidates(
     threads: int,
     isa: str = "",
 ) -> None: ...
+def half_product(
+    strips: list[np.ndarray], V: np.ndarray, out: np.ndarray, threads: int, isa: str = ""
+) -> None: ...
+def long_product(A: np.ndarray, V: np.ndarray, out: np.ndarray, threads: int, isa: str = "") -> None: ...
 def window_matches(
     table: StringTable,
     rows: np.ndarray,

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mercer.arrays.threads import default_threads
+
 STRIP_BYTES = 2**23  # of rows that are used twice: as rows, and as columns while they are still in the cache
-FEW = 3  # columns that are multiplied one at a time, which beats a thin product of matrices
+STRIPS = 64  # of a smaller matrix, so that threads can share them
+FEW = 4  # columns up to which every number is read once for both uses, which beats a thin product of matrices
 
 
 class StoredHalf:
@@ -46,16 +49,22 @@ class StoredHalf:
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """K @ V for V of shape (n, q); a strip adds up in its own type, strips in float64."""
+        if V.shape[1] > FEW:
+            return self._multiply_strips(V)
+        import mercer._native as _native
+
+        out = np.empty(V.shape[::-1])
+        _native.half_product(self._strips, np.ascontiguousarray(V.T, dtype=self.dtype), out, default_threads())
+        return out.T
+
+    def _multiply_strips(self, V: np.ndarray) -> np.ndarray:
         out = np.zeros(V.shape, order="F")
         V = np.asarray(V, dtype=self.dtype, order="F")
-        parts = [slice(j, j + 1) for j in range(V.shape[1])] if V.shape[1] <= FEW else [slice(None)]
         start = 0
         for strip in self._strips:
             stop = start + len(strip)
-            for columns in parts:
-                values = V[:, columns]
-                out[start:stop, columns] += strip @ values[start:]
-                out[stop:, columns] += strip[:, len(strip) :].T @ values[start:stop]
+            out[start:stop] += strip @ V[start:]
+            out[stop:] += strip[:, len(strip) :].T @ V[start:stop]
             start = stop
         return out
 
@@ -68,8 +77,8 @@ def cut_half(n: int, itemsize: int) -> Iterator[slice]:
     >>> [rows.stop - rows.start for rows in cut_half(4, STRIP_BYTES // 4)]
     [1, 1, 2]
     """
-    start = 0
+    start, most = 0, min(STRIP_BYTES // itemsize, n * n // (2 * STRIPS))
     while start < n:
-        stop = min(n, start + max(1, STRIP_BYTES // (itemsize * (n - start))))
+        stop = min(n, start + max(1, most // (n - start)))
         yield slice(start, stop)
         start = stop

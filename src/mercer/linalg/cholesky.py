@@ -11,7 +11,8 @@ from mercer.arrays import Array
 from mercer.arrays.namespace import add_to_diagonal, namespace
 from mercer.arrays.tensors import is_tensor, load_torch
 
-from .sums import multiply_thin
+from .long_rows import multiply_rows
+from .triangles import mirror
 
 Factor = Any  # the lower factor as a tensor, or SciPy's pair for an array
 
@@ -101,13 +102,16 @@ def solve_factorized(factor: Factor, V: Array) -> Array:
 def make_inverse(A: Array) -> Callable[[Array], Array]:
     """Return the map V ↦ A⁻¹V for many V of few columns; A is overwritten.
 
-    On a device that is a product with the inverse, because triangles solved for few columns wait for themselves there.
+    That is a product with the inverse, because triangles solved for few columns wait for themselves.
     """
     factor = factorize(A)
     if is_tensor(factor):
         inverse = load_torch().cholesky_inverse(factor)
-        return lambda V: multiply_thin(inverse, V)
-    return lambda V: solve_factorized(factor, V)
+    else:
+        from scipy.linalg.lapack import dpotri
+
+        inverse = mirror(dpotri(factor[0], lower=1, overwrite_c=1)[0]).T  # symmetric, and in the order of rows
+    return lambda V: multiply_rows(inverse, V)
 
 
 def solve_triangle(L: Array, V: Array, *, transposed: bool = False, overwrite: bool = False) -> Array:

@@ -36,7 +36,8 @@ def add_product(total: Array, A: Array, B: Array, factor: float = 1.0) -> Array:
         return total.addmm_(A, B, alpha=factor)
     from scipy.linalg.blas import dgemm
 
-    return np.asarray(dgemm(factor, A, B, beta=1.0, c=total, overwrite_c=1))
+    (A, turn_a), (B, turn_b) = _in_fortran(A), _in_fortran(B)
+    return np.asarray(dgemm(factor, A, B, beta=1.0, c=total, trans_a=turn_a, trans_b=turn_b, overwrite_c=1))
 
 
 def multiply_thin(A: Array, V: Array) -> Array:
@@ -72,9 +73,16 @@ def divide_rows(T: Array, rows: Array) -> Array:
 
 
 def add_square(total: Array, A: Array) -> Array:
-    """Return total + AAᵀ, in the memory of the total; on the host its lower triangle alone."""
+    """Return total + AAᵀ, in the memory of the total; on the host its lower triangle alone, and A in any order."""
     if is_tensor(total):
         return total.addmm_(A, A.T)
     from scipy.linalg.blas import dsyrk
 
-    return np.asarray(dsyrk(1.0, A, beta=1.0, c=total, lower=1, overwrite_c=1))
+    A, turned = _in_fortran(A)
+    return np.asarray(dsyrk(1.0, A, trans=turned, beta=1.0, c=total, lower=1, overwrite_c=1))
+
+
+def _in_fortran(A: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the matrix or, where that needs no copy, its transpose, and whether it is that."""
+    turned = A.flags.c_contiguous and not A.flags.f_contiguous
+    return (A.T if turned else A), int(turned)

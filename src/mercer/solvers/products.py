@@ -56,7 +56,7 @@ class Rates:
 
 
 RATES = {
-    "host": Rates(flops=4e10, entry=1e-10, feature=5e-12, read=10e9, wide=16),  # where half of the matrix is read
+    "host": Rates(flops=6e10, entry=8e-11, feature=5e-12, read=25e9, wide=4),  # where half of the matrix is read
     "cuda": Rates(flops=4e13, entry=2.2e-13, feature=0.0, read=3e12, call=1.5e-3, first_rank=4.0, share=0.5),
     "cpu": Rates(flops=2e10, entry=1e-8, feature=0.0, read=12e9, call=1e-4, first_rank=20.0, share=0.5),
 }

@@ -19,9 +19,11 @@ from ..products import Products
 from ..residuals import gap_ratios, in_squares, product_rounding, target_spread
 from .preconditioner import Preconditioner
 
-DROP = 1e-3  # by which the updated residual falls before it is compared with the true one
+HIDDEN = 0.03  # of a residual: what float32 may hide of it before it is exchanged; more slows the iteration down
+SMALL = 0.1  # the same where a sample of very many rows tells
+WORTH = 3  # iterations between two exact products from which on products in float32 pay
+FLOAT32 = 2.0**28  # times coarser than float64: half of a unit in the last place, where that bound has a whole one
 STALLS = 3  # certificates without progress before rounding is blamed
-SMALL = 0.1  # of a residual: what float32 may hide of it where iterations go on
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,18 @@ class _Evidence:
     level: np.ndarray
     parts: np.ndarray
     certificate: np.ndarray
+    hidden: np.ndarray | float  # how much longer the residual may be
 
 
 class Iteration:
     """Solve (K + α_j W⁻¹) c_j = y_j − b_j for all columns j; one product with all unfinished columns is one step.
 
-    A column rests when its updated residual says that it is done, or has fallen so far that float32 kernel values may
-    no longer be trusted.  When all rest, :meth:`certify` recomputes the residuals in float64 and puts them in place of
-    the updated ones, keeping the search directions, which forgive the exchange.  Of very many points that product is in
-    float32 where it is enough: a sample of rows in float64 shows by how much it is off, and twice that counts as part
-    of the residual.
+    A column rests when its updated residual says that it is done, or when float32 kernel values may hide a few percent
+    of it: what they do to the change of c since the last exact product, by the bound on rounding at first and by what
+    was seen later.  When all rest, :meth:`certify` recomputes the residuals in float64 and puts them in place of the
+    updated ones, keeping the search directions, which forgive so small an exchange.  Of very many points that product
+    is in float32 where it is enough: a sample of rows in float64 shows by how much it is off, and twice that counts as
+    part of the residual.
     With an intercept all of this happens in the subspace 1ᵀc = 0, with the preconditioner projected onto it.
     Norms of residuals are those of W, by which errors count, and each y is brought near 1, so that no square leaves the
     range of numbers.
@@ -75,7 +79,10 @@ class Iteration:
         self._true = self._norms(self._cg.residual)
         self._updated = self._true.copy()
         self._spread = target_spread(self._cg.residual, 1.0 / self._noise)
-        self._drop = np.full(len(alpha), DROP if products.single else 0.0)
+        self._blur = np.full(len(alpha), FLOAT32 if products.single else 0.0)
+        self._share = SMALL if products.single and products.sampled else HIDDEN
+        self._exact_at = 0.0 * y  # the coefficients of the last exact product
+        self._since_exact = 0
         self._best, self._failures = math.inf, 0
         self._done = self._true <= self._floor
         # What is kept is the best that was certified, at first nothing but the intercept.
@@ -159,10 +166,11 @@ class Iteration:
         R = self._cg.residual[:, live]
         self._updated[live] = self._norms(R)
         self._size[live] = self._norms(like(R, self.alpha[live]) * self._noise * self._cg.x[:, live])
-        goal = np.maximum(0.5 * self._tolerance * self._size[live], self._drop[live] * self._true[live])
+        goal = np.maximum(0.5 * self._tolerance * self._size[live], self._hidden(live) / self._share)
         self._resting[live] = (self._updated[live] <= np.maximum(goal, self._floor[live])) | bad
         self.n_iter += 1
         self.since_start += 1
+        self._since_exact += 1
         with np.errstate(divide="ignore", invalid="ignore"):
             return float((self._updated[live] / self._size[live]).max())
 
@@ -171,10 +179,11 @@ class Iteration:
         live = np.flatnonzero(~self._done)
         coef = self._cg.x[:, live]
         found = self._examine_sample(live, coef) if self._K.single and self._K.sampled else None
+        exact = found is None
         if found is None:
             found = self._examine(live, coef, self._K.exact(coef))
-        drift = self._norms(found.residual - self._cg.residual[:, live])
-        start = self._true[live]
+        drift = self._norms(found.residual - self._cg.residual[:, live]) + found.hidden
+        expected, start = self._hidden(live), self._true[live]
         self._cg.residual[:, live] = found.residual
         self._true[live] = self._updated[live] = found.norms
         self._size[live] = found.size
@@ -188,9 +197,13 @@ class Iteration:
         if self.converged:
             return
         if self._K.single:
-            self._drop[live] = np.clip(2 * drift / start, DROP, 0.5)
-            if (drift > 0.3 * start).any():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                seen = np.nan_to_num(drift / expected, nan=1.0)
+            self._blur[live] *= np.clip(seen, 0.1, 1e3)
+            if exact and ((drift > 0.3 * start).any() or self._since_exact < WORTH):
                 self._exact_from_now()
+            elif exact:
+                self._exact_at[:, live], self._since_exact = coef, 0
             return
         worst = float(found.certificate.max())
         self._failures = self._failures + 1 if worst > 0.5 * self._best else 0
@@ -215,7 +228,7 @@ class Iteration:
         for rank in state["ranks"][len(self._P.ranks) :]:
             self._P.grow(rank)
         for name, values in state["arrays"].items():
-            getattr(self, name)[...] = put_beside(self._kept, values) if name == "_kept" else values
+            getattr(self, name)[...] = put_beside(self._kept, values) if name in _BESIDE else values
         for name, value in state["numbers"].items():
             setattr(self, name, value)
         self._rng.bit_generator.state = state["rng"]
@@ -236,7 +249,7 @@ class Iteration:
         blind = product_rounding(self._roots, self._diagonal, coef)
         root = np.hypot(lengths + hidden, blind)
         certificate = gap_ratios(root, np.abs(parts).sum(axis=0), self._spread[live], self._floor[live])
-        return _Evidence(R, lengths, self._norms(size), level, parts, certificate)
+        return _Evidence(R, lengths, self._norms(size), level, parts, certificate, hidden)
 
     def _examine_sample(self, live: np.ndarray, coef: Array) -> _Evidence | None:
         """Return the evidence of a product in float32, or None where that is too coarse to certify or to go on from."""
@@ -251,8 +264,15 @@ class Iteration:
 
     def _exact_from_now(self) -> None:
         self._K.give_up_single()
-        self._drop[:] = 0.0
+        self._blur[:] = 0.0
         self.restart()
+
+    def _hidden(self, live: Any) -> np.ndarray:
+        """Return how much of the updated residuals of some columns float32 kernel values may hide."""
+        if not self._blur.any():
+            return np.zeros(len(self._blur))[live]
+        change = self._cg.x[:, live] - self._exact_at[:, live]
+        return np.asarray(self._blur[live] * product_rounding(self._roots, self._diagonal, change))
 
     def _multiply(self, P: Array, live: Any) -> Array:
         """Return (K + αW⁻¹)P."""
@@ -286,7 +306,8 @@ class Iteration:
 
 
 _ARRAYS = (
-    "_true", "_updated", "_size", "_drop", "_done", "_resting", "_certificate", "_kept", "_kept_intercept", "_parts",
-    "_norm_at_start",
+    "_true", "_updated", "_size", "_blur", "_done", "_resting", "_certificate", "_kept", "_kept_intercept", "_parts",
+    "_norm_at_start", "_exact_at",
 )  # fmt: skip
-_NUMBERS = ("n_iter", "since_start", "indefinite", "stalled", "_best", "_failures")
+_NUMBERS = ("n_iter", "since_start", "_since_exact", "indefinite", "stalled", "_best", "_failures")
+_BESIDE = ("_kept", "_exact_at")  # where the problem is

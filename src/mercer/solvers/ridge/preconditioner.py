@@ -13,18 +13,21 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
+from mercer.arrays.tensors import is_tensor
 from mercer.linalg.cholesky import make_inverse
+from mercer.linalg.long_rows import LongRows
 from mercer.linalg.pivoting import PivotedCholesky, Random, SymmetricGram
-from mercer.linalg.sums import multiply_thin
 
 CACHED = 4  # values of α whose Cholesky factors are kept from one application to the next
+LONG = 4096  # points from which on the host reads F in float32, which takes half as long
+COARSE = 1e-3  # what rounding to float32 may do to P⁻¹, relative to it in the norm of P
 
 
 class Preconditioner:
     """P = FFᵀ + αW⁻¹, whose inverse is applied in O(n r) by the Woodbury identity.
 
     P⁻¹v = (W/α) (v − F(αI + FᵀWF)⁻¹FᵀWv).  FᵀWF is computed once; a new α costs one Cholesky factorisation of r × r,
-    and each column of v may have its own.
+    and each column of v may have its own.  Many points have F in float32, as long as α allows.
 
     Parameters
     ----------
@@ -56,8 +59,9 @@ class Preconditioner:
     def __init__(self, gram: SymmetricGram, noise: Array, rank: int, rng: Random) -> None:
         self.weights = 1.0 / noise
         self.pivoted = PivotedCholesky.of(gram, rng)
-        xp = self._xp = namespace(noise)
-        self._inner = xp.zeros((0, 0), dtype=xp.float64, device=noise.device)  # FᵀWF
+        self._xp = namespace(noise)
+        self._largest = float((self.weights * self.pivoted.residual).max())  # wᵢkᵢᵢ
+        self._rows = LongRows(len(noise), noise, single=not is_tensor(noise) and len(noise) >= LONG)  # Fᵀ
         self._inverses: dict[float, Callable[[Array], Array]] = {}  # of αI + FᵀWF for each α
         self.ranks: list[int] = []  # asked for so far: the same ones, one by one, lead to the same pivots
         self.grow(rank)
@@ -81,28 +85,32 @@ class Preconditioner:
         if not self.pivoted.grow(rank):
             return
         self.ranks.append(rank)
-        xp, parts = self._xp, self.pivoted.parts
-        weighted = parts[-1] if bool((self.weights == 1.0).all()) else parts[-1] * self.weights
-        border = xp.concat([F @ weighted.T for F in parts])
-        old = len(self._inner)
-        inner = xp.empty((self.rank, self.rank), dtype=xp.float64, device=border.device)
-        inner[:old, :old] = self._inner
-        inner[:, old:] = border
-        inner[old:, :old] = border[:old].T
-        self._inner = inner
+        self._rows.append(self.pivoted.parts[-1])
         self._inverses.clear()
 
     def solve(self, V: Array, alpha: np.ndarray) -> Array:
         """Return P⁻¹V for V of shape (n, m) and one α for each of its columns."""
+        self._choose_precision(float(alpha.min()))
         V = V * self.weights[:, None]
         if self.rank:
-            inside = self._solve_inner(self._xp.concat([multiply_thin(F, V) for F in self.pivoted.parts]), alpha)
-            start = 0
-            for F in self.pivoted.parts:
-                V -= self.weights[:, None] * multiply_thin(F.T, inside[start : start + len(F)])
-                start += len(F)
+            V -= self.weights[:, None] * self._rows.combine(self._solve_inner(self._rows.multiply(V), alpha))
         V /= self._xp.asarray(alpha, device=V.device)
         return V
+
+    def _choose_precision(self, alpha: float) -> None:
+        """Go over to F in float64 if α is so small that P⁻¹ would be lost in float32.
+
+        Rounding F(αI + FᵀWF)⁻¹FᵀWv in float32 adds about ε₃₂ v/α to P⁻¹v, in all directions alike.  In the norm of P
+        that is ε₃₂ √(wᵢkᵢᵢ/α) of it.
+        """
+        if not self._rows.single:
+            return
+        if float(np.finfo(np.float32).eps) * (self._largest / alpha) ** 0.5 <= COARSE:
+            return
+        self._rows = LongRows(self._rows.n, self.weights)
+        for part in self.pivoted.parts:
+            self._rows.append(part)
+        self._inverses.clear()
 
     def _solve_inner(self, right: Array, alpha: np.ndarray) -> Array:
         if len(self._inverses) > CACHED:
@@ -116,7 +124,8 @@ class Preconditioner:
 
     def _invert(self, alpha: float) -> Callable[[Array], Array]:
         # Below the rounding of FᵀWF a shift would be lost; a preconditioner may well have a larger one than the system.
-        trace = float(self._xp.linalg.trace(self._inner))
+        inner = self._rows.square(self.weights)
+        trace = float(self._xp.linalg.trace(inner))
         shift = max(alpha, 8 * float(np.finfo(np.float64).eps) * self.rank * trace)
-        eye = self._xp.eye(self.rank, dtype=self._xp.float64, device=self._inner.device)
-        return make_inverse(self._inner + shift * eye)
+        eye = self._xp.eye(self.rank, dtype=self._xp.float64, device=inner.device)
+        return make_inverse(inner + shift * eye)

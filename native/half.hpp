@@ -1,0 +1,67 @@
+// Products with a symmetric matrix of which half is stored: every number is read once and used twice.
+#pragma once
+
+#include <vector>
+
+#include "kernels.hpp"
+
+namespace mercer {
+
+constexpr Index half_rows = 8;  // used together: their numbers go into one column sum before that is stored
+
+// A few rows of K against some columns: sums[i] += K[i] . v, and where there are weights, down[j] += sum_i weights[i] K[i, j].
+template <class T>
+struct HalfArguments {
+  const T* K;
+  Index step;  // from one row to the next
+  Index rows;  // at most half_rows
+  Index columns;
+  const T* v;
+  const T* weights;  // nullptr on the diagonal, where rows are complete
+  T* down;
+  double* sums;
+};
+
+void use_half_baseline(const HalfArguments<float>&);
+void use_half_baseline(const HalfArguments<double>&);
+void use_half_avx2(const HalfArguments<float>&);
+void use_half_avx2(const HalfArguments<double>&);
+void use_half_avx512(const HalfArguments<float>&);
+void use_half_avx512(const HalfArguments<double>&);
+
+// Rows of the matrix from their diagonal on, K[first : first + rows, first :].
+template <class T>
+struct HalfStrip {
+  const T* K;
+  Index rows;
+};
+
+// out = K V for V and out of shape (sides, n); strips come in the order of their rows.
+template <class T>
+struct HalfProduct {
+  std::vector<HalfStrip<T>> strips;
+  Index n;
+  const T* V;
+  Index sides;
+  double* out;
+  int threads;
+};
+
+template <class T>
+void multiply_half(const HalfProduct<T>& product, const Isa& isa);
+
+// The same loop with a long matrix of few rows, whose products are the row sums alone: out = V A^T for A of shape (rows, n).
+template <class T>
+struct LongProduct {
+  const T* A;
+  Index rows, n;
+  const T* V;
+  Index sides;
+  double* out;
+  int threads;
+};
+
+template <class T>
+void multiply_long(const LongProduct<T>& product, const Isa& isa);
+
+}  // namespace mercer

@@ -1,0 +1,73 @@
+// Products with half of a symmetric matrix: every argument is checked here.
+#include "half_module.hpp"
+
+#include "arrays.hpp"
+#include "half.hpp"
+
+namespace mercer {
+namespace {
+
+void half_product(nb::list strips, nb::handle V, nb::handle out, int threads, const std::string& isa_name) {
+  check_threads(threads);
+  const Input right = checked_array<Input>(V, "V", 2, "");
+  const int64_t sides = int64_t(right.shape(0)), n = int64_t(right.shape(1));
+  const Output to = checked_array<Output>(out, "out", 2, "float64");
+  expect_shape(to, "out", {sides, n});
+  std::vector<Input> held;
+  int64_t row = 0;
+  for (nb::handle item : strips) {
+    const std::string name = "strips[" + std::to_string(held.size()) + "]";
+    held.push_back(checked_array<Input>(item, name, 2, dtype_name(right)));
+    const int64_t rows = int64_t(held.back().shape(0));
+    if (rows < 1 || rows > n - row)
+      throw wrong_value(name + " must have 1.." + std::to_string(n - row) + " rows, got shape " + shape_text(held.back()));
+    expect_shape(held.back(), name, {rows, n - row});
+    row += rows;
+  }
+  if (row != n)
+    throw wrong_value("strips must have " + std::to_string(n) + " rows together, got " + std::to_string(row));
+  const Isa& isa = isa_named(isa_name);
+  const auto run = [&](auto type) {
+    typedef decltype(type) T;
+    HalfProduct<T> product{{}, Index(n), static_cast<const T*>(right.data()), Index(sides),
+                           static_cast<double*>(to.data()), threads};
+    for (const Input& strip : held)
+      product.strips.push_back({static_cast<const T*>(strip.data()), Index(strip.shape(0))});
+    const nb::gil_scoped_release released;
+    multiply_half(product, isa);
+  };
+  if (dtype_name(right) == "float32") run(float());
+  else run(double());
+}
+
+void long_product(nb::handle A, nb::handle V, nb::handle out, int threads, const std::string& isa_name) {
+  check_threads(threads);
+  const Input matrix = checked_array<Input>(A, "A", 2, "");
+  const Input right = checked_array<Input>(V, "V", 2, dtype_name(matrix));
+  const int64_t rows = int64_t(matrix.shape(0)), n = int64_t(matrix.shape(1)), sides = int64_t(right.shape(0));
+  expect_shape(right, "V", {sides, n});
+  const Output to = checked_array<Output>(out, "out", 2, "float64");
+  expect_shape(to, "out", {sides, rows});
+  const Isa& isa = isa_named(isa_name);
+  const auto run = [&](auto type) {
+    typedef decltype(type) T;
+    const nb::gil_scoped_release released;
+    multiply_long<T>({static_cast<const T*>(matrix.data()), Index(rows), Index(n), static_cast<const T*>(right.data()),
+                      Index(sides), static_cast<double*>(to.data()), threads},
+                     isa);
+  };
+  if (dtype_name(matrix) == "float32") run(float());
+  else run(double());
+}
+
+}  // namespace
+
+void bind_half(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("half_product", &half_product, "strips"_a, "V"_a, "out"_a, "threads"_a, "isa"_a = "",
+        "out = V K for a symmetric K given by strips of rows from their diagonal on, K[i:j, i:], in order");
+  m.def("long_product", &long_product, "A"_a, "V"_a, "out"_a, "threads"_a, "isa"_a = "",
+        "out = V A' for a matrix of few long rows");
+}
+
+}  // namespace mercer
