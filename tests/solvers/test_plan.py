@@ -24,7 +24,7 @@ from ..page import read_page
         (Gaussian(), 5_000, {"alphas": 2}, "cholesky"),
         (Gaussian(), 5_000, {"alphas": 20, "loo": True}, "spectral"),
         (Gaussian(), 5_000, {}, "cholesky"),
-        (Gaussian(), 20_000, {}, "cholesky"),
+        (Gaussian(), 20_000, {}, "cg"),
         (Gaussian(), 60_000, {}, "cg"),
         (Gaussian(), 60_000, {"loo": True}, "nystroem"),
         (Gaussian(), 10_000_000, {}, "nystroem"),
@@ -50,9 +50,9 @@ def test_every_choice_fits_its_budget():
 
 
 def test_a_plan_reads_as_a_sentence():
-    text = str(plan(Gaussian(), 20_000, 8, memory="4GB"))
-    assert text.startswith("cholesky, because the 20000 × 20000 matrix in float32 fits into the budget of 4.0 GB")
-    assert "1.7 GB" in text
+    text = str(plan(Gaussian(), 6_000, 8, memory="4GB"))
+    assert text.startswith("cholesky, because the 6000 × 6000 matrix in float32 fits into the budget of 4.0 GB")
+    assert "211.9 MB" in text
 
 
 def test_objects_without_columns_are_never_primal():
@@ -120,6 +120,19 @@ def test_many_points_with_a_large_penalty_are_left_to_conjugate_gradients():
     weighted = Problem(4.0 * Gaussian(), X, y, weights=np.full(9000, 100.0))
     assert plan_problem(weighted, np.array([1.0])).solver == "cholesky"
     assert plan_problem(Problem(Custom(np.dot), X, y), np.array([1.0])).solver == "cholesky"
+
+
+def test_the_smaller_the_penalty_the_more_iterations_are_expected():
+    X, y = np.zeros((20_000, 8)), np.zeros((20_000, 1))
+    problem = Problem(3.0 * Gaussian(), X, y, memory=8 * 10**9)
+    plans = [plan_problem(problem, np.array([3.0 * share]), "cg") for share in (1.0, 1e-1, 1e-2, 1e-3, 1e-6, 1e-30)]
+    steps = [plan.steps for plan in plans]
+    assert steps == sorted(steps)
+    assert steps[1:4] == [25, 63, 158]
+    assert [plan.seconds for plan in plans] == sorted(plan.seconds for plan in plans)
+    assert plan_problem(problem, np.array([0.3])).solver == "cg"
+    assert plan_problem(problem, np.array([3e-6])).solver == "cholesky"
+    assert plan_problem(problem, np.array([0.3]), "cholesky").steps == 0
 
 
 def test_wide_data_with_a_large_penalty_is_stored_in_part_and_iterated_on():

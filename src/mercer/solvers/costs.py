@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,9 +12,13 @@ from .base import Prepared, Problem
 
 SLOW = 50  # times the operations of a native entry: one that Python computes
 TILE = 2**26  # bytes in work at a time, at most
-# Iterations of conjugate gradients where the penalty is large, where nothing is known of it, and where it is tiny.
+# Iterations of conjugate gradients: on a device, where nothing is known of the penalty, and where it is tiny.
 FEW, MANY, ENDLESS = 60, 200, 5000
-RANK = 1000  # of a preconditioner
+# On the host they grow as the penalty falls, as this times (mean k(x, x)/α) to a power.  Real tables and normal data of
+# 10,000 to 36,000 rows take about 30 with a share of 0.1, 70 to 90 with 0.01 and 90 to 220 with 0.001.
+STEPS, POWER, LEAST = 10.0, 0.4, 20
+TINY = 1e-5  # a share below which they take more than a factor costs, on a device
+RANK, GROWN, LARGE = 5.0, 3.0, 0.05  # √n times this is a preconditioner's, and so much more with a smaller share
 
 
 @dataclass(frozen=True)
@@ -33,13 +38,15 @@ class Speed:
     entries : float
         Kernel values and features.
     stream : float
-        Numbers read from memory.
+        Numbers of float32 read from memory.
     step : float
         Seconds of an iteration beside its product: what waits for the device.
     overhead : float
         Seconds of a fit of nothing.
     patience : float
         Seconds after which an approximation is the better answer.
+    soon : float
+        Seconds up to which a factor is taken, which is as exact as it gets, whatever else there is.
     """
 
     single: float
@@ -51,9 +58,10 @@ class Speed:
     step: float = 0.0
     overhead: float = 5e-3
     patience: float = 3600.0
+    soon: float = 0.0
 
 
-HOST = Speed(single=8e10, factor=5.5e10, double=3e10, eigen=5e10, entries=2e10, stream=8e8)
+HOST = Speed(single=8e10, factor=5.5e10, double=3e10, eigen=5e10, entries=2e10, stream=4e9, soon=1.0)
 # As seen on an H200; on other devices the ratios are what matters.
 DEVICE = Speed(
     single=8e13, factor=1.2e14, double=3e13, eigen=7.5e12, entries=8e13, stream=3e11, step=4e-3, patience=300.0
@@ -80,8 +88,8 @@ class Sizes:
         Whether leave-one-out residuals are wanted.
     native : bool
         Whether kernel values are computed by the native core, or by a program on a device.
-    easy, hard : bool
-        Whether the penalty is known to be a good part of k(x, x), or a tiny one.
+    share : float, optional
+        The penalty, relative to the mean k(x, x), where it is known.
     on_host : bool
         Whether it is solved on the host.
     """
@@ -94,8 +102,7 @@ class Sizes:
     budget: int
     loo: bool
     native: bool
-    easy: bool = False
-    hard: bool = False
+    share: float | None = None
     on_host: bool = True
 
     @property
@@ -120,17 +127,19 @@ class Sizes:
 
     @property
     def rank(self) -> int:
-        """What the budget leaves for a preconditioner."""
-        return int(max(10, min(RANK, self.n // 2, self.budget / (32.0 * self.n))))
+        """That of a preconditioner, as far as the budget leaves room for it."""
+        grows = self.on_host and (self.share is None or self.share < LARGE)
+        wanted = RANK * math.sqrt(self.n) * (GROWN if grows else 1.0)
+        return int(max(10, min(wanted, self.n // 2, self.budget / (32.0 * self.n))))
 
     @property
     def steps(self) -> int:
         """Iterations of conjugate gradients."""
-        if self.easy:
-            return FEW
-        if self.on_host:
+        if not self.on_host:  # preconditioners of a higher rank cost little there
+            return ENDLESS if self.share is not None and self.share < TINY else FEW
+        if self.share is None:
             return MANY
-        return ENDLESS if self.hard else FEW  # preconditioners of a higher rank cost little on a device
+        return int(max(LEAST, min(ENDLESS, STEPS * max(self.share, 1e-12) ** -POWER)))
 
 
 @dataclass(frozen=True)

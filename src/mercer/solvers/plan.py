@@ -29,8 +29,6 @@ EXACT = tuple(name for name, solver in CLASSES.items() if solver.exact)
 ITERATIVE = ("cg", "blocks")  # that have no factor, which points could be left out of
 UNPENALISED = ("primal", "spectral")  # that take α = 0 as the limit
 SPECTRAL_LIMIT = 5000  # points up to which all eigenvectors are affordable, whatever else there is
-EASY = 0.05  # of the mean k(x, x): a penalty from which on conjugate gradients take few iterations
-TINY = 1e-5  # of the mean k(x, x): a penalty below which they take more than a factor costs
 LOOKED_AT = 1000  # points whose k(x, x) says how large a penalty is
 CLOSE = 1.5  # times the least time expected: within it, other reasons decide
 
@@ -51,6 +49,8 @@ class Plan:
         Floating-point operations expected.
     seconds : float
         Time expected on this machine, right to a factor of a few.
+    steps : int
+        Iterations expected, 0 of solvers that have none.
     """
 
     solver: str
@@ -58,6 +58,7 @@ class Plan:
     memory: int
     flops: float
     seconds: float
+    steps: int = 0
 
     def __str__(self) -> str:
         return (
@@ -131,7 +132,7 @@ def plan(
     >>> from mercer.solvers.plan import plan
     >>> print(plan(Polynomial(degree=2), n=200_000, d=20, memory="1GB").reason)
     the kernel has 231 explicit features, fewer than the 200000 points
-    >>> [plan(Gaussian(), n, 8, memory="4GB").solver for n in (1_000, 20_000, 50_000, 5_000_000)]
+    >>> [plan(Gaussian(), n, 8, memory="4GB").solver for n in (1_000, 6_000, 50_000, 5_000_000)]
     ['cholesky', 'cholesky', 'cg', 'nystroem']
     """
     if not isinstance(kernel, Kernel):
@@ -153,7 +154,7 @@ def plan_problem(
     """Choose the solver of a problem that is there, for one α per output.
 
     Beside its size this looks at the penalty.  Without one, a matrix may have no Cholesky factor, and only eigenvalues
-    or explicit features find the limit; with a large one, conjugate gradients take few iterations.
+    or explicit features find the limit; the larger it is, the fewer iterations conjugate gradients take.
     """
     _check_name(solver)
     kernel, place = problem.kernel, problem.place
@@ -161,8 +162,8 @@ def plan_problem(
     level, noise = _level(problem), float((alpha.min() * problem.noise).min())
     sizes = Sizes(
         problem.n, int(shape[1]) if len(shape) == 2 else 20, _features(kernel, count_columns(kernel, problem.X)),
-        len(alpha), len(np.unique(alpha)), problem.memory, loo, _is_native(kernel), easy=noise >= EASY * level,
-        hard=noise < TINY * level, on_host=place.on_host,
+        len(alpha), len(np.unique(alpha)), problem.memory, loo, _is_native(kernel), noise / level if level > 0 else None,
+        place.on_host,
     )  # fmt: skip
     choice = Comparison(sizes, n_centers, "" if place.on_host else f" on {place}")
     if solver != "auto":
@@ -214,15 +215,17 @@ class Comparison:
     def plan(self, name: str, reason: str) -> Plan:
         """Return the plan of a solver."""
         cost = self.costs[name]
-        return Plan(name, reason + self.where, int(cost.memory), cost.flops, cost.seconds)
+        steps = self.sizes.steps if name in ITERATIVE else 0
+        return Plan(name, reason + self.where, int(cost.memory), cost.flops, cost.seconds, steps)
 
     def quickest(self, able: list[str]) -> str:
         """Return the solver of about the least time expected.
 
         Estimates that are close say little: fewer features than points make a model that predicts sooner, and a factor
-        has no iterations that might be more than expected.
+        has no iterations that might be more than expected.  What is there soon may as well have none.
         """
-        best = min(able, key=lambda name: self.costs[name].seconds)
+        soon = [name for name in able if name not in ITERATIVE and self.costs[name].seconds <= self.sizes.speed.soon]
+        best = min(soon or able, key=lambda name: self.costs[name].seconds)
         close = [name for name in able if self.costs[name].seconds <= CLOSE * self.costs[best].seconds]
         first = "primal" if self.sizes.features < self.sizes.n else "cholesky"
         return first if first in close else best

@@ -11,6 +11,7 @@ from mercer.kernels import Custom, Gaussian, Laplacian, Polynomial, Sigmoid
 from mercer.solvers import products
 from mercer.solvers.base import Problem
 from mercer.solvers.products import RATES, Products, multiply_stored
+from mercer.solvers.ridge import fit
 from mercer.solvers.ridge.cg import ConjugateGradient
 from mercer.testing.solvers import measure_gap
 
@@ -184,6 +185,57 @@ def test_the_rank_grows_where_many_iterations_are_foreseen(monkeypatch):
     assert fixed.solve(np.array([1e-3])).n_iter > solution.n_iter
     assert fixed.preconditioner.rank == first
     assert_solves(Gaussian()(X), problem, solution)
+
+
+@pytest.mark.parametrize("alpha", [1e-2, 1e-4])
+def test_float32_products_cost_few_iterations_more(alpha):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 4))
+    problem = Problem(Gaussian(2.0), X, np.sin(X[:, :1]) + 0.1 * rng.normal(size=(1500, 1)))
+
+    def count(rank, exact):
+        prepared = ConjugateGradient(rank=rank, random_state=0).prepare(problem)
+        assert prepared.products.single
+        if exact:
+            prepared.products.give_up_single()
+        found = prepared.solve(np.array([alpha]))
+        assert prepared.products.single != exact  # it was not given up on the way
+        return found.n_iter
+
+    for rank in (200, 400):
+        assert count(rank, False) <= 1.3 * count(rank, True) + 2
+
+
+def test_it_ends_where_more_iterations_are_foreseen_than_are_affordable(points, targets):
+    problem = Problem(Laplacian(0.3), points, targets[:, :1])
+    patient = ConjugateGradient(rank=2, random_state=0).prepare(problem).attempt(np.array([1e-3]))
+    assert patient.converged
+    hurried = ConjugateGradient(rank=2, random_state=0, affordable=patient.n_iter // 8).prepare(problem)
+    given_up = hurried.attempt(np.array([1e-3]))
+    assert not given_up.converged
+    assert patient.n_iter // 16 <= given_up.n_iter <= patient.n_iter // 4
+    enough = ConjugateGradient(rank=2, random_state=0, affordable=patient.n_iter).prepare(problem)
+    assert enough.attempt(np.array([1e-3])).n_iter == patient.n_iter
+
+
+def test_iterations_that_are_too_many_are_followed_by_a_factor(monkeypatch, points, targets):
+    problem = Problem(Laplacian(0.3), points, targets[:, :1])
+    monkeypatch.setattr(fit, "plan_problem", _prefer_iterations())
+    plan, solution, _ = fit.solve_ridge(problem, np.array([1e-3]), random_state=0)
+    assert plan.solver == "cholesky"
+    assert "cg had not converged after" in plan.reason
+    assert solution.converged
+
+
+def _prefer_iterations():
+    """A plan that expects five iterations of conjugate gradients, which take as long as a factor."""
+    planned = fit.plan_problem
+
+    def choose(problem, alpha, solver="auto", **options):
+        found = planned(problem, alpha, "cg" if solver == "auto" else solver, **options)
+        return replace(found, seconds=1.0, steps=5) if solver == "auto" else replace(found, seconds=1.0)
+
+    return choose
 
 
 def test_no_convergence_is_one_warning_with_residual_iterations_and_remedy(points, targets):

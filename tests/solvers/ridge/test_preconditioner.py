@@ -5,6 +5,7 @@ import pytest
 
 from mercer import Gram
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear
+from mercer.solvers.ridge import preconditioner
 from mercer.solvers.ridge.preconditioner import Preconditioner
 
 N = 120
@@ -30,6 +31,29 @@ def test_applying_it_equals_the_dense_inverse_for_each_column_and_its_alpha(poin
     assert F.shape == (N, P.rank)
     expected = [np.linalg.solve(F @ F.T + a * np.diag(noise), v) for a, v in zip(alpha, V.T, strict=True)]
     np.testing.assert_allclose(P.solve(V, alpha), np.transpose(expected), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1e-3, 1e-5])
+def test_many_points_are_preconditioned_in_float32_as_far_as_alpha_allows(monkeypatch, points, alpha):
+    monkeypatch.setattr(preconditioner, "LONG", 0)
+    P = build(Gaussian(), points, np.ones(N), 40)
+    assert P._rows.single
+    F = P.pivoted.factor.astype(np.float32).astype(float)
+    whole = F @ F.T + alpha * np.eye(N)
+    root = np.linalg.cholesky(whole)
+    found = P.solve(np.eye(N), np.full(N, alpha))
+    assert np.linalg.norm(root.T @ found @ root - np.eye(N), 2) < preconditioner.COARSE
+    assert P._rows.single
+
+
+def test_an_alpha_that_float32_would_lose_is_preconditioned_in_float64(monkeypatch, points):
+    V = np.random.default_rng(1).normal(size=(N, 1))
+    exact = build(Laplacian(), points, np.ones(N), N).solve(V, np.array([1e-10]))
+    monkeypatch.setattr(preconditioner, "LONG", 0)
+    P = build(Laplacian(), points, np.ones(N), N)
+    assert P._rows.single
+    np.testing.assert_allclose(P.solve(V, np.array([1e-10])), exact, rtol=1e-6)
+    assert not P._rows.single
 
 
 def test_more_values_of_alpha_than_are_kept_give_the_same_as_one_by_one(points):

@@ -49,6 +49,8 @@ class ConjugateGradient(PlannedSolver):
     rank : int or "auto", default="auto"
         Rank of the preconditioner; "auto" starts with about 5√n (4√n on a device) and grows whenever that costs
         less than the iterations it is expected to save.  0 leaves only the diagonal.
+    affordable : int, optional
+        Iterations that cost as much as another solver: where twice as many are foreseen, the fit ends unconverged.
     random_state : int, RandomState or None, default=None
         The seed of the preconditioner's pivots.
     on_iteration : callable, optional
@@ -74,6 +76,7 @@ class ConjugateGradient(PlannedSolver):
     tolerance: float = 1e-6
     max_iter: int = 1000
     rank: int | Literal["auto"] = "auto"
+    affordable: int | None = None
     random_state: Any = None
     on_iteration: Callable[[int, float], None] | None = None
     saves: Saves | None = None
@@ -92,21 +95,25 @@ class ConjugateGradient(PlannedSolver):
         half = min(sizes.budget, LARGEST) / 2 if wide else sizes.budget / 2
         kept = (wide and 4 * n * n <= half) or (not sizes.native and 8 * n * n <= half)
         entries = sizes.entry * n * n * (0.5 if kept else steps)
-        rest = n * sizes.rank**2 + steps * 2 * n * n * q
         multiplying = speed.double if sizes.on_host else speed.single
-        work = [(entries, speed.entries if kept or not sizes.native else speed.single), (rest, multiplying)]
-        work.append((steps * speed.step, 1.0))
+        columns = q - 1 if wide and kept else q  # the first while the numbers are read
+        work = [
+            (entries, speed.entries if kept or not sizes.native else speed.single),
+            (2 * n * sizes.rank**2 + steps * 2 * n * n * columns, multiplying),
+            (steps * 2 * n * sizes.rank, speed.stream),
+            (steps * speed.step, 1.0),
+        ]
         if kept:
-            work.append((steps * n * n * (0.5 if wide else 1.0), speed.stream))
-        memory = 8.0 * n * sizes.rank + 3 * sizes.vectors + 16.0 * n + (2.0 * n * n if wide and kept else 0.0)
+            work.append((steps * n * n * (0.5 if wide else 2.0), speed.stream))
+        memory = 12.0 * n * sizes.rank + 3 * sizes.vectors + 16.0 * n + (2.0 * n * n if wide and kept else 0.0)
         return Cost(memory, tuple(work), speed)
 
     def explain(self, sizes: Sizes) -> str:
         """Return why this is the quickest."""
         n, limit = sizes.n, show_bytes(sizes.budget)
-        if sizes.easy:
-            return "with so large a penalty conjugate gradients take few iterations, and no factor is needed"
         fits = 4.0 * n * n <= sizes.budget
+        if sizes.share is not None and fits:
+            return f"conjugate gradients should take about {sizes.steps} iterations, and no factor is needed"
         size = "would take long to factorise" if fits else f"does not fit into the budget of {limit}"
         return f"the {n} × {n} matrix {size}, so only products with it are used"
 
@@ -170,8 +177,8 @@ class PreparedConjugateGradient(PreparedRidge):
         )  # fmt: skip
         key = name_state("cg-2", y, alpha, np.array([fit_intercept]))
         resume(solver.saves, key, state)
-        while not state.finished and state.n_iter < solver.max_iter:
-            while state.active and state.n_iter < solver.max_iter:
+        while not state.finished and state.n_iter < solver.max_iter and not self._foresees_too_many(state):
+            while state.active and state.n_iter < solver.max_iter and not self._foresees_too_many(state):
                 worst = state.step()
                 if solver.on_iteration is not None:
                     solver.on_iteration(state.n_iter, worst)
@@ -190,6 +197,13 @@ class PreparedConjugateGradient(PreparedRidge):
             remedy=_remedy(state),
             parts=state.parts,
         )
+
+    def _foresees_too_many(self, state: Iteration) -> bool:
+        """Whether the rate of convergence, which rises at first, still promises more iterations than are affordable."""
+        limit = self.solver.affordable
+        if limit is None or 2 * state.n_iter < limit or not state.since_start:
+            return False
+        return state.n_iter + state.remaining() > 2 * limit
 
     def _grow_if_it_pays(self, state: Iteration) -> None:
         """Let the preconditioner have a higher rank if that is cheaper than the iterations it should save."""

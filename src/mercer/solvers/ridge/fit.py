@@ -5,6 +5,7 @@ What comes back is a record of everything that a model keeps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
@@ -187,9 +188,11 @@ def solve_ridge(
     failure: np.linalg.LinAlgError | None = None
     for following in _list_attempts(problem, alpha, chosen, solver):
         if following is not chosen:
-            why = "found the matrix singular or not positive definite" if kept is None else "lost alpha in its rounding"
-            following = replace(following, reason=f"{chosen.solver} {why}, and {following.solver} may survive it")
+            reason = f"{chosen.solver} {_blame(chosen, kept)}, and {following.solver} may survive it"
+            following = replace(following, reason=reason)
         options: dict[str, Any] = {"on_iteration": on_iteration, "saves": saves, "devices": devices}
+        if following is chosen and solver == "auto" and chosen.solver == "cg":
+            options["affordable"] = _affordable_steps(problem, alpha, chosen)
         if tolerance is not None and following.solver in ITERATIVE:
             options["tolerance"] = tolerance
         try:
@@ -230,6 +233,23 @@ def _list_attempts(problem: Problem, alpha: np.ndarray, chosen: Plan, solver: st
             continue
         if other.seconds <= LONG and (name != "spectral" or problem.n <= SPECTRAL_LIMIT):
             yield other
+
+
+def _affordable_steps(problem: Problem, alpha: np.ndarray, chosen: Plan) -> int | None:
+    """Return how many iterations take as long as a factor; None if there is no factor to be had."""
+    try:
+        other = plan_problem(problem, alpha, "cholesky")
+    except MemoryBudgetError:
+        return None
+    return math.ceil(chosen.steps * other.seconds / chosen.seconds) if other.seconds <= LONG else None
+
+
+def _blame(chosen: Plan, kept: tuple[Plan, Solution, Any] | None) -> str:
+    if kept is None:
+        return "found the matrix singular or not positive definite"
+    if chosen.steps:
+        return f"had not converged after {kept[1].n_iter} iterations"
+    return "lost alpha in its rounding"
 
 
 def record_fit(plan: Plan, solution: Solution, kernel: Kernel, *, flat: bool, name: str) -> RidgeFit:

@@ -21,7 +21,7 @@ from .preconditioner import Preconditioner
 
 HIDDEN = 0.03  # of a residual: what float32 may hide of it before it is exchanged; more slows the iteration down
 SMALL = 0.1  # the same where a sample of very many rows tells
-WORTH = 3  # iterations between two exact products from which on products in float32 pay
+WORTH = 3  # iterations between two exact products that gain little from which on products in float32 pay
 FLOAT32 = 2.0**28  # times coarser than float64: half of a unit in the last place, where that bound has a whole one
 STALLS = 3  # certificates without progress before rounding is blamed
 
@@ -200,7 +200,8 @@ class Iteration:
             with np.errstate(divide="ignore", invalid="ignore"):
                 seen = np.nan_to_num(drift / expected, nan=1.0)
             self._blur[live] *= np.clip(seen, 0.1, 1e3)
-            if exact and ((drift > 0.3 * start).any() or self._since_exact < WORTH):
+            slow = self._since_exact < WORTH and (found.norms > 0.5 * start).any()
+            if exact and (slow or (drift > 0.3 * start).any()):
                 self._exact_from_now()
             elif exact:
                 self._exact_at[:, live], self._since_exact = coef, 0

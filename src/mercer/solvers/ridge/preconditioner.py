@@ -19,8 +19,10 @@ from mercer.linalg.long_rows import LongRows
 from mercer.linalg.pivoting import PivotedCholesky, Random, SymmetricGram
 
 CACHED = 4  # values of α whose Cholesky factors are kept from one application to the next
+UNIT = 2.0**-24  # the rounding of float32
 LONG = 4096  # points from which on the host reads F in float32, which takes half as long
-COARSE = 1e-3  # what rounding to float32 may do to P⁻¹, relative to it in the norm of P
+COARSE = 0.5  # what rounding to float32 may do to P⁻¹ at the very worst, relative to it in the norm of P
+POWERS = 10  # products that tell the largest eigenvalue of FᵀWF, about
 
 
 class Preconditioner:
@@ -60,7 +62,7 @@ class Preconditioner:
         self.weights = 1.0 / noise
         self.pivoted = PivotedCholesky.of(gram, rng)
         self._xp = namespace(noise)
-        self._largest = float((self.weights * self.pivoted.residual).max())  # wᵢkᵢᵢ
+        self._least_single = np.inf  # α from which on float32 will do, once it is known
         self._rows = LongRows(len(noise), noise, single=not is_tensor(noise) and len(noise) >= LONG)  # Fᵀ
         self._inverses: dict[float, Callable[[Array], Array]] = {}  # of αI + FᵀWF for each α
         self.ranks: list[int] = []  # asked for so far: the same ones, one by one, lead to the same pivots
@@ -87,6 +89,7 @@ class Preconditioner:
         self.ranks.append(rank)
         self._rows.append(self.pivoted.parts[-1])
         self._inverses.clear()
+        self._least_single = np.inf
 
     def solve(self, V: Array, alpha: np.ndarray) -> Array:
         """Return P⁻¹V for V of shape (n, m) and one α for each of its columns."""
@@ -100,12 +103,17 @@ class Preconditioner:
     def _choose_precision(self, alpha: float) -> None:
         """Go over to F in float64 if α is so small that P⁻¹ would be lost in float32.
 
-        Rounding F(αI + FᵀWF)⁻¹FᵀWv in float32 adds about ε₃₂ v/α to P⁻¹v, in all directions alike.  In the norm of P
-        that is ε₃₂ √(wᵢkᵢᵢ/α) of it.
+        Rounding F(αI + FᵀWF)⁻¹FᵀWv in float32 adds up to ε₃₂v/α to P⁻¹v, in directions of their own.  In the norm of P
+        that is up to ε₃₂λ/α of it, where λ is the largest eigenvalue, and much less for most v.
         """
-        if not self._rows.single:
+        if not self._rows.single or not self.rank or alpha >= self._least_single:
             return
-        if float(np.finfo(np.float32).eps) * (self._largest / alpha) ** 0.5 <= COARSE:
+        inner = self._rows.square(self.weights)
+        vector = np.ones(self.rank)
+        for _ in range(POWERS):
+            vector = inner @ (vector / np.linalg.norm(vector))
+        self._least_single = UNIT * float(np.linalg.norm(vector)) / COARSE
+        if alpha >= self._least_single:
             return
         self._rows = LongRows(self._rows.n, self.weights)
         for part in self.pivoted.parts:

@@ -126,7 +126,7 @@ def choose_block(n: int, d: int, memory: int, rates: Rates) -> int:
     --------
     >>> from mercer.solvers.products import RATES
     >>> [choose_block(n, 9, 4 * 10**9, RATES["host"]) for n in (300, 20_000, 200_000)]
-    [300, 589, 1865]
+    [300, 670, 2121]
     """
     balanced = math.sqrt(3.0 * n * (rates.entry + d * rates.feature) * rates.flops)
     affordable = math.sqrt(SHARE * memory / HELD)

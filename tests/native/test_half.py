@@ -1,0 +1,59 @@
+"""Products with half of a symmetric matrix and with few long rows, against NumPy in double precision."""
+
+import numpy as np
+import pytest
+
+from mercer import _native
+
+RNG = np.random.default_rng(0)
+
+
+def cut(K, heights):
+    """Strips of the given heights, the last as high as is left."""
+    strips, start = [], 0
+    while start < len(K):
+        stop = min(len(K), start + heights[len(strips) % len(heights)])
+        strips.append(np.ascontiguousarray(K[start:stop, start:]))
+        start = stop
+    return strips
+
+
+@pytest.mark.parametrize("isa", _native.isas())
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-5), (np.float64, 1e-13)])
+@pytest.mark.parametrize(("n", "heights"), [(1, [1]), (7, [3]), (40, [1, 8, 9]), (331, [200, 16, 1]), (8300, [4000])])
+def test_half_of_a_matrix_multiplies_as_the_whole(isa, threads, dtype, error, n, heights):
+    A = RNG.normal(size=(n, n)).astype(dtype)
+    K = (A + A.T) if n < 1000 else np.maximum(A, A.T)
+    V = RNG.normal(size=(2, n)).astype(dtype)
+    out = np.full((2, n), np.nan)
+    _native.half_product(cut(K, heights), V, out, threads, isa)
+    expected = V.astype(float) @ K.astype(float)
+    np.testing.assert_allclose(out, expected, atol=error * np.abs(V.astype(float)).sum() * np.abs(K).max())
+
+
+@pytest.mark.parametrize("isa", _native.isas())
+@pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-5), (np.float64, 1e-13)])
+@pytest.mark.parametrize(("rows", "n"), [(0, 5), (1, 1), (9, 100), (23, 9000)])
+def test_long_rows_are_multiplied(isa, dtype, error, rows, n):
+    A, V = RNG.normal(size=(rows, n)).astype(dtype), RNG.normal(size=(3, n)).astype(dtype)
+    out = np.full((3, rows), np.nan)
+    _native.long_product(A, V, out, 2, isa)
+    np.testing.assert_allclose(out, V.astype(float) @ A.T.astype(float), atol=error * n)
+
+
+def test_strips_that_are_no_half_of_a_matrix_are_refused():
+    K = np.eye(5)
+    V, out = np.ones((1, 5)), np.empty((1, 5))
+    with pytest.raises(ValueError, match="strips must have 5 rows together, got 3"):
+        _native.half_product(cut(K, [3])[:1], V, out, 1)
+    with pytest.raises(ValueError, match=r"strips\[1\] must have shape \(2, 2\), got \(2, 5\)"):
+        _native.half_product([K[:3].copy(), K[3:].copy()], V, out, 1)
+    with pytest.raises(ValueError, match=r"strips\[1\] must have 1..2 rows, got shape \(3, 2\)"):
+        _native.half_product([K[:3].copy(), np.ones((3, 2))], V, out, 1)
+    with pytest.raises(TypeError, match=r"strips\[0\] must have dtype float64, got float32"):
+        _native.half_product([K.astype(np.float32)], V, out, 1)
+    with pytest.raises(ValueError, match=r"out must have shape \(1, 5\)"):
+        _native.half_product([K], V, np.empty((2, 5)), 1)
+    with pytest.raises(ValueError, match=r"V must have shape \(1, 5\), got \(1, 4\)"):
+        _native.long_product(K, np.ones((1, 4)), out, 1)
