@@ -71,9 +71,7 @@ class BoundPlan {
 
   void dense(nb::handle out, nb::handle rows, int64_t column_start, int64_t column_stop, int threads) const {
     check_threads(threads);
-    if (column_start < 0 || column_stop < column_start || column_stop > columns_)
-      throw wrong_value("need 0 <= col_start <= col_stop <= " + std::to_string(columns_) + ", got " +
-                        std::to_string(column_start) + " and " + std::to_string(column_stop));
+    check_columns(column_start, column_stop);
     const Input index = checked_array<Input>(rows, "rows", 1, "int64");
     const Output to = checked_array<Output>(out, "out", 2, dtype_);
     const int64_t count = int64_t(index.shape(0));
@@ -85,18 +83,20 @@ class BoundPlan {
     });
   }
 
-  void add_rows(nb::handle rows, nb::handle V, nb::handle out, int threads) const {
+  void add_rows(nb::handle rows, nb::handle V, nb::handle out, int64_t column_start, int64_t column_stop,
+                int threads) const {
     check_threads(threads);
+    check_columns(column_start, column_stop);
     const Input index = checked_array<Input>(rows, "rows", 1, "int64");
     const int64_t count = int64_t(index.shape(0));
     const Input v = checked_array<Input>(V, "V", 1, dtype_);
     expect_shape(v, "V", {count});
     const Output to = checked_array<Output>(out, "out", 1, "float64");
-    expect_shape(to, "out", {columns_});
+    expect_shape(to, "out", {column_stop - column_start});
     const int64_t* row = checked_index(index, rows_);
     visit([&](auto& plan, auto type) {
       plan.add_rows(row, Index(count), static_cast<const decltype(type)*>(v.data()), static_cast<double*>(to.data()),
-                    threads);
+                    Index(column_start), Index(column_stop), threads);
     });
   }
 
@@ -163,6 +163,11 @@ class BoundPlan {
   void check_rows(int64_t start, int64_t stop) const {
     if (start < 0 || stop < start || stop > rows_)
       throw wrong_value("need 0 <= row_start <= row_stop <= " + std::to_string(rows_) + ", got " +
+                        std::to_string(start) + " and " + std::to_string(stop));
+  }
+  void check_columns(int64_t start, int64_t stop) const {
+    if (start < 0 || stop < start || stop > columns_)
+      throw wrong_value("need 0 <= col_start <= col_stop <= " + std::to_string(columns_) + ", got " +
                         std::to_string(start) + " and " + std::to_string(stop));
   }
   void check_blocks(int64_t start, int64_t stop) const {
@@ -280,8 +285,8 @@ NB_MODULE(_native, m) {
            "Adds to out what the tiles of these rows on and above the diagonal contribute to K @ V.")
       .def("dense", &BoundPlan::dense, "out"_a, "rows"_a, "col_start"_a, "col_stop"_a, "threads"_a,
            "out[a, :] = K[rows[a], col_start:col_stop]")
-      .def("add_rows", &BoundPlan::add_rows, "rows"_a, "V"_a, "out"_a, "threads"_a,
-           "out[j] += sum over a of V[a] K[rows[a], j]")
+      .def("add_rows", &BoundPlan::add_rows, "rows"_a, "V"_a, "out"_a, "col_start"_a, "col_stop"_a, "threads"_a,
+           "out[j] += sum over a of V[a] K[rows[a], col_start + j] for col_start + j below col_stop")
       .def("smo_parts", &BoundPlan::smo_parts, "parts"_a, "epsilon"_a, "tolerance"_a, "max_iter"_a, "threads"_a,
            "Solve several problems (rows, target, lower, upper, beta, slope) as smo does, each on the matrix of its rows, one "
            "thread each; returns steps and violation of each.")

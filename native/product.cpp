@@ -64,10 +64,14 @@ void Plan<T>::product(const T* V, Index r, double* out, Index row_start, Index r
 
 // Tasks are groups of columns.  Each has sums of its own, because those of a strip end on a whole panel.
 template <class T>
-void Plan<T>::add_rows(const int64_t* rows, Index count, const T* V, double* out, int threads) const {
-  if (count == 0) return;
-  const Index groups = (columns_ + scatter_width - 1) / scatter_width;
-  threads = useful_threads(threads, groups, double(count) * double(columns_));
+void Plan<T>::add_rows(const int64_t* rows, Index count, const T* V, double* out, Index column_start,
+                       Index column_stop, int threads) const {
+  if (count == 0 || column_stop <= column_start) return;
+  const Index panel = kernels_.panel, first_column = column_start / panel * panel, columns = column_stop - first_column;
+  // Groups are of one width, so that a sum does not depend on the threads, but no thread waits for the last of few.
+  const Index group = std::min(scatter_width, round_up((columns + few_groups - 1) / few_groups, panel));
+  const Index groups = (columns + group - 1) / group;
+  threads = useful_threads(threads, groups, double(count) * double(columns));
   struct Scratch {
     Worker worker;
     Buffer<double> sums;
@@ -79,7 +83,7 @@ void Plan<T>::add_rows(const int64_t* rows, Index count, const T* V, double* out
 
   share_tasks(groups, threads, [&](int w, Index task) {
     Scratch& s = scratch[std::size_t(w)];
-    const Index from = task * scatter_width, to = std::min(columns_, from + scatter_width);
+    const Index from = first_column + task * group, to = std::min(column_stop, from + group);
     double* sums = s.sums.get();
     std::fill(sums, sums + scatter_width + row_block, 0.0);
     for (Index first = 0; first < count; first += row_block) {
@@ -96,7 +100,7 @@ void Plan<T>::add_rows(const int64_t* rows, Index count, const T* V, double* out
         }
       }
     }
-    for (Index j = from; j < to; ++j) out[j] += sums[j - from];
+    for (Index j = std::max(from, column_start); j < to; ++j) out[j - column_start] += sums[j - from];
   });
 }
 
@@ -121,8 +125,8 @@ template Index Plan<float>::workspace(Index, int) const;
 template Index Plan<double>::workspace(Index, int) const;
 template Index Plan<float>::product_groups(Index) const;
 template Index Plan<double>::product_groups(Index) const;
-template void Plan<float>::add_rows(const int64_t*, Index, const float*, double*, int) const;
-template void Plan<double>::add_rows(const int64_t*, Index, const double*, double*, int) const;
+template void Plan<float>::add_rows(const int64_t*, Index, const float*, double*, Index, Index, int) const;
+template void Plan<double>::add_rows(const int64_t*, Index, const double*, double*, Index, Index, int) const;
 template void Plan<float>::product(const float*, Index, double*, Index, Index, int) const;
 template void Plan<double>::product(const double*, Index, double*, Index, Index, int) const;
 

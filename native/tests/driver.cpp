@@ -97,7 +97,7 @@ Numbers products(const Isa& isa, int threads) {
   gauss.plan.symmetric_product(V.data(), 3, out.data() + G::n * 3, 0, G::n, threads);
   std::vector<int64_t> rows;
   for (int64_t i = 0; i < G::n; i += 2) rows.push_back(i);
-  gauss.plan.add_rows(rows.data(), Index(rows.size()), V.data(), out.data() + 2 * G::n * 3, threads);
+  gauss.plan.add_rows(rows.data(), Index(rows.size()), V.data(), out.data() + 2 * G::n * 3, 0, G::n, threads);
   return out;
 }
 

@@ -46,8 +46,8 @@ class Backend(Protocol):
         """Return k(x, x) for all x of a symmetric matrix, or None where the kernel's own way is as good."""
         return None
 
-    def add_rows(self, index: np.ndarray, weights: Array, out: Array) -> bool:
-        """Add weights @ K[index] to ``out`` if there is a faster way than tiles, and say whether it was done."""
+    def add_rows(self, index: np.ndarray, weights: Array, out: Array, columns: slice) -> bool:
+        """Add weights @ K[index, columns] to ``out`` if there is a faster way than tiles, and say whether it was done."""
         return False
 
     def part(self, index: np.ndarray, threads: int | None = None) -> Backend | None:

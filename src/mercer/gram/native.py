@@ -119,13 +119,13 @@ class NativeBackend(Backend):
         check_overflow(out, self._owner)
         return True
 
-    def add_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> bool:
+    def add_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray, columns: slice) -> bool:
         """Add weighted rows without ever storing them."""
-        step = self._rows_per_call(self.shape[1])
+        step = self._rows_per_call(columns.stop - columns.start)
         weights = pack(weights, self.dtype)
         for first in range(0, len(index), step):
             part = slice(first, first + step)
-            self.plan.add_rows(index[part], weights[part], out, self._threads)
+            self.plan.add_rows(index[part], weights[part], out, columns.start, columns.stop, self._threads)
         return True
 
     def part(self, index: np.ndarray, threads: int | None = None) -> NativeBackend:

@@ -298,6 +298,22 @@ class Gram:
                 out[start : start + step] = self._backend.tile(chosen[start : start + step], slice(0, m))
         return out
 
+    def tile(self, rows: slice, columns: slice) -> Array:
+        """Return some consecutive rows at some consecutive columns.
+
+        Examples
+        --------
+        >>> from mercer import Gram
+        >>> from mercer.kernels import Linear
+        >>> Gram(Linear(), [[1.0], [3.0], [2.0]]).tile(slice(0, 2), slice(1, 3))
+        array([[3., 2.],
+               [9., 6.]])
+        """
+        (first, last, _), (left, right, _) = rows.indices(self.shape[0]), columns.indices(self.shape[1])
+        size = max(0, last - first) * max(0, right - left) * max(self._backend.entry_bytes, self.dtype.itemsize)
+        require(size, self._budget, f"a tile of {last - first} × {right - left} entries", "ask for a smaller one")
+        return self._backend.tile(slice(first, last), slice(left, right))
+
     def _find_positions(self, index: Index) -> Any:
         """Return the position of a row, or those of several, counted from the first."""
         n, index = self.shape[0], host_array(index)
@@ -309,9 +325,21 @@ class Gram:
         except IndexError:
             raise IndexError(f"rows: {index!r} does not pick rows of a Gram matrix with {n} rows") from None
 
-    def add_rows(self, index: Index, weights: ArrayLike | Array, out: Array) -> None:
-        """Add the weighted sum of some rows, weights @ K[index], to a vector of length m in float64, in place."""
-        m, xp = self.shape[1], self._place.namespace
+    def add_rows(self, index: Index, weights: ArrayLike | Array, out: Array, columns: slice = slice(None)) -> None:
+        """Add the weighted sum of some rows, weights @ K[index, columns], to a vector in float64, in place.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import Gram
+        >>> from mercer.kernels import Linear
+        >>> total = np.ones(2)
+        >>> Gram(Linear(), [[1.0], [3.0], [2.0]]).add_rows([1, 2], [1.0, 10.0], total, slice(1, 3))
+        >>> total
+        array([70., 47.])
+        """
+        xp, chosen = self._place.namespace, slice(*columns.indices(self.shape[1])[:2])
+        m = max(0, chosen.stop - chosen.start)
         positions = np.ascontiguousarray(self._find_positions(index), dtype=np.int64)
         factors = self._place.put(weights)
         if factors.shape != positions.shape or tuple(out.shape) != (m,) or out.dtype != xp.float64:
@@ -320,12 +348,12 @@ class Gram:
                 f"of length {m}; got {len(positions)} rows, {tuple(factors.shape)} weights, {out.dtype} of shape "
                 f"{tuple(out.shape)}"
             )
-        if self._backend.add_rows(positions, factors, out):
+        if m == 0 or self._backend.add_rows(positions, factors, out, chosen):
             return
         step = max(1, min(self._budget, TILE_BYTES) // (m * (self._backend.entry_bytes + 8)))
         for start in range(0, len(positions), step):
             part = slice(start, start + step)
-            out += factors[part] @ xp.astype(self._backend.tile(positions[part], slice(0, m)), xp.float64, copy=False)
+            out += factors[part] @ xp.astype(self._backend.tile(positions[part], chosen), xp.float64, copy=False)
 
     def part(self, index: Index, threads: int | None = None) -> Gram:
         """Return the Gram matrix of some of the points, K[index][:, index], as lazy as this one.

@@ -36,6 +36,8 @@ def check_gram(kernel: Kernel, X: Rows, Z: Rows | None = None, *, rtol: float | 
         expect(gram.shape == K.shape, kernel, f"{label}shape {gram.shape} instead of {K.shape}")
         total = np.zeros(m)
         gram.add_rows(some, [1.0, -2.0], total)
+        partial, columns = np.zeros((m + 1) // 2), slice(m // 2, m)
+        gram.add_rows(some, [1.0, -2.0], partial, columns)
         for what, found, expected, terms in (
             ("dense and k(X, Z)", gram.dense(), reference, 1),
             ("products with several columns", gram @ V, reference @ V, m),
@@ -44,6 +46,8 @@ def check_gram(kernel: Kernel, X: Rows, Z: Rows | None = None, *, rtol: float | 
             ("one row", gram.rows(0), reference[0], 1),
             ("some rows", gram.rows(some), reference[some], 1),
             ("sums of rows", total, reference[n - 1] - 2.0 * reference[0], 3),
+            ("parts of sums of rows", partial, reference[n - 1, columns] - 2.0 * reference[0, columns], 3),
+            ("a tile", gram.tile(slice(0, 2), columns), reference[:2, columns], 1),
         ):
             expect_close(found, expected, terms * allowed, kernel, f"{label}{what}")
         if gram.symmetric:

@@ -209,7 +209,7 @@ class Perceptron:
         log, converged, clock = before.log, False, before.seen
         while len(mistakes) < max_iter and not converged:
             visits = np.arange(m) if order is None else order()
-            wrong = walk.visit_all(visits, clock)
+            wrong = walk.visit_all(visits, clock, last=len(mistakes) + 1 == max_iter)
             times = np.flatnonzero(wrong[visits] >= 0)
             at = visits[times]
             log = log.and_then(old + at, label[at], wrong[at], weight[at], clock + times + 1)

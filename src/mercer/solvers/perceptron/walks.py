@@ -2,9 +2,9 @@
 
 What a point needs is the value of the function so far.  A pool walk takes a block of points at a time and computes the
 kernel between them and every vector kept, so that vectors may leave.  A sweep keeps the values of all points up to
-date instead: each mistake costs one row of the Gram matrix, however many vectors there are.  It is told to points that
-come soon at once, and to all others together with more mistakes.  Inside a block both leave the strictly sequential
-part to a native loop.
+date instead: each mistake costs one row of the Gram matrix, however many vectors there are.  Halves of the epoch, halves
+of these and so on tell each other: the first half its mistakes to the second before that is visited, and the second to
+the first afterwards, for the next epoch.  Inside a block both leave the strictly sequential part to a native loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-GROUP = 8  # blocks after which mistakes are told to all points: many rows at a time are faster than few
 SAFE = 1e30  # size of kernel values up to which sums of them are safe in float32
 
 
@@ -55,15 +54,16 @@ class Slate:
         return gram @ coef + self.bias * coef.sum(axis=0)
 
     def visit(
-        self, K: np.ndarray, pool: np.ndarray, points: np.ndarray, order: np.ndarray, scores: np.ndarray, clock: int
-    ) -> np.ndarray:
+        self, K: np.ndarray, pool: np.ndarray, place: np.ndarray, points: np.ndarray, order: np.ndarray,
+        scores: np.ndarray, clock: int,
+    ) -> np.ndarray:  # fmt: skip
         """Go through some points in order; return for each the class taken instead of its own, or −1.
 
-        K is between the vectors of a pool and the points, and ``scores`` holds their values, one row a function.
+        K is between the vectors of a pool and the points, ``place`` says where in the pool these are, and ``scores``
+        holds their values, one row a function.
         """
         coef, moment, entered = self.coef[pool], self.moment[pool], self.entered[pool]
         wrong = np.full(len(points), -1, dtype=np.int64)
-        place = np.searchsorted(pool, self.first + points)
         _native.perceptron(
             K, order, place, self.label[points], self.weight[points], scores, coef, moment, entered, wrong, clock,
             self.bias, self.budget, self.smallest,
@@ -83,8 +83,11 @@ class PoolWalk:
         self.scores = np.zeros((len(slate.label), slate.coef.shape[1]))
         self._whole: np.ndarray | None = None
 
-    def visit_all(self, order: np.ndarray, clock: int) -> np.ndarray:
-        """Visit all points in an order; return for each the class that was taken instead of its own, or −1."""
+    def visit_all(self, order: np.ndarray, clock: int, last: bool) -> np.ndarray:
+        """Visit all points in an order; return for each the class that was taken instead of its own, or −1.
+
+        After the last epoch values of points are not needed any more, unless it made no mistake.
+        """
         wrong = np.empty(len(order), dtype=np.int64)
         for start in range(0, len(order), self.block):
             part = order[start : start + self.block]
@@ -97,7 +100,8 @@ class PoolWalk:
             coef = self.slate.coef[pool]
             scores = coef.T @ K + self.slate.bias * coef.sum(axis=0)[:, None]
             self.scores[points] = scores.T
-            wrong[points] = self.slate.visit(K, pool, points, visits, scores, clock + start)
+            place = np.searchsorted(pool, self.slate.first + points)
+            wrong[points] = self.slate.visit(K, pool, place, points, visits, scores, clock + start)
         return wrong
 
     def confirm(self) -> bool:
@@ -129,21 +133,20 @@ class Sweep:
         # One row for each function, since rows of the Gram matrix are added to vectors.
         self._values = np.ascontiguousarray(slate.evaluate(self._points).T)
         self._gram = self._gram_of(np.float32 if np.abs(diagonal).max() < SAFE else np.float64)
-        self._spare = np.empty((0, 0))
 
     @property
     def scores(self) -> np.ndarray:
         """The values of all points, of shape (m, q)."""
         return self._values.T
 
-    def visit_all(self, order: np.ndarray, clock: int) -> np.ndarray:
+    def visit_all(self, order: np.ndarray, clock: int, last: bool) -> np.ndarray:
         """Do what a pool walk does."""
-        wrong = np.empty(len(order), dtype=np.int64)
-        for start in range(0, len(order), GROUP * self.block):
-            group, visits = _sort_visits(order[start : start + GROUP * self.block])
-            before = self.slate.coef[self.slate.first + group]
-            wrong[group] = self._visit(group, visits, clock + start)
-            self._add(self._gram, group, before, group, self._values)
+        values = np.ascontiguousarray(self._values[:, order])
+        epoch = _Epoch(self.slate, self._gram.part(order), order, values, clock, self.block, last)
+        epoch.visit(0, len(order))
+        self._values[:, order] = epoch.values
+        wrong = np.empty_like(epoch.wrong)
+        wrong[order] = epoch.wrong
         return wrong
 
     def confirm(self) -> bool:
@@ -156,43 +159,57 @@ class Sweep:
         self._gram = self._gram_of(np.float64)
         return False
 
-    def _visit(self, group: np.ndarray, visits: np.ndarray, clock: int) -> np.ndarray:
-        """Visit a group of points, block by block, with only their own values kept up to date."""
-        slate, wrong = self.slate, np.empty(len(group), dtype=np.int64)
-        near, values = self._gram.part(group), np.ascontiguousarray(self._values[:, group])
-        for start in range(0, len(group), self.block):
-            block, inside = _sort_visits(visits[start : start + self.block])
-            points = group[block]
-            before = slate.coef[slate.first + points]
-            K = near.part(block).dense(out=self._reuse_matrix(len(block)))
-            local = np.ascontiguousarray(values[:, block])
-            wrong[block] = slate.visit(K, slate.first + points, points, inside, local, clock + start)
-            self._add(near, points, before, block, values)
-        return wrong
-
-    def _add(self, gram: Gram, points: np.ndarray, before: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
-        """Add to values what has changed at some points, which are some rows of a Gram matrix."""
-        steps = self.slate.coef[self.slate.first + points] - before
-        for value, step in zip(values, steps.T, strict=True):
-            changed = np.flatnonzero(step)
-            if len(changed):
-                gram.add_rows(rows[changed], step[changed], value)
-                value += self.slate.bias * step.sum()
-
-    def _reuse_matrix(self, size: int) -> np.ndarray:
-        """Return a matrix for the kernel inside a block, always the same one, because fresh memory takes time."""
-        if self._spare.shape[0] != size or self._spare.dtype != self._gram.dtype:
-            self._spare = np.empty((size, size), dtype=self._gram.dtype)
-        return self._spare
-
     def _gram_of(self, dtype: DTypeLike) -> Gram:
         return Gram(self.slate.kernel, self._points, memory=self.slate.memory, dtype=dtype)
 
 
-def _sort_visits(order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions in increasing order, and the order in terms of those."""
-    positions = np.sort(order)
-    return positions, np.searchsorted(positions, order)
+@dataclass
+class _Epoch:
+    """One epoch of a sweep, with everything in the order of the visits."""
+
+    slate: Slate
+    gram: Gram
+    order: np.ndarray
+    values: np.ndarray  # of the functions, of shape (q, m)
+    clock: int
+    block: int
+    last: bool
+
+    def __post_init__(self) -> None:
+        self.wrong = np.empty(len(self.order), dtype=np.int64)
+        self._vectors = self.slate.first + self.order
+        self._before = self.slate.coef[self._vectors]  # each point is visited once
+
+    def visit(self, start: int, stop: int) -> None:
+        """Visit some points whose values know all mistakes before them; afterwards they know each other's."""
+        if stop - start <= self.block:
+            self._visit_block(slice(start, stop))
+            return
+        blocks = -(-(stop - start) // self.block)
+        middle = start + blocks // 2 * self.block
+        self.visit(start, middle)
+        self._tell(slice(start, middle), slice(middle, stop))
+        self.visit(middle, stop)
+        if not self.last:
+            self._tell(slice(middle, stop), slice(start, middle))
+
+    def _visit_block(self, rows: slice) -> None:
+        inside, values = np.arange(rows.stop - rows.start), np.ascontiguousarray(self.values[:, rows])
+        K = self.gram.tile(rows, rows)
+        self.wrong[rows] = self.slate.visit(
+            K, self._vectors[rows], inside, self.order[rows], inside, values, self.clock + rows.start
+        )
+        self.values[:, rows] = values
+
+    def _tell(self, rows: slice, columns: slice) -> None:
+        """Add to the values of some points what others have changed."""
+        steps = self.slate.coef[self._vectors[rows]] - self._before[rows]
+        for value, step in zip(self.values, steps.T, strict=True):
+            changed = np.flatnonzero(step)
+            if len(changed):
+                told = value[columns]
+                self.gram.add_rows(rows.start + changed, step[changed], told, columns)
+                told += self.slate.bias * step.sum()
 
 
 def measure_margins(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
