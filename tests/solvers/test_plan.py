@@ -9,8 +9,8 @@ from mercer import MemoryBudgetError
 from mercer.kernels import Custom, FromFeatures, Gaussian, Linear, Polynomial, Precomputed
 from mercer.models import KernelRidge
 from mercer.solvers.base import Problem
-from mercer.solvers.costs import HOST
-from mercer.solvers.plan import SOLVERS, SPECTRAL_LIMIT, make_solver, plan, plan_problem
+from mercer.solvers.costs import HOST, Sizes
+from mercer.solvers.plan import SOLVERS, SPECTRAL_LIMIT, Comparison, make_solver, plan, plan_problem
 
 from ..page import read_page
 
@@ -133,6 +133,14 @@ def test_the_smaller_the_penalty_the_more_iterations_are_expected():
     assert plan_problem(problem, np.array([0.3])).solver == "cg"
     assert plan_problem(problem, np.array([3e-6])).solver == "cholesky"
     assert plan_problem(problem, np.array([0.3]), "cholesky").steps == 0
+
+
+@pytest.mark.parametrize("n", [9_000, 20_000, 36_000, 57_000, 500_000])
+@pytest.mark.parametrize("budget", [20 * 10**9, 100 * 10**9])
+def test_blocks_of_a_device_wait_for_each_other_and_are_left_to_those_who_ask(n, budget):
+    choice = Comparison(Sizes(n, 8, np.inf, 1, 1, budget, loo=False, native=True, share=1e-3, on_host=False))
+    assert choice.best().solver in ("cholesky", "cg")
+    assert choice.costs["blocks"].seconds > 10 * choice.costs["cg"].seconds
 
 
 def test_wide_data_with_a_large_penalty_is_stored_in_part_and_iterated_on():

@@ -141,7 +141,8 @@ class PreparedConjugateGradient(PreparedRidge):
         self.products = make_products(problem, solver.devices) if products is None else products
         n = problem.n
         # A share of the budget for the factor, its Gram matrix and the Cholesky factors of a few α.
-        affordable = int(self.products.rates.share * problem.memory / (12 * n + 64 * math.sqrt(n)))
+        numbers = 12 if problem.place.on_host else 8  # in float64, and on the host in float32 too
+        affordable = int(self.products.rates.share * problem.memory / (numbers * n + 64 * math.sqrt(n)))
         self.max_rank = max(1, min(max(n // 4, min(n, SMALL)), affordable))
         rank = (
             min(int(self.products.rates.first_rank * math.sqrt(n)), self.max_rank)
