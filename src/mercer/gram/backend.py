@@ -47,7 +47,7 @@ class Backend(Protocol):
         return None
 
     def add_rows(self, index: np.ndarray, weights: Array, out: Array, columns: slice) -> bool:
-        """Add weights @ K[index, columns] to ``out`` if there is a faster way than tiles, and say whether it was done."""
+        """Add weights @ K[index, columns] to ``out`` if there is a faster way than tiles; say whether it was done."""
         return False
 
     def part(self, index: np.ndarray, threads: int | None = None) -> Backend | None:

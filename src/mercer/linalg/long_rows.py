@@ -74,7 +74,7 @@ class LongRows:
         return total
 
     def square(self, weights: Array) -> Array:
-        """Return A diag(weights) Aᵀ in float64; the same weights every time, since what is known is not computed again."""
+        """Return A diag(weights) Aᵀ in float64; the weights are the same every time, since parts that are known stay."""
         known, roots = 0, None if bool((weights == 1.0).all()) else weights**0.5
         for place, part in enumerate(self._parts):
             known += len(part)

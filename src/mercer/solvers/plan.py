@@ -162,8 +162,8 @@ def plan_problem(
     level, noise = _level(problem), float((alpha.min() * problem.noise).min())
     sizes = Sizes(
         problem.n, int(shape[1]) if len(shape) == 2 else 20, _features(kernel, count_columns(kernel, problem.X)),
-        len(alpha), len(np.unique(alpha)), problem.memory, loo, _is_native(kernel), noise / level if level > 0 else None,
-        place.on_host,
+        len(alpha), len(np.unique(alpha)), problem.memory, loo, _is_native(kernel),
+        noise / level if level > 0 else None, place.on_host,
     )  # fmt: skip
     choice = Comparison(sizes, n_centers, "" if place.on_host else f" on {place}")
     if solver != "auto":

@@ -18,6 +18,7 @@ from mercer.arrays.tensors import host_array
 from mercer.expansion import Expansion
 from mercer.formula.data import length, take
 from mercer.gram import Gram
+from mercer.linalg.decomposition import decompose
 from mercer.linalg.unlocked import invert_definite
 
 from ..base import Problem
@@ -54,7 +55,7 @@ def leave_out(problem: Problem, loss: WeightedLoss, alpha: float, function: Expa
     outputs = np.asarray(function(X, memory=problem.memory)).reshape(n, q)
     if m < n:
         centers = host_array(function.centers)
-        values, vectors = np.linalg.eigh(Gram(problem.kernel, centers, memory=problem.memory, dtype=np.float64).dense())
+        values, vectors = decompose(Gram(problem.kernel, centers, memory=problem.memory, dtype=np.float64).dense())
         kept = values > NULL * max(values.max(initial=0.0), 0.0)
         map_ = vectors[:, kept] / np.sqrt(values[kept])
         width = map_.shape[1] + int(problem.fit_intercept)

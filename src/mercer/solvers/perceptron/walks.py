@@ -2,9 +2,10 @@
 
 What a point needs is the value of the function so far.  A pool walk takes a block of points at a time and computes the
 kernel between them and every vector kept, so that vectors may leave.  A sweep keeps the values of all points up to
-date instead: each mistake costs one row of the Gram matrix, however many vectors there are.  Halves of the epoch, halves
-of these and so on tell each other: the first half its mistakes to the second before that is visited, and the second to
-the first afterwards, for the next epoch.  Inside a block both leave the strictly sequential part to a native loop.
+date instead: each mistake costs one row of the Gram matrix, however many vectors there are.  Halves of the epoch,
+halves of these and so on tell each other: the first half its mistakes to the second before that is visited, and the
+second to the first afterwards, for the next epoch.  Inside a block both leave the strictly sequential part to a native
+loop.
 """
 
 from __future__ import annotations

@@ -97,8 +97,8 @@ class BlockDescent(PlannedSolver):
         block = choose_block(sizes.n, sizes.d, sizes.budget, RATES["host" if sizes.on_host else "cuda"])
         entries = passes * sizes.entry * n * (n + block)
         rest = passes * (2 * n * n * q + n * block**2 * (1.0 / 3.0 if self.rank is None else 0.0))
-        work = (entries, speed.single if sizes.native else speed.entries), (rest, speed.double)
-        work += ((passes * n / block * speed.step, 1.0),)  # each block is waited for
+        waiting = passes * n / block * speed.step  # for each block
+        work = (entries, speed.single if sizes.native else speed.entries), (rest, speed.double), (waiting, 1.0)
         return Cost(HELD * float(block) ** 2 + 4 * sizes.vectors + 16.0 * n, work, speed)
 
     def explain(self, sizes: Sizes) -> str:
