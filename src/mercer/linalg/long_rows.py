@@ -74,7 +74,7 @@ class LongRows:
         return total
 
     def square(self, weights: Array) -> Array:
-        """Return A diag(weights) Aᵀ in float64; the weights are the same every time, since parts that are known stay."""
+        """Return A diag(weights) Aᵀ in float64; the weights are the same every time, since known parts stay."""
         known, roots = 0, None if bool((weights == 1.0).all()) else weights**0.5
         for place, part in enumerate(self._parts):
             known += len(part)
