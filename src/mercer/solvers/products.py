@@ -42,6 +42,9 @@ class Rates:
         Of the budget, that a preconditioner may take.
     wide : int
         Features from which reading float32 entries from memory beats computing them again.
+    hidden : float
+        Share of a residual that float32 may hide before it is exchanged: more slows iterations down, less asks for more
+        products in float64.
     """
 
     flops: float
@@ -53,11 +56,14 @@ class Rates:
     first_rank: float = 5.0
     share: float = 0.25
     wide: int = 48
+    hidden: float = 0.03
 
 
 RATES = {
     "host": Rates(flops=6e10, entry=8e-11, feature=5e-12, read=25e9, wide=4),  # where half of the matrix is read
-    "cuda": Rates(flops=4e13, entry=2.2e-13, feature=0.0, read=3e12, call=1.5e-3, first_rank=4.0, share=0.5),
+    "cuda": Rates(
+        flops=4e13, entry=2.2e-13, feature=0.0, read=3e12, call=1.5e-3, first_rank=4.0, share=0.5, hidden=0.1
+    ),  # where float64 takes sixteen times as long
     "cpu": Rates(flops=2e10, entry=1e-8, feature=0.0, read=12e9, call=1e-4, first_rank=20.0, share=0.5),
 }
 

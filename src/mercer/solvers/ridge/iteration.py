@@ -19,8 +19,7 @@ from ..products import Products
 from ..residuals import gap_ratios, in_squares, product_rounding, target_spread
 from .preconditioner import Preconditioner
 
-HIDDEN = 0.03  # of a residual: what float32 may hide of it before it is exchanged; more slows the iteration down
-SMALL = 0.1  # the same where a sample of very many rows tells
+SMALL = 0.1  # of a residual: what float32 may hide of it where iterations go on, as a sample of rows tells
 WORTH = 3  # iterations between two exact products that gain little from which on products in float32 pay
 FLOAT32 = 2.0**28  # times coarser than float64: half of a unit in the last place, where that bound has a whole one
 STALLS = 3  # certificates without progress before rounding is blamed
@@ -80,7 +79,7 @@ class Iteration:
         self._updated = self._true.copy()
         self._spread = target_spread(self._cg.residual, 1.0 / self._noise)
         self._blur = np.full(len(alpha), FLOAT32 if products.single else 0.0)
-        self._share = SMALL if products.single and products.sampled else HIDDEN
+        self._share = SMALL if products.single and products.sampled else products.rates.hidden
         self._exact_at = 0.0 * y  # the coefficients of the last exact product
         self._since_exact = 0
         self._best, self._failures = math.inf, 0
