@@ -14,7 +14,7 @@ def test_the_plan_is_the_one_of_the_library(mercer):
     told = json.loads(mercer("plan", "--n", "1e6", "--d", "20", "--memory", "4GB", "--json").stdout)
     expected = plan(Gaussian(), 10**6, 20, memory="4GB")
     assert told["plan"] == {
-        name: getattr(expected, name) for name in ("solver", "reason", "memory", "flops", "seconds")
+        name: getattr(expected, name) for name in ("solver", "reason", "memory", "flops", "seconds", "steps")
     }
     assert set(told["solvers"]) == set(SOLVERS)
     assert told["solvers"]["cholesky"]["fits"] is False

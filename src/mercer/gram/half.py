@@ -74,8 +74,9 @@ def cut_half(n: int, itemsize: int) -> Iterator[slice]:
 
     Examples
     --------
-    >>> [rows.stop - rows.start for rows in cut_half(4, STRIP_BYTES // 4)]
-    [1, 1, 2]
+    >>> rows = list(cut_half(3000, 4))
+    >>> rows[0], rows[-1], len(rows)
+    (slice(0, 23, None), slice(2823, 3000, None), 67)
     """
     start, most = 0, min(STRIP_BYTES // itemsize, n * n // (2 * STRIPS))
     while start < n:
