@@ -51,9 +51,6 @@ class LongRows:
         self._parts: list[Array] = []
         self._square = self._zeros(0, 0)
 
-    def __len__(self) -> int:
-        return sum(len(part) for part in self._parts)
-
     def append(self, rows: Array) -> None:
         """Add rows below, of float64."""
         self._parts.append(rows.astype(np.float32) if self.single else rows)
@@ -63,15 +60,17 @@ class LongRows:
         if not self.single:
             return self._xp.concat([multiply_rows(part, V) for part in self._parts])
         unit = units(V)  # so that nothing leaves the range of float32
-        return unit * np.concatenate([multiply_rows(part, V / unit) for part in self._parts])
+        scaled = V / unit
+        return unit * np.concatenate([multiply_rows(part, scaled) for part in self._parts])
 
     def combine(self, W: Array) -> Array:
         """Return AᵀW for W of shape (r, q)."""
-        start, total = 0, self._zeros(self.n, W.shape[1])
+        start, total, unit = 0, self._zeros(self.n, W.shape[1]), units(W) if self.single else 1.0
+        scaled = W / unit if self.single else W
         for part in self._parts:
-            total += _combine(part, W[start : start + len(part)])
+            total += _combine(part, scaled[start : start + len(part)])
             start += len(part)
-        return total
+        return total * unit if self.single else total
 
     def square(self, weights: Array) -> Array:
         """Return A diag(weights) Aᵀ in float64; the weights are the same every time, since known parts stay."""

@@ -21,6 +21,7 @@ from mercer.linalg.pivoting import PivotedCholesky, Random, SymmetricGram
 CACHED = 4  # values of α whose Cholesky factors are kept from one application to the next
 UNIT = 2.0**-24  # the rounding of float32
 LONG = 4096  # points from which on the host reads F in float32, which takes half as long
+SAFE = 1e-40, 1e60  # the largest k(x, x) between which roots of kernel values are numbers of float32
 COARSE = 0.5  # what rounding to float32 may do to P⁻¹ at the very worst, relative to it in the norm of P
 POWERS = 10  # products that tell the largest eigenvalue of FᵀWF, about
 
@@ -63,7 +64,9 @@ class Preconditioner:
         self.pivoted = PivotedCholesky.of(gram, rng)
         self._xp = namespace(noise)
         self._least_single = np.inf  # α from which on float32 will do, once it is known
-        self._rows = LongRows(len(noise), noise, single=not is_tensor(noise) and len(noise) >= LONG)  # Fᵀ
+        long = not is_tensor(noise) and len(noise) >= LONG
+        single = long and SAFE[0] < float(self.pivoted.residual.max(initial=0.0)) < SAFE[1]
+        self._rows = LongRows(len(noise), noise, single=single)  # Fᵀ
         self._inverses: dict[float, Callable[[Array], Array]] = {}  # of αI + FᵀWF for each α
         self.ranks: list[int] = []  # asked for so far: the same ones, one by one, lead to the same pivots
         self.grow(rank)
