@@ -62,18 +62,20 @@ def plan(
 
 
 def _compare_solvers(kernel: Kernel, n: int, d: int | None, sizes: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return memory and time of each solver, and whether it fits; a petabyte is budget enough to ask."""
+    """Return memory and time of each solver, and whether it fits; of those that do not, what they would take."""
+    from mercer.arrays.budget import MemoryBudgetError
     from mercer.solvers.plan import SOLVERS
     from mercer.solvers.plan import plan as choose
 
     found: dict[str, dict[str, Any]] = {}
     for name in SOLVERS:
         try:
-            item = choose(kernel, n, d, solver=name, **(sizes | {"memory": 10**24}))
+            item, fits = choose(kernel, n, d, solver=name, **sizes), True
         except ValueError:
             found[name] = {"memory": None, "seconds": None, "fits": False, "note": "needs finitely many features"}
             continue
-        fits = item.memory <= sizes["memory"]
+        except MemoryBudgetError:
+            item, fits = choose(kernel, n, d, solver=name, **(sizes | {"memory": 10**24})), False
         note = "" if fits else "more than the budget"
         found[name] = {"memory": item.memory, "seconds": item.seconds, "fits": fits, "note": note}
     return found

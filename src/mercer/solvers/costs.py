@@ -18,7 +18,8 @@ FEW, MANY, ENDLESS = 60, 200, 5000
 # 10,000 to 36,000 rows take about 30 with a share of 0.1, 70 to 90 with 0.01 and 90 to 220 with 0.001.
 STEPS, POWER, LEAST = 10.0, 0.4, 20
 TINY = 1e-5  # a share below which they take more than a factor costs, on a device
-RANK, GROWN, LARGE = 5.0, 3.0, 0.05  # √n times this is a preconditioner's, and so much more with a smaller share
+RANK, GROWN, LARGE = 5.0, 3.0, 0.05  # √n times this is a preconditioner's rank, and so much more with a smaller share
+MOST = 3000  # of which more was not seen to pay
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class Sizes:
         """That of a preconditioner, as far as the budget leaves room for it."""
         grows = self.on_host and (self.share is None or self.share < LARGE)
         wanted = RANK * math.sqrt(self.n) * (GROWN if grows else 1.0)
-        return int(max(10, min(wanted, self.n // 2, self.budget / (32.0 * self.n))))
+        return int(max(10, min(wanted, MOST, self.n // 2, self.budget / (32.0 * self.n))))
 
     @property
     def steps(self) -> int:
