@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ class Plan:
     memory: int
     flops: float
     seconds: float
-    steps: int = 0
+    steps: int = field(default=0, kw_only=True)
 
     def __str__(self) -> str:
         return (
@@ -216,7 +216,7 @@ class Comparison:
         """Return the plan of a solver."""
         cost = self.costs[name]
         steps = self.sizes.steps if name in ITERATIVE else 0
-        return Plan(name, reason + self.where, int(cost.memory), cost.flops, cost.seconds, steps)
+        return Plan(name, reason + self.where, int(cost.memory), cost.flops, cost.seconds, steps=steps)
 
     def quickest(self, able: list[str]) -> str:
         """Return the solver of about the least time expected.
