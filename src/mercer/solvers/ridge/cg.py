@@ -25,8 +25,8 @@ from .preconditioner import Preconditioner
 SMALL = 2000  # ranks up to this are cheap, so that they may even reach n
 LARGEST = 2.0**36  # bytes of a budget that a plan counts on for a stored matrix, where it is told of no limit
 GROWTH = (1.5, 2.0, 3.0)  # times the rank of the preconditioner, that are weighed against what they cost
-# Iterations fall with about this power of the rank: with α = 1e-3 pol was seen to need 328, 231, 104 and 62 at ranks 580,
-# 1160, 1740 and 2320, which is between 0.5 and 2 from one to the next.
+# Iterations fall with about this power of the rank: with α = 1e-3 pol was seen to need 328, 231, 104 and 62 at ranks
+# 580, 1160, 1740 and 2320, which is between 0.5 and 2 from one to the next.
 GAIN = 1.25
 CHECK = 10  # iterations between two looks at whether a larger preconditioner would pay
 
