@@ -6,7 +6,7 @@ What comes back is a record of everything that a model keeps.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
@@ -186,13 +186,18 @@ def solve_ridge(
     chosen = _choose_plan(problem, alpha, solver, n_centers)
     kept: tuple[Plan, Solution, Any] | None = None
     failure: np.linalg.LinAlgError | None = None
-    for following in _list_attempts(problem, alpha, chosen, solver):
+    attempts: Iterable[Plan] = _list_attempts(problem, alpha, chosen, solver)
+    affordable = None
+    if chosen.solver == "cg":  # which ends where one of the others is quicker
+        attempts = list(attempts)
+        affordable = _affordable_steps(chosen, attempts)
+    for following in attempts:
         if following is not chosen:
             reason = f"{chosen.solver} {_blame(chosen, kept)}, and {following.solver} may survive it"
             following = replace(following, reason=reason)
         options: dict[str, Any] = {"on_iteration": on_iteration, "saves": saves, "devices": devices}
-        if following is chosen and solver == "auto" and chosen.solver == "cg":
-            options["affordable"] = _affordable_steps(problem, alpha, chosen)
+        if following is chosen:
+            options["affordable"] = affordable
         if tolerance is not None and following.solver in ITERATIVE:
             options["tolerance"] = tolerance
         try:
@@ -235,13 +240,10 @@ def _list_attempts(problem: Problem, alpha: np.ndarray, chosen: Plan, solver: st
             yield other
 
 
-def _affordable_steps(problem: Problem, alpha: np.ndarray, chosen: Plan) -> int | None:
-    """Return how many iterations take as long as a factor; None if there is no factor to be had."""
-    try:
-        other = plan_problem(problem, alpha, "cholesky")
-    except MemoryBudgetError:
-        return None
-    return math.ceil(chosen.steps * other.seconds / chosen.seconds) if other.seconds <= LONG else None
+def _affordable_steps(chosen: Plan, attempts: list[Plan]) -> int | None:
+    """Return how many iterations take as long as a factor; None if none is among the attempts."""
+    factor = next((plan for plan in attempts if plan.solver == "cholesky"), None)
+    return None if factor is None else math.ceil(chosen.steps * factor.seconds / chosen.seconds)
 
 
 def _blame(chosen: Plan, kept: tuple[Plan, Solution, Any] | None) -> str:
