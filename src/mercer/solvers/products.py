@@ -42,6 +42,8 @@ class Rates:
         Of the budget, that a preconditioner may take.
     wide : int
         Features from which reading float32 entries from memory beats computing them again.
+    held, applied : int
+        Bytes of a number of a preconditioner, where it is held and where it is applied.
     hidden : float
         Share of a residual that float32 may hide before it is exchanged: more slows iterations down, less asks for more
         products in float64.
@@ -56,11 +58,14 @@ class Rates:
     first_rank: float = 5.0
     share: float = 0.25
     wide: int = 48
+    held: int = 8
+    applied: int = 8
     hidden: float = 0.03
 
 
 RATES = {
-    "host": Rates(flops=6e10, entry=8e-11, feature=5e-12, read=25e9, wide=4),  # where half of the matrix is read
+    # Where half of the matrix is read, and factors are held in float64 and in float32.
+    "host": Rates(flops=6e10, entry=8e-11, feature=5e-12, read=25e9, wide=4, held=12, applied=4),
     "cuda": Rates(
         flops=4e13, entry=2.2e-13, feature=0.0, read=3e12, call=1.5e-3, first_rank=4.0, share=0.5, hidden=0.1
     ),  # where float64 takes sixteen times as long

@@ -91,7 +91,8 @@ class ConjugateGradient(PlannedSolver):
     def cost(self, sizes: Sizes) -> Cost:
         """Return what a fit would take."""
         n, q, speed, steps = float(sizes.n), sizes.columns, sizes.speed, sizes.steps
-        wide = sizes.native and sizes.on_host and sizes.d >= RATES["host"].wide
+        rates = RATES["host" if sizes.on_host else "cuda"]
+        wide = sizes.native and sizes.on_host and sizes.d >= rates.wide
         half = min(sizes.budget, LARGEST) / 2 if wide else sizes.budget / 2
         kept = (wide and 4 * n * n <= half) or (not sizes.native and 8 * n * n <= half)
         entries = sizes.entry * n * n * (0.5 if kept else steps)
@@ -105,7 +106,7 @@ class ConjugateGradient(PlannedSolver):
         ]
         if kept:
             work.append((steps * n * n * (0.5 if wide else 2.0), speed.stream))
-        memory = 12.0 * n * sizes.rank + 3 * sizes.vectors + 16.0 * n + (2.0 * n * n if wide and kept else 0.0)
+        memory = rates.held * n * sizes.rank + 3 * sizes.vectors + 16.0 * n + (2.0 * n * n if wide and kept else 0.0)
         return Cost(memory, tuple(work), speed)
 
     def explain(self, sizes: Sizes) -> str:
@@ -141,11 +142,11 @@ class PreparedConjugateGradient(PreparedRidge):
         self.products = make_products(problem, solver.devices) if products is None else products
         n = problem.n
         # A share of the budget for the factor, its Gram matrix and the Cholesky factors of a few α.
-        numbers = 12 if problem.place.on_host else 8  # in float64, and on the host in float32 too
-        affordable = int(self.products.rates.share * problem.memory / (numbers * n + 64 * math.sqrt(n)))
+        rates = self.products.rates
+        affordable = int(rates.share * problem.memory / (rates.held * n + 64 * math.sqrt(n)))
         self.max_rank = max(1, min(max(n // 4, min(n, SMALL)), affordable))
         rank = (
-            min(int(self.products.rates.first_rank * math.sqrt(n)), self.max_rank)
+            min(int(rates.first_rank * math.sqrt(n)), self.max_rank)
             if solver.rank == "auto"
             else min(int(solver.rank), n)
         )
@@ -222,7 +223,7 @@ class PreparedConjugateGradient(PreparedRidge):
     def _seconds_left(self, remaining: float, rank: int) -> float:
         """A rough time of what is left if the preconditioner first grows to a rank, from its square to its inverse."""
         n, known, rates = self.problem.n, self.preconditioner.rank, self.products.rates
-        read = (8.0 if self.problem.place.on_host else 16.0) * n * rank / rates.read  # twice, in float32 on the host
+        read = 2.0 * rates.applied * n * rank / rates.read
         growing = (2 * n * (rank**2 - known**2) + rank**3) / rates.flops if rank > known else 0.0
         return growing + remaining * (known / rank) ** GAIN * (self.products.seconds + read)
 
