@@ -36,32 +36,21 @@ struct HalfStrip {
   Index rows;
 };
 
-// out = K V for V and out of shape (sides, n); strips come in the order of their rows.
+// Vectors of n numbers that a matrix is multiplied by, and what becomes of them.
 template <class T>
-struct HalfProduct {
-  std::vector<HalfStrip<T>> strips;
-  Index n;
-  const T* V;
-  Index sides;
-  double* out;
+struct Sides {
+  const T* V;  // [count][n]
+  Index count, n;
+  double* out;  // [count][rows of the matrix]
   int threads;
 };
 
+// out = V K; strips come in the order of their rows.
 template <class T>
-void multiply_half(const HalfProduct<T>& product, const Isa& isa);
+void multiply_half(const std::vector<HalfStrip<T>>& strips, const Sides<T>& sides, const Isa& isa);
 
-// The same loop with a long matrix of few rows, whose products are the row sums alone: out = V A^T for A of shape (rows, n).
+// The same loop with few long rows, whose products are the row sums alone: out = V A^T for A of shape (rows, n).
 template <class T>
-struct LongProduct {
-  const T* A;
-  Index rows, n;
-  const T* V;
-  Index sides;
-  double* out;
-  int threads;
-};
-
-template <class T>
-void multiply_long(const LongProduct<T>& product, const Isa& isa);
+void multiply_long(const T* A, Index rows, const Sides<T>& sides, const Isa& isa);
 
 }  // namespace mercer

@@ -7,6 +7,11 @@
 namespace mercer {
 namespace {
 
+template <class T>
+Sides<T> sides_of(const Input& V, const Output& out, int threads) {
+  return {static_cast<const T*>(V.data()), Index(V.shape(0)), Index(V.shape(1)), static_cast<double*>(out.data()), threads};
+}
+
 void half_product(nb::list strips, nb::handle V, nb::handle out, int threads, const std::string& isa_name) {
   check_threads(threads);
   const Input right = checked_array<Input>(V, "V", 2, "");
@@ -29,12 +34,10 @@ void half_product(nb::list strips, nb::handle V, nb::handle out, int threads, co
   const Isa& isa = isa_named(isa_name);
   const auto run = [&](auto type) {
     typedef decltype(type) T;
-    HalfProduct<T> product{{}, Index(n), static_cast<const T*>(right.data()), Index(sides),
-                           static_cast<double*>(to.data()), threads};
-    for (const Input& strip : held)
-      product.strips.push_back({static_cast<const T*>(strip.data()), Index(strip.shape(0))});
+    std::vector<HalfStrip<T>> parts;
+    for (const Input& strip : held) parts.push_back({static_cast<const T*>(strip.data()), Index(strip.shape(0))});
     const nb::gil_scoped_release released;
-    multiply_half(product, isa);
+    multiply_half<T>(parts, sides_of<T>(right, to, threads), isa);
   };
   if (dtype_name(right) == "float32") run(float());
   else run(double());
@@ -52,9 +55,7 @@ void long_product(nb::handle A, nb::handle V, nb::handle out, int threads, const
   const auto run = [&](auto type) {
     typedef decltype(type) T;
     const nb::gil_scoped_release released;
-    multiply_long<T>({static_cast<const T*>(matrix.data()), Index(rows), Index(n), static_cast<const T*>(right.data()),
-                      Index(sides), static_cast<double*>(to.data()), threads},
-                     isa);
+    multiply_long<T>(static_cast<const T*>(matrix.data()), Index(rows), sides_of<T>(right, to, threads), isa);
   };
   if (dtype_name(matrix) == "float32") run(float());
   else run(double());

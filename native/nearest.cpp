@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "buffer.hpp"
 #include "tasks.hpp"
+#include "versions.hpp"
 
 namespace mercer {
 namespace {
@@ -19,15 +19,6 @@ constexpr Index block_bytes = Index(1) << 17;  // of points that one strip of qu
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 typedef void (*Comparison)(const NearestArguments&);
-
-Comparison comparison_of(const Isa& isa) {
-  const std::string name = isa.name;
-#ifdef MERCER_X86_ISAS
-  if (name == "avx512") return compare_points_avx512;
-  if (name == "avx2") return compare_points_avx2;
-#endif
-  return compare_points_baseline;
-}
 
 struct Candidate {
   float value;
@@ -114,7 +105,7 @@ class Strip {
 }  // namespace
 
 void find_candidates(const NearestSearch& search, const Isa& isa) {
-  const Comparison compare = comparison_of(isa);
+  const Comparison compare = MERCER_VERSION(Comparison, isa, compare_points);
   const Index panels = (search.n + nearest_columns - 1) / nearest_columns;
   Buffer<float> columns(panels * search.dimension * nearest_columns), norms(panels * nearest_columns);
   for (Index j = 0; j < panels * nearest_columns; ++j) {

@@ -2,30 +2,21 @@
 #include "paths.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "buffer.hpp"
 #include "tasks.hpp"
+#include "versions.hpp"
 
 namespace mercer {
 namespace {
 
 typedef void (*Advance)(const PathArguments&);
 
-Advance advance_of(const Isa& isa) {
-  const std::string name = isa.name;
-#ifdef MERCER_X86_ISAS
-  if (name == "avx512") return advance_paths_avx512;
-  if (name == "avx2") return advance_paths_avx2;
-#endif
-  return advance_paths_baseline;
-}
-
 }  // namespace
 
 void advance_paths(const PathBlock& block, const Isa& isa) {
-  const Advance advance = advance_of(isa);
+  const Advance advance = MERCER_VERSION(Advance, isa, advance_paths);
   Index longest = 0;
   double rows = 0, columns = 0;
   for (Index g = 0; g < block.groups; ++g) {

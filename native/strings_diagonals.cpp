@@ -2,11 +2,11 @@
 #include "strings_diagonals.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "buffer.hpp"
 #include "strings.hpp"
 #include "tasks.hpp"
+#include "versions.hpp"
 
 namespace mercer {
 namespace {
@@ -15,15 +15,6 @@ constexpr int most_planes = 6;  // bytes of a value
 constexpr Index rows_per_task = 4;
 
 typedef double (*Comparison)(const DiagonalArguments&);
-
-Comparison comparison_of(const Isa& isa) {
-  const std::string name = isa.name;
-#ifdef MERCER_X86_ISAS
-  if (name == "avx512") return compare_windows_avx512;
-  if (name == "avx2") return compare_windows_avx2;
-#endif
-  return compare_windows_baseline;
-}
 
 // Sequences as bytes, each with room for whole vectors behind it.
 class ByteSequences {
@@ -100,7 +91,7 @@ void add_close_windows(const StringBlock& block, int64_t span, const std::vector
       if (byte) plane_count = std::max(plane_count, p + 1);
     }
   }
-  const Comparison compare = comparison_of(isa);
+  const Comparison compare = MERCER_VERSION(Comparison, isa, compare_windows);
   const int64_t padding = int64_t(diagonal_lanes) + span;
   const ByteSequences columns(block, block.columns, block.column_count, padding);
   const ByteSequences rows(block, block.rows, block.row_count, 0);

@@ -191,20 +191,18 @@ Numbers halves(const Isa& isa, int threads) {
   constexpr Index n = 517, sides = 3;
   const auto entry = [](Index i, Index j) { return T(noise(std::min(i, j) * n + std::max(i, j))); };
   std::vector<std::vector<T>> strips;
-  HalfProduct<T> product{{}, n, nullptr, sides, nullptr, threads};
+  std::vector<HalfStrip<T>> parts;
   for (Index first = 0, rows = 1; first < n; first += rows, rows = std::min(n - first, rows + 7)) {
     std::vector<T> strip;
     for (Index i = first; i < first + rows; ++i)
       for (Index j = first; j < n; ++j) strip.push_back(entry(i, j));
     strips.push_back(strip);
-    product.strips.push_back({strips.back().data(), rows});
+    parts.push_back({nullptr, rows});
   }
-  for (std::size_t s = 0; s < strips.size(); ++s) product.strips[s].K = strips[s].data();
+  for (std::size_t s = 0; s < strips.size(); ++s) parts[s].K = strips[s].data();
   const std::vector<T> V = made_up<T>(n * sides);
   Numbers out(n * sides, 1e9);
-  product.V = V.data();
-  product.out = out.data();
-  multiply_half(product, isa);
+  multiply_half<T>(parts, {V.data(), sides, n, out.data(), threads}, isa);
   for (Index s = 0; s < sides; ++s)
     for (Index i = 0; i < n; ++i) {
       double sum = 0;
@@ -215,7 +213,7 @@ Numbers halves(const Isa& isa, int threads) {
   constexpr Index rows = 37;
   Numbers others(rows * sides);
   const std::vector<T> A = made_up<T>(rows * n);
-  multiply_long<T>({A.data(), rows, n, V.data(), sides, others.data(), threads}, isa);
+  multiply_long<T>(A.data(), rows, {V.data(), sides, n, others.data(), threads}, isa);
   for (Index s = 0; s < sides; ++s)
     for (Index i = 0; i < rows; ++i) {
       double sum = 0;
