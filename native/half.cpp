@@ -13,6 +13,7 @@ namespace {
 
 constexpr Index piece_width = 8192;   // columns whose sums stay in the cache, and that are added up in T
 constexpr Index summed_width = 4096;  // columns whose sums of all strips are added up together
+constexpr Index combined_width = 2048, combined_rows = 512;  // of a task, and rows whose sums are added up in T
 
 template <class T>
 using Use = void (*)(const HalfArguments<T>&);
@@ -81,9 +82,36 @@ void multiply_long(const T* A, Index rows, const Sides<T>& sides, const Isa& isa
   });
 }
 
+template <class T>
+void combine_long(const T* A, Index columns, const Sides<T>& sides, const Isa& isa) {
+  const Use<T> use = MERCER_VERSION(Use<T>, isa, use_half);
+  const Index n = sides.n, tasks = (columns + combined_width - 1) / combined_width;
+  const int threads = useful_threads(sides.threads, tasks, double(n) * double(columns));
+  const Buffer<T> nothing(combined_width);  // for the row sums, which nobody asks for
+  Buffer<T> all(combined_width * threads);
+  share_tasks(tasks, threads, [&](int worker, Index task) {
+    const Index from = task * combined_width, width = std::min(combined_width, columns - from);
+    T* const down = all.get() + worker * combined_width;
+    for (Index s = 0; s < sides.count; ++s) {
+      const T* const weights = sides.V + s * n;
+      double* const out = sides.out + s * columns + from;
+      std::fill(out, out + width, 0.0);
+      for (Index first = 0; first < n; first += combined_rows) {
+        std::fill(down, down + width, T(0));
+        double sums[half_rows];
+        for (Index i = first; i < std::min(n, first + combined_rows); i += half_rows)
+          use({A + i * columns + from, columns, std::min(half_rows, n - i), width, nothing.get(), weights + i, down, sums});
+        for (Index j = 0; j < width; ++j) out[j] += double(down[j]);
+      }
+    }
+  });
+}
+
 template void multiply_half(const std::vector<HalfStrip<float>>&, const Sides<float>&, const Isa&);
 template void multiply_half(const std::vector<HalfStrip<double>>&, const Sides<double>&, const Isa&);
 template void multiply_long(const float*, Index, const Sides<float>&, const Isa&);
 template void multiply_long(const double*, Index, const Sides<double>&, const Isa&);
+template void combine_long(const float*, Index, const Sides<float>&, const Isa&);
+template void combine_long(const double*, Index, const Sides<double>&, const Isa&);
 
 }  // namespace mercer

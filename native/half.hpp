@@ -41,7 +41,7 @@ template <class T>
 struct Sides {
   const T* V;  // [count][n]
   Index count, n;
-  double* out;  // [count][rows of the matrix]
+  double* out;  // [count][numbers of the product]
   int threads;
 };
 
@@ -52,5 +52,9 @@ void multiply_half(const std::vector<HalfStrip<T>>& strips, const Sides<T>& side
 // The same loop with few long rows, whose products are the row sums alone: out = V A^T for A of shape (rows, n).
 template <class T>
 void multiply_long(const T* A, Index rows, const Sides<T>& sides, const Isa& isa);
+
+// And the column sums alone: out = V A for A of shape (n, columns).
+template <class T>
+void combine_long(const T* A, Index columns, const Sides<T>& sides, const Isa& isa);
 
 }  // namespace mercer

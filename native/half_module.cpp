@@ -43,22 +43,34 @@ void half_product(nb::list strips, nb::handle V, nb::handle out, int threads, co
   else run(double());
 }
 
-void long_product(nb::handle A, nb::handle V, nb::handle out, int threads, const std::string& isa_name) {
+// out = V A', or V A where the rows are combined.
+void long_rows(nb::handle A, nb::handle V, nb::handle out, int threads, const std::string& isa_name, bool combined) {
   check_threads(threads);
   const Input matrix = checked_array<Input>(A, "A", 2, "");
   const Input right = checked_array<Input>(V, "V", 2, dtype_name(matrix));
   const int64_t rows = int64_t(matrix.shape(0)), n = int64_t(matrix.shape(1)), sides = int64_t(right.shape(0));
-  expect_shape(right, "V", {sides, n});
+  expect_shape(right, "V", {sides, combined ? rows : n});
   const Output to = checked_array<Output>(out, "out", 2, "float64");
-  expect_shape(to, "out", {sides, rows});
+  expect_shape(to, "out", {sides, combined ? n : rows});
   const Isa& isa = isa_named(isa_name);
   const auto run = [&](auto type) {
     typedef decltype(type) T;
+    const T* const values = static_cast<const T*>(matrix.data());
+    const Sides<T> around = sides_of<T>(right, to, threads);
     const nb::gil_scoped_release released;
-    multiply_long<T>(static_cast<const T*>(matrix.data()), Index(rows), sides_of<T>(right, to, threads), isa);
+    if (combined) combine_long<T>(values, Index(n), around, isa);
+    else multiply_long<T>(values, Index(rows), around, isa);
   };
   if (dtype_name(matrix) == "float32") run(float());
   else run(double());
+}
+
+void long_product(nb::handle A, nb::handle V, nb::handle out, int threads, const std::string& isa) {
+  long_rows(A, V, out, threads, isa, false);
+}
+
+void long_combination(nb::handle A, nb::handle V, nb::handle out, int threads, const std::string& isa) {
+  long_rows(A, V, out, threads, isa, true);
 }
 
 }  // namespace
@@ -68,7 +80,9 @@ void bind_half(nb::module_& m) {
   m.def("half_product", &half_product, "strips"_a, "V"_a, "out"_a, "threads"_a, "isa"_a = "",
         "out = V K for a symmetric K given by strips of rows from their diagonal on, K[i:j, i:], in order");
   m.def("long_product", &long_product, "A"_a, "V"_a, "out"_a, "threads"_a, "isa"_a = "",
-        "out = V A' for a matrix of few long rows");
+        "out = V A' for a matrix of long rows");
+  m.def("long_combination", &long_combination, "A"_a, "V"_a, "out"_a, "threads"_a, "isa"_a = "",
+        "out = V A for a matrix of long rows");
 }
 
 }  // namespace mercer

@@ -108,8 +108,8 @@ class NativeBackend(Backend):
             self._write(out, rows, 0, self.shape[1])
             return True
         if not self.symmetric:
-            return False
-        if self._features <= NARROW:
+            self._write(out, np.arange(len(out)), 0, self.shape[1])
+        elif self._features <= NARROW:
             everything = np.arange(len(out))
             for start, stop in self._calls():
                 self.plan.dense(out[start:stop], everything[start:stop], 0, len(out), self._threads)

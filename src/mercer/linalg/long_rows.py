@@ -68,7 +68,7 @@ class LongRows:
         start, total, unit = 0, self._zeros(self.n, W.shape[1]), units(W) if self.single else 1.0
         scaled = W / unit if self.single else W
         for part in self._parts:
-            total += _combine(part, scaled[start : start + len(part)])
+            total += combine_rows(part, scaled[start : start + len(part)])
             start += len(part)
         return total * unit if self.single else total
 
@@ -111,7 +111,7 @@ class LongRows:
 
 
 def multiply_rows(part: Array, V: Array) -> Array:
-    """Return AV for A with few long rows and V of shape (n, q), in the precision of A; sums on the host in float64.
+    """Return AV for A with long rows and V of shape (n, q), in the precision of A; sums on the host in float64.
 
     Examples
     --------
@@ -128,12 +128,20 @@ def multiply_rows(part: Array, V: Array) -> Array:
     return out.T
 
 
-def _combine(part: Array, W: Array) -> Array:
+def combine_rows(part: Array, W: Array) -> Array:
+    """Return AᵀW for A with long rows and W of shape (r, q), as :func:`multiply_rows` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> combine_rows(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([[1.0], [3.0]]))
+    array([[1.],
+           [5.]])
+    """
     if is_tensor(part) or W.shape[1] > FEW:
         return multiply_thin(part.T, namespace(part).astype(W, part.dtype, copy=False))
     import mercer._native as _native
 
-    out, every = np.zeros((W.shape[1], part.shape[1])), np.arange(len(part))
-    for weights, row in zip(np.ascontiguousarray(W.T), out, strict=True):
-        _native.add_kept_rows(part, every, weights, row, default_threads())
+    out = np.empty((W.shape[1], part.shape[1]))
+    _native.long_combination(part, np.ascontiguousarray(W.T, dtype=part.dtype), out, default_threads())
     return out.T

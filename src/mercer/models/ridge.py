@@ -74,7 +74,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         Whether to fit a constant b, which the penalty leaves alone.
     scaling : {"sum", "mean"}, default="sum"
         Whether errors are summed, as above, or averaged: (1/Σw) Σ wᵢ(…)² + λ‖f‖² is the same with α = λΣw.
-    solver : {"auto", "primal", "spectral", "cholesky", "cg", "blocks", "nystroem"}, default="auto"
+    solver : {"auto", "primal", "spectral", "cholesky", "partial", "cg", "blocks", "nystroem"}, default="auto"
         The algorithm; "auto" chooses by size, memory and kernel, and ``plan_`` says which and why.
     n_centers : int, optional
         How many centres a Nyström model has; "auto" makes one if this is given.  If not, as many as pay.
@@ -89,7 +89,7 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         several, such as ``["cuda:0", "cuda:1"]``, the solvers "cg" and "blocks" have each multiply by a share of the
         rows, and all else is on the first.
     tol : float, default=1e-6
-        Of solvers that iterate, "cg" and "blocks": up to which certificate, the ``residual_``.  All others go as far as
+        Of solvers that iterate, "partial", "cg" and "blocks": up to which certificate, the ``residual_``.  All others go as far as
         rounding allows, and so do iterations on a cluster and on tables.
 
     Attributes

@@ -7,6 +7,7 @@ from .ridge.banded import Banded
 from .ridge.blocks.solver import BlockDescent
 from .ridge.cg import ConjugateGradient
 from .ridge.cholesky import Cholesky
+from .ridge.partial.solver import PartialCholesky
 from .ridge.primal.solver import Primal
 from .ridge.restricted.nystroem import Nystroem
 from .ridge.spectral import Spectral
@@ -17,6 +18,7 @@ __all__ = [
     "Cholesky",
     "ConjugateGradient",
     "Nystroem",
+    "PartialCholesky",
     "Plan",
     "Prepared",
     "PreparedRidge",

@@ -93,6 +93,8 @@ class Sizes:
         The penalty, relative to the mean k(x, x), where it is known.
     on_host : bool
         Whether it is solved on the host.
+    saved : bool
+        Whether states are to be kept, from which a fit goes on.
     """
 
     n: int
@@ -105,6 +107,7 @@ class Sizes:
     native: bool
     share: float | None = None
     on_host: bool = True
+    saved: bool = False
 
     @property
     def speed(self) -> Speed:
@@ -186,6 +189,10 @@ class PlannedSolver:
     def cost(self, sizes: Sizes) -> Cost:
         """Return what a fit would take."""
         raise NotImplementedError
+
+    def steps(self, sizes: Sizes) -> int:
+        """Return how many iterations are expected, 0 of solvers that have none."""
+        return 0
 
     def explain(self, sizes: Sizes) -> str:
         """Return why this is the quickest, if it is."""

@@ -26,7 +26,7 @@ from .ridge import SOLVERS as CLASSES
 
 SOLVERS = tuple(CLASSES)
 EXACT = tuple(name for name, solver in CLASSES.items() if solver.exact)
-ITERATIVE = ("cg", "blocks")  # that have no factor, which points could be left out of
+ITERATIVE = ("cg", "partial", "blocks")  # that have no factor of all, which points could be left out of
 UNPENALISED = ("primal", "spectral")  # that take α = 0 as the limit
 SPECTRAL_LIMIT = 5000  # points up to which all eigenvectors are affordable, whatever else there is
 LOOKED_AT = 1000  # points whose k(x, x) says how large a penalty is
@@ -39,7 +39,7 @@ class Plan:
 
     Parameters
     ----------
-    solver : {"primal", "spectral", "cholesky", "cg", "blocks", "nystroem"}
+    solver : {"primal", "spectral", "cholesky", "partial", "cg", "blocks", "nystroem"}
         The algorithm.
     reason : str
         Why this one, in one sentence.
@@ -149,8 +149,9 @@ def plan(
 
 
 def plan_problem(
-    problem: Problem, alpha: np.ndarray, solver: str = "auto", *, loo: bool = False, n_centers: int | None = None
-) -> Plan:
+    problem: Problem, alpha: np.ndarray, solver: str = "auto", *, loo: bool = False, n_centers: int | None = None,
+    saved: bool = False,
+) -> Plan:  # fmt: skip
     """Choose the solver of a problem that is there, for one α per output.
 
     Beside its size this looks at the penalty.  Without one, a matrix may have no Cholesky factor, and only eigenvalues
@@ -163,7 +164,7 @@ def plan_problem(
     sizes = Sizes(
         problem.n, int(shape[1]) if len(shape) == 2 else 20, _features(kernel, count_columns(kernel, problem.X)),
         len(alpha), len(np.unique(alpha)), problem.memory, loo, _is_native(kernel),
-        noise / level if level > 0 else None, place.on_host,
+        noise / level if level > 0 else None, place.on_host, saved,
     )  # fmt: skip
     choice = Comparison(sizes, n_centers, "" if place.on_host else f" on {place}")
     if solver != "auto":
@@ -215,7 +216,7 @@ class Comparison:
     def plan(self, name: str, reason: str) -> Plan:
         """Return the plan of a solver."""
         cost = self.costs[name]
-        steps = self.sizes.steps if name in ITERATIVE else 0
+        steps = self._solvers[name].steps(self.sizes)
         return Plan(name, reason + self.where, int(cost.memory), cost.flops, cost.seconds, steps=steps)
 
     def quickest(self, able: list[str]) -> str:

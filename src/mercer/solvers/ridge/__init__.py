@@ -4,10 +4,12 @@ from ..costs import PlannedSolver
 from .blocks.solver import BlockDescent
 from .cg import ConjugateGradient
 from .cholesky import Cholesky
+from .partial.solver import PartialCholesky
 from .primal.solver import Primal
 from .restricted.nystroem import Nystroem
 from .spectral import Spectral
 
 SOLVERS: dict[str, type[PlannedSolver]] = {
-    solver.name: solver for solver in (Primal, Spectral, Cholesky, ConjugateGradient, BlockDescent, Nystroem)
+    solver.name: solver
+    for solver in (Primal, Spectral, Cholesky, PartialCholesky, ConjugateGradient, BlockDescent, Nystroem)
 }

@@ -109,6 +109,10 @@ class ConjugateGradient(PlannedSolver):
         memory = rates.held * n * sizes.rank + 3 * sizes.vectors + 16.0 * n + (2.0 * n * n if wide and kept else 0.0)
         return Cost(memory, tuple(work), speed)
 
+    def steps(self, sizes: Sizes) -> int:
+        """Return how many iterations are expected."""
+        return sizes.steps
+
     def explain(self, sizes: Sizes) -> str:
         """Return why this is the quickest."""
         n, limit = sizes.n, show_bytes(sizes.budget)

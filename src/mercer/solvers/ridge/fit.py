@@ -183,12 +183,12 @@ def solve_ridge(
     >>> plan.solver, solution.converged
     ('primal', True)
     """
-    chosen = _choose_plan(problem, alpha, solver, n_centers)
+    chosen = _choose_plan(problem, alpha, solver, n_centers, saved=saves is not None)
     kept: tuple[Plan, Solution, Any] | None = None
     failure: np.linalg.LinAlgError | None = None
     attempts: Iterable[Plan] = _list_attempts(problem, alpha, chosen, solver)
     affordable = None
-    if chosen.solver == "cg":  # which ends where one of the others is quicker
+    if chosen.solver in ("cg", "partial"):  # which end where one of the others is quicker
         attempts = list(attempts)
         affordable = _affordable_steps(chosen, attempts)
     for following in attempts:
@@ -217,9 +217,9 @@ def solve_ridge(
     return kept
 
 
-def _choose_plan(problem: Problem, alpha: np.ndarray, solver: str, n_centers: int | None) -> Plan:
+def _choose_plan(problem: Problem, alpha: np.ndarray, solver: str, n_centers: int | None, *, saved: bool) -> Plan:
     if n_centers is None or solver != "auto":
-        return plan_problem(problem, alpha, solver, n_centers=n_centers)
+        return plan_problem(problem, alpha, solver, n_centers=n_centers, saved=saved)
     reason = f"{n_centers} centres were asked for"
     return replace(plan_problem(problem, alpha, "nystroem", n_centers=n_centers), reason=reason)
 

@@ -67,6 +67,10 @@ class System:
         """Return ‖r‖/‖αW⁻¹c‖ of each column in the norm of W, 0 where both are nothing but the rounding of y."""
         return ratios(self._norms(r), self._norms(self.shift * coef), ROUNDING * self._norms(y))
 
+    def certificates(self, r: Array, coef: Array, y: Array) -> np.ndarray:
+        """Return √(rᵀWr/S) of each column, whatever b is, because 1ᵀc = 0 where there is one."""
+        return self.certify(r, coef, y, np.zeros(y.shape[1]))[0]
+
     def certify(self, r: Array, coef: Array, y: Array, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return √(rᵀWr/S) of each column, with what rounding may hide of r, and loss and penalty, divided by α.
 
@@ -93,6 +97,8 @@ def refine(
     tolerance: float = 1e-8,
     patience: int = 8,
     max_iter: int = 60,
+    *,
+    by_certificate: bool = False,
 ) -> Refined:
     """Solve a system for all columns of y at once, given an approximate inverse ``solve``.
 
@@ -113,6 +119,8 @@ def refine(
         Stop if the residual has not halved in so many iterations.
     max_iter : int
         Stop after so many iterations.
+    by_certificate : bool
+        Whether the certificate is to reach the tolerance instead, which it does sooner.
 
     Returns
     -------
@@ -147,7 +155,8 @@ def refine(
     state = ConjugateGradients(
         lambda P, _: system.apply(P), precondition, system.centre(left) + 0.0, coef, project=system.centre
     )
-    relative = system.relative(state.residual, coef, y)
+    judge = system.certificates if by_certificate else system.relative
+    relative = judge(state.residual, coef, y)
     small = relative <= tolerance
     best, best_coef, mark = relative.copy(), coef + 0.0, relative.copy()
     n_iter, waiting, exact = 1, 0, True
@@ -157,13 +166,13 @@ def refine(
         if state.advance(open_).any():
             break
         n_iter, exact = n_iter + 1, False
-        relative = system.relative(state.residual, coef, y)
+        relative = judge(state.residual, coef, y)
         small = relative <= tolerance
         if small.all():
             # So far the residual was updated; what counts is the one of the coefficients themselves.
             left, exact = y - system.apply(coef), True
             state.residual = system.centre(left) + 0.0
-            relative = system.relative(state.residual, coef, y)
+            relative = judge(state.residual, coef, y)
             small = relative <= tolerance
             state.restart()
         better = relative < best

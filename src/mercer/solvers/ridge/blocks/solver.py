@@ -101,6 +101,10 @@ class BlockDescent(PlannedSolver):
         work = (entries, speed.single if sizes.native else speed.entries), (rest, speed.double), (waiting, 1.0)
         return Cost(HELD * float(block) ** 2 + 4 * sizes.vectors + 16.0 * n, work, speed)
 
+    def steps(self, sizes: Sizes) -> int:
+        """Return how many iterations are expected."""
+        return sizes.steps
+
     def explain(self, sizes: Sizes) -> str:
         """Return why this is the quickest."""
         return (
