@@ -44,8 +44,10 @@ class Elimination:
         Kernel and points.
     shift : array of shape (n,)
         αW⁻¹, positive.
+    pivoted : PivotedCholesky
+        What says how much a few points leave of the others, as :func:`pivot_points` makes it.
     count : int
-        How many points are eliminated, from 1 to n − 1.
+        How many points are eliminated, from 1 to n − 1: the pivots first.
     rng : numpy Generator or RandomState
         Where randomness comes from.
     on_step : callable, optional
@@ -61,25 +63,18 @@ class Elimination:
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0.0, 4.0, 60).reshape(-1, 1)
-    >>> inverse = Elimination(Problem(Gaussian(), X, X), np.full(60, 0.1), 20, np.random.default_rng(0))
+    >>> problem, rng = Problem(Gaussian(), X, X), np.random.default_rng(0)
+    >>> inverse = Elimination(problem, np.full(60, 0.1), pivot_points(problem, rng), 20, rng)
     >>> V = inverse.solve(np.cos(X))
     >>> bool(np.abs(Gaussian()(X) @ V + 0.1 * V - np.cos(X)).max() < 0.05)
     True
     """
 
     def __init__(
-        self, problem: Problem, shift: np.ndarray, count: int, rng: Random, on_step: Callable[[int, float], None] | None = None
-    ) -> None:
-        gram = problem.gram(dtype=np.float64)
-        largest = float(np.max(gram.diag()))
-        if not SAFE[0] < largest < SAFE[1]:
-            raise np.linalg.LinAlgError(
-                f"kernel values of up to {largest:.0e} leave the range of float32; use solver='cholesky' or scale the kernel"
-            )
-        pivoted = PivotedCholesky.of(gram, rng)
-        pivoted.grow(min(int(RANK * math.sqrt(problem.n)), count))
+        self, problem: Problem, shift: np.ndarray, pivoted: PivotedCholesky, count: int, rng: Random,
+        on_step: Callable[[int, float], None] | None = None,
+    ) -> None:  # fmt: skip
         order, left = _order_points(pivoted, shift, rng), np.asarray(pivoted.residual)
-        del pivoted
         self._order, self._count, self.steps, self._on_step = order, count, 0, on_step
         self._begun: float | None = None  # the length of the first right-hand side
         self._gained = 0.0  # natural logarithms by which right-hand sides were shortened
@@ -136,6 +131,19 @@ class Elimination:
         """Return SP."""
         through = self._triangle.solve_upper(self._triangle.solve_lower(multiply_rows(self._side, P)))
         return self._rest @ P + self._shift * P - combine_rows(self._side, through)
+
+
+def pivot_points(problem: Problem, rng: Random) -> PivotedCholesky:
+    """Return a low-rank approximation of K in float64, or raise LinAlgError where float32 has no numbers for K."""
+    gram = problem.gram(dtype=np.float64)
+    largest = float(np.max(gram.diag()))
+    if not SAFE[0] < largest < SAFE[1]:
+        raise np.linalg.LinAlgError(
+            f"kernel values of up to {largest:.0e} leave the range of float32; use solver='cholesky' or scale the kernel"
+        )
+    pivoted = PivotedCholesky.of(gram, rng)
+    pivoted.grow(min(int(RANK * math.sqrt(problem.n)), problem.n - 1))
+    return pivoted
 
 
 def _order_points(pivoted: PivotedCholesky, shift: np.ndarray, rng: Random) -> np.ndarray:

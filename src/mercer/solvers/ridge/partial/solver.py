@@ -10,14 +10,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require
+from mercer.linalg.pivoting import PivotedCholesky
 
 from ...base import PreparedRidge, Problem, Solution
 from ...costs import Cost, PlannedSolver, Sizes
 from ...evidence import SCALE
 from ...products import width
 from ...residuals import penalties
+from ..cg import ConjugateGradient
 from ..refinement import Refined, System, refine
-from .elimination import RANK, Elimination
+from .elimination import RANK, Elimination, pivot_points
 
 SHARES = np.linspace(0.1, 0.6, 26)  # of the points, that may be eliminated
 # Iterations, in units of those of conjugate gradients with a preconditioner of low rank: this times the share to a power.
@@ -34,7 +36,8 @@ class PartialCholesky(PlannedSolver):
     A factor of θn points takes θ³ of the time of the whole one, and makes the equations of the others so well conditioned
     that some dozen iterations solve them (see :class:`~mercer.solvers.ridge.partial.elimination.Elimination`).  Together
     they are an inverse to two digits, and conjugate gradients on the true matrix in float64 take it to the certificate,
-    with a product for every two digits or so.  The float32 matrix is stored, half of it.
+    with a product for every two digits or so.  The float32 matrix is stored, half of it.  Where a few points explain all
+    others, conjugate gradients that are preconditioned by these are quicker, and are taken.
 
     Parameters
     ----------
@@ -148,11 +151,15 @@ class PreparedPartial(PreparedRidge):
         if (alpha == 0).any():
             raise ValueError("PartialCholesky needs alpha > 0, got 0: use the spectral solver, which takes the limit")
         rng = check_random_state(solver.random_state)
+        pivoted = pivot_points(problem, rng)
+        if self._explains(pivoted, alpha.min() * problem.noise):
+            return self._iterate(alpha)
         coef, intercept, parts = np.zeros_like(y), y.mean(axis=0) * problem.fit_intercept, np.zeros((2, y.shape[1]))
         residual, steps = 0.0, 0
         for value in np.unique(alpha):
             columns = np.flatnonzero(alpha == value)
-            inverse = Elimination(problem, value * problem.noise, self._count(float(value)), rng, self._tell)
+            shift = value * problem.noise
+            inverse = Elimination(problem, shift, pivoted, self._count(shift), rng, self._tell)
             try:
                 found = self._refine(inverse, float(value), y[:, columns])
             except _TooSlowError:
@@ -169,6 +176,14 @@ class PreparedPartial(PreparedRidge):
             f"solver, raise alpha, max_iter or the number of points that are eliminated, or {SCALE}", parts=parts,
         )  # fmt: skip
 
+    def _iterate(self, alpha: np.ndarray) -> Solution:
+        solver = self.solver
+        other = ConjugateGradient(
+            solver.tolerance, solver.max_iter, affordable=solver.affordable, random_state=solver.random_state,
+            on_iteration=solver.on_iteration,
+        )  # fmt: skip
+        return other.prepare(self.problem).attempt(alpha)
+
     def _refine(self, inverse: Elimination, alpha: float, y: np.ndarray) -> Refined:
         problem, solver = self.problem, self.solver
         diagonal = np.abs(np.asarray(problem.kernel.diag(problem.X), dtype=np.float64))[:, None]
@@ -182,14 +197,28 @@ class PreparedPartial(PreparedRidge):
 
         return refine(system, y, solve, solver.tolerance, by_certificate=True, **OUTER)
 
-    def _count(self, alpha: float) -> int:
+    def _count(self, shift: np.ndarray) -> int:
+        """Return how many points to eliminate."""
         n, solver = self.problem.n, self.solver
-        if solver.eliminated != "auto":
-            return min(int(solver.eliminated), n - 1)
-        level = float(np.mean(self.problem.kernel.diag(self.problem.X)))
-        noise = alpha * float(self.problem.noise.min())
-        sizes = Sizes(n, width(self.problem.X), np.inf, 1, 1, self.problem.memory, False, True, noise / level)
-        return max(1, min(n - 1, int(best_share(sizes) * n)))
+        share = best_share(self._sizes(shift)) if solver.eliminated == "auto" else float(solver.eliminated) / n
+        return max(1, min(n - 1, round(share * n)))
+
+    def _explains(self, pivoted: PivotedCholesky, shift: np.ndarray) -> bool:
+        """Whether so little is left by the pivots that, preconditioned by them, iterations with K are soon done."""
+        if self.solver.eliminated != "auto":
+            return False
+        sizes = self._sizes(shift)
+        share = best_share(sizes)
+        condition = 1.0 + float((pivoted.residual / shift).sum())
+        most = 0.5 * np.sqrt(condition) * np.log(2 / self.solver.tolerance)
+        return bool(_seconds(sizes, 0.0, most) <= _seconds(sizes, share, _steps(sizes, share)))
+
+    def _sizes(self, shift: np.ndarray) -> Sizes:
+        problem = self.problem
+        level = float(np.mean(problem.kernel.diag(problem.X)))
+        return Sizes(
+            problem.n, width(problem.X), np.inf, 1, 1, problem.memory, False, True, float(shift.min()) / level
+        )  # fmt: skip
 
     def _tell(self, steps: int, left: float) -> None:
         if self.solver.on_iteration is not None:
@@ -209,10 +238,13 @@ def best_share(sizes: Sizes) -> float:
     >>> [round(float(best_share(each)), 2) for each in sizes]
     [0.28, 0.44, 0.3]
     """
+    return float(SHARES[np.argmin(_seconds(sizes, SHARES, _steps(sizes, SHARES)))])
+
+
+def _seconds(sizes: Sizes, share: Any, steps: Any) -> Any:
+    """Return the time of the factor and of the iterations with one column, of one core."""
     n, speed = float(sizes.n), sizes.speed
-    factors = (SHARES * n) ** 3 / 3 / speed.factor
-    reading = _steps(sizes, SHARES) * _numbers(SHARES) * n * n / speed.stream
-    return float(SHARES[np.argmin(factors + reading)])
+    return (share * n) ** 3 / 3 / speed.factor + steps * _numbers(share) * n * n / speed.stream
 
 
 def _steps(sizes: Sizes, share: Any) -> Any:
