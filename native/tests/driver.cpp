@@ -222,6 +222,18 @@ Numbers halves(const Isa& isa, int threads) {
       expect(error < (sizeof(T) == 4 ? 1e-3 : 1e-10), "rows are multiplied");
     }
   out.insert(out.end(), others.begin(), others.end());
+  constexpr Index wide = 2100;  // columns, which are more than one task
+  Numbers sums(wide * sides);
+  const std::vector<T> B = made_up<T>(n * wide);
+  combine_long<T>(B.data(), wide, {V.data(), sides, n, sums.data(), threads}, isa);
+  for (Index s = 0; s < sides; ++s)
+    for (Index j = 0; j < wide; ++j) {
+      double sum = 0;
+      for (Index i = 0; i < n; ++i) sum += double(B[std::size_t(i * wide + j)]) * double(V[std::size_t(s * n + i)]);
+      const double error = std::fabs(sums[std::size_t(s * wide + j)] - sum);
+      expect(error < (sizeof(T) == 4 ? 1e-3 : 1e-10), "rows are combined");
+    }
+  out.insert(out.end(), sums.begin(), sums.end());
   return out;
 }
 

@@ -42,6 +42,17 @@ def test_long_rows_are_multiplied(isa, dtype, error, rows, n):
     np.testing.assert_allclose(out, V.astype(float) @ A.T.astype(float), atol=error * n)
 
 
+@pytest.mark.parametrize("isa", _native.isas())
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-5), (np.float64, 1e-13)])
+@pytest.mark.parametrize(("rows", "n"), [(0, 5), (1, 1), (9, 100), (700, 2049), (8, 5000)])
+def test_long_rows_are_combined(isa, threads, dtype, error, rows, n):
+    A, V = RNG.normal(size=(rows, n)).astype(dtype), RNG.normal(size=(3, rows)).astype(dtype)
+    out = np.full((3, n), np.nan)
+    _native.long_combination(A, V, out, threads, isa)
+    np.testing.assert_allclose(out, V.astype(float) @ A.astype(float), atol=error * max(1, rows))
+
+
 def test_strips_that_are_no_half_of_a_matrix_are_refused():
     K = np.eye(5)
     V, out = np.ones((1, 5)), np.empty((1, 5))
@@ -57,3 +68,7 @@ def test_strips_that_are_no_half_of_a_matrix_are_refused():
         _native.half_product([K], V, np.empty((2, 5)), 1)
     with pytest.raises(ValueError, match=r"V must have shape \(1, 5\), got \(1, 4\)"):
         _native.long_product(K, np.ones((1, 4)), out, 1)
+    with pytest.raises(ValueError, match=r"V must have shape \(1, 5\), got \(1, 4\)"):
+        _native.long_combination(np.ones((5, 9)), np.ones((1, 4)), np.empty((1, 9)), 1)
+    with pytest.raises(ValueError, match=r"out must have shape \(1, 9\), got \(1, 5\)"):
+        _native.long_combination(np.ones((5, 9)), V, out, 1)

@@ -24,7 +24,7 @@ from ..page import read_page
         (Gaussian(), 5_000, {"alphas": 2}, "cholesky"),
         (Gaussian(), 5_000, {"alphas": 20, "loo": True}, "spectral"),
         (Gaussian(), 5_000, {}, "cholesky"),
-        (Gaussian(), 20_000, {}, "cg"),
+        (Gaussian(), 20_000, {}, "partial"),
         (Gaussian(), 60_000, {}, "cg"),
         (Gaussian(), 60_000, {"loo": True}, "nystroem"),
         (Gaussian(), 10_000_000, {}, "nystroem"),
@@ -111,14 +111,15 @@ def test_every_name_makes_its_solver(name):
 
 
 def test_many_points_with_a_large_penalty_are_left_to_conjugate_gradients():
-    X, y = np.zeros((9000, 2)), np.zeros((9000, 1))
+    X, y = np.zeros((9000, 8)), np.zeros((9000, 1))
     problem = Problem(4.0 * Gaussian(), X, y)
     assert plan_problem(problem, np.array([1.0])).solver == "cg"
-    assert plan_problem(problem, np.array([0.01])).solver == "cholesky"
+    assert plan_problem(problem, np.array([0.01])).solver == "partial"
+    assert plan_problem(problem, np.array([1e-5])).solver == "cholesky"
     assert plan_problem(problem, np.array([1.0]), loo=True).solver == "cholesky"
     assert plan_problem(problem, np.array([1.0]), "cholesky").solver == "cholesky"
     weighted = Problem(4.0 * Gaussian(), X, y, weights=np.full(9000, 100.0))
-    assert plan_problem(weighted, np.array([1.0])).solver == "cholesky"
+    assert plan_problem(weighted, np.array([1.0])).solver == "partial"
     assert plan_problem(Problem(Custom(np.dot), X, y), np.array([1.0])).solver == "cholesky"
 
 
@@ -163,9 +164,9 @@ def test_centres_that_are_given_are_what_a_plan_counts():
 def exact_plans(kernel, n, d, options):
     """Return the plan of each exact solver that fits, by its own estimate."""
     found = {}
-    for name in ("primal", "spectral", "cholesky", "cg"):
-        if name == "cg" and options.get("loo"):
-            continue  # it has no leave-one-out residuals
+    for name in ("primal", "spectral", "cholesky", "partial", "cg"):
+        if name in ("partial", "cg") and options.get("loo"):
+            continue  # they have no leave-one-out residuals
         with suppress(ValueError, MemoryBudgetError):
             found[name] = plan(kernel, n, d, solver=name, **options)
     return found

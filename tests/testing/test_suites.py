@@ -7,7 +7,7 @@ from mercer import kernels
 from mercer.kernels import Custom, Gaussian, Kernel, Linear, ObjectKernel, Sigmoid
 from mercer.losses import LogCosh
 from mercer.losses.residual import ResidualLoss
-from mercer.solvers import Cholesky, ConjugateGradient, Nystroem, Solution, Spectral
+from mercer.solvers import Cholesky, ConjugateGradient, Nystroem, PartialCholesky, Solution, Spectral
 from mercer.testing import check_gram, check_kernel, check_loss, check_solver
 
 X = np.random.default_rng(0).normal(size=(15, 3))
@@ -162,10 +162,11 @@ def test_check_gram_notices_a_block_that_depends_on_the_tile():
         Spectral(),
         Cholesky(),
         ConjugateGradient(tolerance=1e-9, random_state=0),
+        PartialCholesky(tolerance=1e-9, eliminated=5, random_state=0),
         Nystroem(n_centers=15, random_state=0),
         Nystroem(n_centers=6, selection="uniform", random_state=0),
     ],
-    ids=["spectral", "cholesky", "cg", "all centres", "few centres"],
+    ids=["spectral", "cholesky", "cg", "partial", "all centres", "few centres"],
 )
 def test_the_solvers_that_are_shipped_keep_the_laws(solver):
     check_solver(solver, Gaussian(1.5), X)

@@ -14,8 +14,8 @@ BLOCK = 256  # columns of a strip: its square on the diagonal stays in the cache
 class TriangleStrips:
     """L in strips: the inverses of the squares on its diagonal, and what lies below each, a row for each column of L.
 
-    That is half the memory of a matrix.  Substitution reads every number once, and waits for the squares only, which are
-    multiplied by and not solved.
+    That is half the memory of a matrix.  Substitution reads every number once, and waits for the squares only, which
+    are multiplied by and not solved.
 
     Parameters
     ----------

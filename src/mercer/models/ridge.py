@@ -89,8 +89,8 @@ class KernelRidge(RidgeIntervals, PosteriorMethods, OnlineEstimator, MultiOutput
         several, such as ``["cuda:0", "cuda:1"]``, the solvers "cg" and "blocks" have each multiply by a share of the
         rows, and all else is on the first.
     tol : float, default=1e-6
-        Of solvers that iterate, "partial", "cg" and "blocks": up to which certificate, the ``residual_``.  All others go as far as
-        rounding allows, and so do iterations on a cluster and on tables.
+        Of solvers that iterate, "partial", "cg" and "blocks": up to which certificate, the ``residual_``.  All others
+        go as far as rounding allows, and so do iterations on a cluster and on tables.
 
     Attributes
     ----------

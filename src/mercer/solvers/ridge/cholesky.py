@@ -25,8 +25,11 @@ from ..residuals import penalties
 from .refinement import Refined, System, refine
 
 SMALL = 1500  # points; below, float64 takes no time worth saving
-QUICK = {"patience": 8, "max_iter": 60}  # of refinement, when a factor in float64 is there as the better way
-PATIENT = {"patience": 30, "max_iter": 300}  # when there is no other way
+QUICK: dict[str, Any] = {
+    "patience": 8,
+    "max_iter": 60,
+}  # of refinement, when a factor in float64 is there as the better way
+PATIENT: dict[str, Any] = {"patience": 30, "max_iter": 300}  # when there is no other way
 PROBES = 8  # points whose leave-one-out residual is checked after a factor in float32
 ROUGH = 16384  # points from which a factor in float32 beside a matrix in float64 pays on a device
 LOO_ACCURACY = 1e-2  # relative; a larger difference there is warned about

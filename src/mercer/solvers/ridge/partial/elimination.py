@@ -2,8 +2,8 @@
 
 With the points in two parts, A = [A₁₁ A₁₂; A₂₁ A₂₂], eliminating the first leaves S = A₂₂ − A₂₁A₁₁⁻¹A₁₂ for the others:
 what the first points do not explain.  A factor of a third of the points costs a 27th of the whole, and S is so much
-better conditioned than A that some dozen iterations replace the rest of the factor.  S is never formed: a product with it
-reads A₂₂, A₁₂ twice and the factor twice, in float32.
+better conditioned than A that some dozen iterations replace the rest of the factor.  S is never formed: a product with
+it reads A₂₂, A₁₂ twice and the factor twice, in float32.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mercer.arrays.columns import norms
+from mercer.arrays.columns import norms, units
 from mercer.formula.data import pick
 from mercer.gram import Gram
 from mercer.linalg.blocked import factor, solve_lower
@@ -28,7 +28,7 @@ from ...base import Problem
 RANK = 5.0  # √n times this many pivots tell which points are hard to explain
 SAMPLE = 256  # points whose entry on the diagonal of S is computed
 ACCURATE = 0.02  # of a right-hand side: what an application may leave of it, about what rounding to float32 leaves too
-SAFE = 1e-30, 1e30  # the largest k(x, x) between which products of kernel values are numbers of float32
+SAFE = 1e-20, 1e20  # the largest k(x, x) between which products of kernel values are numbers of float32
 
 
 class Elimination:
@@ -90,21 +90,23 @@ class Elimination:
         some = rng.choice(len(rest), min(SAMPLE, len(rest)), replace=False)
         explained = solve_lower(A, evaluate(ours, pick(others, some)).dense())
         known = np.asarray(problem.kernel.diag(pick(others, some)), dtype=np.float64)
-        self._diagonal = self._shift + _fit_power(left[rest], some, known - (explained.astype(float) ** 2).sum(0))[:, None]
+        self._diagonal = (
+            self._shift + _fit_power(left[rest], some, known - (explained.astype(float) ** 2).sum(0))[:, None]
+        )
         self._triangle = TriangleStrips(A)
         del A
         self._side, self._rest = evaluate(ours, others).dense(), evaluate(others).half()
 
     def solve(self, V: np.ndarray, most: int = 1000) -> np.ndarray:
-        """Return about A⁻¹V for V of shape (n, q): ‖V − AX‖ is at most 2 % of ‖V‖ but for rounding and ``most`` steps."""
-        count, scale = self._count, norms(V)
-        scale[scale == 0] = 1.0
+        """Return about A⁻¹V: ‖V − AX‖ is at most 2 % of ‖V‖, but for rounding, unless that takes ``most`` steps."""
+        count, scale = self._count, units(V)
         self._begun = float(scale.max()) if self._begun is None else self._begun
         V = V[self._order] / scale
         first = self._triangle.solve_lower(V[:count])
         right = V[count:] - combine_rows(self._side, self._triangle.solve_upper(first))
         state = ConjugateGradients(lambda P, _: self._multiply(P), lambda R, _: R / self._diagonal, right)
         whole, roots = norms(self._roots * V), self._roots[count:]
+        whole[whole == 0] = 1.0
         left = norms(roots * right) / whole
         start, stop = float(left.max()), self.steps + max(1, most)
         live = np.flatnonzero(left > ACCURATE)
@@ -129,8 +131,10 @@ class Elimination:
 
     def _multiply(self, P: np.ndarray) -> np.ndarray:
         """Return SP."""
+        unit = units(P)  # a tiny shift makes directions that leave the range of float32
+        P = P / unit
         through = self._triangle.solve_upper(self._triangle.solve_lower(multiply_rows(self._side, P)))
-        return self._rest @ P + self._shift * P - combine_rows(self._side, through)
+        return unit * (self._rest @ P + self._shift * P - combine_rows(self._side, through))
 
 
 def pivot_points(problem: Problem, rng: Random) -> PivotedCholesky:
@@ -139,7 +143,8 @@ def pivot_points(problem: Problem, rng: Random) -> PivotedCholesky:
     largest = float(np.max(gram.diag()))
     if not SAFE[0] < largest < SAFE[1]:
         raise np.linalg.LinAlgError(
-            f"kernel values of up to {largest:.0e} leave the range of float32; use solver='cholesky' or scale the kernel"
+            f"kernel values of up to {largest:.0e} leave the range of float32; use solver='cholesky', or scale the "
+            "kernel"
         )
     pivoted = PivotedCholesky.of(gram, rng)
     pivoted.grow(min(int(RANK * math.sqrt(problem.n)), problem.n - 1))
@@ -155,7 +160,7 @@ def _order_points(pivoted: PivotedCholesky, shift: np.ndarray, rng: Random) -> n
 
 
 def _factorize(gram: Gram, shift: np.ndarray) -> np.ndarray:
-    """Return a matrix with L in its lower triangle, LLᵀ = K + diag(shift), shifted further where rounding asks for it."""
+    """Return a matrix with L in its lower triangle, LLᵀ = K + diag(shift), shifted further where rounding asks it."""
     held: list[np.ndarray] = []
 
     def attempt(more: float) -> bool:
@@ -169,7 +174,7 @@ def _factorize(gram: Gram, shift: np.ndarray) -> np.ndarray:
 
 
 def _fit_power(left: np.ndarray, some: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """Return e^a·left^p for all points, with the a and p of least squares for the logarithms of what was found of some."""
+    """Return e^a·left^p for all points, a and p fitted to the logarithms of what was found of some."""
     floor = 1e-6 * max(float(np.mean(found)), np.finfo(np.float64).tiny)
     x, y = np.log(np.maximum(left, floor)), np.log(np.maximum(found, floor))
     here = x[some] - x[some].mean()

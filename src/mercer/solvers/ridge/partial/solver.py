@@ -22,21 +22,21 @@ from ..refinement import Refined, System, refine
 from .elimination import RANK, Elimination, pivot_points
 
 SHARES = np.linspace(0.1, 0.6, 26)  # of the points, that may be eliminated
-# Iterations, in units of those of conjugate gradients with a preconditioner of low rank: this times the share to a power.
-# Normal data and pol with penalties of 0.1 to 0.001 and shares of 0.15 to 0.5 were within a third of it.
+# Iterations, in units of those of conjugate gradients with a preconditioner of low rank: this times a power of the
+# share.  Normal data and pol with penalties of 0.1 to 0.001 and shares of 0.15 to 0.5 were within a third of it.
 FEWER, POWER = 0.1, -1.5
 CHECKS = 5  # products in float64 that a fit takes
-OUTER = {"patience": 8, "max_iter": 60}  # of refinement
+OUTER: dict[str, Any] = {"patience": 8, "max_iter": 60}  # of refinement
 
 
 @dataclass(frozen=True)
 class PartialCholesky(PlannedSolver):
     """Eliminate some of the points by a Cholesky factor in float32, and iterate with what is left of the others.
 
-    A factor of θn points takes θ³ of the time of the whole one, and makes the equations of the others so well conditioned
-    that some dozen iterations solve them (see :class:`~mercer.solvers.ridge.partial.elimination.Elimination`).  Together
-    they are an inverse to two digits, and conjugate gradients on the true matrix in float64 take it to the certificate,
-    with a product for every two digits or so.  The float32 matrix is stored, half of it.  Where a few points explain all
+    A factor of θn points takes θ³ of the time of the whole one, and makes the equations of the others so well
+    conditioned that some dozen iterations solve them (:mod:`mercer.solvers.ridge.partial.elimination`).  Together they
+    are an inverse to two digits, and conjugate gradients on the true matrix in float64 take it to the certificate, with
+    a product for every two digits or so.  Half of the matrix is stored, in float32.  Where a few points explain all
     others, conjugate gradients that are preconditioned by these are quicker, and are taken.
 
     Parameters
@@ -103,8 +103,8 @@ class PartialCholesky(PlannedSolver):
         """Return why this is the quickest."""
         share = best_share(sizes)
         return (
-            f"a factor of {int(share * sizes.n)} points leaves about {self.steps(sizes)} iterations for the others, and "
-            "nothing is quicker"
+            f"a factor of {int(share * sizes.n)} points leaves about {self.steps(sizes)} iterations for the others, "
+            "and nothing is quicker"
         )
 
     def __post_init__(self) -> None:
@@ -234,9 +234,10 @@ def best_share(sizes: Sizes) -> float:
 
     Examples
     --------
-    >>> sizes = [Sizes(n, 10, np.inf, 1, 1, 10**10, False, True, share=a) for n, a in ((10**4, 0.1), (10**4, 1e-3), (10**5, 1e-3))]
-    >>> [round(float(best_share(each)), 2) for each in sizes]
-    [0.28, 0.44, 0.3]
+    >>> cases = [(10**4, 0.1), (10**4, 1e-3), (10**5, 1e-3)]
+    >>> sizes = [Sizes(n, 10, np.inf, 1, 1, 10**10, False, True, share=alpha) for n, alpha in cases]
+    >>> [round(best_share(each), 2) for each in sizes]
+    [0.28, 0.44, 0.26]
     """
     return float(SHARES[np.argmin(_seconds(sizes, SHARES, _steps(sizes, SHARES)))])
 
@@ -252,5 +253,5 @@ def _steps(sizes: Sizes, share: Any) -> Any:
 
 
 def _numbers(share: Any) -> Any:
-    """Return what an iteration reads, relative to n²: half of what is left, the side twice, half of the factor twice."""
+    """Return what an iteration reads, relative to n²: half of what is left, and twice the side and half a factor."""
     return (1 - share) ** 2 / 2 + 2 * share * (1 - share) + share**2
