@@ -16,6 +16,7 @@ from .triangles import mirror
 
 Factor = Any  # the lower factor as a tensor, or SciPy's pair for an array
 
+SURE = 10.0  # times the rounding of all pivots together, by which each is above what counts as nothing
 SHIFTS = 40  # enlargements of a shift: more than from rounding to the whole trace
 
 
@@ -133,11 +134,15 @@ def pick_independent(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> kept.tolist(), L.tolist()
     ([2, 1], [[2.23606797749979, 0.0], [0.8944271909999159, 1.7888543819998317]])
     """
-    from scipy.linalg.lapack import dpstrf
+    from scipy.linalg.lapack import dpotrf, dpstrf
 
     precision = K.dtype if K.dtype == np.float32 else np.float64  # what is left below it is rounding
     tolerance = 32 * float(np.finfo(precision).eps) * float(K.diagonal().max())
     if tolerance <= 0:
         raise ValueError("Nystroem: the kernel is 0 or negative at all centres, so there are no features to learn")
-    factor, order, rank, _ = dpstrf(K.astype(np.float64), lower=1, tol=tolerance)
+    K = K.astype(np.float64)
+    factor, failed = dpotrf(K.T, lower=1, clean=1)
+    if not failed and float(factor.diagonal().min()) ** 2 > SURE * len(K) * tolerance:
+        return np.arange(len(K)), factor  # nothing is near to being explained by the rest, and no pivots are needed
+    factor, order, rank, _ = dpstrf(K, lower=1, tol=tolerance)
     return order[:rank] - 1, np.tril(factor[:rank, :rank])

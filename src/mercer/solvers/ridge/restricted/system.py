@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.arrays.columns import units
 from mercer.formula.data import Rows, pick
+from mercer.gram import Gram
 from mercer.linalg.decomposition import decompose
 
 from ...base import Problem
@@ -45,7 +46,8 @@ class RestrictedRidge:
 
     Rows pass by in blocks, once to sum up H = Σ wᵢφᵢφᵢᵀ and once more for leave-one-out residuals, all in float64.
     Where kernel values are quick to compute again, H is first taken as L⁻¹(Σ wᵢkᵢkᵢᵀ)L⁻ᵀ, half the work of summing up
-    the features themselves but with rounding enlarged by the condition number of K_mm.  Solutions are corrected by
+    the features themselves but with rounding enlarged by the condition number of K_mm; for a few α that product is not
+    formed, as Σ wᵢkᵢkᵢᵀ + αK_mm has a factor too.  Solutions are corrected by
     their true residual, and if they do not reach a small one that way, the features are summed up after all.
 
     Parameters
@@ -71,7 +73,7 @@ class RestrictedRidge:
         self.centers = pick(problem.X, indices)
         self.rows = rows(problem, self.centers)
         self._decomposed: tuple[np.ndarray, np.ndarray] | None = None
-        self._triangles: dict[float, np.ndarray] = {}  # of H + αI, until many α are asked for
+        self._triangles: dict[float, np.ndarray] = {}  # of what is shifted, until many α are asked for
         self._last: tuple[np.ndarray, RestrictedSolution] | None = None
         self._total, mean, squares = self.rows.moments()
         self._target_mean = mean if problem.fit_intercept else 0.0 * mean
@@ -116,10 +118,17 @@ class RestrictedRidge:
         """Return the function from kernel values of rows to their leave-one-out residuals."""
         self._factorise(alpha)
         constant = 1.0 / self._total if self._problem.fit_intercept else 0.0
-        factors = [] if self._decomposed is not None else [self._triangles[one] for one in alpha.tolist()]
+        factors = [] if self._decomposed is not None else [self._white_factor(one) for one in alpha.tolist()]
         return LeftOut(
             self._triangle, self._mean, constant, alpha, beta, self.intercept(beta), self._decomposed, factors
         )
+
+    def _white_factor(self, alpha: float) -> np.ndarray:
+        """Return the Cholesky factor of H + αI: L⁻¹R for a factor R of L(H + αI)Lᵀ."""
+        from scipy.linalg import solve_triangular
+
+        factor = self._triangles[alpha]
+        return solve_triangular(self._triangle, factor, lower=True, check_finite=False) if self._raw else factor
 
     def _refine(self, alpha: np.ndarray) -> RestrictedSolution:
         """Solve, and correct as long as corrections shrink; what is returned is as good as its residual says."""
@@ -138,26 +147,25 @@ class RestrictedRidge:
         return best
 
     def _sum_up(self, raw: bool) -> None:
-        from scipy.linalg import lapack, solve_triangular
+        from scipy.linalg import solve_triangular
 
         sums = self.rows.sums(None if raw else self._triangle, self._target_mean)
         inner, right, total = sums.inner, sums.right, sums.total  # of the inner products only the lower half is used
         if raw:
-            inner, _ = lapack.dsygst(inner, self._triangle, itype=1, lower=1, overwrite_a=1)
             right = solve_triangular(self._triangle, right, lower=True, check_finite=False)
             total = solve_triangular(self._triangle, total, lower=True, check_finite=False)
         self._mean = np.zeros(self.rank)
         if self._problem.fit_intercept:
-            self._mean = total / self._total
             # Σ w(φ − φ̄)(φ − φ̄)ᵀ; the targets are centred already, so that the right-hand side stays as it is.
-            inner -= np.outer(total, self._mean)
+            inner -= np.outer(sums.total, sums.total / self._total)
+            self._mean = total / self._total
         self._inner, self._right, self._raw = inner, right, raw
         self._triangles.clear()
         self._decomposed = None
 
     def _factorise(self, alpha: np.ndarray) -> None:
         """Make H + αI ready to be inverted: by Cholesky for a few α, by eigenvalues once for all others."""
-        from scipy.linalg import LinAlgError, cholesky
+        from scipy.linalg import LinAlgError, cholesky, lapack
 
         missing = set(alpha.tolist()) - self._triangles.keys()
         if self._decomposed is not None or not missing:
@@ -165,29 +173,43 @@ class RestrictedRidge:
         if len(self._triangles) + len(missing) <= FEW:
             try:
                 for one in missing:
-                    shifted = self._inner.copy(order="F")
-                    shifted.flat[:: self.rank + 1] += one
+                    shifted = self._shift(one)
                     self._triangles[one] = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
                 return
             except LinAlgError:
                 pass  # α is below the rounding of H; eigenvalues can be clamped at 0
         self._triangles.clear()
-        eigenvalues, vectors = decompose(self._inner)
+        inner = self._inner
+        if self._raw:
+            inner, _ = lapack.dsygst(inner, self._triangle, itype=1, lower=1)
+        eigenvalues, vectors = decompose(inner)
         self._decomposed = np.maximum(eigenvalues, 0.0), vectors
+
+    def _shift(self, alpha: float) -> np.ndarray:
+        """Return H + αI, or L(H + αI)Lᵀ where values and not features were summed up: Σ wkkᵀ + αK_mm."""
+        shifted = self._inner.copy(order="F")
+        if self._raw:
+            corner = np.asarray(Gram(self._problem.kernel, self.centers, dtype=np.float64).dense())
+            corner *= alpha
+            shifted += corner.T
+        else:
+            shifted.flat[:: self.rank + 1] += alpha
+        return shifted
 
     def _inverse(self, alpha: np.ndarray, right: np.ndarray) -> np.ndarray:
         """(H + αI)⁻¹ times each column of ``right``, with that column's α."""
         from scipy.linalg import cho_solve
+        from scipy.linalg.blas import dtrmm
 
         self._factorise(alpha)
         if self._decomposed is not None:
             eigenvalues, vectors = self._decomposed
             return np.asarray(vectors @ ((vectors.T @ right) / (eigenvalues[:, None] + alpha)))
-        out = np.empty_like(right)
+        out = dtrmm(1.0, self._triangle, right, lower=1) if self._raw else right.copy()
         for one in np.unique(alpha):
             columns = alpha == one
-            out[:, columns] = cho_solve((self._triangles[one], True), right[:, columns], check_finite=False)
-        return out
+            out[:, columns] = cho_solve((self._triangles[one], True), out[:, columns], check_finite=False)
+        return np.asarray(dtrmm(1.0, self._triangle, out, lower=1, trans_a=1) if self._raw else out)
 
     def _left_over(self, alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What β leaves of the right-hand side, and the loss: from H, or from the data where H may have lost digits."""
