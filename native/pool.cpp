@@ -1,16 +1,22 @@
 // See pool.hpp.  A job is a body and a number of open places; a worker that wakes up takes a place if one
 // is left, and the caller closes the remaining places when its own share is done, so that a thread the
-// operating system is slow to wake costs nothing.  What a body throws is kept, the first of several, and
-// thrown again by the caller once no worker is inside the body any more.
+// operating system is slow to wake costs nothing.  Jobs often follow each other within microseconds, so that both
+// sides look for a moment before they sleep.  What a body throws is kept, the first of several, and thrown again by the
+// caller once no worker is inside the body any more.
 #include "pool.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
 
 #ifdef _WIN32
 #include <process.h>
@@ -22,6 +28,22 @@
 
 namespace mercer {
 namespace {
+
+constexpr std::chrono::microseconds patience{50};  // before a thread sleeps: about what it takes to wake it
+
+// Look until something is true, or patience ends.
+template <class F>
+void look_for(F&& is_true) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (is_true()) return;
+#if defined(__x86_64__) || defined(_M_X64)
+      _mm_pause();
+#endif
+    }
+  } while (std::chrono::steady_clock::now() < end);
+}
 
 class Pool {
  public:
@@ -42,6 +64,11 @@ class Pool {
     std::exception_ptr own = caught(body, context, 0);
     std::unique_lock<std::mutex> lock(state_);
     places_ = 0;
+    if (running_ > 0) {
+      lock.unlock();
+      look_for([this] { return running_ == 0; });
+      lock.lock();
+    }
     done_.wait(lock, [this] { return running_ == 0; });
     const std::exception_ptr first = failure_ ? std::exchange(failure_, nullptr) : std::move(own);
     lock.unlock();
@@ -95,6 +122,9 @@ class Pool {
       lock.lock();
       if (failure && !failure_) failure_ = std::move(failure);
       if (--running_ == 0) done_.notify_one();
+      lock.unlock();
+      look_for([this] { return stopping_ || places_ > 0; });
+      lock.lock();
     }
   }
 
@@ -105,8 +135,9 @@ class Pool {
   void (*body_)(void*, int) = nullptr;
   void* context_ = nullptr;
   std::exception_ptr failure_;  // of a worker, for the caller
-  int places_ = 0, running_ = 0, next_worker_ = 1;
-  bool stopping_ = false;
+  int next_worker_ = 1;
+  std::atomic<int> places_{0}, running_{0};  // changed under the lock, and looked at without it
+  std::atomic<bool> stopping_{false};
 };
 
 std::atomic<Pool*> current{nullptr};
