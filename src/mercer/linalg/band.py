@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-TOGETHER = 256  # reflections that are applied to Q at once
-KEPT = 4  # panels that the rest of a matrix is worked on in its place, before it is moved together
+from .unlocked import multiply_parts, multiply_symmetric, subtract_products
+
+TOGETHER = 384  # reflections that are applied to Q at once
 
 Reflections = tuple[np.ndarray, np.ndarray]  # V and T of I − VTVᵀ
 
@@ -64,25 +65,18 @@ def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflec
     from scipy.linalg import blas
 
     n = len(A)
-    origin = 0  # the entry (0, 0) of what A becomes is the entry (origin, origin) of the matrix
     for start in range(0, n, width):
-        below, at = start + width, start - origin
+        below = start + width
         if n - below < 2:  # nothing lies below the band any more
-            yield start, np.array(A[at:, at:]), None
+            yield start, np.array(A[start:, start:]), None
             return
-        columns = np.array(A[at:, at : at + width], order="F")
+        columns = np.array(A[start:, start:below], order="F")
         columns[width:], V, T = _reduce_panel(columns[width:])
         yield start, columns, (V, T)
-        if below - origin >= KEPT * width:
-            A, origin = _rest(A, below - origin), below
-        at = below - origin
-        padded = np.zeros((len(A), V.shape[1]), order="F")
-        padded[at:] = V
-        W = blas.dsymm(1.0, A, blas.dgemm(1.0, padded, T), lower=1)
-        W[:at] = 0.0
-        inner = blas.dgemm(1.0, T, blas.dgemm(1.0, padded, W, trans_a=1), trans_a=1)
-        X = blas.dgemm(-0.5, padded, inner, 1.0, W, overwrite_c=1)
-        A = blas.dsyr2k(-1.0, padded, X, beta=1.0, c=A, lower=1, overwrite_c=1)
+        rest = A[below:, below:]
+        W = multiply_symmetric(rest, blas.dgemm(1.0, V, T))
+        inner = blas.dgemm(1.0, T, blas.dgemm(1.0, V, W, trans_a=1), trans_a=1)
+        subtract_products(rest, V, blas.dgemm(-0.5, V, inner, 1.0, W, overwrite_c=1))
 
 
 def _reduce_panel(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,29 +95,21 @@ def _reduce_panel(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return R, V, np.asfortranarray(lapack.dtrtri(inverse)[0])
 
 
-def _rest(A: np.ndarray, start: int) -> np.ndarray:
-    """Move what is left of a lower triangle from a diagonal entry on to the beginning of its memory."""
-    size = len(A) - start
-    memory = A.reshape(-1, order="F")
-    for j in range(size):
-        memory[j * size + j : (j + 1) * size] = A[start + j :, start + j]
-    return memory[: size * size].reshape(size, size, order="F")
-
-
 def _rotation(reflections: list[Reflections], Q: np.ndarray) -> np.ndarray:
     """Write the product of all reflections, which are used up, to a matrix, from the last and smallest on."""
     from scipy.linalg import blas
 
-    memory, n = Q.reshape(-1, order="F"), len(Q)
-    Q = Q[:0, :0]
+    Q[...] = 0.0
+    np.fill_diagonal(Q, 1.0)
     while reflections:
         V, T = reflections.pop()
         while reflections and len(T) < TOGETHER:
             V, T = _join_reflections(reflections.pop(), (V, T))
-        Q = _add_border(memory, Q, len(V))
-        image = blas.dgemm(1.0, blas.dgemm(1.0, V, T, trans_b=1), Q, trans_a=1)
-        Q = blas.dgemm(-1.0, V, image, 1.0, Q, overwrite_c=1)
-    return _add_border(memory, Q, n)
+        part = Q[len(Q) - len(V) :, len(Q) - len(V) :]
+        image = np.empty((len(T), len(V)), order="F")
+        multiply_parts(blas.dgemm(1.0, V, T, trans_b=1), part, image, turned=True)
+        multiply_parts(V, image, part, -1.0, 1.0)
+    return Q
 
 
 def _join_reflections(first: Reflections, second: Reflections) -> Reflections:
@@ -140,17 +126,3 @@ def _join_reflections(first: Reflections, second: Reflections) -> Reflections:
     across = blas.dgemm(1.0, both[:, : len(T)], both[:, len(T) :], trans_a=1)
     triangle[: len(T), len(T) :] = blas.dgemm(-1.0, blas.dgemm(1.0, T, across), S)
     return both, triangle
-
-
-def _add_border(memory: np.ndarray, Q: np.ndarray, size: int) -> np.ndarray:
-    """Turn a matrix at the beginning of some memory into one of more coordinates that leaves the first as they are."""
-    more = size - len(Q)
-    out = memory[: size * size].reshape(size, size, order="F")
-    if more == 0:
-        return out
-    for j in range(len(Q) - 1, -1, -1):  # from the last on: no column is overwritten before it is moved
-        out[more:, more + j] = Q[:, j]
-        out[:more, more + j] = 0.0
-    out[:, :more] = 0.0
-    np.fill_diagonal(out[:more, :more], 1.0)
-    return out

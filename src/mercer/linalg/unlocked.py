@@ -41,6 +41,69 @@ def call_routine(name: str, *arguments: object) -> None:
     _load(name, len(places))(*places)
 
 
+def multiply_parts(
+    A: np.ndarray, B: np.ndarray, C: np.ndarray, factor: float = 1.0, kept: float = 0.0, *, turned: bool = False
+) -> None:
+    """C ← kept·C + factor·AB, or AᵀB if turned, for parts of matrices in Fortran order and float64.
+
+    Examples
+    --------
+    >>> Q = np.asfortranarray(np.eye(3))
+    >>> multiply_parts(np.full((2, 1), 2.0, order="F"), np.ones((1, 2), order="F"), Q[1:, 1:], kept=1.0)
+    >>> Q.tolist()
+    [[1.0, 0.0, 0.0], [0.0, 3.0, 2.0], [0.0, 2.0, 3.0]]
+    """
+    rows, columns = map(ctypes.c_int, C.shape)
+    inner, order = ctypes.c_int(len(B)), ctypes.c_char(b"T" if turned else b"N")
+    call_routine(
+        "dgemm", order, ctypes.c_char(b"N"), rows, columns, inner, ctypes.c_double(factor), A, _step(A), B, _step(B),
+        ctypes.c_double(kept), C, _step(C),
+    )  # fmt: skip
+
+
+def multiply_symmetric(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return AB for a part of a matrix in Fortran order and float64 that is symmetric and given by its lower triangle.
+
+    Examples
+    --------
+    >>> multiply_symmetric(np.asfortranarray([[2.0, 9.0], [1.0, 3.0]]), np.ones((2, 1), order="F")).ravel()
+    array([3., 4.])
+    """
+    C = np.empty(B.shape, order="F")
+    rows, columns = map(ctypes.c_int, B.shape)
+    side, lower = ctypes.c_char(b"L"), ctypes.c_char(b"L")
+    call_routine(
+        "dsymm", side, lower, rows, columns, ctypes.c_double(1.0), A, _step(A), B, _step(B), ctypes.c_double(0.0), C,
+        _step(C),
+    )  # fmt: skip
+    return C
+
+
+def subtract_products(A: np.ndarray, V: np.ndarray, X: np.ndarray) -> None:
+    """A ← A − VXᵀ − XVᵀ in the lower triangle of a part of a matrix in Fortran order and float64.
+
+    Examples
+    --------
+    >>> A = np.asfortranarray([[4.0, 9.0], [4.0, 4.0]])
+    >>> subtract_products(A, np.ones((2, 1), order="F"), np.ones((2, 1), order="F"))
+    >>> A.tolist()
+    [[2.0, 9.0], [2.0, 2.0]]
+    """
+    rows, columns = map(ctypes.c_int, V.shape)
+    lower, plain = ctypes.c_char(b"L"), ctypes.c_char(b"N")
+    call_routine(
+        "dsyr2k", lower, plain, rows, columns, ctypes.c_double(-1.0), V, _step(V), X, _step(X), ctypes.c_double(1.0), A,
+        _step(A),
+    )  # fmt: skip
+
+
+def _step(A: np.ndarray) -> ctypes.c_int:
+    """From one column to the next; routines take at least the number of rows, also of an empty or a single column."""
+    if A.dtype != np.float64 or (A.shape[0] > 1 and A.strides[0] != A.itemsize):
+        raise ValueError(f"expected columns of float64 in one piece, got {A.dtype} with strides {A.strides}")
+    return ctypes.c_int(max(1, A.shape[0], A.strides[1] // A.itemsize if A.shape[1] > 1 else 0))
+
+
 class PartsInPlace:
     """Steps of a Cholesky factorisation on parts of a matrix, which is overwritten.
 

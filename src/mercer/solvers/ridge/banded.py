@@ -25,7 +25,8 @@ from .spectral import Spectral, SpectralPrepared
 MATRICES = 2  # n × n in float64: the matrix, which becomes the rotation, and its reflections, half of one
 NARROW, WIDE, MANY = 32, 96, 3000  # widths of the band up to and beyond so many points: a wider one is quicker to
 # reach, which counts for more the more points there are, and takes more time for each penalty
-TOGETHER = 10  # factors for different penalties that are kept at once
+TOGETHER = 10  # factors for different penalties that are made one after the other
+KEPT = 32  # of them for what is asked next
 SMALL = 4096  # points up to which a device inverts a matrix for each penalty, and asks for no evidence
 BLOCK = 256  # columns of the blocks of a device
 FEW = 7  # penalties up to which a factor and its inverse for each, of 2n³/3 operations, are there before a block band
@@ -86,9 +87,17 @@ class BandedPrepared(PreparedPath):
     ) -> None:
         super().__init__(problem, rotation, roots, gram)
         self._band = band
+        self._factors: dict[float, np.ndarray] = {}
 
     def _factor(self, alpha: float) -> np.ndarray:
         """Return L of B + α = LLᵀ, in B's storage."""
+        if alpha not in self._factors:
+            if len(self._factors) >= KEPT:
+                self._factors.clear()
+            self._factors[alpha] = self._factorize(alpha)
+        return self._factors[alpha]
+
+    def _factorize(self, alpha: float) -> np.ndarray:
         from scipy.linalg import lapack
 
         shifted = self._band.copy(order="F")
