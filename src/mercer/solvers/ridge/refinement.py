@@ -99,6 +99,7 @@ def refine(
     max_iter: int = 60,
     *,
     by_certificate: bool = False,
+    on_judgement: Callable[[float], None] | None = None,
 ) -> Refined:
     """Solve a system for all columns of y at once, given an approximate inverse ``solve``.
 
@@ -121,6 +122,8 @@ def refine(
         Stop after so many iterations.
     by_certificate : bool
         Whether the certificate is to reach the tolerance instead, which it does sooner.
+    on_judgement : callable, optional
+        Told the largest of what is to reach the tolerance, before the next correction is asked for.
 
     Returns
     -------
@@ -162,6 +165,8 @@ def refine(
     n_iter, waiting, exact = 1, 0, True
     while not small.all() and n_iter < max_iter and waiting < patience:
         open_ = np.flatnonzero(~small)
+        if on_judgement is not None:
+            on_judgement(float(relative.max()))
         state.turn(open_)
         if state.advance(open_).any():
             break

@@ -28,6 +28,7 @@ from ...base import Problem
 RANK = 5.0  # √n times this many pivots tell which points are hard to explain
 SAMPLE = 256  # points whose entry on the diagonal of S is computed
 ACCURATE = 0.02  # of a right-hand side: what an application may leave of it, about what rounding to float32 leaves too
+PRECISE, COARSE = 0.01, 0.3  # the same, at least and at most, where it is known how much is to be done
 SAFE = 1e-20, 1e20  # the largest k(x, x) between which products of kernel values are numbers of float32
 
 
@@ -57,6 +58,8 @@ class Elimination:
     ----------
     steps : int
         Iterations so far.
+    accuracy : float
+        What is left of right-hand sides.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Elimination:
     ) -> None:  # fmt: skip
         order, left = _order_points(pivoted, shift, rng), np.asarray(pivoted.residual)
         self._order, self._count, self.steps, self._on_step = order, count, 0, on_step
+        self.accuracy = ACCURATE
         self._begun: float | None = None  # the length of the first right-hand side
         self._gained = 0.0  # natural logarithms by which right-hand sides were shortened
         first, rest = order[:count], order[count:]
@@ -98,7 +102,7 @@ class Elimination:
         self._side, self._rest = evaluate(ours, others).dense(), evaluate(others).half()
 
     def solve(self, V: np.ndarray, most: int = 1000) -> np.ndarray:
-        """Return about A⁻¹V: ‖V − AX‖ is at most 2 % of ‖V‖, but for rounding, unless that takes ``most`` steps."""
+        """Return about A⁻¹V: the accuracy bounds ‖V − AX‖/‖V‖, but for rounding, unless that takes ``most`` steps."""
         count, scale = self._count, units(V)
         self._begun = float(scale.max()) if self._begun is None else self._begun
         V = V[self._order] / scale
@@ -109,7 +113,7 @@ class Elimination:
         whole[whole == 0] = 1.0
         left = norms(roots * right) / whole
         start, stop = float(left.max()), self.steps + max(1, most)
-        live = np.flatnonzero(left > ACCURATE)
+        live = np.flatnonzero(left > self.accuracy)
         while len(live) and self.steps < stop:
             state.turn(live)
             wrong = state.advance(live)
@@ -117,13 +121,18 @@ class Elimination:
             left[live] = norms(roots * state.residual[:, live]) / whole[live]
             if self._on_step is not None:
                 self._on_step(self.steps, float((left * scale).max()) / self._begun)
-            live = live[(left[live] > ACCURATE) & ~wrong]
-        self._gained += math.log(start / max(float(left.max()), 1e-300)) if start > ACCURATE else 0.0
+            live = live[(left[live] > self.accuracy) & ~wrong]
+        self._gained += math.log(start / max(float(left.max()), 1e-300)) if start > self.accuracy else 0.0
         X = np.empty_like(V)
         known = self._triangle.solve_lower(multiply_rows(self._side, state.x))
         X[self._order[:count]] = self._triangle.solve_upper(first - known)
         X[self._order[count:]] = state.x
         return X * scale
+
+    def aim(self, share: float) -> None:
+        """Let a few applications, as even as they can be, leave a share of what they begin with, and not much less."""
+        wanted = math.log(min(max(share, 1e-300), 0.9))
+        self.accuracy = min(COARSE, max(PRECISE, math.exp(wanted / math.ceil(wanted / math.log(PRECISE)))))
 
     def foreseen(self, tolerance: float) -> float:
         """Return how many iterations it will take to bring a residual down to a tolerance, at the rate so far."""

@@ -25,6 +25,7 @@ SHARES = np.linspace(0.1, 0.6, 26)  # of the points, that may be eliminated
 # Iterations, in units of those of conjugate gradients with a preconditioner of low rank: this times a power of the
 # share.  Normal data and pol with penalties of 0.1 to 0.001 and shares of 0.15 to 0.5 were within a third of it.
 FEWER, POWER = 0.1, -1.5
+SURE = 0.5  # of the tolerance, that iterations aim at
 CHECKS = 5  # products in float64 that a fit takes
 OUTER: dict[str, Any] = {"patience": 8, "max_iter": 60}  # of refinement
 
@@ -195,7 +196,10 @@ class PreparedPartial(PreparedRidge):
                 raise _TooSlowError
             return X
 
-        return refine(system, y, solve, solver.tolerance, by_certificate=True, **OUTER)
+        def aim(certificate: float) -> None:
+            inverse.aim(SURE * solver.tolerance / certificate)
+
+        return refine(system, y, solve, solver.tolerance, by_certificate=True, on_judgement=aim, **OUTER)
 
     def _count(self, shift: np.ndarray) -> int:
         """Return how many points to eliminate."""
