@@ -1,5 +1,7 @@
 """Large triangles in strips, against substitution in float64."""
 
+import weakref
+
 import numpy as np
 import pytest
 from scipy.linalg import solve_triangular
@@ -19,3 +21,16 @@ def test_strips_solve_as_the_triangle_does(n, columns, dtype, error):
     for found, transposed in ((strips.solve_lower(V), 0), (strips.solve_upper(V), 1)):
         expected = solve_triangular(L, V, lower=True, trans=transposed)
         assert np.linalg.norm(found - expected) <= error * np.linalg.norm(expected) * 10
+
+
+@pytest.mark.parametrize("n", [1, BLOCK, 2 * BLOCK + 1])
+def test_nothing_is_kept_of_the_matrix(n):
+    class Watched(np.ndarray):
+        """An array that can be watched."""
+
+    A = np.asfortranarray(np.eye(n)).view(Watched)
+    gone = weakref.ref(A)
+    strips = TriangleStrips(A)
+    del A
+    assert gone() is None
+    np.testing.assert_allclose(strips.solve_lower(np.ones((n, 1))), 1.0)

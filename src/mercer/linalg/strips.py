@@ -34,7 +34,7 @@ class TriangleStrips:
         (invert,) = get_lapack_funcs(("trtri",), (A,))
         self._blocks = list(cut_blocks(len(A), BLOCK))
         self._squares = [np.ascontiguousarray(np.tril(invert(A[block, block], lower=1)[0])) for block in self._blocks]
-        self._below = [np.ascontiguousarray(A[block.stop :, block].T) for block in self._blocks]
+        self._below = [A[block.stop :, block].T.copy() for block in self._blocks]  # never a view, also of nothing
 
     def solve_lower(self, V: np.ndarray) -> np.ndarray:
         """Return L⁻¹V for V of shape (n, q)."""

@@ -5,7 +5,7 @@ import pytest
 
 from mercer.kernels import Gaussian, Laplacian, Linear
 from mercer.solvers.base import Problem
-from mercer.solvers.ridge.partial.elimination import ACCURATE, Elimination, pivot_points
+from mercer.solvers.ridge.partial.elimination import ACCURATE, Elimination, find_pivots
 
 N = 400
 
@@ -13,7 +13,7 @@ N = 400
 def eliminate(kernel, X, shift, count, seed=0, **options):
     rng = np.random.default_rng(seed)
     problem = Problem(kernel, X, np.zeros((len(X), 1)))
-    return Elimination(problem, shift, pivot_points(problem, rng), count, rng, **options)
+    return Elimination(problem, shift, find_pivots(problem, rng), count, rng, **options)
 
 
 @pytest.fixture
@@ -78,4 +78,4 @@ def test_a_matrix_of_low_rank_has_more_points_than_pivots_eliminated(points):
 def test_values_beyond_float32_are_refused_with_a_way_out(points, scale):
     problem = Problem(scale * Gaussian(), points, points)
     with pytest.raises(np.linalg.LinAlgError, match="leave the range of float32; use solver='cholesky'"):
-        pivot_points(problem, np.random.default_rng(0))
+        find_pivots(problem, np.random.default_rng(0))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,6 +33,14 @@ PRECISE, COARSE = 0.01, 0.3  # the same, at least and at most, where it is known
 SAFE = 1e-20, 1e20  # the largest k(x, x) between which products of kernel values are numbers of float32
 
 
+@dataclass(frozen=True)
+class Pivots:
+    """Some points, in the order in which they were found, and what they leave of the diagonal of K."""
+
+    points: np.ndarray
+    left: np.ndarray
+
+
 class Elimination:
     """A⁻¹V to about two digits, in float32: the factor of A₁₁, and conjugate gradients with S for the rest.
 
@@ -45,8 +54,8 @@ class Elimination:
         Kernel and points.
     shift : array of shape (n,)
         αW⁻¹, positive.
-    pivoted : PivotedCholesky
-        What says how much a few points leave of the others, as :func:`pivot_points` makes it.
+    pivots : Pivots
+        What says how much a few points leave of the others, as :func:`find_pivots` makes it.
     count : int
         How many points are eliminated, from 1 to n − 1: the pivots first.
     rng : numpy Generator or RandomState
@@ -67,17 +76,17 @@ class Elimination:
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0.0, 4.0, 60).reshape(-1, 1)
     >>> problem, rng = Problem(Gaussian(), X, X), np.random.default_rng(0)
-    >>> inverse = Elimination(problem, np.full(60, 0.1), pivot_points(problem, rng), 20, rng)
+    >>> inverse = Elimination(problem, np.full(60, 0.1), find_pivots(problem, rng), 20, rng)
     >>> V = inverse.solve(np.cos(X))
     >>> bool(np.abs(Gaussian()(X) @ V + 0.1 * V - np.cos(X)).max() < 0.05)
     True
     """
 
     def __init__(
-        self, problem: Problem, shift: np.ndarray, pivoted: PivotedCholesky, count: int, rng: Random,
+        self, problem: Problem, shift: np.ndarray, pivots: Pivots, count: int, rng: Random,
         on_step: Callable[[int, float], None] | None = None,
     ) -> None:  # fmt: skip
-        order, left = _order_points(pivoted, shift, rng), np.asarray(pivoted.residual)
+        order, left = _order_points(pivots, shift, rng), pivots.left
         self._order, self._count, self.steps, self._on_step = order, count, 0, on_step
         self.accuracy = ACCURATE
         self._begun: float | None = None  # the length of the first right-hand side
@@ -146,8 +155,8 @@ class Elimination:
         return unit * (self._rest @ P + self._shift * P - combine_rows(self._side, through))
 
 
-def pivot_points(problem: Problem, rng: Random) -> PivotedCholesky:
-    """Return a low-rank approximation of K in float64, or raise LinAlgError where float32 has no numbers for K."""
+def find_pivots(problem: Problem, rng: Random) -> Pivots:
+    """Return what a low-rank approximation of K tells, or raise LinAlgError where float32 has no numbers for K."""
     gram = problem.gram(dtype=np.float64)
     largest = float(np.max(gram.diag()))
     if not SAFE[0] < largest < SAFE[1]:
@@ -157,12 +166,12 @@ def pivot_points(problem: Problem, rng: Random) -> PivotedCholesky:
         )
     pivoted = PivotedCholesky.of(gram, rng)
     pivoted.grow(min(int(RANK * math.sqrt(problem.n)), problem.n - 1))
-    return pivoted
+    return Pivots(pivoted.pivots, np.asarray(pivoted.residual))
 
 
-def _order_points(pivoted: PivotedCholesky, shift: np.ndarray, rng: Random) -> np.ndarray:
+def _order_points(pivots: Pivots, shift: np.ndarray, rng: Random) -> np.ndarray:
     """Return the pivots, and after them all others in an order drawn by how much of them is left, in units of noise."""
-    chosen, left = pivoted.pivots, np.asarray(pivoted.residual) / shift
+    chosen, left = pivots.points, pivots.left / shift
     keys = np.log(rng.exponential(size=len(left))) - np.log(np.maximum(left, np.finfo(np.float64).tiny))
     keys[chosen] = -np.inf
     return np.concatenate([chosen, np.argsort(keys)[len(chosen) :]])

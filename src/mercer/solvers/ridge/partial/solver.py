@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require
-from mercer.linalg.pivoting import PivotedCholesky
 
 from ...base import PreparedRidge, Problem, Solution
 from ...costs import Cost, PlannedSolver, Sizes
@@ -19,7 +18,7 @@ from ...products import width
 from ...residuals import penalties
 from ..cg import ConjugateGradient
 from ..refinement import Refined, System, refine
-from .elimination import RANK, Elimination, pivot_points
+from .elimination import RANK, Elimination, Pivots, find_pivots
 
 SHARES = np.linspace(0.1, 0.6, 26)  # of the points, that may be eliminated
 # Iterations, in units of those of conjugate gradients with a preconditioner of low rank: this times a power of the
@@ -152,15 +151,15 @@ class PreparedPartial(PreparedRidge):
         if (alpha == 0).any():
             raise ValueError("PartialCholesky needs alpha > 0, got 0: use the spectral solver, which takes the limit")
         rng = check_random_state(solver.random_state)
-        pivoted = pivot_points(problem, rng)
-        if self._explains(pivoted, alpha.min() * problem.noise):
+        pivots = find_pivots(problem, rng)
+        if self._explains(pivots, alpha.min() * problem.noise):
             return self._iterate(alpha)
         coef, intercept, parts = np.zeros_like(y), y.mean(axis=0) * problem.fit_intercept, np.zeros((2, y.shape[1]))
         residual, steps = 0.0, 0
         for value in np.unique(alpha):
             columns = np.flatnonzero(alpha == value)
             shift = value * problem.noise
-            inverse = Elimination(problem, shift, pivoted, self._count(shift), rng, self._tell)
+            inverse = Elimination(problem, shift, pivots, self._count(shift), rng, self._tell)
             try:
                 found = self._refine(inverse, float(value), y[:, columns])
             except _TooSlowError:
@@ -207,13 +206,13 @@ class PreparedPartial(PreparedRidge):
         share = best_share(self._sizes(shift)) if solver.eliminated == "auto" else float(solver.eliminated) / n
         return max(1, min(n - 1, round(share * n)))
 
-    def _explains(self, pivoted: PivotedCholesky, shift: np.ndarray) -> bool:
+    def _explains(self, pivots: Pivots, shift: np.ndarray) -> bool:
         """Whether so little is left by the pivots that, preconditioned by them, iterations with K are soon done."""
         if self.solver.eliminated != "auto":
             return False
         sizes = self._sizes(shift)
         share = best_share(sizes)
-        condition = 1.0 + float((pivoted.residual / shift).sum())
+        condition = 1.0 + float((pivots.left / shift).sum())
         most = 0.5 * np.sqrt(condition) * np.log(2 / self.solver.tolerance)
         return bool(_seconds(sizes, 0.0, most) <= _seconds(sizes, share, _steps(sizes, share)))
 
