@@ -240,7 +240,7 @@ def best_share(sizes: Sizes) -> float:
     >>> cases = [(10**4, 0.1), (10**4, 1e-3), (10**5, 1e-3)]
     >>> sizes = [Sizes(n, 10, np.inf, 1, 1, 10**10, False, True, share=alpha) for n, alpha in cases]
     >>> [round(best_share(each), 2) for each in sizes]
-    [0.28, 0.44, 0.26]
+    [0.28, 0.42, 0.24]
     """
     return float(SHARES[np.argmin(_seconds(sizes, SHARES, _steps(sizes, SHARES)))])
 
