@@ -5,7 +5,7 @@ import pytest
 
 from mercer.kernels import Gaussian, Laplacian, Linear
 from mercer.solvers.base import Problem
-from mercer.solvers.ridge.partial.elimination import ACCURATE, Elimination, find_pivots
+from mercer.solvers.ridge.partial.elimination import ACCURATE, COARSE, PRECISE, Elimination, find_pivots
 
 N = 400
 
@@ -57,6 +57,20 @@ def test_iterations_are_told_and_end_where_they_are_limited(points):
     assert inverse.foreseen(1e-6) > inverse.foreseen(1e-2) > 0
     inverse.solve(V, most=0)  # one step is always taken
     assert inverse.steps == 5
+
+
+@pytest.mark.parametrize(("share", "times"), [(0.5, 1), (1e-2, 1), (1e-3, 2), (1e-7, 4)])
+def test_as_few_applications_as_can_be_share_what_is_to_be_done(points, share, times):
+    inverse = eliminate(Gaussian(), points, np.full(N, 0.1), 100)
+    inverse.aim(share)
+    assert inverse.accuracy**times == pytest.approx(min(share, COARSE))
+
+
+@pytest.mark.parametrize("share", [0.0, np.nan, np.inf, 2.0])
+def test_whatever_is_to_be_done_the_accuracy_is_one_that_iterations_reach(points, share):
+    inverse = eliminate(Gaussian(), points, np.full(N, 0.1), 100)
+    inverse.aim(share)
+    assert PRECISE <= inverse.accuracy <= COARSE
 
 
 def test_columns_of_zeros_stay_so(points):

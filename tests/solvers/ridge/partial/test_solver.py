@@ -93,6 +93,17 @@ def test_where_few_points_explain_all_others_they_precondition_iterations(points
     assert solution.n_iter < 20
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 10])
+@pytest.mark.parametrize("eliminated", ["auto", 1, 100])
+def test_a_few_points_are_no_special_case(points, targets, n, eliminated):
+    problem = Problem(Laplacian(1.0), points[:n], targets[:n], fit_intercept=True)
+    found = PartialCholesky(1e-8, eliminated=eliminated, random_state=0).prepare(problem).solve(np.full(2, 0.1))
+    whole = Cholesky("double").prepare(problem).solve(np.full(2, 0.1))
+    assert found.converged
+    np.testing.assert_allclose(found.coef, whole.coef, atol=1e-6)
+    np.testing.assert_allclose(found.intercept, whole.intercept, atol=1e-6)
+
+
 def test_progress_is_told_while_it_iterates(points, targets):
     heard = []
     solver = PartialCholesky(eliminated=100, random_state=0, on_iteration=lambda *told: heard.append(told))

@@ -140,7 +140,7 @@ class Elimination:
 
     def aim(self, share: float) -> None:
         """Let a few applications, as even as they can be, leave a share of what they begin with, and not much less."""
-        wanted = math.log(min(max(share, 1e-300), 0.9))
+        wanted = math.log(min(share, 0.9) if share > 1e-300 else 1e-300)
         self.accuracy = min(COARSE, max(PRECISE, math.exp(wanted / math.ceil(wanted / math.log(PRECISE)))))
 
     def foreseen(self, tolerance: float) -> float:

@@ -152,7 +152,7 @@ class PreparedPartial(PreparedRidge):
             raise ValueError("PartialCholesky needs alpha > 0, got 0: use the spectral solver, which takes the limit")
         rng = check_random_state(solver.random_state)
         pivots = find_pivots(problem, rng)
-        if self._explains(pivots, alpha.min() * problem.noise):
+        if problem.n == 1 or self._explains(pivots, alpha.min() * problem.noise):
             return self._iterate(alpha)
         coef, intercept, parts = np.zeros_like(y), y.mean(axis=0) * problem.fit_intercept, np.zeros((2, y.shape[1]))
         residual, steps = 0.0, 0
