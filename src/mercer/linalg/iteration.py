@@ -97,3 +97,14 @@ class ConjugateGradients:
         R = R - like(R, lengths) * image
         self.residual[:, columns] = R if self._project is None else self._project(R)
         return wrong
+
+
+def bound_iterations(condition: float, tolerance: float) -> float:
+    """Return how many iterations take an error down to a share of it at most, in the norm of A: ½√κ ln(2/tolerance).
+
+    Examples
+    --------
+    >>> round(bound_iterations(100.0, 1e-6), 1)
+    72.5
+    """
+    return 0.5 * math.sqrt(condition) * math.log(2 / tolerance)

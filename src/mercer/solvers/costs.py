@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from mercer.arrays.threads import default_threads
 
 from .base import Prepared, Problem
@@ -201,3 +203,28 @@ class PlannedSolver:
     def prepare(self, problem: Problem) -> Prepared:
         """Do what does not depend on α."""
         raise NotImplementedError
+
+
+def check_tolerance(solver: object, value: float) -> None:
+    """Raise unless a tolerance of a solver that iterates is between 0 and 1.
+
+    Examples
+    --------
+    >>> check_tolerance(PlannedSolver(), 2.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: PlannedSolver: tolerance must be between 0 and 1, got 2.0
+    """
+    if not 0 < value < 1:
+        raise ValueError(f"{type(solver).__name__}: tolerance must be between 0 and 1, got {value!r}")
+
+
+def is_whole(value: object, least: int) -> bool:
+    """Whether something is a whole number of at least so much, and no truth value.
+
+    Examples
+    --------
+    >>> is_whole(3, 1), is_whole(0, 1), is_whole(True, 1), is_whole(2.0, 1)
+    (True, False, False, False)
+    """
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)

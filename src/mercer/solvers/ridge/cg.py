@@ -12,9 +12,10 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import show_bytes
 from mercer.arrays.tensors import host_array
+from mercer.linalg.iteration import bound_iterations
 
 from ..base import PreparedRidge, Problem, Solution
-from ..costs import Cost, PlannedSolver, Sizes
+from ..costs import Cost, PlannedSolver, Sizes, check_tolerance, is_whole
 from ..evidence import SCALE
 from ..products import RATES, Products
 from ..saves import Saves, name_state, resume, save_if_due
@@ -123,12 +124,10 @@ class ConjugateGradient(PlannedSolver):
         return f"the {n} × {n} matrix {size}, so only products with it are used"
 
     def __post_init__(self) -> None:
-        if not 0 < self.tolerance < 1:
-            raise ValueError(f"ConjugateGradient: tolerance must be between 0 and 1, got {self.tolerance!r}")
-        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+        check_tolerance(self, self.tolerance)
+        if not is_whole(self.max_iter, 1):
             raise ValueError(f"ConjugateGradient: max_iter must be a whole number of at least 1, got {self.max_iter!r}")
-        whole = isinstance(self.rank, int | np.integer) and not isinstance(self.rank, bool) and self.rank >= 0
-        if self.rank != "auto" and not whole:
+        if self.rank != "auto" and not is_whole(self.rank, 0):
             raise ValueError(f"ConjugateGradient: rank must be 'auto' or a whole number ≥ 0, got {self.rank!r}")
 
     def prepare(self, problem: Problem) -> PreparedConjugateGradient:
@@ -216,7 +215,7 @@ class PreparedConjugateGradient(PreparedRidge):
         P = self.preconditioner
         if self.solver.rank != "auto" or P.exhausted or P.rank == 0:
             return
-        bound = 0.5 * math.sqrt(P.condition_bound(float(state.alpha.min()))) * math.log(2 / self.solver.tolerance)
+        bound = bound_iterations(P.condition_bound(float(state.alpha.min())), self.solver.tolerance)
         remaining = min(state.remaining(), bound, self.solver.max_iter - state.n_iter)
         ranks = [P.rank, *(min(int(times * P.rank), self.max_rank) for times in GROWTH)]
         best = min(ranks, key=lambda rank: self._seconds_left(remaining, rank))

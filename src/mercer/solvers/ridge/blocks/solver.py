@@ -15,7 +15,7 @@ from mercer.arrays.budget import require, show_bytes
 from mercer.arrays.tensors import host_array
 
 from ...base import PreparedRidge, Problem, Solution
-from ...costs import Cost, PlannedSolver, Sizes
+from ...costs import Cost, PlannedSolver, Sizes, check_tolerance, is_whole
 from ...evidence import SCALE
 from ...products import RATES, Rates, width
 from ...saves import Saves, name_state, resume, save_if_due
@@ -112,11 +112,9 @@ class BlockDescent(PlannedSolver):
         )
 
     def __post_init__(self) -> None:
-        if not 0 < self.tolerance < 1:
-            raise ValueError(f"BlockDescent: tolerance must be between 0 and 1, got {self.tolerance!r}")
+        check_tolerance(self, self.tolerance)
         for option, value in (("max_iter", self.max_iter), ("block", self.block), ("rank", self.rank)):
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
-            if not whole and (value is not None or option == "max_iter"):
+            if not is_whole(value, 1) and (value is not None or option == "max_iter"):
                 raise ValueError(f"BlockDescent: {option} must be a whole number of at least 1, got {value!r}")
 
     def prepare(self, problem: Problem) -> PreparedBlockDescent:

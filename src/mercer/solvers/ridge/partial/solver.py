@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require
+from mercer.linalg.iteration import bound_iterations
 
 from ...base import PreparedRidge, Problem, Solution
-from ...costs import Cost, PlannedSolver, Sizes
+from ...costs import Cost, PlannedSolver, Sizes, check_tolerance, is_whole
 from ...evidence import SCALE
 from ...products import width
 from ...residuals import penalties
@@ -108,12 +109,10 @@ class PartialCholesky(PlannedSolver):
         )
 
     def __post_init__(self) -> None:
-        if not 0 < self.tolerance < 1:
-            raise ValueError(f"PartialCholesky: tolerance must be between 0 and 1, got {self.tolerance!r}")
-        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+        check_tolerance(self, self.tolerance)
+        if not is_whole(self.max_iter, 1):
             raise ValueError(f"PartialCholesky: max_iter must be a whole number of at least 1, got {self.max_iter!r}")
-        whole = isinstance(self.eliminated, int | np.integer) and not isinstance(self.eliminated, bool)
-        if self.eliminated != "auto" and not (whole and self.eliminated >= 1):
+        if self.eliminated != "auto" and not is_whole(self.eliminated, 1):
             raise ValueError(
                 f"PartialCholesky: eliminated must be 'auto' or a whole number of at least 1, got {self.eliminated!r}"
             )
@@ -213,7 +212,7 @@ class PreparedPartial(PreparedRidge):
         sizes = self._sizes(shift)
         share = best_share(sizes)
         condition = 1.0 + float((pivots.left / shift).sum())
-        most = 0.5 * np.sqrt(condition) * np.log(2 / self.solver.tolerance)
+        most = bound_iterations(condition, self.solver.tolerance)
         return bool(_seconds(sizes, 0.0, most) <= _seconds(sizes, share, _steps(sizes, share)))
 
     def _sizes(self, shift: np.ndarray) -> Sizes:

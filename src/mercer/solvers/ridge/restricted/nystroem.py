@@ -16,7 +16,7 @@ from mercer.formula.data import Rows
 
 from ...base import Prepared, PreparedRidge, Problem, Solution
 from ...centers import Candidates, draw_rows
-from ...costs import Cost, PlannedSolver, Sizes
+from ...costs import Cost, PlannedSolver, Sizes, is_whole
 from ...evidence import SCALE
 from ...residuals import in_squares
 from .falkon import PER_CENTER, PreparedFalkon
@@ -97,8 +97,7 @@ class Nystroem(PlannedSolver):
     def __post_init__(self) -> None:
         for name in ("n_centers", "max_centers"):
             value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
-            if not whole and not (name == "n_centers" and value is None):
+            if not is_whole(value, 1) and not (name == "n_centers" and value is None):
                 raise ValueError(f"Nystroem: {name} must be a whole number of at least 1, got {value!r}")
         if self.selection not in ("rpcholesky", "uniform"):
             raise ValueError(f"Nystroem: selection must be 'rpcholesky' or 'uniform', got {self.selection!r}")
