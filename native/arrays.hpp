@@ -96,6 +96,25 @@ inline const int64_t* checked_index(const Input& index, int64_t limit) {
   return row;
 }
 
+// The numbers of an array of a type and a shape.
+template <class A, class T>
+auto* checked_data(nb::handle h, const char* name, const char* dtype, std::initializer_list<int64_t> shape) {
+  const A a = checked_array<A>(h, name, shape.size(), dtype);
+  expect_shape(a, name, shape);
+  if constexpr (std::is_same_v<A, Output>) return static_cast<T*>(a.data());
+  else return static_cast<const T*>(a.data());
+}
+
+// Whole numbers, each of which must lie in [0, limit).
+inline const int64_t* checked_whole(nb::handle h, const char* name, int64_t n, int64_t limit) {
+  const int64_t* values = checked_data<Input, int64_t>(h, name, "int64", {n});
+  for (int64_t i = 0; i < n; ++i)
+    if (values[i] < 0 || values[i] >= limit)
+      throw wrong_value(std::string(name) + " must lie in 0.." + std::to_string(limit - 1) + ", got " +
+                        std::to_string(values[i]));
+  return values;
+}
+
 constexpr int most_threads = 1024;
 
 inline void check_threads(int threads) {

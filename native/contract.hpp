@@ -67,10 +67,7 @@ void scatter(const ContractArguments<T>& c) {
       even = load(c.K + i * c.K_step + j) * weight[i] + even;
       odd = load(c.K + (i + 1) * c.K_step + j) * weight[i + 1] + odd;
     }
-    T lanes[width<T>];
-    const Vec<T> both = even + odd;
-    memcpy(lanes, &both, sizeof both);
-    MERCER_UNROLL for (int k = 0; k < width<T>; ++k) c.sums[j + k] += double(lanes[k]);
+    add_widened(c.sums + j, even + odd);
   }
 }
 

@@ -6,51 +6,10 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "perceptron.hpp"
 
 namespace mercer {
 namespace {
-
-template <class A, class T>
-auto* checked_data(nb::handle h, const char* name, const char* dtype, std::initializer_list<int64_t> shape) {
-  const A a = checked_array<A>(h, name, shape.size(), dtype);
-  expect_shape(a, name, shape);
-  if constexpr (std::is_same_v<A, Output>) return static_cast<T*>(a.data());
-  else return static_cast<const T*>(a.data());
-}
-
-const int64_t* checked_whole(nb::handle h, const char* name, int64_t n, int64_t limit) {
-  const int64_t* values = checked_data<Input, int64_t>(h, name, "int64", {n});
-  for (int64_t i = 0; i < n; ++i)
-    if (values[i] < 0 || values[i] >= limit)
-      throw wrong_value(std::string(name) + " must lie in 0.." + std::to_string(limit - 1) + ", got " +
-                        std::to_string(values[i]));
-  return values;
-}
-
-// The best of all classes but one, the first of equals; one function decides between two classes.
-inline int64_t rival(const double* scores, int64_t stride, int64_t outputs, int64_t label) {
-  if (outputs == 1) return 1 - label;
-  int64_t best = label == 0 ? 1 : 0;
-  for (int64_t q = best + 1; q < outputs; ++q)
-    if (q != label && scores[q * stride] > scores[best * stride]) best = q;
-  return best;
-}
-
-inline bool beats(const double* scores, int64_t stride, int64_t outputs, int64_t label, int64_t other) {
-  if (outputs == 1) return label == 1 ? scores[0] > 0 : scores[0] < 0;
-  return scores[label * stride] > scores[other * stride];
-}
-
-// What a mistake changes: +step for the true class and -step for the other, or ±step for the only function.
-template <class F>
-inline void change(int64_t outputs, int64_t label, int64_t other, double step, F&& add) {
-  if (outputs == 1) {
-    add(0, label == 1 ? step : -step);
-  } else {
-    add(label, step);
-    add(other, -step);
-  }
-}
 
 template <class T>
 struct Pass {

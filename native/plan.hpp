@@ -38,7 +38,8 @@ class Plan {
 
   void product(const T* V, Index r, double* out, Index row_start, Index row_stop, int threads) const;
   void symmetric_product(const T* V, Index r, double* out, Index row_start, Index row_stop, int threads) const;
-  // out[j] += sum_a V[a] K[rows[a], j] for all columns j.
+  // out[j] += sum_a V[a] K[rows[a], j] for some columns j; who does so often keeps an adder.
+  class Adder;
   void add_rows(const int64_t* rows, Index count, const T* V, double* out, Index column_start, Index column_stop,
                 int threads) const;
   void dense(T* out, const int64_t* rows, Index count, Index column_start, Index column_stop, int threads) const;

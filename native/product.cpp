@@ -3,7 +3,7 @@
 // Sums run in single precision (for single-precision plans) inside a column block and in double beyond.
 // Columns are summed in groups of fixed width, and the groups in order; when there are few rows, the
 // groups become tasks of their own without changing a bit of the result.
-#include "tasks.hpp"
+#include "adder.hpp"
 
 namespace mercer {
 
@@ -62,46 +62,10 @@ void Plan<T>::product(const T* V, Index r, double* out, Index row_start, Index r
     for (Index i = 0; i < rows * r; ++i) target[i] += partial.get()[group * rows * r + i];
 }
 
-// Tasks are groups of columns.  Each has sums of its own, because those of a strip end on a whole panel.
 template <class T>
 void Plan<T>::add_rows(const int64_t* rows, Index count, const T* V, double* out, Index column_start,
                        Index column_stop, int threads) const {
-  if (count == 0 || column_stop <= column_start) return;
-  const Index panel = kernels_.panel, first_column = column_start / panel * panel, columns = column_stop - first_column;
-  // Groups are of one width, so that a sum does not depend on the threads, but no thread waits for the last of few.
-  const Index group = std::min(scatter_width, round_up((columns + few_groups - 1) / few_groups, panel));
-  const Index groups = (columns + group - 1) / group;
-  threads = useful_threads(threads, groups, double(count) * double(columns));
-  struct Scratch {
-    Worker worker;
-    Buffer<double> sums;
-    Buffer<T> weights;
-  };
-  std::vector<Scratch> scratch;
-  for (int i = 0; i < threads; ++i)
-    scratch.push_back({Worker(*this, 0), Buffer<double>(scatter_width + row_block), Buffer<T>(row_block)});
-
-  share_tasks(groups, threads, [&](int w, Index task) {
-    Scratch& s = scratch[std::size_t(w)];
-    const Index from = first_column + task * group, to = std::min(column_stop, from + group);
-    double* sums = s.sums.get();
-    std::fill(sums, sums + scatter_width + row_block, 0.0);
-    for (Index first = 0; first < count; first += row_block) {
-      const Index some = std::min(row_block, count - first);
-      s.worker.load_rows(rows + first, 0, some);
-      std::fill(s.weights.get(), s.weights.get() + row_block, T(0));
-      std::copy(V + first, V + first + some, s.weights.get());
-      for (Index j = from; j < to; j += column_block_) {
-        const Index width = std::min(column_block_, to - j), padded = s.worker.padded(width);
-        for (Index strip = 0; strip < s.worker.strips(); ++strip) {
-          const T* K = s.worker.evaluate(strip, j, width);
-          kernels_.scatter({K, s.worker.step(), padded, 1, nullptr, s.weights.get() + strip * kernels_.strip, 0,
-                            sums + j - from, nullptr, 0});
-        }
-      }
-    }
-    for (Index j = std::max(from, column_start); j < to; ++j) out[j - column_start] += sums[j - from];
-  });
+  Adder(*this, threads).add(rows, count, V, out, column_start, column_stop);
 }
 
 // An upper bound over all row ranges, for both kinds of product.

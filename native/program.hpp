@@ -39,12 +39,14 @@ void instruction(const StripArguments<T>& s, const Instruction& in, bool last, i
   const T* a = loads ? s.reg[in.a] + row * s.reg_step[in.a] : nullptr;
   const T* b = binary ? s.reg[in.b] + row * s.reg_step[in.b] : nullptr;
   const Vec<T> c0 = splat<T>(T(in.c0)), c1 = splat<T>(T(in.c1)), zero{}, one = splat<T>(T(1));
+  constexpr double unit = Constants<T>::unit;
+  const Vec<T> e0 = splat<T>(T(in.c0 * unit)), e1 = splat<T>(T(in.c1 * unit));
   switch (in.op) {
     case Op::affine: return each(to, columns, [=](Index j) MERCER_LAMBDA { return c0 * load(a + j) + c1; });
     case Op::add: return each(to, columns, [=](Index j) MERCER_LAMBDA { return c0 * load(a + j) + c1 * load(b + j); });
     case Op::mul: return each(to, columns, [=](Index j) MERCER_LAMBDA { return load(a + j) * load(b + j); });
     case Op::exp:
-      return each(to, columns, [=](Index j) MERCER_LAMBDA { return exponential<T>(c0 * load(a + j) + c1); });
+      return each(to, columns, [=](Index j) MERCER_LAMBDA { return exponential(e0 * load(a + j) + e1); });
     case Op::log: return each(to, columns, [=](Index j) MERCER_LAMBDA { return logarithm<T>(load(a + j)); });
     case Op::log1p: return each(to, columns, [=](Index j) MERCER_LAMBDA { return logarithm_plus_one<T>(load(a + j)); });
     case Op::sqrt:
@@ -66,7 +68,7 @@ void instruction(const StripArguments<T>& s, const Instruction& in, bool last, i
     }
     case Op::pow:
       if (in.c0 == 0) return each(to, columns, [=](Index) MERCER_LAMBDA { return one; });
-      return each(to, columns, [=](Index j) MERCER_LAMBDA { return exponential<T>(c0 * logarithm<T>(load(a + j))); });
+      return each(to, columns, [=](Index j) MERCER_LAMBDA { return exponential(e0 * logarithm<T>(load(a + j))); });
     case Op::left: {
       const Vec<T> factor = splat<T>(s.left[in.a][row]);
       return each(to, columns, [=](Index) MERCER_LAMBDA { return factor; });

@@ -16,6 +16,7 @@ namespace mercer {
 constexpr Index sum_width = 160 * row_block;
 constexpr Index few_blocks = 32;
 constexpr Index scatter_width = 32 * row_block;
+constexpr Index least_scatter_width = 2 * row_block;
 constexpr Index few_groups = 16;
 constexpr Index wanted_groups = 16;
 constexpr Index most_group_blocks = 8;

@@ -270,6 +270,27 @@ MERCER_INLINE Vec<double> where(IntVec<double> flags, Vec<double> yes, Vec<doubl
 }
 #endif
 
+// Adds each lane to a sum in double.
+MERCER_INLINE void add_widened(double* sums, Vec<double> x) {
+  Vec<double> sum;
+  memcpy(&sum, sums, sizeof sum);
+  sum = sum + x;
+  memcpy(sums, &sum, sizeof sum);
+}
+MERCER_INLINE void add_widened(double* sums, Vec<float> x) {
+#if defined(__AVX512F__)
+  add_widened(sums, (Vec<double>)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x)));
+  add_widened(sums + 8, (Vec<double>)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)x, 1)));
+#elif defined(__AVX2__)
+  add_widened(sums, (Vec<double>)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x)));
+  add_widened(sums + 4, (Vec<double>)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1)));
+#else
+  float lane[width<float>];
+  memcpy(lane, &x, sizeof x);
+  for (int i = 0; i < width<float>; ++i) sums[i] += double(lane[i]);
+#endif
+}
+
 // The sum of the lanes, by halves: the order is fixed, so results do not depend on anything but the data.
 template <class T>
 MERCER_INLINE T lane_sum(Vec<T> x) {

@@ -20,6 +20,7 @@
 #include "../smo_path.hpp"
 #include "../strings.hpp"
 #include "../strings_words.hpp"
+#include "../sweep.hpp"
 #include "../trees.hpp"
 
 namespace mercer {
@@ -104,6 +105,19 @@ Numbers machines(const Isa& isa, int threads) {
     solve_part(gauss.plan, part, 0.0, 1e-3, 5000, scratch[std::size_t(worker)]);
   });
   return beta;
+}
+
+template <class T>
+Numbers perceptrons(const Isa& isa, int threads) {
+  typedef Gauss<T> G;
+  const G gauss(isa);
+  std::vector<int64_t> label, wrong(static_cast<std::size_t>(G::n), -1);
+  for (Index i = 0; i < G::n; ++i) label.push_back(i % 5 % 3);
+  const Numbers weight(static_cast<std::size_t>(G::n), 0.5);
+  Numbers values(3 * G::n, 0.0);
+  sweep(gauss.plan, {G::n, 3, label.data(), weight.data(), values.data(), wrong.data(), 1.0}, 7, G::n, threads);
+  expect(std::count_if(wrong.begin(), wrong.end(), [](int64_t w) { return w >= 0; }) > 0, "points are mistaken");
+  return values;
 }
 
 // One machine along penalties, on a corner of the matrix.

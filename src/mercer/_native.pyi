@@ -37,6 +37,17 @@ class Plan:
     def add_rows(
         self, rows: np.ndarray, V: np.ndarray, out: np.ndarray, col_start: int, col_stop: int, threads: int
     ) -> None: ...
+    def perceptron(
+        self,
+        label: np.ndarray,
+        weight: np.ndarray,
+        values: np.ndarray,
+        wrong: np.ndarray,
+        bias: float,
+        start: int,
+        stop: int,
+        threads: int,
+    ) -> None: ...
     def symmetric_dense(self, out: np.ndarray, row_start: int, row_stop: int, threads: int) -> None: ...
     def workspace(self, r: int, threads: int) -> int: ...
 

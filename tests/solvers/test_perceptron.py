@@ -62,6 +62,7 @@ def whole_numbers(n, classes, seed):
 
 
 KERNEL = Polynomial(degree=2, offset=1.0)
+SLOW = Custom(lambda a, b: float((a @ b + 1) ** 2))  # the same, which the compiled core does not know
 
 
 @settings(max_examples=30, deadline=None)
@@ -69,12 +70,13 @@ KERNEL = Polynomial(degree=2, offset=1.0)
     n=st.integers(1, 40),
     classes=st.integers(2, 4),
     way=st.sampled_from(["dense", "pool", "sweep"]),
+    kernel=st.sampled_from([KERNEL, SLOW]),
     block=st.integers(1, 50),
     intercept=st.booleans(),
     epochs=st.integers(1, 4),
     seed=st.integers(0, 2**16),
 )
-def test_blocks_of_any_size_are_the_same_as_point_after_point(n, classes, way, block, intercept, epochs, seed):
+def test_blocks_of_any_size_are_the_same_as_point_after_point(n, classes, way, kernel, block, intercept, epochs, seed):
     X, label, weight, rng = whole_numbers(n, classes, seed)
     orders = [rng.permutation(n) for _ in range(epochs)]
     outputs = 1 if classes == 2 else classes
@@ -83,7 +85,7 @@ def test_blocks_of_any_size_are_the_same_as_point_after_point(n, classes, way, b
         if reference.visit_all(order, label, weight) == 0:
             break
     again = iter(orders)
-    solver = Perceptron(KERNEL, intercept, way=way, block=block)
+    solver = Perceptron(kernel, intercept, way=way, block=block)
     found = solver.learn(Kept(outputs), X, label, weight, epochs, lambda: next(again))
 
     assert found.mistakes == reference.mistakes
@@ -101,6 +103,22 @@ def test_blocks_of_any_size_are_the_same_as_point_after_point(n, classes, way, b
     else:
         votes = (values.argmax(axis=2)[:, :, None] == np.arange(outputs)).mean(axis=0)
     np.testing.assert_allclose(found.kept.vote(KERNEL, X, intercept, 2**30), votes, atol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("block", [13, 64, 512])
+def test_halves_that_tell_each_other_are_the_same_as_point_after_point(classes, block):
+    X, label, weight, rng = whole_numbers(700, classes, 5)
+    orders = [rng.permutation(len(X)) for _ in range(2)]
+    reference = Pointwise(KERNEL(X), 1 if classes == 2 else classes)
+    for order in orders:
+        reference.visit_all(order, label, weight)
+    again = iter(orders)
+    solver = Perceptron(KERNEL, way="sweep", block=block)
+    found = solver.learn(Kept(reference.coef.shape[1]), X, label, weight, 2, lambda: next(again))
+    assert found.mistakes == reference.mistakes
+    kept = np.flatnonzero(reference.coef.any(axis=1))
+    np.testing.assert_array_equal(found.kept.coef, reference.coef[kept])
 
 
 @settings(max_examples=30, deadline=None)
@@ -168,19 +186,18 @@ def test_learning_leaves_what_was_kept_before_as_it_was():
 
 def test_a_sweep_evaluates_each_pair_of_a_mistake_and_a_point_once(monkeypatch):
     X, label, weight, _ = whole_numbers(203, 2, 1)
-    added, add_rows, visits = [], Gram.add_rows, _perceptron_walks.Slate.visit
+    added, add_rows, visits = [], Gram.add_rows, _perceptron_walks._Epoch.visit
 
     def counted(self, index, weights, out, columns):
         added.append(len(index) * (columns.stop - columns.start))
         add_rows(self, index, weights, out, columns)
 
-    def visited(self, K, pool, place, points, *others):
-        wrong = visits(self, K, pool, place, points, *others)
-        added.append(int((wrong >= 0).sum()) * len(points))  # inside a block they are there
-        return wrong
+    def visited(self, rows):
+        visits(self, rows)
+        added.append(int((self.wrong[rows] >= 0).sum()) * (rows.stop - rows.start))
 
     monkeypatch.setattr(Gram, "add_rows", counted)
-    monkeypatch.setattr(_perceptron_walks.Slate, "visit", visited)
+    monkeypatch.setattr(_perceptron_walks._Epoch, "visit", visited)
     found = Perceptron(KERNEL, way="sweep", block=8).learn(Kept(1), X, label, weight, 4)
     # After the last epoch nobody asks for what its mistakes do to points that came before.
     assert sum(found.mistakes[:-1]) * 203 < sum(added) < sum(found.mistakes) * 203
@@ -261,6 +278,48 @@ def test_the_native_loop_refuses_what_does_not_fit(changed, error, message):
     assert _native.perceptron(**arguments()) == 2
     with pytest.raises(error, match=message):
         _native.perceptron(**arguments(**changed))
+
+
+@pytest.mark.parametrize("isa", _native.isas())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_swept_range_leaves_other_points_alone(dtype, isa):
+    X, label, weight, _ = whole_numbers(500, 3, 2)
+    K = X @ X.T
+    plan = _native.Plan([("dot", X.astype(dtype), None)], [], [], [], isa)
+    values, wrong = np.zeros((3, 500)), np.full(500, 7)
+    plan.perceptron(label, weight, values, wrong, 0.5, 150, 420, 2)
+    assert (wrong[:150] == 7).all() and (wrong[420:] == 7).all()
+    coef = np.zeros((500, 3))
+    for i in 150 + np.flatnonzero(wrong[150:420] >= 0):
+        coef[i, label[i]], coef[i, wrong[i]] = weight[i], -weight[i]
+    expected = coef.T @ (K + 0.5)
+    np.testing.assert_array_equal(values[:, 150:420], expected[:, 150:420])
+    assert not values[:, :150].any() and not values[:, 420:].any()
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"label": np.array([0, 2])}, ValueError, "label must lie in 0..1, got 2"),
+        ({"weight": np.ones(3)}, ValueError, r"weight must have shape \(2,\), got \(3,\)"),
+        ({"values": np.zeros((0, 2))}, ValueError, "at least one row"),
+        ({"values": np.zeros((1, 3))}, ValueError, r"values must have shape \(1, 2\)"),
+        ({"wrong": np.zeros(2)}, TypeError, "wrong must have dtype int64"),
+        ({"stop": 3}, ValueError, "got 0 and 3"),
+        ({"threads": 0}, ValueError, "threads must lie in"),
+    ],
+)
+def test_the_native_sweep_refuses_what_does_not_fit(changed, error, message):
+    given = {
+        "label": np.array([1, 0]), "weight": np.ones(2), "values": np.zeros((1, 2)), "wrong": np.zeros(2, dtype=np.int64),
+        "bias": 0.0, "start": 0, "stop": 2, "threads": 1,
+    }  # fmt: skip
+    _native.Plan([("dot", np.eye(2), None)], [], [], []).perceptron(**given)
+    assert (given["wrong"] == [0, 1]).all()
+    with pytest.raises(error, match=message):
+        _native.Plan([("dot", np.eye(2), None)], [], [], []).perceptron(**given | changed)
+    with pytest.raises(ValueError, match="B = None"):
+        _native.Plan([("dot", np.eye(2), np.eye(2))], [], [], []).perceptron(**given)
 
 
 def test_the_native_vote_refuses_what_does_not_fit():

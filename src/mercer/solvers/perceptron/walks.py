@@ -2,10 +2,9 @@
 
 What a point needs is the value of the function so far.  A pool walk takes a block of points at a time and computes the
 kernel between them and every vector kept, so that vectors may leave.  A sweep keeps the values of all points up to
-date instead: each mistake costs one row of the Gram matrix, however many vectors there are.  Halves of the epoch,
-halves of these and so on tell each other: the first half its mistakes to the second before that is visited, and the
-second to the first afterwards, for the next epoch.  Inside a block both leave the strictly sequential part to a native
-loop.
+date instead: each mistake costs one row of the Gram matrix, however many vectors there are.  A block of points tells
+its mistakes to all others, and those that come before it hear of them for the next epoch.  Inside a block both leave the
+strictly sequential part to a native loop.
 """
 
 from __future__ import annotations
@@ -16,10 +15,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 import mercer._native as _native
+from mercer.arrays.threads import default_threads
 from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
+LONGER = 8  # times as long is a block whose kernel values are computed for mistakes alone
 SAFE = 1e30  # size of kernel values up to which sums of them are safe in float32
 
 
@@ -71,6 +72,21 @@ class Slate:
         )  # fmt: skip
         self.coef[pool], self.moment[pool], self.entered[pool] = coef, moment, entered
         return wrong
+
+    def change(self, points: np.ndarray, wrong: np.ndarray, clock: int) -> None:
+        """Make the steps of points that were visited one after the other, each once."""
+        times = np.flatnonzero(wrong >= 0)
+        at, label, other = points[times], self.label[points[times]], wrong[times]
+        steps = np.zeros((len(at), self.coef.shape[1]))
+        if steps.shape[1] == 1:
+            steps[:, 0] = np.where(label == 1, self.weight[at], -self.weight[at])
+        else:
+            rows = np.arange(len(at))
+            steps[rows, label], steps[rows, other] = self.weight[at], -self.weight[at]
+        vectors, time = self.first + at, clock + times + 1
+        self.coef[vectors] += steps
+        self.moment[vectors] += steps * time[:, None]
+        self.entered[vectors] = np.where(self.entered[vectors] < 0, time, self.entered[vectors])
 
 
 class PoolWalk:
@@ -143,8 +159,14 @@ class Sweep:
     def visit_all(self, order: np.ndarray, clock: int, last: bool) -> np.ndarray:
         """Do what a pool walk does."""
         values = np.ascontiguousarray(self._values[:, order])
-        epoch = _Epoch(self.slate, self._gram.part(order), order, values, clock, self.block, last)
-        epoch.visit(0, len(order))
+        epoch = _Epoch(self.slate, self._gram.part(order), order, values, clock)
+        step = self.block if self._gram.native_plan is None else LONGER * self.block
+        for start in range(0, len(order), step):
+            rows = slice(start, min(start + step, len(order)))
+            epoch.visit(rows)
+            epoch.tell(rows, slice(rows.stop, len(order)))
+            if not last:
+                epoch.tell(rows, slice(0, start))
         self._values[:, order] = epoch.values
         wrong = np.empty_like(epoch.wrong)
         wrong[order] = epoch.wrong
@@ -173,28 +195,21 @@ class _Epoch:
     order: np.ndarray
     values: np.ndarray  # of the functions, of shape (q, m)
     clock: int
-    block: int
-    last: bool
 
     def __post_init__(self) -> None:
         self.wrong = np.empty(len(self.order), dtype=np.int64)
         self._vectors = self.slate.first + self.order
+        self._label, self._weight = self.slate.label[self.order], self.slate.weight[self.order]
         self._before = self.slate.coef[self._vectors]  # each point is visited once
 
-    def visit(self, start: int, stop: int) -> None:
+    def visit(self, rows: slice) -> None:
         """Visit some points whose values know all mistakes before them; afterwards they know each other's."""
-        if stop - start <= self.block:
-            self._visit_block(slice(start, stop))
+        plan = self.gram.native_plan
+        if plan is not None:
+            bias, threads = self.slate.bias, default_threads()
+            plan.perceptron(self._label, self._weight, self.values, self.wrong, bias, rows.start, rows.stop, threads)
+            self.slate.change(self.order[rows], self.wrong[rows], self.clock + rows.start)
             return
-        blocks = -(-(stop - start) // self.block)
-        middle = start + blocks // 2 * self.block
-        self.visit(start, middle)
-        self._tell(slice(start, middle), slice(middle, stop))
-        self.visit(middle, stop)
-        if not self.last:
-            self._tell(slice(middle, stop), slice(start, middle))
-
-    def _visit_block(self, rows: slice) -> None:
         inside, values = np.arange(rows.stop - rows.start), np.ascontiguousarray(self.values[:, rows])
         K = self.gram.tile(rows, rows)
         self.wrong[rows] = self.slate.visit(
@@ -202,7 +217,7 @@ class _Epoch:
         )
         self.values[:, rows] = values
 
-    def _tell(self, rows: slice, columns: slice) -> None:
+    def tell(self, rows: slice, columns: slice) -> None:
         """Add to the values of some points what others have changed."""
         steps = self.slate.coef[self._vectors[rows]] - self._before[rows]
         for value, step in zip(self.values, steps.T, strict=True):
