@@ -36,7 +36,7 @@ template <class T>
 struct StatisticView {
   Kind kind;
   T exponent;     // of powdist, sum_k |a_k - b_k|^exponent
-  bool expanded;  // squared distance as |a|^2 + |b|^2 - 2 a.b, repaired where that cancels
+  bool expanded;  // squared distance as |a|^2 + |b|^2 - 2 a.b, repaired where that cancels; norms are |a|^2 / 2
   Index dimension;
   const T* columns;
   const T* column_norms;

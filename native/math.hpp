@@ -53,9 +53,18 @@ struct Constants<double> {
 template <class T>
 MERCER_INLINE Vec<T> polynomial(Vec<T> r) {
   typedef Constants<T> C;
-  Vec<T> sum = splat<T>(C::p[C::terms - 1]);
-  MERCER_UNROLL for (int i = C::terms - 2; i >= 0; --i) sum = sum * r + splat<T>(C::p[i]);
-  return sum;
+  constexpr int last = C::terms - 1;
+  if constexpr (sizeof(T) == 4 || !rounds_once) {
+    Vec<T> sum = splat<T>(C::p[last]);
+    MERCER_UNROLL for (int i = last - 1; i >= 0; --i) sum = sum * r + splat<T>(C::p[i]);
+    return sum;
+  }
+  // A longer sum has even and odd powers apart, so that half of it does not wait for the other.
+  const Vec<T> square = r * r;
+  Vec<T> sum = splat<T>(C::p[last]), other = splat<T>(C::p[last - 1]);
+  MERCER_UNROLL for (int i = last - 2; i >= 0; i -= 2) sum = sum * square + splat<T>(C::p[i]);
+  MERCER_UNROLL for (int i = last - 3; i >= 0; i -= 2) other = other * square + splat<T>(C::p[i]);
+  return last % 2 ? sum * r + other : other * r + sum;
 }
 
 // exp(x / unit).
@@ -72,12 +81,11 @@ MERCER_INLINE Vec<double> exponential(Vec<double> x) {
 #if defined(__AVX512F__)
   return (Vec<double>)_mm512_scalef_pd((__m512d)p, (__m512d)n);
 #else
-  // Adding n to the exponent field is right wherever the result is a normal number.
+  // Adding n to the exponent field is right wherever the result is a normal number; what is smaller is 0.
   const IntVec<double> raised = shift_bits<double>(bits<double>(shifted), C::mantissa);
   Vec<double> y = from_bits<double>(add_bits<double>(bits<double>(p), raised));
-  y = select<double>(x < splat<double>(C::smallest), Vec<double>{}, y);
   y = select<double>(x > splat<double>(C::largest), splat<double>(HUGE_VAL), y);
-  return select<double>(x == x, y, x);
+  return select<double>(x >= splat<double>(C::smallest), y, maximum(Vec<double>{}, x));
 #endif
 }
 
@@ -95,7 +103,6 @@ MERCER_INLINE Vec<float> exponential(Vec<float> x) {
   const Vec<float> r = bounded - (shifted - splat<float>(C::rounder));
   const IntVec<float> n = shift_bits<float>(bits<float>(shifted), C::mantissa);
   const Vec<float> y = from_bits<float>(add_bits<float>(bits<float>(polynomial<float>(r)), n));
-  // Adding n to the exponent field is right wherever the result is a normal number; the others are 0, or NaN.
   return select<float>(x >= splat<float>(-126.0f), y, maximum(Vec<float>{}, x));
 #endif
 }

@@ -19,11 +19,11 @@ constexpr Index block_bytes = 512 * 1024;
 constexpr Index most_columns = 480;
 
 template <class T>
-void squared_norms(const T* points, Index count, Index dimension, T* out) {
+void half_squared_norms(const T* points, Index count, Index dimension, T* out) {
   for (Index i = 0; i < count; ++i) {
     double sum = 0;
     for (Index k = 0; k < dimension; ++k) sum += double(points[i * dimension + k]) * double(points[i * dimension + k]);
-    out[i] = T(sum);
+    out[i] = T(sum / 2);
   }
 }
 
@@ -102,10 +102,10 @@ void Plan<T>::pack(Statistic& s, const T* right) {
   }
   if (!s.expanded) return;
   s.column_norms = Buffer<T>(padded_columns_);
-  squared_norms(right, columns_, d, s.column_norms.get());
+  half_squared_norms(right, columns_, d, s.column_norms.get());
   if (s.symmetric) return;
   s.row_norms = Buffer<T>(rows_);
-  squared_norms(s.points, rows_, d, s.row_norms.get());
+  half_squared_norms(s.points, rows_, d, s.row_norms.get());
 }
 
 // Right-hand sides one after the other, so that lanes run along the columns; the padding is zero.

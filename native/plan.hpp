@@ -57,7 +57,7 @@ class Plan {
     Index dimension;
     const T* points;         // rows, as given by the caller
     Buffer<T> columns;       // packed
-    Buffer<T> column_norms;  // empty unless expanded
+    Buffer<T> column_norms;  // half of the squares; empty unless expanded
     Buffer<T> row_norms;     // empty unless expanded and not symmetric
   };
   class Worker;  // one thread's scratch, and the evaluation of strips with it

@@ -4,7 +4,8 @@
 // broadcasting a coordinate of each row against a panel of columns; nothing but the panel is loaded
 // twice.  A squared distance in many dimensions costs half as much through the dot product,
 // |a|^2 + |b|^2 - 2 a.b, at the price of cancellation for near neighbours: those lanes are found by
-// comparing with the norms, and computed again by differences.
+// comparing with the norms, and computed again by differences.  Sums start at half of the norms, and the
+// product is subtracted from them, so that little but additions is left to be done at the end.
 #pragma once
 
 #include "bits.hpp"
@@ -16,9 +17,11 @@ namespace {
 template <class T>
 using Tile = Vec<T>[strip_rows][panel_vectors];
 
-template <Kind kind, class T>
+template <Kind kind, bool expanded, class T>
 MERCER_INLINE void accumulate(Vec<T>& sum, Vec<T> a, Vec<T> b) {
-  if constexpr (kind == Kind::dot) {
+  if constexpr (expanded) {
+    sum = multiply_subtract(a, b, sum);
+  } else if constexpr (kind == Kind::dot) {
     sum = multiply_add(a, b, sum);
   } else if constexpr (kind == Kind::sqdist) {
     const Vec<T> t = a - b;
@@ -35,16 +38,21 @@ MERCER_INLINE void accumulate(Vec<T>& sum, Vec<T> a, Vec<T> b) {
   }
 }
 
-template <Kind kind, class T>
-MERCER_INLINE void micro_kernel(const T* a, Index a_step, const T* b, Index dimension, Tile<T>& sum) {
+template <class T>
+MERCER_INLINE void clear(Tile<T>& sum) {
   MERCER_UNROLL for (int i = 0; i < strip_rows; ++i)
     MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) sum[i][v] = Vec<T>{};
+}
+
+// Adds to the sums what the dimensions contribute.
+template <Kind kind, bool expanded, class T>
+MERCER_INLINE void micro_kernel(const T* a, Index a_step, const T* b, Index dimension, Tile<T>& sum) {
   for (Index k = 0; k < dimension; ++k) {
     Vec<T> column[panel_vectors];
     MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) column[v] = load(b + v * width<T>);
     MERCER_UNROLL for (int i = 0; i < strip_rows; ++i) {
       const Vec<T> row = splat<T>(a[i]);
-      MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) accumulate<kind, T>(sum[i][v], row, column[v]);
+      MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) accumulate<kind, expanded, T>(sum[i][v], row, column[v]);
     }
     a += a_step;
     b += panel_width<T>;
@@ -56,7 +64,8 @@ void plain_statistic(const StatisticView<T>& s, Index first_panel, Index panels,
   const Index panel_size = s.dimension * panel_width<T>;
   for (Index p = 0; p < panels; ++p) {
     Tile<T> sum;
-    micro_kernel<kind, T>(s.rows, s.row_step, s.columns + (first_panel + p) * panel_size, s.dimension, sum);
+    clear<T>(sum);
+    micro_kernel<kind, false, T>(s.rows, s.row_step, s.columns + (first_panel + p) * panel_size, s.dimension, sum);
     T* to = out + p * panel_width<T>;
     MERCER_UNROLL for (int i = 0; i < strip_rows; ++i)
       MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) store(to + i * step + v * width<T>, sum[i][v]);
@@ -67,28 +76,29 @@ void plain_statistic(const StatisticView<T>& s, Index first_panel, Index panels,
 template <class T>
 constexpr T cancelled = T(1) / T(64);
 
-// Rare, so out of line.  A lane is replaced exactly when it fails the test, never because of its
-// neighbours: an entry depends on its two points alone, whichever tile it is computed in.
+// Rare, so out of line.  Norms that overflow fail as well.  A lane is replaced exactly when it fails the test, never
+// because of its neighbours: an entry depends on its two points alone, whichever tile it is computed in.
 template <class T>
 MERCER_NOINLINE void repair(const StatisticView<T>& s, const T* b, const T* norms, T* to, Index step) {
   Flags<T> bad[strip_rows][panel_vectors];
   int failures = 0;
   for (int i = 0; i < strip_rows; ++i)
     for (int v = 0; v < panel_vectors; ++v) {
-      const Vec<T> total = splat<T>(s.row_norms[i]) + load(norms + v * width<T>);
-      bad[i][v] = not_at_least(load(to + i * step + v * width<T>), total * splat<T>(cancelled<T>));
+      const Vec<T> half = splat<T>(s.row_norms[i]) + load(norms + v * width<T>);
+      bad[i][v] = not_above(load(to + i * step + v * width<T>), (half + half) * splat<T>(cancelled<T>));
       failures += any(bad[i][v]);
     }
   Tile<T> direct;
   const bool many = failures > strip_rows;
-  if (many) micro_kernel<Kind::sqdist, T>(s.rows, s.row_step, b, s.dimension, direct);
+  clear<T>(direct);
+  if (many) micro_kernel<Kind::sqdist, false, T>(s.rows, s.row_step, b, s.dimension, direct);
   for (int i = 0; i < strip_rows; ++i)
     for (int v = 0; v < panel_vectors; ++v) {
       if (!any(bad[i][v])) continue;
       if (!many) {
         Vec<T> sum{};
         for (Index k = 0; k < s.dimension; ++k)
-          accumulate<Kind::sqdist, T>(sum, splat<T>(s.rows[k * s.row_step + i]),
+          accumulate<Kind::sqdist, false, T>(sum, splat<T>(s.rows[k * s.row_step + i]),
                                       load(b + k * panel_width<T> + v * width<T>));
         direct[i][v] = sum;
       }
@@ -97,23 +107,28 @@ MERCER_NOINLINE void repair(const StatisticView<T>& s, const T* b, const T* norm
     }
 }
 
+// The test is that of `repair`, both sides of which are multiplied by powers of two here.
 template <class T>
 void expanded_sqdist(const StatisticView<T>& s, Index first_panel, Index panels, T* out, Index step) {
   const Index panel_size = s.dimension * panel_width<T>;
+  const Vec<T> share = splat<T>(cancelled<T>);
+  T limit[strip_rows];
+  for (int i = 0; i < strip_rows; ++i) limit[i] = s.row_norms[i] * cancelled<T>;
   for (Index p = 0; p < panels; ++p) {
     const T* b = s.columns + (first_panel + p) * panel_size;
     const T* norms = s.column_norms + (first_panel + p) * panel_width<T>;
     T* to = out + p * panel_width<T>;
-    Tile<T> dot;
-    micro_kernel<Kind::dot, T>(s.rows, s.row_step, b, s.dimension, dot);
+    Tile<T> half;
+    MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v)
+      MERCER_UNROLL for (int i = 0; i < strip_rows; ++i)
+        half[i][v] = splat<T>(s.row_norms[i]) + load(norms + v * width<T>);
+    micro_kernel<Kind::sqdist, true, T>(s.rows, s.row_step, b, s.dimension, half);
     Flags<T> bad{};
     MERCER_UNROLL for (int v = 0; v < panel_vectors; ++v) {
-      const Vec<T> column_norm = load(norms + v * width<T>);
+      const Vec<T> column_limit = load(norms + v * width<T>) * share;
       MERCER_UNROLL for (int i = 0; i < strip_rows; ++i) {
-        const Vec<T> total = splat<T>(s.row_norms[i]) + column_norm;
-        const Vec<T> distance = total - splat<T>(T(2)) * dot[i][v];
-        bad = bad | not_at_least(distance, total * splat<T>(cancelled<T>));
-        store(to + i * step + v * width<T>, distance);
+        bad = bad | not_above(half[i][v], splat<T>(limit[i]) + column_limit);
+        store(to + i * step + v * width<T>, half[i][v] + half[i][v]);
       }
     }
     if (any(bad)) repair<T>(s, b, norms, to, step);

@@ -199,18 +199,28 @@ MERCER_INLINE Vec<float> maximum(Vec<float> a, Vec<float> b) { return select<flo
 MERCER_INLINE Vec<double> maximum(Vec<double> a, Vec<double> b) { return select<double>(a > b, a, b); }
 #endif
 
-// a * b + c, with one rounding where the instruction set has that, in every loop alike: a compiler that is free to choose
-// may round twice in one loop and once in another, and an entry would depend on the tile it is computed in.
+// a * b + c and c - a * b, with one rounding where the instruction set has that, in every loop alike: a compiler that is
+// free to choose may round twice in one loop and once in another, and an entry would depend on the tile it is computed in.
 #if defined(MERCER_X86) && defined(__FMA__)
+constexpr bool rounds_once = true;
 MERCER_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) {
   return (Vec<float>)MERCER_X86(fmadd_ps)((X86Float)a, (X86Float)b, (X86Float)c);
 }
 MERCER_INLINE Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) {
   return (Vec<double>)MERCER_X86(fmadd_pd)((X86Double)a, (X86Double)b, (X86Double)c);
 }
+MERCER_INLINE Vec<float> multiply_subtract(Vec<float> a, Vec<float> b, Vec<float> c) {
+  return (Vec<float>)MERCER_X86(fnmadd_ps)((X86Float)a, (X86Float)b, (X86Float)c);
+}
+MERCER_INLINE Vec<double> multiply_subtract(Vec<double> a, Vec<double> b, Vec<double> c) {
+  return (Vec<double>)MERCER_X86(fnmadd_pd)((X86Double)a, (X86Double)b, (X86Double)c);
+}
 #else
-MERCER_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { return a * b + c; }
-MERCER_INLINE Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) { return a * b + c; }
+constexpr bool rounds_once = false;
+template <class V>
+MERCER_INLINE V multiply_add(V a, V b, V c) { return a * b + c; }
+template <class V>
+MERCER_INLINE V multiply_subtract(V a, V b, V c) { return c - a * b; }
 #endif
 
 #if defined(MERCER_X86)
@@ -227,7 +237,7 @@ MERCER_INLINE V square_root(V x) {
 }
 #endif
 
-// Lanes where a >= b fails, NaN included.  AVX-512 keeps one bit a lane in a mask register; spelling that
+// Lanes where a >= b or a > b fails, NaN included.  AVX-512 keeps one bit a lane in a mask register; spelling that
 // out matters because this test stands in the epilogue of the busiest micro-kernel.
 #if defined(__AVX512F__)
 template <class T>
@@ -237,6 +247,12 @@ MERCER_INLINE unsigned not_at_least(Vec<float> a, Vec<float> b) {
 }
 MERCER_INLINE unsigned not_at_least(Vec<double> a, Vec<double> b) {
   return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_NGE_UQ);
+}
+MERCER_INLINE unsigned not_above(Vec<float> a, Vec<float> b) {
+  return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_NGT_UQ);
+}
+MERCER_INLINE unsigned not_above(Vec<double> a, Vec<double> b) {
+  return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_NGT_UQ);
 }
 MERCER_INLINE bool any(unsigned flags) { return flags != 0; }
 MERCER_INLINE Vec<float> where(unsigned flags, Vec<float> yes, Vec<float> no) {
@@ -250,6 +266,8 @@ template <class T>
 using Flags = IntVec<T>;
 template <class V>
 MERCER_INLINE auto not_at_least(V a, V b) { return ~(a >= b); }
+template <class V>
+MERCER_INLINE auto not_above(V a, V b) { return ~(a > b); }
 template <class I>
 MERCER_INLINE bool any(I flags) {
 #if defined(__AVX2__)

@@ -442,3 +442,19 @@ def test_a_notebook_says_whether_the_dense_matrix_is_within_the_budget():
     X = np.zeros((300, 2))
     assert "720.0 KB, beyond the budget" in read_page(Gram(Gaussian(), X, memory="500KB")).text
     assert "720.0 KB, within the budget" in read_page(Gram(Gaussian(), X, memory="1MB")).text
+
+
+@pytest.mark.parametrize("rows", ["many", "all", "twice", "few"])
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Gaussian(2.0) * Polynomial(2).normalize()])
+def test_rows_in_any_number_and_order_are_added_like_those_of_the_matrix(kernel, rows):
+    points = np.random.default_rng(7).normal(size=(1300, 9))
+    index = {
+        "many": np.random.default_rng(8).permutation(1300)[:1100],
+        "all": np.arange(1300)[::-1],
+        "twice": np.append(np.arange(1200), 5),
+        "few": np.arange(3),
+    }[rows]
+    weights = np.random.default_rng(9).normal(size=len(index))
+    gram, total = Gram(kernel, points), np.ones(1300)
+    gram.add_rows(index, weights, total)
+    np.testing.assert_allclose(total, 1 + weights @ gram.dense()[index], atol=1e-11)

@@ -25,6 +25,7 @@ from .prepared import Pair, PreparedProgram
 FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles and a matrix product
 POWER = 16  # features that one takes as long as, if its differences are raised to a power
 NARROW = 8  # features up to which a tile is computed sooner than turned over
+MANY = 1024  # rows from which on pairs of them are worth computing once
 CALL_WORK = 2e8  # entries (weighted by features) of one native call and thread: about half a second
 
 
@@ -93,6 +94,9 @@ class NativeBackend(Backend):
         """Multiply without ever storing the matrix, a few right-hand sides at a time."""
         if V.shape[1] > FUSED_COLUMNS or self.plan.workspace(V.shape[1], self._threads) > budget:
             return None
+        return self._multiply(V)
+
+    def _multiply(self, V: np.ndarray) -> np.ndarray:
         V = pack(V, self.dtype)
         out = np.zeros((self.shape[0], V.shape[1]))
         multiply = self.plan.symmetric_product if self.symmetric else self.plan.product
@@ -121,12 +125,30 @@ class NativeBackend(Backend):
 
     def add_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray, columns: slice) -> bool:
         """Add weighted rows without ever storing them."""
+        if self._are_many(index, columns):
+            self._add_many_rows(index, weights, out)
+            return True
         step = self._rows_per_call(columns.stop - columns.start)
         weights = pack(weights, self.dtype)
         for first in range(0, len(index), step):
             part = slice(first, first + step)
             self.plan.add_rows(index[part], weights[part], out, columns.start, columns.stop, self._threads)
         return True
+
+    def _are_many(self, index: np.ndarray, columns: slice) -> bool:
+        """Whether some rows are so many of all points that pairs of them count, and are added in double precision."""
+        whole = self.symmetric and self.exact and columns == slice(0, self.shape[1])
+        return whole and len(index) >= max(MANY, self.shape[0] // 4) and len(np.unique(index)) == len(index)
+
+    def _add_many_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+        """Compute each pair of these points once, and the others against them."""
+        others = np.setdiff1d(np.arange(self.shape[0]), index)
+        pairs, left, right = self._arrays
+        rest = copy(self)
+        rest._keep([(A[others], A[index]) for A, _ in pairs], [v[others] for v in left], [v[index] for v in right])
+        rest.shape, rest.symmetric = (len(others), len(index)), False
+        for some, positions in ((self.part(index), index), (rest, others)):
+            out[positions] += some._multiply(weights[:, None])[:, 0]
 
     def part(self, index: np.ndarray, threads: int | None = None) -> NativeBackend:
         """Return the backend of some of the points, from what is prepared for all of them."""
