@@ -54,17 +54,21 @@ template <class T>
 MERCER_INLINE Vec<T> polynomial(Vec<T> r) {
   typedef Constants<T> C;
   constexpr int last = C::terms - 1;
-  if constexpr (sizeof(T) == 4 || !rounds_once) {
+  if constexpr (sizeof(T) == 4) {
     Vec<T> sum = splat<T>(C::p[last]);
     MERCER_UNROLL for (int i = last - 1; i >= 0; --i) sum = sum * r + splat<T>(C::p[i]);
     return sum;
   }
-  // A longer sum has even and odd powers apart, so that half of it does not wait for the other.
+  // A longer sum has even and odd powers apart, so that half of it does not wait for the other, up to the terms that
+  // matter to the last digit.
   const Vec<T> square = r * r;
-  Vec<T> sum = splat<T>(C::p[last]), other = splat<T>(C::p[last - 1]);
-  MERCER_UNROLL for (int i = last - 2; i >= 0; i -= 2) sum = sum * square + splat<T>(C::p[i]);
-  MERCER_UNROLL for (int i = last - 3; i >= 0; i -= 2) other = other * square + splat<T>(C::p[i]);
-  return last % 2 ? sum * r + other : other * r + sum;
+  Vec<T> odd = splat<T>(C::p[last]), even = splat<T>(C::p[last - 1]);
+  MERCER_UNROLL for (int i = last - 2; i > 2; i -= 2) {
+    odd = odd * square + splat<T>(C::p[i]);
+    even = even * square + splat<T>(C::p[i - 1]);
+  }
+  const Vec<T> tail = odd * r + even;
+  return (tail * r + splat<T>(C::p[1])) * r + splat<T>(C::p[0]);
 }
 
 // exp(x / unit).

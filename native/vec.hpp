@@ -202,7 +202,6 @@ MERCER_INLINE Vec<double> maximum(Vec<double> a, Vec<double> b) { return select<
 // a * b + c and c - a * b, with one rounding where the instruction set has that, in every loop alike: a compiler that is
 // free to choose may round twice in one loop and once in another, and an entry would depend on the tile it is computed in.
 #if defined(MERCER_X86) && defined(__FMA__)
-constexpr bool rounds_once = true;
 MERCER_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) {
   return (Vec<float>)MERCER_X86(fmadd_ps)((X86Float)a, (X86Float)b, (X86Float)c);
 }
@@ -216,7 +215,6 @@ MERCER_INLINE Vec<double> multiply_subtract(Vec<double> a, Vec<double> b, Vec<do
   return (Vec<double>)MERCER_X86(fnmadd_pd)((X86Double)a, (X86Double)b, (X86Double)c);
 }
 #else
-constexpr bool rounds_once = false;
 template <class V>
 MERCER_INLINE V multiply_add(V a, V b, V c) { return a * b + c; }
 template <class V>

@@ -165,11 +165,12 @@ def test_a_training_fold_without_a_class_is_fitted_to_the_others():
 
 def test_default_grids_follow_the_units_of_points_and_targets(wave):
     X, y = wave
-    one = SVRCV(epsilon=0.1, cv=3, refit=False, tol=1e-5).fit(X, y)
-    other = SVRCV(epsilon=100.0, cv=3, refit=False, tol=1e-5).fit(1e-3 * X, 1e3 * y + 5e3)
+    # With ε = 0.1 one of the machines has no free support vector, and any intercept of an interval is the best.
+    one = SVRCV(epsilon=0.07, cv=3, refit=False, tol=1e-5).fit(X, y)
+    other = SVRCV(epsilon=70.0, cv=3, refit=False, tol=1e-5).fit(1e-3 * X, 1e3 * y + 5e3)
     np.testing.assert_allclose(other.C_, 1e3 * one.C_)
     np.testing.assert_allclose(other.length_scale_, 1e-3 * one.length_scale_)
-    np.testing.assert_allclose(_split_scores(one.cv_results_), _split_scores(other.cv_results_), atol=1e-3)
+    np.testing.assert_allclose(_split_scores(one.cv_results_), _split_scores(other.cv_results_), atol=1e-4)
     assert len(one.cv_results_["params"]) == 64
 
 

@@ -41,7 +41,7 @@ ENOUGH = 0.3  # of the root of what is still to be gained, by which a step may b
 NEGATIVE = 1e-8  # relative gap below 0 that may be rounding
 FEASIBLE = 1e-9  # of the sum of their sizes: by how much residuals may miss a sum of 0
 QUICK = 1e-6  # relative gap from which on quick products are no use
-EXACT = 8 * float(np.finfo(float).eps)  # of an intercept: by how much it may miss the best one
+EXACT = 8 * float(np.finfo(float).eps)  # of an intercept: by how much it may miss the best one; of an objective as well
 ROUNDING = 1e-13  # relative decrease that cannot be told from none
 
 
@@ -135,6 +135,7 @@ def minimise(
     target = max(tol, QUICK) if space.hurry() else tol
     state, least = _balance(space, start or space.start()), space.loss.least
     objective, n_iter, stuck = evaluate(space, alpha, state), 0, False
+    before: tuple[State, Objective, float] | None = None  # where a step began that the objective does not show
     while True:
         residual, norm2 = space.residual(state, alpha)
         gap, size = norm2 / (4 * alpha), max(objective - least, 0.0)
@@ -143,19 +144,24 @@ def minimise(
         gap = max(gap, 0.0) if is_balanced(space, state) else np.inf
         if gap == np.inf and n_iter == 0 and _is_exact(space, state):
             gap = 0.0
+        if before is not None:
+            # The gap judges such a step instead: it goes on while that falls, and back where it rose.
+            stuck = gap > 0.5 * before[2] and before[2] <= 1e3 * target * size
+            if gap > before[2]:
+                state, objective, gap = before
         found = None
         if not (refuted or gap <= target * size or n_iter == max_iter or stuck):
             found = _search(space, alpha, state, objective, residual, _choose_accuracy(gap, size, target))
         if found is not None:
-            state, lower = found
-            stuck = not lower < objective - ROUNDING * size and gap <= 1e3 * target * size
-            objective, n_iter = lower, n_iter + 1
+            shown = found[1] < objective - max(ROUNDING * size, _blur(objective))
+            before = None if shown else (state, objective, gap)
+            (state, objective), n_iter = found, n_iter + 1
             continue
         settled = space.settle(state)
         if settled is None:
             break
         # Quick products have led here; exact ones judge it, and go on if they must.
-        state, stuck, target = _balance(space, settled), False, tol
+        state, stuck, target, before = _balance(space, settled), False, tol, None
         objective = evaluate(space, alpha, state)
     if refuted:
         raise np.linalg.LinAlgError(
@@ -218,6 +224,11 @@ def evaluate(space: Space, alpha: float, state: State) -> Objective:
     return Objective(space.loss.value(state.outputs), alpha * state.norm2)
 
 
+def _blur(objective: float) -> float:
+    """Return by how much an objective may change by rounding alone."""
+    return EXACT * abs(objective)
+
+
 def _search(
     space: Space, alpha: float, state: State, objective: Objective, residual: Array, accuracy: float
 ) -> tuple[State, Objective] | None:
@@ -255,6 +266,8 @@ def _follow(
         return tried[t][1] <= objective + ARMIJO * t * slope
 
     whole = rise(1.0)
+    if -slope <= _blur(objective) and np.isfinite(tried[1.0][1]):
+        return tried[1.0]  # no search could see what the step gains
     # The parabola through both ends has its minimum at −slope/2(rise − slope), which is 1 for a perfect step.
     if is_enough(1.0) and abs(-0.5 * slope / (whole - slope) - 1.0) <= OFF:
         return tried[1.0]

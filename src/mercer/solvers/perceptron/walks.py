@@ -3,8 +3,8 @@
 What a point needs is the value of the function so far.  A pool walk takes a block of points at a time and computes the
 kernel between them and every vector kept, so that vectors may leave.  A sweep keeps the values of all points up to
 date instead: each mistake costs one row of the Gram matrix, however many vectors there are.  A block of points tells
-its mistakes to all others, and those that come before it hear of them for the next epoch.  Inside a block both leave the
-strictly sequential part to a native loop.
+its mistakes to all others, and those that come before it hear of them for the next epoch.  Inside a block both leave
+the strictly sequential part to a native loop.
 """
 
 from __future__ import annotations
