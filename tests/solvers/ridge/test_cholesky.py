@@ -70,7 +70,7 @@ def test_the_residual_reported_is_the_true_one_in_double_precision(reference, va
     problem = reference.problem(n=200, **variant, kernel=Gaussian(2.0))
     solution = Cholesky("double").prepare(problem).solve(1e-6)
     assert solution.n_iter <= 2
-    assert solution.residual <= 1e-8
+    assert solution.residual <= 1e-7  # 200/α times the rounding of double precision is 4e-8
     assert solution.residual == pytest.approx(reference.residual(problem, solution), rel=10)
 
 
