@@ -103,7 +103,7 @@ def nystroem_row(X, y, X_test, y_test, centers: int = 2000) -> None:
         peer = make_pipeline(SklearnNystroem(gamma=0.125, n_components=centers, random_state=0), Ridge(1e-3))
         peer, peer_seconds = timed(lambda p=peer: p.fit(X, y))
         theirs = np.sqrt(np.mean((peer.predict(X_test) - y_test) ** 2))
-        print(f"kin40k, {centers:,} Nyström centres, {selection}: {verdict(peer_seconds / seconds, 3.0)} ", end="")
+        print(f"kin40k, {centers:,} Nyström centres, {selection}: {verdict(peer_seconds / seconds, 4.0)} ", end="")
         print(f"scikit-learn ({seconds:.1f} s and {peer_seconds:.1f} s), test RMSE {ours:.4f} and {theirs:.4f}")
 
 
