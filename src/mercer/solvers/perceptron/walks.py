@@ -9,6 +9,7 @@ the strictly sequential part to a native loop.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,10 @@ from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-LONGER = 8  # times as long is a block whose kernel values are computed for mistakes alone
+from ..products import width
+
+LONGER = 8  # times as long at most is a block whose kernel values are computed for mistakes alone
+CALL_WORK = 2e8  # kernel values (weighted by columns) of one such block: Ctrl-C is heard after it
 SAFE = 1e30  # size of kernel values up to which sums of them are safe in float32
 
 
@@ -160,7 +164,7 @@ class Sweep:
         """Do what a pool walk does."""
         values = np.ascontiguousarray(self._values[:, order])
         epoch = _Epoch(self.slate, self._gram.part(order), order, values, clock)
-        step = self.block if self._gram.native_plan is None else LONGER * self.block
+        step = self._count_block()
         for start in range(0, len(order), step):
             rows = slice(start, min(start + step, len(order)))
             epoch.visit(rows)
@@ -181,6 +185,13 @@ class Sweep:
             return True
         self._gram = self._gram_of(np.float64)
         return False
+
+    def _count_block(self) -> int:
+        """Return how many points to visit before their mistakes are told to all others."""
+        if self._gram.native_plan is None:
+            return self.block
+        most = math.sqrt(CALL_WORK / (1 + width(self._points) / 16))
+        return max(self.block, min(LONGER * self.block, int(most)))
 
     def _gram_of(self, dtype: DTypeLike) -> Gram:
         return Gram(self.slate.kernel, self._points, memory=self.slate.memory, dtype=dtype)
