@@ -1,5 +1,6 @@
 """What tests may rely on, however they were started."""
 
+import os
 import signal
 from importlib.util import find_spec
 
@@ -13,8 +14,16 @@ HAS_TORCH = find_spec("torch") is not None
 
 
 def pytest_configure():
-    """Let Ctrl-C stop tests and what they start, also in the background of a shell, which has it ignored there."""
+    """Let Ctrl-C stop tests and what they start, also in the background of a shell, which has it ignored there.
+
+    Each of several workers keeps to one processor, so that threads of one do not wait for those of another; tests that
+    are about threads ask for them.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")[2:]
+    if worker.isdigit() and hasattr(os, "sched_setaffinity"):
+        processors = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {processors[int(worker) % len(processors)]})
 
 
 def pytest_ignore_collect(collection_path):
