@@ -26,6 +26,7 @@ FUSED_COLUMNS = 16  # more right-hand sides than this are better served by tiles
 POWER = 16  # features that one takes as long as, if its differences are raised to a power
 NARROW = 8  # features up to which a tile is computed sooner than turned over
 MANY = 1024  # rows from which on pairs of them are worth computing once
+COPIED = 2**26  # bytes of points up to which some of them may be copied for that
 CALL_WORK = 2e8  # entries (weighted by features) of one native call and thread: about half a second
 
 
@@ -137,18 +138,18 @@ class NativeBackend(Backend):
 
     def _are_many(self, index: np.ndarray, columns: slice) -> bool:
         """Whether some rows are so many of all points that pairs of them count, and are added in double precision."""
-        whole = self.symmetric and self.exact and columns == slice(0, self.shape[1])
+        whole = self.symmetric and self.exact and columns == slice(0, self.shape[1]) and self.held <= COPIED
         return whole and len(index) >= max(MANY, self.shape[0] // 4) and len(np.unique(index)) == len(index)
 
     def _add_many_rows(self, index: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """Compute each pair of these points once, and the others against them."""
+        out[index] += self.part(index)._multiply(weights[:, None])[:, 0]
         others = np.setdiff1d(np.arange(self.shape[0]), index)
         pairs, left, right = self._arrays
         rest = copy(self)
         rest._keep([(A[others], A[index]) for A, _ in pairs], [v[others] for v in left], [v[index] for v in right])
         rest.shape, rest.symmetric = (len(others), len(index)), False
-        for some, positions in ((self.part(index), index), (rest, others)):
-            out[positions] += some._multiply(weights[:, None])[:, 0]
+        out[others] += rest._multiply(weights[:, None])[:, 0]
 
     def part(self, index: np.ndarray, threads: int | None = None) -> NativeBackend:
         """Return the backend of some of the points, from what is prepared for all of them."""

@@ -15,6 +15,7 @@ from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
 from mercer.solvers.newton import features as _newton_features
 from mercer.solvers.newton import gram as _newton_gram
+from mercer.solvers.newton import method as _newton_method
 from mercer.solvers.newton.intercept import find_intercept
 from mercer.solvers.newton.method import minimise
 from mercer.solvers.newton.plan import SOLVERS, plan_newton
@@ -228,6 +229,28 @@ def test_features_held_in_single_precision_reach_the_same_minimum():
     found = [minimise(space, 0.1) for space in spaces]
     assert found[1].converged
     assert found[1].objective == pytest.approx(found[0].objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("too_far", [1.0, 5.0])
+def test_where_the_objective_shows_nothing_the_gap_judges_each_step(too_far, monkeypatch):
+    X, loss = _data(2, n=300)
+    centers = choose_centers(_problem(X, loss), 20, np.random.RandomState(0))
+    gaps = []
+
+    class Blind(_newton_features.FeatureSpace):
+        def residual(self, state, alpha):
+            found = super().residual(state, alpha)
+            gaps.append(found[1] / (4 * alpha))
+            return found
+
+        def step(self, *given, **options):
+            length = 1.0 if len(gaps) < 4 else too_far
+            return tuple(length * part for part in super().step(*given, **options))
+
+    monkeypatch.setattr(_newton_method, "_blur", lambda objective: np.inf)
+    found = minimise(Blind(FeatureRows(loss, _features(_problem(X, loss), *centers)), True), 0.1, tol=1e-12)
+    assert found.gap == min(gaps)
+    assert (found.gap == gaps[-1]) == found.converged == (too_far == 1.0)
 
 
 def test_a_warm_start_takes_fewer_steps_to_the_same_minimum():
