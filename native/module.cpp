@@ -120,8 +120,9 @@ class BoundPlan {
     return found;
   }
 
-  void perceptron(nb::handle label, nb::handle weight, nb::handle values, nb::handle wrong, double bias, int64_t start,
-                  int64_t stop, int threads) const {
+  void perceptron(nb::handle label, nb::handle weight, nb::handle values, nb::handle coef, nb::handle moment,
+                  nb::handle entered, nb::handle wrong, int64_t clock, double bias, int64_t start, int64_t stop,
+                  int threads) const {
     require_symmetric("perceptron");
     check_rows(start, stop);
     check_threads(threads);
@@ -134,7 +135,9 @@ class BoundPlan {
                                    checked_whole(label, "label", rows_, outputs == 1 ? 2 : outputs),
                                    checked_data<Input, double>(weight, "weight", "float64", {rows_}),
                                    static_cast<double*>(scores.data()),
+                                   checked_ledger(coef, moment, entered, stop - start, outputs),
                                    checked_data<Output, int64_t>(wrong, "wrong", "int64", {rows_}),
+                                   clock,
                                    bias};
     visit([&](auto& plan, auto) { sweep(plan, arguments, Index(start), Index(stop), threads); });
   }
@@ -310,10 +313,10 @@ NB_MODULE(_native, m) {
       .def("smo_parts", &BoundPlan::smo_parts, "parts"_a, "epsilon"_a, "tolerance"_a, "max_iter"_a, "threads"_a,
            "Solve several problems (rows, target, lower, upper, beta, slope) as smo does, each on the matrix of its rows, one "
            "thread each; returns steps and violation of each.")
-      .def("perceptron", &BoundPlan::perceptron, "label"_a, "weight"_a, "values"_a, "wrong"_a, "bias"_a, "start"_a, "stop"_a,
-           "threads"_a,
-           "Visit the points of a range in order.  A mistake at point i adds its row to the values of the range, and the "
-           "class taken instead goes to wrong[i], which is -1 where there was no mistake.")
+      .def("perceptron", &BoundPlan::perceptron, "label"_a, "weight"_a, "values"_a, "coef"_a, "moment"_a, "entered"_a,
+           "wrong"_a, "clock"_a, "bias"_a, "start"_a, "stop"_a, "threads"_a,
+           "Visit the points of a range in order, as the function perceptron does.  A mistake at point i changes the "
+           "coefficients of the range and adds its row to the values of the range, for which no other rows are computed.")
       .def("symmetric_dense", &BoundPlan::symmetric_dense, "out"_a, "row_start"_a, "row_stop"_a, "threads"_a,
            "out[i, j] = out[j, i] = K[i, j] for the rows i of the range and all j >= i, each tile evaluated once")
       .def("workspace", &BoundPlan::workspace, "r"_a, "threads"_a, "Bytes of scratch that a product allocates.");

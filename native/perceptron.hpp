@@ -30,4 +30,25 @@ inline void change(int64_t outputs, int64_t label, int64_t other, double step, F
   }
 }
 
+// What is kept of vectors, [vector][output]: coefficients, the sums of their steps times the time of each, and when a
+// vector came in, -1 where it has not.
+struct Ledger {
+  double *coef, *moment;
+  int64_t* entered;
+  int64_t outputs;
+
+  // Makes the step of a mistake at a vector; says whether the vector is new.
+  template <class F>
+  bool learn(int64_t vector, int64_t label, int64_t other, double weight, int64_t time, F&& add) {
+    change(outputs, label, other, weight, [&](int64_t q, double step) {
+      coef[vector * outputs + q] += step;
+      moment[vector * outputs + q] += step * double(time);
+      add(q, step);
+    });
+    if (entered[vector] >= 0) return false;
+    entered[vector] = time;
+    return true;
+  }
+};
+
 }  // namespace mercer

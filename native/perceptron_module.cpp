@@ -5,9 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "arrays.hpp"
-#include "perceptron.hpp"
-
 namespace mercer {
 namespace {
 
@@ -18,15 +15,16 @@ struct Pass {
   const int64_t *order, *place, *label;
   int64_t visits;
   const double* weight;
-  double *scores, *coef, *moment;
-  int64_t *entered, *wrong;
+  double* scores;
+  Ledger ledger;
+  int64_t* wrong;
   int64_t clock, budget;
   double bias;
   bool smallest;
 
   int64_t run() {
     int64_t kept = 0, mistakes = 0;
-    for (int64_t r = 0; r < pool; ++r) kept += entered[r] >= 0;
+    for (int64_t r = 0; r < pool; ++r) kept += ledger.entered[r] >= 0;
     for (int64_t v = 0; v < visits; ++v) {
       const int64_t i = order[v], row = place[i], time = clock + v + 1;
       const int64_t other = rival(scores + i, points, outputs, label[i]);
@@ -34,15 +32,8 @@ struct Pass {
       if (beats(scores + i, points, outputs, label[i], other)) continue;
       wrong[i] = other;
       ++mistakes;
-      change(outputs, label[i], other, weight[i], [&](int64_t q, double step) {
-        coef[row * outputs + q] += step;
-        moment[row * outputs + q] += step * double(time);
-        add_row(row, q, step);
-      });
-      if (entered[row] < 0) {
-        entered[row] = time;
-        ++kept;
-      }
+      kept += ledger.learn(row, label[i], other, weight[i], time,
+                           [&](int64_t q, double step) { add_row(row, q, step); });
       for (; budget > 0 && kept > budget; --kept) forget(row);
     }
     return mistakes;
@@ -59,21 +50,21 @@ struct Pass {
     int64_t victim = -1;
     double least = 0;
     for (int64_t r = 0; r < pool; ++r) {
-      if (entered[r] < 0 || r == newest) continue;
+      if (ledger.entered[r] < 0 || r == newest) continue;
       double size = 0;
       if (smallest)
-        for (int64_t q = 0; q < outputs; ++q) size += std::fabs(coef[r * outputs + q]);
-      if (victim < 0 || size < least || (size == least && entered[r] < entered[victim])) {
+        for (int64_t q = 0; q < outputs; ++q) size += std::fabs(ledger.coef[r * outputs + q]);
+      if (victim < 0 || size < least || (size == least && ledger.entered[r] < ledger.entered[victim])) {
         victim = r;
         least = size;
       }
     }
     for (int64_t q = 0; q < outputs; ++q) {
       const int64_t at = victim * outputs + q;
-      if (coef[at] != 0) add_row(victim, q, -coef[at]);
-      coef[at] = moment[at] = 0;
+      if (ledger.coef[at] != 0) add_row(victim, q, -ledger.coef[at]);
+      ledger.coef[at] = ledger.moment[at] = 0;
     }
-    entered[victim] = -1;
+    ledger.entered[victim] = -1;
   }
 };
 
@@ -99,9 +90,7 @@ int64_t perceptron(nb::handle K, nb::handle order, nb::handle place, nb::handle 
                  visits,
                  checked_data<Input, double>(weight, "weight", "float64", {points}),
                  static_cast<double*>(values.data()),
-                 checked_data<Output, double>(coef, "coef", "float64", {pool, q}),
-                 checked_data<Output, double>(moment, "moment", "float64", {pool, q}),
-                 checked_data<Output, int64_t>(entered, "entered", "int64", {pool}),
+                 checked_ledger(coef, moment, entered, pool, q),
                  checked_data<Output, int64_t>(wrong, "wrong", "int64", {points}),
                  clock,
                  budget,

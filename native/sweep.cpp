@@ -3,7 +3,6 @@
 #include "sweep.hpp"
 
 #include "adder.hpp"
-#include "perceptron.hpp"
 
 namespace mercer {
 namespace {
@@ -13,8 +12,8 @@ constexpr Index visited_one_by_one = row_block;
 template <class T>
 class Sweep {
  public:
-  Sweep(const Plan<T>& plan, const SweepArguments& arguments, int threads)
-      : points_(arguments), adder_(plan, threads) {}
+  Sweep(const Plan<T>& plan, const SweepArguments& arguments, Index first, int threads)
+      : points_(arguments), first_(first), adder_(plan, threads) {}
 
   void visit(Index start, Index stop) {
     const Index blocks = (stop - start + visited_one_by_one - 1) / visited_one_by_one;
@@ -37,6 +36,9 @@ class Sweep {
     const int64_t other = rival(value, points_.points, points_.outputs, label);
     const bool right = beats(value, points_.points, points_.outputs, label, other);
     points_.wrong[i] = right ? -1 : other;
+    if (!right)
+      points_.ledger.learn(i - first_, label, other, points_.weight[i], points_.clock + i - first_ + 1,
+                           [](int64_t, double) {});
     return !right;
   }
 
@@ -62,7 +64,8 @@ class Sweep {
     }
   }
 
-  const SweepArguments points_;
+  SweepArguments points_;
+  const Index first_;
   typename Plan<T>::Adder adder_;
   std::vector<int64_t> rows_;
   std::vector<T> steps_;
@@ -72,7 +75,7 @@ class Sweep {
 
 template <class T>
 void sweep(const Plan<T>& plan, const SweepArguments& arguments, Index start, Index stop, int threads) {
-  if (start < stop) Sweep<T>(plan, arguments, threads).visit(start, stop);
+  if (start < stop) Sweep<T>(plan, arguments, start, threads).visit(start, stop);
 }
 
 template void sweep(const Plan<float>&, const SweepArguments&, Index, Index, int);

@@ -2,6 +2,7 @@
 // all points are kept up to date, and no kernel values are computed but the rows of mistakes.
 #pragma once
 
+#include "perceptron.hpp"
 #include "plan.hpp"
 
 namespace mercer {
@@ -11,7 +12,9 @@ struct SweepArguments {
   const int64_t* label;
   const double* weight;
   double* values;  // of each function at all points, [output][point]
+  Ledger ledger;   // of the points that are visited
   int64_t* wrong;  // for each point the class taken instead of its own, or -1
+  int64_t clock;   // visits before the first
   double bias;
 };
 

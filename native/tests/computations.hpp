@@ -114,9 +114,12 @@ Numbers perceptrons(const Isa& isa, int threads) {
   std::vector<int64_t> label, wrong(static_cast<std::size_t>(G::n), -1);
   for (Index i = 0; i < G::n; ++i) label.push_back(i % 5 % 3);
   const Numbers weight(static_cast<std::size_t>(G::n), 0.5);
-  Numbers values(3 * G::n, 0.0);
-  sweep(gauss.plan, {G::n, 3, label.data(), weight.data(), values.data(), wrong.data(), 1.0}, 7, G::n, threads);
+  Numbers values(3 * G::n, 0.0), coef(values), moment(values);
+  std::vector<int64_t> entered(wrong);
+  const Ledger ledger{coef.data(), moment.data(), entered.data(), 3};
+  sweep(gauss.plan, {G::n, 3, label.data(), weight.data(), values.data(), ledger, wrong.data(), 0, 1.0}, 7, G::n, threads);
   expect(std::count_if(wrong.begin(), wrong.end(), [](int64_t w) { return w >= 0; }) > 0, "points are mistaken");
+  values.insert(values.end(), moment.begin(), moment.end());
   return values;
 }
 

@@ -287,12 +287,17 @@ def test_a_swept_range_leaves_other_points_alone(dtype, isa):
     K = X @ X.T
     plan = _native.Plan([("dot", X.astype(dtype), None)], [], [], [], isa)
     values, wrong = np.zeros((3, 500)), np.full(500, 7)
-    plan.perceptron(label, weight, values, wrong, 0.5, 150, 420, 2)
+    coef, moment, entered = np.zeros((500, 3)), np.zeros((270, 3)), np.full(270, -1)
+    plan.perceptron(label, weight, values, coef[150:420], moment, entered, wrong, 1000, 0.5, 150, 420, 2)
     outside = np.r_[:150, 420:500]
     assert (wrong[outside] == 7).all()
-    coef = np.zeros((500, 3))
-    for i in 150 + np.flatnonzero(wrong[150:420] >= 0):
-        coef[i, label[i]], coef[i, wrong[i]] = weight[i], -weight[i]
+    mistakes = np.flatnonzero(wrong[150:420] >= 0)
+    steps = np.zeros((270, 3))
+    steps[mistakes, label[150 + mistakes]], steps[mistakes, wrong[150 + mistakes]] = 1, -1
+    np.testing.assert_array_equal(coef[150:420], steps * weight[150:420, None])
+    times = np.where(wrong[150:420] >= 0, 1001 + np.arange(270), -1)
+    np.testing.assert_array_equal(entered, times)
+    np.testing.assert_array_equal(moment, coef[150:420] * times[:, None])
     expected = coef.T @ (K + 0.5)
     np.testing.assert_array_equal(values[:, 150:420], expected[:, 150:420])
     assert not values[:, outside].any()
@@ -306,6 +311,7 @@ def test_a_swept_range_leaves_other_points_alone(dtype, isa):
         ({"values": np.zeros((0, 2))}, ValueError, "at least one row"),
         ({"values": np.zeros((1, 3))}, ValueError, r"values must have shape \(1, 2\)"),
         ({"wrong": np.zeros(2)}, TypeError, "wrong must have dtype int64"),
+        ({"coef": np.zeros((3, 1))}, ValueError, r"coef must have shape \(2, 1\)"),
         ({"stop": 3}, ValueError, "got 0 and 3"),
         ({"threads": 0}, ValueError, "threads must lie in"),
     ],
@@ -313,7 +319,8 @@ def test_a_swept_range_leaves_other_points_alone(dtype, isa):
 def test_the_native_sweep_refuses_what_does_not_fit(changed, error, message):
     given = {
         "label": np.array([1, 0]), "weight": np.ones(2), "values": np.zeros((1, 2)),
-        "wrong": np.zeros(2, dtype=np.int64), "bias": 0.0, "start": 0, "stop": 2, "threads": 1,
+        "coef": np.zeros((2, 1)), "moment": np.zeros((2, 1)), "entered": np.full(2, -1),
+        "wrong": np.zeros(2, dtype=np.int64), "clock": 0, "bias": 0.0, "start": 0, "stop": 2, "threads": 1,
     }  # fmt: skip
     _native.Plan([("dot", np.eye(2), None)], [], [], []).perceptron(**given)
     assert (given["wrong"] == [0, 1]).all()

@@ -145,11 +145,7 @@ class NativeBackend(Backend):
         """Compute each pair of these points once, and the others against them."""
         out[index] += self.part(index)._multiply(weights[:, None])[:, 0]
         others = np.setdiff1d(np.arange(self.shape[0]), index)
-        pairs, left, right = self._arrays
-        rest = copy(self)
-        rest._keep([(A[others], A[index]) for A, _ in pairs], [v[others] for v in left], [v[index] for v in right])
-        rest.shape, rest.symmetric = (len(others), len(index)), False
-        out[others] += rest._multiply(weights[:, None])[:, 0]
+        out[others] += self._between(others, index)._multiply(weights[:, None])[:, 0]
 
     def part(self, index: np.ndarray, threads: int | None = None) -> NativeBackend:
         """Return the backend of some of the points, from what is prepared for all of them."""
@@ -162,10 +158,14 @@ class NativeBackend(Backend):
 
     def strip(self, index: np.ndarray) -> NativeBackend:
         """Return the backend of some rows, from what is prepared for all points."""
+        return self._between(index, slice(None))
+
+    def _between(self, rows: np.ndarray, columns: np.ndarray | slice) -> NativeBackend:
+        """Return the backend of some rows and columns of a symmetric matrix."""
         pairs, left, right = self._arrays
         few = copy(self)
-        few._keep([(A[index], A) for A, _ in pairs], [values[index] for values in left], right)
-        few.shape, few.symmetric = (len(index), self.shape[1]), False
+        few._keep([(A[rows], A[columns]) for A, _ in pairs], [v[rows] for v in left], [v[columns] for v in right])
+        few.shape, few.symmetric = few.plan.shape, False
         return few
 
     def _calls(self) -> Iterator[tuple[int, int]]:
@@ -177,8 +177,13 @@ class NativeBackend(Backend):
             yield start, stop
             start = stop
 
+    @property
+    def call_entries(self) -> float:
+        """How many entries one native call computes at most, about."""
+        return CALL_WORK * self._threads / (1 + self._features / 16)
+
     def _rows_per_call(self, columns: int) -> int:
-        rows = int(CALL_WORK * self._threads / (max(columns, 1) * (1 + self._features / 16)))
+        rows = int(self.call_entries / max(columns, 1))
         block: int = self.plan.row_block
         # Blocks of rows are what threads share out between them, so that a call needs some for each.
         return max(2 * self._threads, rows // block) * block

@@ -151,6 +151,11 @@ class Gram:
         return getattr(self._backend, "plan", None)
 
     @property
+    def call_entries(self) -> float:
+        """How many entries the compiled core computes before Python looks for Ctrl-C; none with another backend."""
+        return float(getattr(self._backend, "call_entries", 0.0))
+
+    @property
     def T(self) -> Gram:  # noqa: N802  (the name NumPy users expect)
         """The transposed matrix."""
         return self if self.symmetric else self._like(self._Z, self._X)

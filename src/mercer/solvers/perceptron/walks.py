@@ -9,7 +9,8 @@ the strictly sequential part to a native loop.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +22,7 @@ from mercer.formula.data import Rows, length, pick
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from ..products import width
-
 LONGER = 8  # times as long at most is a block whose kernel values are computed for mistakes alone
-CALL_WORK = 2e8  # kernel values (weighted by columns) of one such block: Ctrl-C is heard after it
 SAFE = 1e30  # size of kernel values up to which sums of them are safe in float32
 
 
@@ -68,29 +66,18 @@ class Slate:
         K is between the vectors of a pool and the points, ``place`` says where in the pool these are, and ``scores``
         holds their values, one row a function.
         """
-        coef, moment, entered = self.coef[pool], self.moment[pool], self.entered[pool]
         wrong = np.full(len(points), -1, dtype=np.int64)
-        _native.perceptron(
-            K, order, place, self.label[points], self.weight[points], scores, coef, moment, entered, wrong, clock,
-            self.bias, self.budget, self.smallest,
-        )  # fmt: skip
-        self.coef[pool], self.moment[pool], self.entered[pool] = coef, moment, entered
+        given = K, order, place, self.label[points], self.weight[points], scores
+        with self.ledger(pool) as kept:
+            _native.perceptron(*given, *kept, wrong, clock, self.bias, self.budget, self.smallest)
         return wrong
 
-    def change(self, points: np.ndarray, wrong: np.ndarray, clock: int) -> None:
-        """Make the steps of points that were visited one after the other, each once."""
-        times = np.flatnonzero(wrong >= 0)
-        at, label, other = points[times], self.label[points[times]], wrong[times]
-        steps = np.zeros((len(at), self.coef.shape[1]))
-        if steps.shape[1] == 1:
-            steps[:, 0] = np.where(label == 1, self.weight[at], -self.weight[at])
-        else:
-            rows = np.arange(len(at))
-            steps[rows, label], steps[rows, other] = self.weight[at], -self.weight[at]
-        vectors, time = self.first + at, clock + times + 1
-        self.coef[vectors] += steps
-        self.moment[vectors] += steps * time[:, None]
-        self.entered[vectors] = np.where(self.entered[vectors] < 0, time, self.entered[vectors])
+    @contextmanager
+    def ledger(self, pool: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Coefficients, moments and times of some vectors, in arrays of their own that are put back."""
+        kept = self.coef[pool], self.moment[pool], self.entered[pool]
+        yield kept
+        self.coef[pool], self.moment[pool], self.entered[pool] = kept
 
 
 class PoolWalk:
@@ -188,10 +175,7 @@ class Sweep:
 
     def _count_block(self) -> int:
         """Return how many points to visit before their mistakes are told to all others."""
-        if self._gram.native_plan is None:
-            return self.block
-        most = math.sqrt(CALL_WORK / (1 + width(self._points) / 16))
-        return max(self.block, min(LONGER * self.block, int(most)))
+        return max(self.block, min(LONGER * self.block, int(self._gram.call_entries**0.5)))
 
     def _gram_of(self, dtype: DTypeLike) -> Gram:
         return Gram(self.slate.kernel, self._points, memory=self.slate.memory, dtype=dtype)
@@ -217,9 +201,11 @@ class _Epoch:
         """Visit some points whose values know all mistakes before them; afterwards they know each other's."""
         plan = self.gram.native_plan
         if plan is not None:
-            bias, threads = self.slate.bias, default_threads()
-            plan.perceptron(self._label, self._weight, self.values, self.wrong, bias, rows.start, rows.stop, threads)
-            self.slate.change(self.order[rows], self.wrong[rows], self.clock + rows.start)
+            with self.slate.ledger(self._vectors[rows]) as kept:
+                plan.perceptron(
+                    self._label, self._weight, self.values, *kept, self.wrong, self.clock + rows.start,
+                    self.slate.bias, rows.start, rows.stop, default_threads(),
+                )  # fmt: skip
             return
         inside, values = np.arange(rows.stop - rows.start), np.ascontiguousarray(self.values[:, rows])
         K = self.gram.tile(rows, rows)
