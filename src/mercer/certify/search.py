@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays.threads import silence_warnings
+from mercer.checks import is_whole
 from mercer.formula.data import Rows, length, pick, short
 from mercer.kernels.base import Domain, Kernel, show_given
 from mercer.kernels.custom import read_square
@@ -242,7 +243,7 @@ def _wants_scalars(function: Callable[[Any, Any], Any]) -> bool:
 
 
 def _check_dim(dim: object) -> int:
-    if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
+    if not is_whole(dim):
         raise ValueError(f"certify: dim is the number of features of a point, a whole number from 1 up; got {dim!r}")
     return int(dim)
 

@@ -12,6 +12,7 @@ from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import is_tensor
+from mercer.checks import is_whole
 from mercer.features.validate import takes_structures, takes_vectors
 from mercer.formula.data import Rows, as_matrix, concatenate, length
 from mercer.gram import Gram
@@ -131,7 +132,7 @@ def hold(gram: Gram) -> Array | None:
 
 def check_count(owner: str, name: str, value: Any, least: int = 1) -> int:
     """Return a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+    if not is_whole(value, least):
         raise ValueError(f"{owner}: {name} must be a whole number of at least {least}, got {value!r}")
     return int(value)
 

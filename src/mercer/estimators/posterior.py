@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, TypeVar, overload
@@ -12,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.checks import is_whole
 from mercer.formula.data import Rows
 from mercer.solvers.ridge.fit import RidgeFit
 from mercer.solvers.ridge.posterior.likelihood import find_likelihood
@@ -143,8 +143,7 @@ class PosteriorMethods(RidgeEstimator):
         array([0.1, 1. ])
         """
         record = self._whole_record("sample")
-        given: Any = size
-        if isinstance(given, bool) or not isinstance(given, numbers.Integral) or given < 1:
+        if not is_whole(size):
             raise ValueError(f"{type(self).__name__}.sample: size must be a whole number of at least 1, got {size!r}")
         points = self._kernel_argument().new_points(X)
         return Posterior.of(record).sample(points, int(size), check_random_state(random_state))

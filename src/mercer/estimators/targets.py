@@ -10,6 +10,8 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from mercer.checks import is_whole
+
 MOST_ROWS = 5  # that a message names
 TOLERANCE = 1e-6  # of ridge by iterations, if a model does not say
 
@@ -166,7 +168,7 @@ def check_whole(owner: object, name: str, value: Any, least: int = 1, none: bool
     """Return a parameter that must be a whole number of at least ``least``, or None where that has a meaning."""
     if value is None and none:
         return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+    if not is_whole(value, least):
         raise ValueError(
             f"{type(owner).__name__}: {name} must be a whole number of at least {least}{' or None' * none}; "
             f"got {value!r}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from typing import ClassVar, Self, TypeAlias
 
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from mercer.checks import is_whole
 from mercer.formula.data import Rows
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.base import show_given
@@ -144,6 +144,6 @@ def number_features(owner: object, count: int) -> list[str]:
 def check_count(owner: object, name: str) -> int:
     """Return a parameter that counts something, or raise if it is not a whole number of at least 1."""
     value = getattr(owner, name)
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+    if not is_whole(value):
         raise ValueError(f"{type(owner).__name__}: {name} must be a whole number of at least 1, got {value!r}")
     return int(value)

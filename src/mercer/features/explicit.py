@@ -9,6 +9,7 @@ from typing import Annotated, Self
 import numpy as np
 
 from mercer.arrays.shapes import Inside
+from mercer.checks import is_whole
 from mercer.formula.data import Columns, Rows, is_frame, pick
 from mercer.kernels import Constant, Cosine, Fourier, FromFeatures, Kernel, Linear, Polynomial, Sinc
 from mercer.kernels.algebra import Normalized, Power, Product, Scaled, Sum
@@ -99,7 +100,7 @@ class ExplicitMap(KernelMap):
         -------
         self
         """
-        if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
+        if not is_whole(d):
             raise ValueError(f"a feature map needs the number of columns, a whole number of at least 1; got {d!r}")
         self._build(int(d), None)
         self.n_features_in_ = int(d)

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from mercer.arrays.threads import default_threads
 
 from .base import Prepared, Problem
@@ -217,14 +215,3 @@ def check_tolerance(solver: object, value: float) -> None:
     """
     if not 0 < value < 1:
         raise ValueError(f"{type(solver).__name__}: tolerance must be between 0 and 1, got {value!r}")
-
-
-def is_whole(value: object, least: int) -> bool:
-    """Whether something is a whole number of at least so much, and no truth value.
-
-    Examples
-    --------
-    >>> is_whole(3, 1), is_whole(0, 1), is_whole(True, 1), is_whole(2.0, 1)
-    (True, False, False, False)
-    """
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import numbers
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +12,7 @@ from scipy import sparse
 
 from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
 from mercer.arrays.tensors import host_array
+from mercer.checks import is_whole
 from mercer.formula.data import length, take
 from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
@@ -315,5 +315,5 @@ def _check_name(solver: str) -> None:
 
 
 def _check_count(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+    if not is_whole(value):
         raise ValueError(f"plan: {name} must be a whole number of at least 1, got {value!r}")

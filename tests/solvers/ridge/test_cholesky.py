@@ -66,12 +66,15 @@ def test_a_factor_in_single_precision_reaches_the_tolerance_in_a_few_steps(refer
     assert reference.residual(problem, solution) == pytest.approx(solution.residual, rel=1e-2, abs=3e-11)
 
 
-def test_the_residual_reported_is_the_true_one_in_double_precision(reference, variant):
+@pytest.mark.parametrize("alpha", [1e-6, 1e-5, 1e-4])
+def test_the_residual_reported_is_the_true_one_in_double_precision(reference, variant, alpha):
     problem = reference.problem(n=200, **variant, kernel=Gaussian(2.0))
-    solution = Cholesky("double").prepare(problem).solve(1e-6)
+    solution = Cholesky("double").prepare(problem).solve(alpha)
     assert solution.n_iter <= 2
-    assert solution.residual <= 1e-7  # 200/α times the rounding of double precision is 4e-8
-    assert solution.residual == pytest.approx(reference.residual(problem, solution), rel=10)
+    # Rounding of a matrix whose eigenvalues sum up to 200 is all that is left: 4e-8, 4e-9 and 4e-10.
+    assert solution.residual <= 200 * np.finfo(float).eps / alpha
+    # Which of it is left depends on the order of sums, so that another order finds about as much.
+    assert 1 / 10 <= solution.residual / reference.residual(problem, solution) <= 10
 
 
 def test_a_large_offset_of_the_targets_is_left_to_the_intercept(reference):

@@ -145,8 +145,8 @@ def minimise(
         if gap == np.inf and n_iter == 0 and _is_exact(space, state):
             gap = 0.0
         if before is not None:
-            # The gap judges such a step instead: it goes on while that falls, and back where it rose, to stay there.
-            stuck = gap > before[2] or (gap > 0.5 * before[2] and before[2] <= 1e3 * target * size)
+            # The gap judges such a step instead: near the target it must halve that, and a rise is taken back.
+            stuck = gap > (0.5 if before[2] <= 1e3 * target * size else 1.0) * before[2]
             if gap > before[2]:
                 state, objective, gap = before
         found = None

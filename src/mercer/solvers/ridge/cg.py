@@ -12,10 +12,11 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import show_bytes
 from mercer.arrays.tensors import host_array
+from mercer.checks import is_whole
 from mercer.linalg.iteration import bound_iterations
 
 from ..base import PreparedRidge, Problem, Solution
-from ..costs import Cost, PlannedSolver, Sizes, check_tolerance, is_whole
+from ..costs import Cost, PlannedSolver, Sizes, check_tolerance
 from ..evidence import SCALE
 from ..products import RATES, Products
 from ..saves import Saves, name_state, resume, save_if_due

@@ -13,9 +13,10 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require, show_bytes
 from mercer.arrays.tensors import host_array
+from mercer.checks import is_whole
 
 from ...base import PreparedRidge, Problem, Solution
-from ...costs import Cost, PlannedSolver, Sizes, check_tolerance, is_whole
+from ...costs import Cost, PlannedSolver, Sizes, check_tolerance
 from ...evidence import SCALE
 from ...products import RATES, Rates, width
 from ...saves import Saves, name_state, resume, save_if_due

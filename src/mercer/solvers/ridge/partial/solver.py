@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require
+from mercer.checks import is_whole
 from mercer.linalg.iteration import bound_iterations
 
 from ...base import PreparedRidge, Problem, Solution
-from ...costs import Cost, PlannedSolver, Sizes, check_tolerance, is_whole
+from ...costs import Cost, PlannedSolver, Sizes, check_tolerance
 from ...evidence import SCALE
 from ...products import width
 from ...residuals import penalties

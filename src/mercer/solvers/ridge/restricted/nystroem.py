@@ -12,11 +12,12 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require
 from mercer.arrays.columns import units
+from mercer.checks import is_whole
 from mercer.formula.data import Rows
 
 from ...base import Prepared, PreparedRidge, Problem, Solution
 from ...centers import Candidates, draw_rows
-from ...costs import Cost, PlannedSolver, Sizes, is_whole
+from ...costs import Cost, PlannedSolver, Sizes
 from ...evidence import SCALE
 from ...residuals import in_squares
 from .falkon import PER_CENTER, PreparedFalkon
