@@ -40,7 +40,7 @@ from mercer.gram.torch.compiling import fusable  # noqa: E402
 from mercer.gram.torch.fused import FusedProduct, Shape, compile_product, make_product  # noqa: E402
 from mercer.gram.torch.operands import choose_operands  # noqa: E402
 
-MODES = {"folded": 3e-6, "half": 3e-6, "mixed": 1e-4, "single": 3e-6, "plain": 3e-6}
+MODES = {"apart": 1e-4, "folded": 3e-6, "half": 3e-6, "mixed": 1e-4, "single": 3e-6, "plain": 3e-6}
 SMALL = Shape(32, 32, 4, 1)
 
 
@@ -156,6 +156,37 @@ def test_numbers_too_large_for_halves_are_noticed_and_another_mode_taken():
     assert not FusedProduct(program, huge, [], [], "half").in_range
     assert make_product(program, huge, [], []).mode in ("single", "plain")
     assert make_product(program, found, [], []).mode == "folded"
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        2.0 * Gaussian(9.0),
+        Gaussian(np.linspace(5.0, 15.0, 40)) * Gaussian(12.0),
+        Gaussian(9.0) * (0.1 * Linear() + 1.0),
+        Gaussian(9.0) * RationalQuadratic(8.0),
+    ],
+    ids=repr,
+)
+def test_norms_are_factors_of_rows_and_columns_where_exponentials_are_factors_of_the_kernel(kernel, columns):
+    X, Z = sample(d=40)
+    right, left = (np.random.default_rng(1).normal(size=(count, columns)) * 1e30 for count in (70, 45))
+    product = FusedProduct(*pairs(kernel, X, Z), [], [], "apart")
+    assert product.in_range
+    assert relative(product(torch.tensor(right, device=DEVICE), SMALL), kernel(X, Z) @ right) < 1e-5
+    square = FusedProduct(*pairs(kernel, X), [], [], "apart")
+    assert relative(square(torch.tensor(left, device=DEVICE), SMALL), kernel(X) @ left) < 1e-5
+
+
+def test_norms_stay_in_the_tile_where_their_factors_would_leave_the_range_of_floats():
+    X, _ = sample(d=40)
+    program, near = pairs(Gaussian(9.0), X)
+    assert make_product(program, near, [], []).mode == "apart"
+    assert make_product(program, near, [], [], columns=8).mode == "mixed"  # float16 holds no factors
+    program, far = pairs(Gaussian(1.0), X)
+    assert not FusedProduct(program, far, [], [], "apart").in_range
+    assert make_product(program, far, [], []).mode != "apart"
 
 
 def test_points_whose_digits_halves_would_lose_get_a_mode_that_keeps_them():

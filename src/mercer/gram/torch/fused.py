@@ -12,13 +12,15 @@ from mercer.formula.program import Program
 
 from ..prepared import Pair
 from .compiling import compile_source
-from .operands import PAD, Arrays, choose_operands, fits_half, make_arrays, pad_rows
-from .source import FEW, Launch, Operand, print_source
+from .operands import Arrays, choose_operands, fits_half, make_arrays, pad_rows
+from .parting import NormFactors, part_norms
+from .source import FEW, PAD, Launch, Operand, print_source
 from .tiles import evaluate_tile
 
 TOLERANCE = 1e-5  # of a product, relative to one without cancellation
 PROBE = 64  # points that modes are tried on
 SHORT = 48  # features up to which float64 values are summed coordinate by coordinate
+PARTED = 64  # features up to which it is quicker to keep the norms of distances out of tiles
 TENSOR = ("dot", "sqdist")  # statistics that are matrix products
 
 
@@ -43,7 +45,9 @@ def choose_shape(operands: tuple[Operand, ...], columns: int, symmetric: bool, d
     if any(operand.streamed for operand in operands):
         return Shape(128, 128, 8, 3)
     if symmetric:
-        return Shape(64, 64, 4, 3, 8) if bytes_per_row <= 64 else Shape(64, 64, 4, 2, 8 if bytes_per_row <= 224 else 2)
+        if bytes_per_row <= 128:
+            return Shape(64, 64, 4, 3, 8)
+        return Shape(64, 64, 4, 2, 8 if bytes_per_row <= 160 else 4 if bytes_per_row <= 256 else 2)
     if bytes_per_row <= 64:
         return Shape(64, 128, 4, 5 if columns <= FEW else 3)
     if bytes_per_row <= 224:
@@ -85,8 +89,11 @@ def make_product(
     V = torch.cos(steps[:, None] * torch.arange(1, columns + 1, device=rows.device))
     truth = exact @ V
     size = torch.linalg.norm(exact) * torch.linalg.norm(V) / math.sqrt(len(others))
-    deep = max(A.shape[1] for A, _ in pairs) > 16
-    for mode in ("mixed", "folded", "half", "single") if deep else ("folded", "half", "single"):
+    longest = max(A.shape[1] for A, _ in pairs)
+    deep = longest > 16
+    apart = deep and longest <= PARTED and columns <= FEW and part_norms(program) is not None
+    modes = (*(("apart",) if apart else ()), *(("mixed",) if deep else ()), "folded", "half", "single")
+    for mode in modes:
         trial = FusedProduct(program, few, *sides, mode)
         if not trial.in_range:
             continue
@@ -102,7 +109,8 @@ class FusedProduct:
     """K @ V of one program on two collections of points, with dot products in one mode of precision.
 
     ``statistics`` are the transformed points of both sides for each statistic, of shape (n, d) and (m, d) or None for
-    the first again; ``left`` and ``right`` are the vectors that depend on one point.
+    the first again; ``left`` and ``right`` are the vectors that depend on one point.  The mode is one of operands or
+    "apart": mixed operands, and the norms of distances in exponentials as factors of rows and columns.
     """
 
     def __init__(
@@ -110,18 +118,26 @@ class FusedProduct:
     ) -> None:
         import torch
 
-        self.program, self.mode = program, mode
+        self.mode = mode
+        parted = part_norms(program) if mode == "apart" else None
+        self.program = program if parted is None else parted.program
         A, B = statistics[0]
         self.symmetric = B is None
         self.shape = len(A), len(A if B is None else B)
         self.double = mode == "plain" and A.dtype == torch.float64
-        self.operands = choose_operands(program, mode, tuple(a.shape[1] for a, _ in statistics))
+        exponents = {} if parted is None else parted.exponents
+        self.operands = choose_operands(
+            self.program, "mixed" if mode == "apart" else mode, tuple(a.shape[1] for a, _ in statistics), exponents
+        )
         self.arrays: list[tuple[Arrays, Arrays]] = [
             make_arrays(operand, a, b) for operand, (a, b) in zip(self.operands, statistics, strict=True)
         ]
-        self.in_range = all(fits_half(operand, *pair) for operand, pair in zip(self.operands, self.arrays, strict=True))
+        self.factors = NormFactors(exponents, self.operands, statistics) if exponents else None
+        self.in_range = (self.factors is None or self.factors.in_range) and all(
+            fits_half(operand, *pair) for operand, pair in zip(self.operands, self.arrays, strict=True)
+        )
         self.real = torch.float64 if self.double else torch.float32
-        self.vectors = [pad_rows(v.to(self.real)) for v in (*left, *right)]
+        self.left, self.right = ([pad_rows(v.to(self.real)) for v in side] for side in (left, right))
 
     def __call__(self, V: Array, shape: Shape | None = None) -> Array:
         """Return K @ V in float64 for V of shape (m, q)."""
@@ -133,10 +149,10 @@ class FusedProduct:
         size = max(side.points.numel() for pair in self.arrays for side in pair)
         launch = Launch(
             self.program, self.operands, self.program.code, round_columns(q, self.double), both, self.double, shape.sub,
-            size >= 2**31,
+            size >= 2**31, self.factors is not None and q > FEW,
         )  # fmt: skip
         n, m = self.shape
-        right, factor = self._right_hand_side(V, launch)
+        right, units = self._right_hand_side(V, launch)
         out = torch.zeros(n, launch.width(), dtype=torch.float64, device=V.device)
         blocks = math.ceil(n / (shape.rows * shape.sub))
         span = math.ceil(m / _count_spans(blocks, m) / PAD) * PAD
@@ -144,29 +160,41 @@ class FusedProduct:
         for one, other in self.arrays:
             points += [one.points, other.points, one.more, other.more]
         compile_product(launch)[(blocks, math.ceil(m / span))](
-            *points, *self.vectors, right, out, n, m, span,
+            *points, *self._vectors(launch), right, out, n, m, span,
             BM=shape.rows, BN=shape.columns, STAGES=shape.stages, num_warps=shape.warps, num_stages=shape.stages,
         )  # fmt: skip
         if launch.split:
-            return (out[:, :q] + out[:, q : 2 * q]) * factor
+            return (out[:, :q] + out[:, q : 2 * q]) * units
+        if self.factors is not None:
+            out *= self.factors.rows[:n, None] * units
         return out
 
-    def _right_hand_side(self, V: Array, launch: Launch) -> tuple[Array, Array | None]:
-        """Return V padded by zeros, as halves of numbers up to 1 where they are split."""
+    def _vectors(self, launch: Launch) -> list[Array]:
+        """Return the vectors of one point: those of the rows, then those of the columns."""
+        if self.factors is None or not launch.scaled:
+            return [*self.left, *self.right]
+        rows, columns = self.factors.rows, self.factors.columns
+        return [*self.left, rows.to(self.real), *self.right, columns.to(self.real)]
+
+    def _right_hand_side(self, V: Array, launch: Launch) -> tuple[Array, Array | float]:
+        """Return V padded by zeros, and in which units: of its largest numbers where it is scaled or split."""
         import torch
 
         m, q = V.shape
+        units: Array | float = 1.0
+        if launch.split or self.factors is not None:
+            units = V.abs().amax(0).to(torch.float64)
+            units[units == 0] = 1.0
+            V = V / units
         if not launch.split:
             right = torch.zeros(m + PAD, q, dtype=self.real, device=V.device)
-            right[:m] = V
-            return right, None
-        factor = V.abs().amax(0).to(torch.float64)
-        factor[factor == 0] = 1.0
-        scaled = (V / factor).to(torch.float32)
+            right[:m] = V if self.factors is None else V * self.factors.columns[:m, None]
+            return right, units
+        scaled = V.to(torch.float32)
         right = torch.zeros(m + PAD, launch.width(), dtype=torch.float16, device=V.device)
         right[:m, :q] = scaled.to(torch.float16)
         right[:m, q : 2 * q] = (scaled - right[:m, :q]).to(torch.float16)
-        return right, factor
+        return right, units
 
 
 def round_columns(count: int, double: bool = False) -> int:

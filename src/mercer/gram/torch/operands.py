@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from mercer.arrays import Array
 from mercer.formula.program import Instruction, Program
 
-from .source import LOG2E, PIECE, TAIL, Operand
+from .source import LOG2E, PAD, PIECE, TAIL, Operand
 
-PAD = 256  # rows are padded to a multiple of this, by copies of the last
 LARGEST = 3e4  # of a float16, with room for doubling
 PIECES = 3  # float16 numbers that a norm is the sum of
 
@@ -27,11 +27,11 @@ def make_operand(kind: str, mode: str, features: int, scale: float) -> Operand:
     """Return the operand of a statistic in a mode; statistics other than dot products are always plain."""
     if mode == "plain" or kind not in ("dot", "sqdist"):
         return Operand(kind, "plain", features)
-    if kind == "dot" and mode in ("folded", "mixed"):
-        mode = "half"  # there are no norms to put among the columns
     depth = 3 * features if mode in ("folded", "half") else features
-    depth += 2 * PIECES if mode in ("folded", "mixed") else 0
+    depth += 2 * PIECES if mode in ("folded", "mixed") and kind == "sqdist" else 0
     tail = 2 * features if mode == "mixed" else 0
+    if tail and kind == "dot":
+        scale /= TAIL
     operand = Operand(kind, mode, _round_up(depth, 16), scale, _round_up(tail, 32))
     if operand.streamed:  # in pieces, which are whole then
         operand = replace(operand, depth=_round_up(operand.depth, PIECE), tail=_round_up(operand.tail, PIECE))
@@ -59,14 +59,21 @@ def make_arrays(operand: Operand, A: Array, B: Array | None) -> tuple[Arrays, Ar
     if operand.mode == "plain":
         left = Arrays(pad_rows(A), A)
         return left, left if B is None else Arrays(pad_rows(right), right)
-    root, sign = math.sqrt(abs(operand.scale)), math.copysign(1.0, operand.scale)
-    return _make_side(operand, A, root, sign, left=True), _make_side(operand, right, root, sign, left=False)
+    return _make_side(operand, A, left=True), _make_side(operand, right, left=False)
 
 
-def _make_side(operand: Operand, A: Array, root: float, sign: float, *, left: bool) -> Arrays:
+def scale_points(operand: Operand, A: Array) -> Array:
+    """Return the points whose products are the scaled statistic, up to a sign, as float32 and in whole blocks."""
     import torch
 
-    X = pad_rows(A).to(torch.float32) if root == 1 else (pad_rows(A).to(torch.float64) * root).to(torch.float32)
+    root = math.sqrt(abs(operand.scale))
+    return pad_rows(A).to(torch.float32) if root == 1 else (pad_rows(A).to(torch.float64) * root).to(torch.float32)
+
+
+def _make_side(operand: Operand, A: Array, *, left: bool) -> Arrays:
+    import torch
+
+    X, sign = scale_points(operand, A), math.copysign(1.0, operand.scale)
     wide = X.to(torch.float64)
     norms = sign * (wide * wide).sum(1) if operand.kind == "sqdist" else wide[:, 0]
     # The factor of the product is on the left: −2 for a squared distance, its sign, and 1 for a dot product.
@@ -81,7 +88,7 @@ def _make_side(operand: Operand, A: Array, root: float, sign: float, *, left: bo
     points = torch.zeros(len(X), operand.depth, dtype=torch.float16, device=X.device)
     used = len(halves) * X.shape[1]
     points[:, :used] = factor * torch.cat([half.to(torch.float16) for half in halves], 1)
-    if operand.mode in ("folded", "mixed"):
+    if operand.kind == "sqdist" and operand.mode in ("folded", "mixed"):
         first, ones = (used, used + PIECES) if left else (used + PIECES, used)
         points[:, ones : ones + PIECES] = 1.0
         rest = norms
@@ -91,7 +98,10 @@ def _make_side(operand: Operand, A: Array, root: float, sign: float, *, left: bo
     if not operand.tail:
         return Arrays(points, norms.to(torch.float32))
     tail = torch.zeros(len(X), operand.tail, dtype=torch.float32, device=X.device)
-    parts = (factor * high, factor * low / TAIL) if left else (low / TAIL, high)
+    # The product of both sides' tails is as much larger than it should be as the rest of the statistic is.
+    less = 1.0 if operand.kind == "sqdist" else math.sqrt(TAIL)
+    more = less / TAIL
+    parts = (factor * less * high, factor * more * low) if left else (more * low, less * high)
     tail[:, : 2 * X.shape[1]] = torch.cat(parts, 1)
     return Arrays(points, tail.to(torch.float8_e4m3fn))
 
@@ -111,13 +121,16 @@ def pad_rows(A: Array) -> Array:
     return A if not missing else torch.cat([A, A[-1:].expand(missing, *A.shape[1:])])
 
 
-def choose_operands(program: Program, mode: str, features: tuple[int, ...]) -> tuple[Operand, ...]:
-    """Return the operands of a program's statistics in a mode."""
-    kinds = [str(statistic.native) for statistic in program.statistics]
-    found = [
-        make_operand(kind, mode, d, find_scale(register, kind, program.code))
-        for register, (kind, d) in enumerate(zip(kinds, features, strict=True))
-    ]
+def choose_operands(
+    program: Program, mode: str, features: tuple[int, ...], parted: Container[int] = ()
+) -> tuple[Operand, ...]:
+    """Return the operands of a program's statistics; those dot products that were distances are ``parted``."""
+    found = []
+    for register, (statistic, d) in enumerate(zip(program.statistics, features, strict=True)):
+        kind = str(statistic.native)
+        # Without norms to put among the columns there is little to win.
+        own = "half" if kind == "dot" and mode in ("folded", "mixed") and register not in parted else mode
+        found.append(make_operand(kind, own, d, find_scale(register, kind, program.code)))
     return tuple(replace(o, exponent=s.exponent) for o, s in zip(found, program.statistics, strict=True))
 
 

@@ -17,6 +17,7 @@ SQUARED = 16  # integer powers up to this are products
 TAIL = 2.0**-11  # the size of a low half next to its high half, which float8 operands leave out
 LONGEST = 640  # bytes of a row of operands that stays in fast memory
 PIECE = 64  # columns that longer rows are walked in at a time
+PAD = 256  # rows are padded to a multiple of this, and spans of columns begin at one
 FEW = 2  # right-hand sides up to which multiplying in registers beats another product on tensor cores
 
 TERMS = {  # the share of one coordinate in each statistic
@@ -46,8 +47,8 @@ class Operand:
         The statistic: "dot", "sqdist", "absdist", "powdist", "chi2", "min" or "match".
     mode : {"half", "folded", "mixed", "single", "plain"}
         Halves x = h + l in float16 multiplied as [h h l]·[h l h]; the same with the norms among the columns; h·h and
-        the norms in float16 and the rest, [h l]·[l h], in float8; float32 operands split in three by the hardware; or
-        coordinates one by one.
+        the norms of a distance in float16 and the rest, [h l]·[l h], in float8; float32 operands split in three by the
+        hardware; or coordinates one by one.
     depth : int
         Columns of the arrays, a multiple of 16 unless plain.
     scale : float
@@ -100,6 +101,12 @@ class Launch:
     double: bool
     sub: int = 1  # blocks of rows that share a block of columns
     long: bool = False  # whether positions in the arrays need 64 bits
+    scaled: bool = False  # whether values are multiplied by one more vector of either side, after the program's own
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """How many vectors of the rows and of the columns are read."""
+        return len(self.program.left) + self.scaled, len(self.program.right) + self.scaled
 
     @property
     def split(self) -> bool:
@@ -154,8 +161,7 @@ class _Printer:
     def lines(self) -> list[str]:
         launch = self.launch
         names = [f"X{i}, Z{i}, x{i}, z{i}" for i in range(len(launch.operands))]
-        names += [f"L{i}" for i in range(len(launch.program.left))]
-        names += [f"R{i}" for i in range(len(launch.program.right))]
+        names += [f"{side}{i}" for side, count in zip("LR", launch.sides, strict=True) for i in range(count)]
         head = [
             "import triton",
             "import triton.language as tl",
@@ -174,7 +180,7 @@ class _Printer:
         """One block of rows against one span of columns."""
         return [
             "first = tl.program_id(0) * BM",
-            "start = tl.program_id(1) * span",
+            f"start = tl.multiple_of(tl.program_id(1) * span, {PAD})",
             "stop = tl.minimum(start + span, m)",
             *self.rows("", "first"),
             *self.zero_sums(""),
@@ -208,7 +214,7 @@ class _Printer:
         return [
             f"first = tl.program_id(0) * BM * {len(subs)}",
             f"beyond = first + BM * {len(subs)}",
-            "start = tl.program_id(1) * span",
+            f"start = tl.multiple_of(tl.program_id(1) * span, {PAD})",
             "stop = tl.minimum(start + span, m)",
             "if stop > first:",
             *_indent(inner),
@@ -230,11 +236,7 @@ class _Printer:
     def load_side(self, side: int, s: str, index: str) -> list[str]:
         """What a tile needs of its rows (side 0) or its columns (side 1): operands, norms, and vectors of one point."""
         down, across = ("[:, None]", "[None, :]") if side == 0 else ("[None, :]", "[:, None]")
-        operand_name, norm, vector, count = (
-            (f"a{s}", f"p{s}_", f"l{s}_", len(self.launch.program.left))
-            if side == 0
-            else ("b", "q", "r", len(self.launch.program.right))
-        )
+        operand_name, norm, vector = (f"a{s}", f"p{s}_", f"l{s}_") if side == 0 else ("b", "q", "r")
         lines = []
         for i, operand in enumerate(self.launch.operands):
             for name, array, depth in [] if operand.streamed else self.factors(i, operand):
@@ -243,7 +245,7 @@ class _Printer:
                     lines.append(f"{operand_name}_{name}_{c} = tl.load({array[side]} + {place})")
             if operand.has_norms:
                 lines.append(f"{norm}{i} = tl.load({'xz'[side]}{i} + {index})")
-        return lines + [f"{vector}{i} = tl.load({'LR'[side]}{i} + {index})" for i in range(count)]
+        return lines + [f"{vector}{i} = tl.load({'LR'[side]}{i} + {index})" for i in range(self.launch.sides[side])]
 
     def factors(self, i: int, operand: Operand) -> list[tuple[str, tuple[str, str], int]]:
         """Name, arrays of both sides and depth of every product on tensor cores that a statistic is the sum of."""
@@ -268,7 +270,11 @@ class _Printer:
             names[step.dst], factors[step.dst] = f"t{count}", 1.0
         last = self.launch.code[-1].dst if self.launch.code else 0
         # Numbers beyond float32 would make everything after them float64.
-        return [*lines, f"k = ({_scaled(names[last], factors[last])}).to({self.real})"]
+        lines.append(f"k = ({_scaled(names[last], factors[last])}).to({self.real})")
+        if self.launch.scaled:
+            i, j = (count - 1 for count in self.launch.sides)
+            lines.append(f"k = k * l{s}_{i}[:, None] * r{j}[None, :]")
+        return lines
 
     def statistic(self, i: int, operand: Operand, s: str) -> list[str]:
         if operand.mode == "plain":
@@ -284,7 +290,7 @@ class _Printer:
                 for c in range(len(_chunks(depth))):
                     before = f", {total}" if any(lines) else ""
                     lines.append(f"{total} = tl.dot(a{s}_{name}_{c}, b_{name}_{c}{before}{exact})")
-            if name.endswith("t"):
+            if name.endswith("t") and operand.kind == "sqdist":
                 lines.append(f"{total} = {total} * {TAIL!r}")
         lines = [line for line in lines if line]
         if operand.kind == "sqdist":
