@@ -1,4 +1,4 @@
-"""How many threads native code may use, and warnings that one of several threads ignores."""
+"""How many threads native code and BLAS may use, and warnings that one of several threads ignores."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
+
+from threadpoolctl import threadpool_info
 
 _SHARE: ContextVar[int | None] = ContextVar("share", default=None)  # of a task that runs beside others
 
@@ -39,6 +41,13 @@ def share_of_threads(count: int) -> Iterator[None]:
         yield
     finally:
         _SHARE.reset(before)
+
+
+def blas_threads() -> int:
+    """Return how many threads a call of BLAS takes: the fewest of the libraries that are loaded."""
+    return min(
+        (int(library["num_threads"]) for library in threadpool_info() if library["user_api"] == "blas"), default=1
+    )
 
 
 @contextmanager

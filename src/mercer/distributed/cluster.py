@@ -144,7 +144,7 @@ def _fit_settings() -> Any:
 @cache
 def _find_libraries() -> Any:
     """Return the control of all BLAS libraries that are loaded; to look for them takes as long as a small pass."""
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 

@@ -5,12 +5,20 @@ One library for all of them, because threads of NumPy's may still be busy when t
 
 from __future__ import annotations
 
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import is_tensor, load_torch
+from mercer.arrays.threads import blas_threads, default_threads
+
+from .unlocked import add_square_of_part
 
 THIN = 3  # columns up to which one after the other is quicker than a product of matrices
 EVEN = 1e-2  # ratio of the diagonal of a triangle from which its inverse loses no digits that matter
@@ -80,6 +88,69 @@ def add_square(total: Array, A: Array) -> Array:
 
     A, turned = _in_fortran(A)
     return np.asarray(dsyrk(1.0, A, trans=turned, beta=1.0, c=total, lower=1, overwrite_c=1))
+
+
+class SquareSum:
+    """Σ AAᵀ over blocks of columns A, on the host its lower triangle.
+
+    A square of a few thousand rows keeps several threads of BLAS less busy than squares of their own, so each thread
+    adds up a share of the columns of every block, where there is memory for as many sums.  It is a context, in which a
+    call of BLAS takes one thread.
+
+    Parameters
+    ----------
+    place : Place
+        Where the blocks are.
+    size : int
+        Rows of a block.
+    memory : int
+        Bytes that the sums may take; one is made anyhow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.arrays.place import Place
+    >>> with SquareSum(Place.find(None, 2**20), 2, 2**10) as squares:
+    ...     squares.add(np.array([[1.0, 2.0], [0.0, 1.0]]))
+    ...     squares.add(np.array([[3.0], [1.0]]))
+    >>> squares.total.tolist()
+    [[14.0, 0.0], [5.0, 2.0]]
+    """
+
+    def __init__(self, place: Place, size: int, memory: int) -> None:
+        self._place, self._size, self._stack = place, size, ExitStack()
+        self._count = min(default_threads(), blas_threads()) if place.on_host else 1
+        if self._count * 8 * size * size > memory:
+            self._count = 1
+
+    def __enter__(self) -> SquareSum:
+        if self._count > 1:
+            self._stack.enter_context(threadpool_limits(1, user_api="blas"))
+            self._pool = self._stack.enter_context(ThreadPoolExecutor(self._count))
+            if blas_threads() > 1:  # another thread of the program says how many there are
+                self._count = 1
+        self._sums = [zeros(self._place, (self._size, self._size)) for _ in range(self._count)]
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def add(self, A: Array) -> None:
+        """Add AAᵀ."""
+        if self._count == 1:
+            self._sums[0] = add_square(self._sums[0], A)
+            return
+        A = A if A.flags.f_contiguous or A.flags.c_contiguous else np.asfortranarray(A)
+        cuts = [A.shape[1] * share // self._count for share in range(self._count + 1)]
+        shares = [A[:, first:last] for first, last in itertools.pairwise(cuts)]
+        list(self._pool.map(add_square_of_part, shares, self._sums))
+
+    @property
+    def total(self) -> Array:
+        """The sum, in the memory of its first part; the others are forgotten."""
+        while len(self._sums) > 1:
+            self._sums[0] += self._sums.pop()
+        return self._sums[0]
 
 
 def _in_fortran(A: np.ndarray) -> tuple[np.ndarray, int]:

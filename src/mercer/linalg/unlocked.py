@@ -97,6 +97,24 @@ def subtract_products(A: np.ndarray, V: np.ndarray, X: np.ndarray) -> None:
     )  # fmt: skip
 
 
+def add_square_of_part(A: np.ndarray, C: np.ndarray) -> None:
+    """C ← C + AAᵀ in the lower triangle of C in Fortran order, for some columns A of a matrix in either order; float64.
+
+    Examples
+    --------
+    >>> A, C = np.array([[1.0, 5.0, 2.0], [3.0, 5.0, 4.0]]), np.zeros((2, 2), order="F")
+    >>> add_square_of_part(A[:, ::2].copy(), C), add_square_of_part(A[:, 1:2], C)
+    (None, None)
+    >>> C.tolist()
+    [[30.0, 0.0], [36.0, 50.0]]
+    """
+    turned = A.strides[0] != A.itemsize
+    rows, columns = map(ctypes.c_int, A.shape)
+    lower, order = ctypes.c_char(b"L"), ctypes.c_char(b"T" if turned else b"N")
+    step, one = _step(A.T if turned else A), ctypes.c_double(1.0)
+    call_routine("dsyrk", lower, order, rows, columns, one, A, step, one, C, _step(C))
+
+
 def _step(A: np.ndarray) -> ctypes.c_int:
     """From one column to the next; routines take at least the number of rows, also of an empty or a single column."""
     if A.dtype != np.float64 or (A.shape[0] > 1 and A.strides[0] != A.itemsize):

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from mercer.estimators.engine import where_the_data_lives
 from mercer.estimators.kernel_argument import KernelArgument, TableArgument, kernel_argument

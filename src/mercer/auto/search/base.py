@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from mercer.arrays.budget import parse_memory
 from mercer.features.validate import takes_vectors

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from mercer.arrays.namespace import put_beside
 from mercer.arrays.tensors import host_array

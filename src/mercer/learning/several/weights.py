@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, optimize
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem

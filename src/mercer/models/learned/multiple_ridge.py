@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, Transf
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from mercer.arrays.shapes import Axes
 from mercer.arrays.tensors import host_array

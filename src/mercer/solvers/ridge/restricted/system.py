@@ -147,7 +147,7 @@ class RestrictedRidge:
         return best
 
     def _sum_up(self, raw: bool) -> None:
-        from scipy.linalg import solve_triangular
+        from scipy.linalg import blas, solve_triangular
 
         sums = self.rows.sums(None if raw else self._triangle, self._target_mean)
         inner, right, total = sums.inner, sums.right, sums.total  # of the inner products only the lower half is used
@@ -157,7 +157,7 @@ class RestrictedRidge:
         self._mean = np.zeros(self.rank)
         if self._problem.fit_intercept:
             # Σ w(φ − φ̄)(φ − φ̄)ᵀ; the targets are centred already, so that the right-hand side stays as it is.
-            inner -= np.outer(sums.total, sums.total / self._total)
+            inner = blas.dsyr(-1.0 / self._total, sums.total, lower=1, a=inner, overwrite_a=1)
             self._mean = total / self._total
         self._inner, self._right, self._raw = inner, right, raw
         self._triangles.clear()
