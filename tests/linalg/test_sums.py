@@ -18,6 +18,7 @@ HOST = Place.find(None, 2**30)
 def threads(request, monkeypatch):
     """So many processors, and as many threads of BLAS."""
     monkeypatch.setattr(sums, "default_threads", lambda: request.param)
+    monkeypatch.setattr(sums, "LARGE", 2)
     with threadpool_limits(request.param, user_api="blas"):
         yield request.param
 

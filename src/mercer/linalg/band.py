@@ -81,18 +81,15 @@ def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflec
 
 def _reduce_panel(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return R over zeros, and V and T of the reflections I − VTVᵀ that make it of a panel."""
-    from scipy.linalg import blas, lapack
+    from scipy.linalg import lapack
 
-    found, tau, _, _ = lapack.dgeqrf(panel)
+    count = min(panel.shape)
+    found, T, _ = lapack.dgeqrt(count, panel)  # one block, by recursion into products
     R = np.zeros_like(panel)
-    R[: len(tau)] = np.triu(found[: len(tau)])
-    V = np.asfortranarray(np.tril(found[:, : len(tau)], -1))
+    R[:count] = np.triu(found[:count])
+    V = np.asfortranarray(np.tril(found[:, :count], -1))
     np.fill_diagonal(V, 1.0)
-    V[:, tau == 0] = 0.0  # nothing to reflect
-    # The inverse of T is the upper triangle of VᵀV with 1 / τ on its diagonal.
-    inverse = np.triu(blas.dgemm(1.0, V, V, trans_a=1), 1)
-    np.fill_diagonal(inverse, 1.0 / np.where(tau == 0, 1.0, tau))
-    return R, V, np.asfortranarray(lapack.dtrtri(inverse)[0])
+    return R, V, np.asfortranarray(np.triu(T))
 
 
 def _rotation(reflections: list[Reflections], Q: np.ndarray) -> np.ndarray:

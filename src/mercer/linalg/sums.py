@@ -21,6 +21,7 @@ from mercer.arrays.threads import blas_threads, default_threads
 from .unlocked import add_square_of_part
 
 THIN = 3  # columns up to which one after the other is quicker than a product of matrices
+LARGE = 256  # rows from which a square keeps several threads of BLAS busy at all
 EVEN = 1e-2  # ratio of the diagonal of a triangle from which its inverse loses no digits that matter
 
 
@@ -119,7 +120,9 @@ class SquareSum:
 
     def __init__(self, place: Place, size: int, memory: int) -> None:
         self._place, self._size, self._stack = place, size, ExitStack()
-        self._count = min(default_threads(), blas_threads()) if place.on_host else 1
+        self._count = default_threads() if place.on_host and size >= LARGE else 1
+        if self._count > 1:
+            self._count = min(self._count, blas_threads())
         if self._count * 8 * size * size > memory:
             self._count = 1
 
