@@ -85,12 +85,16 @@ void multiply_long(const T* A, Index rows, const Sides<T>& sides, const Isa& isa
 template <class T>
 void combine_long(const T* A, Index columns, const Sides<T>& sides, const Isa& isa) {
   const Use<T> use = MERCER_VERSION(Use<T>, isa, use_half);
-  const Index n = sides.n, tasks = (columns + combined_width - 1) / combined_width;
-  const int threads = useful_threads(sides.threads, tasks, double(n) * double(columns));
+  const Index n = sides.n, least = (columns + combined_width - 1) / combined_width;
+  const int threads = useful_threads(sides.threads, (columns + alignment - 1) / alignment, double(n) * double(columns));
+  // As many tasks for each thread: sums of a column are the same however columns are shared.
+  const Index pieces = std::max(Index(1), round_up(least, threads));
+  const Index share = std::max(alignment, round_up((columns + pieces - 1) / pieces, alignment));
+  const Index tasks = (columns + share - 1) / share;
   const Buffer<T> nothing(combined_width);  // for the row sums, which nobody asks for
   Buffer<T> all(combined_width * threads);
   share_tasks(tasks, threads, [&](int worker, Index task) {
-    const Index from = task * combined_width, width = std::min(combined_width, columns - from);
+    const Index from = task * share, width = std::min(share, columns - from);
     T* const down = all.get() + worker * combined_width;
     for (Index s = 0; s < sides.count; ++s) {
       const T* const weights = sides.V + s * n;

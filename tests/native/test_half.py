@@ -53,6 +53,18 @@ def test_long_rows_are_combined(isa, threads, dtype, error, rows, n):
     np.testing.assert_allclose(out, V.astype(float) @ A.astype(float), atol=error * max(1, rows))
 
 
+@pytest.mark.parametrize("isa", _native.isas())
+@pytest.mark.parametrize("n", [0, 1, 63, 65, 2049, 4097, 6200])
+def test_combined_rows_are_the_same_to_the_last_digit_by_any_number_of_threads(isa, n):
+    A, V = RNG.normal(size=(700, n)).astype(np.float32), RNG.normal(size=(2, 700)).astype(np.float32)
+    found = []
+    for threads in (1, 2, 3, 7):
+        found.append(np.full((2, n), np.nan))
+        _native.long_combination(A, V, found[-1], threads, isa)
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
+
+
 def test_strips_that_are_no_half_of_a_matrix_are_refused():
     K = np.eye(5)
     V, out = np.ones((1, 5)), np.empty((1, 5))
