@@ -33,12 +33,15 @@ def test_a_square_of_any_blocks_is_the_square_of_all_columns(threads):
     np.testing.assert_allclose(np.tril(found.total), np.tril(A @ A.T), rtol=1e-12)
 
 
-def test_threads_share_only_where_their_sums_have_room(threads):
+def test_threads_share_only_where_their_sums_have_room(threads, monkeypatch):
+    seen = []
+    monkeypatch.setattr(sums, "add_square_of_part", lambda A, C: seen.append(blas_threads()))
     for room in (1, threads):
         with SquareSum(HOST, 100, 8 * 100 * 100 * room) as found:
-            assert found._count == room
-            assert blas_threads() == (threads if room == 1 else 1)
-        assert blas_threads() == threads
+            assert len(found._sums) == room
+            found.add(np.ones((100, 20)))
+            assert blas_threads() == threads  # what comes between two blocks has all of them
+    assert seen == [1] * threads * (threads > 1)
 
 
 def test_what_fails_in_a_thread_is_raised_and_blas_gets_its_threads_back(threads):
@@ -52,16 +55,17 @@ def test_what_fails_in_a_thread_is_raised_and_blas_gets_its_threads_back(threads
     assert blas_threads() == threads
 
 
-def test_where_another_thread_rules_blas_its_calls_keep_their_threads(threads):
+def test_where_another_thread_rules_blas_its_calls_keep_their_threads(threads, monkeypatch):
     found = []
 
     def add():
         with SquareSum(HOST, 2, 2**20) as squares:
             squares.add(np.array([[1.0, 2.0], [3.0, 4.0]]))
-        found.append((squares._count, squares.total.tolist()))
+        found.append(squares.total.tolist())
 
+    monkeypatch.setattr(sums, "add_square_of_part", None)  # which nobody calls
     other = threading.Thread(target=add)
     other.start()
     other.join()
-    assert found == [(1, [[5.0, 0.0], [11.0, 25.0]])]
+    assert found == [[[5.0, 0.0], [11.0, 25.0]]]
     assert blas_threads() == threads

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
-
-from threadpoolctl import threadpool_info
 
 _SHARE: ContextVar[int | None] = ContextVar("share", default=None)  # of a task that runs beside others
 
@@ -43,11 +43,62 @@ def share_of_threads(count: int) -> Iterator[None]:
         _SHARE.reset(before)
 
 
+class SharedSetting:
+    """A setting of the whole process that several fits may want at a time, and that is as it was when none does.
+
+    Fits may run side by side in threads.  Each would restore what it found, which another may have changed already,
+    and so leave its own change behind; here the first changes a setting and the last restores it.
+
+    Examples
+    --------
+    >>> from contextlib import contextmanager
+    >>> @contextmanager
+    ... def loud():
+    ...     print("on")
+    ...     yield
+    ...     print("off")
+    >>> setting = SharedSetting(loud)
+    >>> with setting, setting:
+    ...     print("work")
+    on
+    work
+    off
+    """
+
+    def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._change, self._lock, self._count = change, threading.Lock(), 0
+        self._active: AbstractContextManager[Any] | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._count == 0:
+                self._active = self._change()
+                self._active.__enter__()
+            self._count += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._count -= 1
+            if self._count == 0 and self._active is not None:
+                self._active.__exit__(None, None, None)
+                self._active = None
+
+
+@cache
+def _find_blas() -> Any:
+    """Return the control of the BLAS libraries that are loaded; to look for them takes as long as a small pass."""
+    import scipy.linalg  # noqa: F401  (its library is one of them)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
 def blas_threads() -> int:
     """Return how many threads a call of BLAS takes: the fewest of the libraries that are loaded."""
-    return min(
-        (int(library["num_threads"]) for library in threadpool_info() if library["user_api"] == "blas"), default=1
-    )
+    return min((int(library["num_threads"]) for library in _find_blas().info()), default=1)
+
+
+SINGLE_BLAS = SharedSetting(lambda: _find_blas().limit(limits=1))  # one thread a call, where several call side by side
 
 
 @contextmanager

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from mercer.arrays.budget import show_bytes
+from mercer.arrays.threads import SINGLE_BLAS, SharedSetting
 from mercer.markup import Cell
 from mercer.solvers.plan import Plan
 
@@ -73,47 +72,6 @@ class ClusterPlan(Plan):
         )
 
 
-class SharedSetting:
-    """A setting of the whole process that several fits may want at a time, and that is as it was when none does.
-
-    Fits may run side by side in threads.  Each would restore what it found, which another may have changed already,
-    and so leave its own change behind; here the first changes a setting and the last restores it.
-
-    Examples
-    --------
-    >>> from contextlib import contextmanager
-    >>> @contextmanager
-    ... def loud():
-    ...     print("on")
-    ...     yield
-    ...     print("off")
-    >>> setting = SharedSetting(loud)
-    >>> with setting, setting:
-    ...     print("work")
-    on
-    work
-    off
-    """
-
-    def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
-        self._change, self._lock, self._count = change, threading.Lock(), 0
-        self._active: AbstractContextManager[Any] | None = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._count == 0:
-                self._active = self._change()
-                self._active.__enter__()
-            self._count += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._count -= 1
-            if self._count == 0 and self._active is not None:
-                self._active.__exit__(None, None, None)
-                self._active = None
-
-
 def _find_patience() -> float:
     """Return the seconds that a fit waits without any worker."""
     from dask.config import get
@@ -141,19 +99,7 @@ def _fit_settings() -> Any:
     )
 
 
-@cache
-def _find_libraries() -> Any:
-    """Return the control of all BLAS libraries that are loaded; to look for them takes as long as a small pass."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def _one_thread() -> Any:
-    return _find_libraries().limit(limits=1, user_api="blas")
-
-
-FITTING, SINGLE = SharedSetting(_fit_settings), SharedSetting(_one_thread)
+FITTING = SharedSetting(_fit_settings)
 
 
 class Cluster(Executor):
@@ -197,7 +143,7 @@ class Cluster(Executor):
         if self.client is None:
             import dask
 
-            with SINGLE:  # tasks run side by side, one for each core
+            with SINGLE_BLAS:  # tasks run side by side, one for each core
                 found = list(dask.compute(*tasks, traverse=False))
         else:
             found = self._gather(self.client.compute(tasks))

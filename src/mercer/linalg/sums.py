@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import is_tensor, load_torch
-from mercer.arrays.threads import blas_threads, default_threads
+from mercer.arrays.threads import SINGLE_BLAS, blas_threads, default_threads
 
 from .unlocked import add_square_of_part
 
@@ -95,8 +93,8 @@ class SquareSum:
     """Σ AAᵀ over blocks of columns A, on the host its lower triangle.
 
     A square of a few thousand rows keeps several threads of BLAS less busy than squares of their own, so each thread
-    adds up a share of the columns of every block, where there is memory for as many sums.  It is a context, in which a
-    call of BLAS takes one thread.
+    adds up a share of the columns of every block, where there is memory for as many sums.  It is a context, with which
+    the threads end.
 
     Parameters
     ----------
@@ -119,34 +117,29 @@ class SquareSum:
     """
 
     def __init__(self, place: Place, size: int, memory: int) -> None:
-        self._place, self._size, self._stack = place, size, ExitStack()
-        self._count = default_threads() if place.on_host and size >= LARGE else 1
-        if self._count > 1:
-            self._count = min(self._count, blas_threads())
-        if self._count * 8 * size * size > memory:
-            self._count = 1
+        count = min(default_threads(), blas_threads()) if place.on_host and size >= LARGE else 1
+        count = count if count * 8 * size * size <= memory else 1
+        self._sums = [zeros(place, (size, size)) for _ in range(count)]
+        self._pool = ThreadPoolExecutor(count)
 
     def __enter__(self) -> SquareSum:
-        if self._count > 1:
-            self._stack.enter_context(threadpool_limits(1, user_api="blas"))
-            self._pool = self._stack.enter_context(ThreadPoolExecutor(self._count))
-            if blas_threads() > 1:  # another thread of the program says how many there are
-                self._count = 1
-        self._sums = [zeros(self._place, (self._size, self._size)) for _ in range(self._count)]
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._stack.close()
+        self._pool.shutdown()
 
     def add(self, A: Array) -> None:
         """Add AAᵀ."""
-        if self._count == 1:
-            self._sums[0] = add_square(self._sums[0], A)
-            return
-        A = A if A.flags.f_contiguous or A.flags.c_contiguous else np.asfortranarray(A)
-        cuts = [A.shape[1] * share // self._count for share in range(self._count + 1)]
-        shares = [A[:, first:last] for first, last in itertools.pairwise(cuts)]
-        list(self._pool.map(add_square_of_part, shares, self._sums))
+        count = len(self._sums)
+        if count > 1:
+            with SINGLE_BLAS:
+                if blas_threads() == 1:  # and no other thread of the program says how many there are
+                    A = A if A.flags.f_contiguous or A.flags.c_contiguous else np.asfortranarray(A)
+                    cuts = [A.shape[1] * share // count for share in range(count + 1)]
+                    shares = [A[:, first:last] for first, last in itertools.pairwise(cuts)]
+                    list(self._pool.map(add_square_of_part, shares, self._sums))
+                    return
+        self._sums[0] = add_square(self._sums[0], A)
 
     @property
     def total(self) -> Array:

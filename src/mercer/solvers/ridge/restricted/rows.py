@@ -78,8 +78,7 @@ class RestrictedRows:
         targets = self._weights[:, None] * np.column_stack([self._y - target_mean, np.ones(self._problem.n)])
         streamed = L is None and self._reverse is not None  # values are quicker to compute again than to read
         others = self._reverse @ targets if streamed else zeros(self._place, (m, q + 1))
-        # Solving for features is work for all threads of BLAS at once.
-        with SquareSum(self._place, m, self._problem.memory // SHARED if L is None else 0) as inner:
+        with SquareSum(self._place, m, self._problem.memory // SHARED) as inner:
             for part, features, _, weights in self._blocks():
                 if L is not None:
                     features = solve_triangle(L, features, overwrite=True)
