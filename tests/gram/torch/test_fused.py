@@ -165,7 +165,7 @@ def test_numbers_too_large_for_halves_are_noticed_and_another_mode_taken():
         2.0 * Gaussian(9.0),
         Gaussian(np.linspace(5.0, 15.0, 40)) * Gaussian(12.0),
         Gaussian(9.0) * (0.1 * Linear() + 1.0),
-        Gaussian(9.0) * RationalQuadratic(8.0),
+        Gaussian(np.linspace(5.0, 15.0, 40)) * RationalQuadratic(8.0),
     ],
     ids=repr,
 )
@@ -187,6 +187,8 @@ def test_norms_stay_in_the_tile_where_their_factors_would_leave_the_range_of_flo
     program, far = pairs(Gaussian(1.0), X)
     assert not FusedProduct(program, far, [], [], "apart").in_range
     assert make_product(program, far, [], []).mode != "apart"
+    program, shared = pairs(Gaussian(9.0) * RationalQuadratic(8.0), X)  # one distance, which both read
+    assert not FusedProduct(program, shared, [], [], "apart").in_range
 
 
 def test_points_whose_digits_halves_would_lose_get_a_mode_that_keeps_them():

@@ -91,8 +91,9 @@ def make_product(
     size = torch.linalg.norm(exact) * torch.linalg.norm(V) / math.sqrt(len(others))
     longest = max(A.shape[1] for A, _ in pairs)
     deep = longest > 16
-    apart = deep and longest <= PARTED and columns <= FEW and part_norms(program) is not None
-    modes = (*(("apart",) if apart else ()), *(("mixed",) if deep else ()), "folded", "half", "single")
+    modes = ["mixed", "folded", "half", "single"] if deep else ["folded", "half", "single"]
+    if deep and longest <= PARTED and columns <= FEW:
+        modes.insert(0, "apart")
     for mode in modes:
         trial = FusedProduct(program, few, *sides, mode)
         if not trial.in_range:
@@ -110,7 +111,7 @@ class FusedProduct:
 
     ``statistics`` are the transformed points of both sides for each statistic, of shape (n, d) and (m, d) or None for
     the first again; ``left`` and ``right`` are the vectors that depend on one point.  The mode is one of operands or
-    "apart": mixed operands, and the norms of distances in exponentials as factors of rows and columns.
+    "apart": mixed operands, and norms of distances as factors of rows and columns; not in range if none can be.
     """
 
     def __init__(
@@ -132,8 +133,8 @@ class FusedProduct:
         self.arrays: list[tuple[Arrays, Arrays]] = [
             make_arrays(operand, a, b) for operand, (a, b) in zip(self.operands, statistics, strict=True)
         ]
-        self.factors = NormFactors(exponents, self.operands, statistics) if exponents else None
-        self.in_range = (self.factors is None or self.factors.in_range) and all(
+        self.factors = NormFactors(exponents, self.operands, self.arrays) if exponents else None
+        self.in_range = (self.factors.in_range if self.factors is not None else mode != "apart") and all(
             fits_half(operand, *pair) for operand, pair in zip(self.operands, self.arrays, strict=True)
         )
         self.real = torch.float64 if self.double else torch.float32

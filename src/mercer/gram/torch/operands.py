@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mercer.arrays import Array
 from mercer.formula.program import Instruction, Program
@@ -17,10 +18,14 @@ PIECES = 3  # float16 numbers that a norm is the sum of
 
 @dataclass(frozen=True)
 class Arrays:
-    """What one side of one statistic is read from: the points, and their norms or the float8 tail of the product."""
+    """What one side of one statistic is read from: the points, and their norms or the float8 tail of the product.
+
+    Norms of the points as they are rounded are kept in float64 too, where a tile does not read them.
+    """
 
     points: Array
     more: Array
+    norms: Any = None
 
 
 def make_operand(kind: str, mode: str, features: int, scale: float) -> Operand:
@@ -62,20 +67,13 @@ def make_arrays(operand: Operand, A: Array, B: Array | None) -> tuple[Arrays, Ar
     return _make_side(operand, A, left=True), _make_side(operand, right, left=False)
 
 
-def scale_points(operand: Operand, A: Array) -> Array:
-    """Return the points whose products are the scaled statistic, up to a sign, as float32 and in whole blocks."""
-    import torch
-
-    root = math.sqrt(abs(operand.scale))
-    return pad_rows(A).to(torch.float32) if root == 1 else (pad_rows(A).to(torch.float64) * root).to(torch.float32)
-
-
 def _make_side(operand: Operand, A: Array, *, left: bool) -> Arrays:
     import torch
 
-    X, sign = scale_points(operand, A), math.copysign(1.0, operand.scale)
+    root, sign = math.sqrt(abs(operand.scale)), math.copysign(1.0, operand.scale)
+    X = pad_rows(A).to(torch.float32) if root == 1 else (pad_rows(A).to(torch.float64) * root).to(torch.float32)
     wide = X.to(torch.float64)
-    norms = sign * (wide * wide).sum(1) if operand.kind == "sqdist" else wide[:, 0]
+    norms = sign * (wide * wide).sum(1)
     # The factor of the product is on the left: −2 for a squared distance, its sign, and 1 for a dot product.
     factor = (-2.0 * sign if operand.kind == "sqdist" else sign) if left else 1.0
     if operand.mode == "single":
@@ -103,7 +101,7 @@ def _make_side(operand: Operand, A: Array, *, left: bool) -> Arrays:
     more = less / TAIL
     parts = (factor * less * high, factor * more * low) if left else (more * low, less * high)
     tail[:, : 2 * X.shape[1]] = torch.cat(parts, 1)
-    return Arrays(points, tail.to(torch.float8_e4m3fn))
+    return Arrays(points, tail.to(torch.float8_e4m3fn), norms if operand.kind == "dot" else None)
 
 
 def fits_half(operand: Operand, *sides: Arrays) -> bool:

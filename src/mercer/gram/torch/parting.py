@@ -6,15 +6,13 @@ whole matrix.  Products with the matrix then have no norms to add in any tile, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
-from mercer.arrays import Array
 from mercer.formula.program import Instruction, Program
 from mercer.formula.statistics import Dot
 
-from ..prepared import Pair
-from .operands import scale_points
+from .operands import Arrays
 from .source import LOG2E, Operand
 
 MOST = 40.0  # bits of a factor: exponentials of 80 bits, and sums of them, are far from what float32 can hold
@@ -86,29 +84,27 @@ def _is_distance(program: Program, value: int) -> bool:
 
 
 class NormFactors:
-    """2^-e of the points of both sides, where e adds up c‖x‖² of all the statistics that were parted.
+    """exp(c‖x‖²) of the points of both sides, multiplied over all the statistics that were parted.
 
     Parameters
     ----------
     exponents : dict
         c of each of these statistics.
     operands : tuple of Operands
-        How they are computed; norms are those of the points as they are rounded there.
-    statistics : list of pairs of arrays
-        The points of both sides.
+        How they are computed.
+    arrays : list of pairs of Arrays
+        The points of both sides as they are rounded there, with their norms.
     """
 
-    def __init__(self, exponents: dict[int, float], operands: tuple[Operand, ...], statistics: list[Pair]) -> None:
-        def bits(side: Callable[[Pair], Array]) -> Array:
-            """−c‖x‖² in powers of two, in whole blocks."""
-            total = 0.0
-            for register, c in exponents.items():
-                X = scale_points(operands[register], side(statistics[register])).double()
-                total = total - c * LOG2E / operands[register].scale * (X * X).sum(1)
-            return total
-
-        sides = [bits(lambda pair: pair[0])]
-        if statistics[0][1] is not None:
-            sides.append(bits(lambda pair: pair[1]))
-        self.in_range = all(float(side.max()) <= MOST for side in sides)
-        self.rows, self.columns = (2.0**-side for side in (sides[0], sides[-1]))
+    def __init__(
+        self, exponents: dict[int, float], operands: tuple[Operand, ...], arrays: list[tuple[Arrays, Arrays]]
+    ) -> None:
+        bits: list[Any] = [
+            sum(
+                -c * LOG2E / operands[register].scale * arrays[register][side].norms
+                for register, c in exponents.items()
+            )
+            for side in (0, 1)
+        ]
+        self.in_range = all(float(side.max()) <= MOST for side in bits)
+        self.rows, self.columns = (2.0**-side for side in bits)
