@@ -9,12 +9,13 @@ import numpy as np
 
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
+from mercer.checks import check_count
 from mercer.formula.data import Rows, length
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 from mercer.linalg.cholesky import factorize_shifted, solve_factorized
 
-from .samples import check_count, check_sample, check_two, default_kernel, hold, join, make_gram, read_kernels
+from .samples import check_sample, check_two, default_kernel, hold, join, make_gram, read_kernels
 
 SWEEPS = 10  # exchanges of all points, at most
 ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of the trace, added to a matrix until it has a factor

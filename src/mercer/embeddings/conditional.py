@@ -12,6 +12,7 @@ from mercer.arrays.budget import require
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
+from mercer.checks import check_count
 from mercer.formula.data import Rows
 from mercer.gram import Gram
 from mercer.kernels import Kernel
@@ -19,7 +20,7 @@ from mercer.kernels import Kernel
 from .dependence import LEAST
 from .outcome import Outcome, compare, settle_ties
 from .resampling import make_generator
-from .samples import check_count, check_level, check_paired, check_sample, default_kernel, read_kernels
+from .samples import check_level, check_paired, check_sample, default_kernel, read_kernels
 
 PENALTIES = np.geomspace(1e-6, 1.0, 13)  # of the regressions on Z, in units of the number of points
 LEAST_LEFT = 1e-12  # of a point that is explained whole: what is divided by is more than rounding

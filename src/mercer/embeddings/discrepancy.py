@@ -11,12 +11,13 @@ import numpy as np
 from mercer.arrays.namespace import put_beside
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
+from mercer.checks import check_count
 from mercer.expansion import Expansion
 from mercer.formula.data import Rows, length, take
 from mercer.gram import Gram
 from mercer.kernels import Kernel
 
-from .samples import check_count, check_two, default_kernel, hold, join, make_gram, read_kernels
+from .samples import check_two, default_kernel, hold, join, make_gram, read_kernels
 
 CHUNK = 512  # points whose kernel values are computed together for estimators of few pairs
 

@@ -15,6 +15,7 @@ from mercer.arrays.budget import MemoryBudgetError, show_bytes
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
+from mercer.checks import check_count
 from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
 from mercer.linalg.pivoting import PivotedCholesky
@@ -25,7 +26,6 @@ from .resampling import make_generator
 from .samples import (
     SINGLE,
     Kernels,
-    check_count,
     check_level,
     check_paired,
     check_sample,

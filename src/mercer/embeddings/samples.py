@@ -12,7 +12,6 @@ from mercer.arrays import Array
 from mercer.arrays.namespace import namespace
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import is_tensor
-from mercer.checks import is_whole
 from mercer.features.validate import takes_structures, takes_vectors
 from mercer.formula.data import Rows, as_matrix, concatenate, length
 from mercer.gram import Gram
@@ -128,13 +127,6 @@ def hold(gram: Gram) -> Array | None:
     """Return the whole matrix if it fits into a third of the memory and entries take long to compute again."""
     n, m = gram.shape
     return None if gram.cheap or 3 * n * m * gram.dtype.itemsize > gram.memory else gram.dense()
-
-
-def check_count(owner: str, name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number of at least ``least``."""
-    if not is_whole(value, least):
-        raise ValueError(f"{owner}: {name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)
 
 
 def check_level(owner: str, level: Any) -> float:

@@ -14,6 +14,7 @@ from mercer.arrays.budget import require
 from mercer.arrays.namespace import namespace, put_beside
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array, is_tensor
+from mercer.checks import check_count
 from mercer.formula.data import Rows, as_matrix
 from mercer.formula.expression import Expression, Stat, evaluate, nodes
 from mercer.formula.program import UnsupportedError, anonymous, lower
@@ -26,7 +27,7 @@ from mercer.learning.length_scales import median_distance
 from .discrepancy import sum_forms
 from .outcome import Outcome, compare, settle_ties
 from .resampling import draw_signs, make_generator
-from .samples import Kernels, check_count, check_level, read_kernels
+from .samples import Kernels, check_level, read_kernels
 
 PASSES = 8  # arrays of the size of the matrix while it is computed
 ENTRIES = 2**21  # of the matrix at a time

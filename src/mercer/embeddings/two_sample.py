@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.arrays.place import Place
 from mercer.arrays.tensors import host_array
+from mercer.checks import check_count
 from mercer.formula.data import Rows, length
 
 from .discrepancy import TwoSamples
@@ -17,7 +18,6 @@ from .outcome import Outcome, compare, settle_ties
 from .resampling import deal_again, draw_signs, make_generator
 from .samples import (
     Kernels,
-    check_count,
     check_level,
     check_two,
     default_kernels,

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.checks import is_whole
+from mercer.checks import check_count
 from mercer.formula.data import Rows
 from mercer.solvers.ridge.fit import RidgeFit
 from mercer.solvers.ridge.posterior.likelihood import find_likelihood
@@ -143,10 +143,9 @@ class PosteriorMethods(RidgeEstimator):
         array([0.1, 1. ])
         """
         record = self._whole_record("sample")
-        if not is_whole(size):
-            raise ValueError(f"{type(self).__name__}.sample: size must be a whole number of at least 1, got {size!r}")
+        count = check_count(f"{type(self).__name__}.sample", "size", size)
         points = self._kernel_argument().new_points(X)
-        return Posterior.of(record).sample(points, int(size), check_random_state(random_state))
+        return Posterior.of(record).sample(points, count, check_random_state(random_state))
 
     @property
     def noise_variance_(self) -> Any:

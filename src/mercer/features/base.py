@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from mercer.checks import is_whole
+from mercer import checks
 from mercer.formula.data import Rows
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.base import show_given
@@ -143,7 +143,4 @@ def number_features(owner: object, count: int) -> list[str]:
 
 def check_count(owner: object, name: str) -> int:
     """Return a parameter that counts something, or raise if it is not a whole number of at least 1."""
-    value = getattr(owner, name)
-    if not is_whole(value):
-        raise ValueError(f"{type(owner).__name__}: {name} must be a whole number of at least 1, got {value!r}")
-    return int(value)
+    return checks.check_count(type(owner).__name__, name, getattr(owner, name))

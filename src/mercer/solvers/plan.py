@@ -12,7 +12,7 @@ from scipy import sparse
 
 from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
 from mercer.arrays.tensors import host_array
-from mercer.checks import is_whole
+from mercer.checks import check_count
 from mercer.formula.data import length, take
 from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
@@ -139,7 +139,7 @@ def plan(
         raise TypeError(f"plan: kernel must be a mercer kernel, got {show_given(kernel)}")
     for name, count in (("n", n), ("d", d), ("outputs", outputs), ("alphas", alphas), ("n_centers", n_centers)):
         if count is not None or name not in ("d", "n_centers"):
-            _check_count(name, count)
+            check_count("plan", name, count)
     _check_name(solver)
     sizes = Sizes(
         n, d or 20, _features(kernel, d), outputs * alphas, alphas, parse_memory(memory), loo, _is_native(kernel)
@@ -312,8 +312,3 @@ def _features(kernel: Kernel, d: int | None) -> float:
 def _check_name(solver: str) -> None:
     if solver not in ("auto", *SOLVERS):
         raise ValueError(f"solver must be 'auto' or one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
-
-
-def _check_count(name: str, value: object) -> None:
-    if not is_whole(value):
-        raise ValueError(f"plan: {name} must be a whole number of at least 1, got {value!r}")

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import show_bytes
 from mercer.arrays.tensors import host_array
-from mercer.checks import is_whole
+from mercer.checks import check_count, is_whole
 from mercer.linalg.iteration import bound_iterations
 
 from ..base import PreparedRidge, Problem, Solution
@@ -126,8 +126,7 @@ class ConjugateGradient(PlannedSolver):
 
     def __post_init__(self) -> None:
         check_tolerance(self, self.tolerance)
-        if not is_whole(self.max_iter, 1):
-            raise ValueError(f"ConjugateGradient: max_iter must be a whole number of at least 1, got {self.max_iter!r}")
+        check_count("ConjugateGradient", "max_iter", self.max_iter)
         if self.rank != "auto" and not is_whole(self.rank, 0):
             raise ValueError(f"ConjugateGradient: rank must be 'auto' or a whole number ≥ 0, got {self.rank!r}")
 

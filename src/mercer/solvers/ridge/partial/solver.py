@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require
-from mercer.checks import is_whole
+from mercer.checks import check_count, is_whole
 from mercer.linalg.iteration import bound_iterations
 
 from ...base import PreparedRidge, Problem, Solution
@@ -111,8 +111,7 @@ class PartialCholesky(PlannedSolver):
 
     def __post_init__(self) -> None:
         check_tolerance(self, self.tolerance)
-        if not is_whole(self.max_iter, 1):
-            raise ValueError(f"PartialCholesky: max_iter must be a whole number of at least 1, got {self.max_iter!r}")
+        check_count("PartialCholesky", "max_iter", self.max_iter)
         if self.eliminated != "auto" and not is_whole(self.eliminated, 1):
             raise ValueError(
                 f"PartialCholesky: eliminated must be 'auto' or a whole number of at least 1, got {self.eliminated!r}"
