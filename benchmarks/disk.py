@@ -1,7 +1,7 @@
 """A table larger than memory: models with 1,000 centres from Parquet, in 2 GB, killed and started again.
 
 ``python -m benchmarks.disk`` fits ridge to 20,000,000 rows, ``python -m benchmarks.disk 500000`` to fewer, and
-``python -m benchmarks.disk 10000000 logistic`` a logistic regression.
+``python -m benchmarks.disk 10000000 logistic`` a logistic regression, or ``svm`` a support vector machine.
 """
 
 import os
@@ -11,11 +11,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mercer.kernels import Gaussian
-from mercer.models import KernelLogisticRegression, KernelRidge
+from mercer.models import SVC, KernelLogisticRegression, KernelRidge
 
 from .measure import table
 
@@ -26,20 +27,17 @@ LIMIT = 2e9  # bytes of the whole process
 HERE = 100_000  # rows that a fit in memory takes for comparison
 TEST = 20_000
 NAMES = [f"x{i}" for i in range(COLUMNS)]
-OPTIONS = f"kernel=Gaussian(3.0), n_centers={CENTERS}, random_state=0, memory={MEMORY!r}"
-MODELS = {"ridge": f"KernelRidge(1.0, {OPTIONS})", "logistic": f"KernelLogisticRegression(1.0, {OPTIONS})"}
-TARGETS = {"ridge": "y", "logistic": "class"}
+TARGETS = {"ridge": "y", "logistic": "class", "svm": "class"}
 
 FIT = """
 import sys, time
 from pathlib import Path
 import numpy as np
-from mercer.kernels import Gaussian
-from mercer.models import KernelLogisticRegression, KernelRidge
+from benchmarks.disk import MEMORY, NAMES, TARGETS, make
 from mercer.stored import StoredTable
-source, target, out, *names = sys.argv[1:]
+source, what, out = sys.argv[1:]
 start, cpu = time.perf_counter(), time.process_time()
-model = MODEL.fit(StoredTable(source, columns=names), target)
+model = make(what, memory=MEMORY).fit(StoredTable(source, columns=NAMES), TARGETS[what])
 seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
 status = Path("/proc/self/status").read_text().splitlines()
 peak = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
@@ -50,6 +48,15 @@ np.savez(
 )
 print(model.plan_)
 """
+
+
+def make(what: str, **options: Any) -> Any:
+    """Return a model; machines choose the number of centres themselves."""
+    options = {"kernel": Gaussian(3.0), "random_state": 0, **options}
+    if what == "svm":
+        return SVC(C=1.0, **options)
+    kind = KernelLogisticRegression if what == "logistic" else KernelRidge
+    return kind(1.0, n_centers=CENTERS, **options)
 
 
 def draw(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -73,8 +80,7 @@ def write(folder: Path, n: int) -> float:
 
 
 def start(folder: Path, what: str, out: Path) -> "subprocess.Popen[str]":
-    given = [FIT.replace("MODEL", MODELS[what]), str(folder), TARGETS[what], str(out), *NAMES]
-    return subprocess.Popen([sys.executable, "-c", *given], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen([sys.executable, "-c", FIT, str(folder), what, str(out)], stdout=subprocess.PIPE, text=True)
 
 
 def finish(process: "subprocess.Popen[str]", out: Path) -> dict[str, np.ndarray]:
@@ -113,19 +119,18 @@ def main(n: int = ROWS, what: str = "ridge") -> None:
     rng = np.random.default_rng(1)
     X, y = draw(rng, TEST)
     few, targets = draw(rng, min(n, HERE))
-    kind = KernelLogisticRegression if what == "logistic" else KernelRidge
-    here = kind(1.0, kernel=Gaussian(3.0), n_centers=CENTERS, random_state=0)
-    here.fit(few, targets > 0 if what == "logistic" else targets)
+    classes = TARGETS[what] == "class"
+    here = make(what).fit(few, targets > 0 if classes else targets)
 
     def error(outputs: np.ndarray) -> str:
-        if what == "logistic":
+        if classes:
             return f"{np.mean((outputs > 0) != (y > 0)):.4f}"
         return f"{np.sqrt(np.mean((outputs - y) ** 2)):.4f}"
 
     seconds, peak = float(found["seconds"]), float(found["peak"])
     same = "the same" if np.array_equal(found["coef"], again["coef"]) else "DIFFERENT"
     table(
-        f"{what} with {CENTERS} Nyström centres",
+        f"{what} with {len(found['centers'])} Nyström centres",
         ["rows", "seconds", "of processors", "rows/s", "steps, passes", "peak memory", "held-out error"],
         [
             [f"{n:,} from the disk", f"{seconds:.1f}", f"{float(found['cpu']):.1f}", f"{n / seconds:,.0f}",
