@@ -11,16 +11,21 @@ void squares_of(nb::handle columns, nb::handle right, nb::handle out, int thread
   check_threads(threads);
   const Isa& isa = isa_named(isa_name);
   const Input L = checked_array<Input>(columns, "columns", 2, "float64");
-  const Input Y = checked_array<Input>(right, "right", 2, "float64");
+  const Input Y = checked_array<Input>(right, "right", 2, "");
   const Output to = checked_array<Output>(out, "out", 1, "float64");
   const Index n = Index(L.shape(0)), width = Index(L.shape(1)) - 1, count = Index(Y.shape(1));
   if (width < 0) throw wrong_value("columns must have the diagonal at least, got shape " + shape_text(L));
   expect_shape(Y, "right", {int64_t(n), int64_t(count)});
   expect_shape(to, "out", {int64_t(count)});
-  const double* const y = static_cast<const double*>(Y.data());
   double* const result = static_cast<double*>(to.data());
-  const nb::gil_scoped_release released;
-  band_squares(isa, static_cast<const double*>(L.data()), n, width, y, count, result, threads);
+  const auto run = [&](auto type) {
+    typedef decltype(type) T;
+    const T* const y = static_cast<const T*>(Y.data());
+    const nb::gil_scoped_release released;
+    band_squares<T>(isa, static_cast<const double*>(L.data()), n, width, y, count, result, threads);
+  };
+  if (dtype_name(Y) == "float32") run(float());
+  else run(double());
 }
 
 }  // namespace

@@ -109,15 +109,14 @@ struct Kernels {
   void (*scatter)(const ContractArguments<T>&);       // only the column sums
   SmoResult (*smo)(const SmoArguments<T>&);
   void (*weigh_rows)(const T* const* rows, const double* weights, Index count, double* sums, Index from, Index to);
+  // A step of a triangular system with a band, see band.hpp.
+  void (*band_step)(const T* rows, Index before, const T* right, Index right_step, T* window, T* squares);
 };
 
 struct Isa {
   const char* name;
   Kernels<float> single;
   Kernels<double> twice;
-  // A step of a triangular system with a band, see band.hpp.
-  void (*band_step)(const double* rows, Index before, const double* right, Index right_step, double* window,
-                    double* squares);
 };
 
 template <class T>

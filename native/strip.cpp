@@ -30,7 +30,7 @@ void evaluate(const StripArguments<T>& s) {
 template <class T>
 constexpr Kernels<T> kernels() {
   return {strip_rows, panel_width<T>, evaluate<T>, contract<false, T>, contract<true, T>, widen_add<T>, stream<T>,
-          scatter<T>, smo<T>, weigh_rows<T>};
+          scatter<T>, smo<T>, weigh_rows<T>, band_step<T>};
 }
 
 static_assert(row_block % panel_width<float> == 0 && row_block % panel_width<double> == 0, "aligned tiles");
@@ -44,6 +44,6 @@ static_assert(panel_width<float> % strip_rows == 0 && panel_width<double> % stri
 #define MERCER_TEXT(a) MERCER_TEXT_(a)
 
 extern const Isa MERCER_JOIN(isa_, MERCER_ISA);
-const Isa MERCER_JOIN(isa_, MERCER_ISA) = {MERCER_TEXT(MERCER_ISA), kernels<float>(), kernels<double>(), band_step};
+const Isa MERCER_JOIN(isa_, MERCER_ISA) = {MERCER_TEXT(MERCER_ISA), kernels<float>(), kernels<double>()};
 
 }  // namespace mercer

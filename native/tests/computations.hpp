@@ -401,12 +401,13 @@ Numbers alignments(const Isa&, int threads) {
   return out;
 }
 
+template <class T>
 Numbers bands(const Isa& isa, int threads) {
   constexpr Index n = 200, width = 9, count = 500;
   Numbers columns = made_up<double>(n * (width + 1)), out(count);
   for (Index j = 0; j < n; ++j) columns[std::size_t(j * (width + 1))] = 8.0;
-  const Numbers right = made_up<double>(n * count);
-  band_squares(isa, columns.data(), n, width, right.data(), count, out.data(), threads);
+  const std::vector<T> right = made_up<T>(n * count);
+  band_squares<T>(isa, columns.data(), n, width, right.data(), count, out.data(), threads);
   return out;
 }
 

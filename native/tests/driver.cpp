@@ -156,7 +156,8 @@ int main(int arguments, char**) {
         {"perceptrons in float32", perceptrons<float>}, {"perceptrons in float64", perceptrons<double>},
         {"paths", paths}, {"bits in float32", bits<float>}, {"bits in float64", bits<double>},
         {"halves in float32", halves<float>}, {"halves in float64", halves<double>},
-        {"neighbours", neighbours}, {"words", words}, {"strings", strings}, {"trees", trees}, {"alignments", alignments}, {"bands", bands},
+        {"neighbours", neighbours}, {"words", words}, {"strings", strings}, {"trees", trees}, {"alignments", alignments},
+        {"bands in float32", bands<float>}, {"bands in float64", bands<double>},
         {"signatures and warpings", signatures}};
     for (const auto& [what, compute] : all) {
       const std::string name = std::string((*isa)->name) + ": " + what;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -13,17 +14,69 @@ TOGETHER = 384  # reflections that are applied to Q at once
 Reflections = tuple[np.ndarray, np.ndarray]  # V and T of I − VTVᵀ
 
 
-def band_form(K: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+class Rotation:
+    """An orthogonal matrix Q of n rows as a product of reflections I − VTVᵀ, each of some of the last coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Q = Rotation(2, [(np.array([[1.0], [1.0]]), np.ones((1, 1)))])
+    >>> Q.turn(np.array([[3.0], [5.0]])).ravel(), Q.turn_back(Q.turn(np.eye(2))).tolist()
+    (array([-5., -3.]), [[1.0, 0.0], [0.0, 1.0]])
+    """
+
+    def __init__(self, n: int, reflections: list[Reflections]) -> None:
+        self.n, self._reflections = n, reflections
+
+    def turn(self, X: np.ndarray) -> np.ndarray:
+        """Return QX."""
+        return self._reflect(X, self._reflections[::-1], turned=False)
+
+    def turn_back(self, X: np.ndarray) -> np.ndarray:
+        """Return QᵀX."""
+        return self._reflect(X, self._reflections, turned=True)
+
+    def _reflect(self, X: np.ndarray, reflections: list[Reflections], *, turned: bool) -> np.ndarray:
+        from scipy.linalg import blas
+
+        found = np.array(X, dtype=np.float64, order="F")
+        for V, T in reflections:
+            part = found[self.n - len(V) :]
+            image = np.empty((len(T), part.shape[1]), order="F")
+            multiply_parts(V, part, image, turned=True)
+            multiply_parts(V, blas.dgemm(1.0, T, image, trans_a=turned), part, -1.0, 1.0)
+        return found
+
+    def image(self, dtype: type[np.floating[Any]]) -> np.ndarray:
+        """Return Q itself, in Fortran order, from products of this precision; 4n³/3 operations.
+
+        Rounding of float32 turns every row by about 1e-6.
+        """
+        Q = np.zeros((self.n, self.n), dtype=dtype, order="F")
+        np.fill_diagonal(Q, 1.0)
+        count = len(self._reflections)
+        together = max(1, TOGETHER // max((len(T) for _, T in self._reflections), default=TOGETHER))
+        for stop in range(count, 0, -together):  # from the last and smallest on
+            V, T = _join_reflections(self._reflections[max(0, stop - together) : stop], dtype)
+            part = Q[self.n - len(V) :, self.n - len(V) :]
+            image, turned = (np.empty((len(T), len(V)), dtype=dtype, order="F") for _ in range(2))
+            multiply_parts(V, part, image, turned=True)
+            multiply_parts(T, image, turned)
+            multiply_parts(V, turned, part, -1.0, 1.0)
+        return Q
+
+
+def band_form(K: np.ndarray, width: int) -> tuple[np.ndarray, Rotation]:
     """Return B and Q of K = QBQᵀ, where B has ``width`` diagonals on each side.
 
     A panel of columns is brought to its form by a QR decomposition of what lies below the band; its reflections
-    H = I − VTVᵀ turn the rest A into HᵀAH = A − VXᵀ − XVᵀ with X = W − ½VTᵀVᵀW and W = AVT.  That is 4n³/3 operations
-    for B and as many for Q, like a tridiagonal form, but in products of matrices and not of matrices and vectors.
+    H = I − VTVᵀ turn the rest A into HᵀAH = A − VXᵀ − XVᵀ with X = W − ½VTᵀVᵀW and W = AVT.  That is 4n³/3 operations,
+    like a tridiagonal form, but in products of matrices and not of matrices and vectors.
 
     Parameters
     ----------
     K : array of shape (n, n)
-        A symmetric matrix.  If it is in Fortran order, Q takes its place.
+        A symmetric matrix.  If it is in Fortran order, it is overwritten.
     width : int
         How many diagonals, at least 1.
 
@@ -31,8 +84,8 @@ def band_form(K: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
     -------
     B : array of shape (width + 1, n)
         LAPACK's storage of the lower band: B[i − j, j] is the entry (i, j).
-    Q : array of shape (n, n)
-        In Fortran order.
+    Q : Rotation
+        As the product of all reflections.
 
     Examples
     --------
@@ -41,7 +94,7 @@ def band_form(K: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
     >>> K = 1.0 / (1.0 + np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))))
     >>> B, Q = band_form(K.copy(), 1)
     >>> T = np.diag(B[0]) + np.diag(B[1, :-1], 1) + np.diag(B[1, :-1], -1)
-    >>> bool(np.abs(Q @ T @ Q.T - K).max() < 1e-14)
+    >>> bool(np.abs(Q.turn(T @ Q.image(np.float64).T) - K).max() < 1e-14)
     True
     """
     n = len(K)
@@ -54,7 +107,7 @@ def band_form(K: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
             B[: len(entries), start + i] = entries
         if found is not None:
             reflections.append(found)
-    return B, _rotation(reflections, A)
+    return B, Rotation(n, reflections)
 
 
 def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflections | None]]:
@@ -71,7 +124,9 @@ def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflec
             yield start, np.array(A[start:, start:]), None
             return
         columns = np.array(A[start:, start:below], order="F")
-        columns[width:], V, T = _reduce_panel(columns[width:])
+        R, V, T = _reduce_panel(columns[width:])
+        columns[width:] = 0.0
+        columns[width : width + len(R)] = R
         yield start, columns, (V, T)
         rest = A[below:, below:]
         W = multiply_symmetric(rest, blas.dgemm(1.0, V, T))
@@ -80,46 +135,30 @@ def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflec
 
 
 def _reduce_panel(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return R over zeros, and V and T of the reflections I − VTVᵀ that make it of a panel."""
+    """Return R of the rows that are not 0, and V and T of the reflections I − VTVᵀ that make it of a panel."""
     from scipy.linalg import lapack
 
     count = min(panel.shape)
     found, T, _ = lapack.dgeqrt(count, panel)  # one block, by recursion into products
-    R = np.zeros_like(panel)
-    R[:count] = np.triu(found[:count])
-    V = np.asfortranarray(np.tril(found[:, :count], -1))
+    R, V = np.triu(found[:count]), found[:, :count]
+    V[:count] = np.tril(V[:count], -1)
     np.fill_diagonal(V, 1.0)
     return R, V, np.asfortranarray(np.triu(T))
 
 
-def _rotation(reflections: list[Reflections], Q: np.ndarray) -> np.ndarray:
-    """Write the product of all reflections, which are used up, to a matrix, from the last and smallest on."""
-    from scipy.linalg import blas
-
-    Q[...] = 0.0
-    np.fill_diagonal(Q, 1.0)
-    while reflections:
-        V, T = reflections.pop()
-        while reflections and len(T) < TOGETHER:
-            V, T = _join_reflections(reflections.pop(), (V, T))
-        part = Q[len(Q) - len(V) :, len(Q) - len(V) :]
-        image = np.empty((len(T), len(V)), order="F")
-        multiply_parts(blas.dgemm(1.0, V, T, trans_b=1), part, image, turned=True)
-        multiply_parts(V, image, part, -1.0, 1.0)
-    return Q
-
-
-def _join_reflections(first: Reflections, second: Reflections) -> Reflections:
-    """Return V and T of one product, the second of which is of fewer coordinates, the last ones."""
-    from scipy.linalg import blas
-
-    (V, T), (U, S) = first, second
-    wide = len(T) + len(S)
-    both, triangle = np.zeros((len(V), wide), order="F"), np.zeros((wide, wide), order="F")
-    both[:, : len(T)] = V
-    both[len(V) - len(U) :, len(T) :] = U
-    triangle[: len(T), : len(T)] = T
-    triangle[len(T) :, len(T) :] = S
-    across = blas.dgemm(1.0, both[:, : len(T)], both[:, len(T) :], trans_a=1)
-    triangle[: len(T), len(T) :] = blas.dgemm(-1.0, blas.dgemm(1.0, T, across), S)
+def _join_reflections(parts: list[Reflections], dtype: type[np.floating[Any]]) -> Reflections:
+    """Return V and T of one product, each part of which is of fewer coordinates than the one before, the last ones."""
+    wide, n = sum(len(T) for _, T in parts), len(parts[0][0])
+    both, triangle = np.zeros((n, wide), dtype=dtype, order="F"), np.zeros((wide, wide), dtype=dtype, order="F")
+    done = 0
+    for V, T in parts:
+        first, its = slice(0, done), slice(done, done + len(T))
+        both[n - len(V) :, its] = V
+        triangle[its, its] = T
+        if done:
+            across, image = (np.empty((done, len(T)), dtype=dtype, order="F") for _ in range(2))
+            multiply_parts(both[n - len(V) :, first], both[n - len(V) :, its], across, turned=True)
+            multiply_parts(triangle[first, first], across, image, -1.0)
+            multiply_parts(image, triangle[its, its], triangle[first, its])
+        done = its.stop
     return both, triangle

@@ -9,8 +9,16 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+# How names of routines begin, and the numbers that they take.
+KINDS: dict[np.dtype[Any], tuple[str, type[ctypes.c_float] | type[ctypes.c_double]]] = {
+    np.dtype(np.float32): ("s", ctypes.c_float),
+    np.dtype(np.float64): ("d", ctypes.c_double),
+}
 
 
 @cache
@@ -44,7 +52,7 @@ def call_routine(name: str, *arguments: object) -> None:
 def multiply_parts(
     A: np.ndarray, B: np.ndarray, C: np.ndarray, factor: float = 1.0, kept: float = 0.0, *, turned: bool = False
 ) -> None:
-    """C ← kept·C + factor·AB, or AᵀB if turned, for parts of matrices in Fortran order and float64.
+    """C ← kept·C + factor·AB, or AᵀB if turned, for parts of matrices in Fortran order, all float32 or all float64.
 
     Examples
     --------
@@ -55,9 +63,10 @@ def multiply_parts(
     """
     rows, columns = map(ctypes.c_int, C.shape)
     inner, order = ctypes.c_int(len(B)), ctypes.c_char(b"T" if turned else b"N")
+    kind, number = KINDS[C.dtype]
     call_routine(
-        "dgemm", order, ctypes.c_char(b"N"), rows, columns, inner, ctypes.c_double(factor), A, _step(A), B, _step(B),
-        ctypes.c_double(kept), C, _step(C),
+        f"{kind}gemm", order, ctypes.c_char(b"N"), rows, columns, inner, number(factor), A, _step(A, C.dtype), B,
+        _step(B, C.dtype), number(kept), C, _step(C, C.dtype),
     )  # fmt: skip
 
 
@@ -115,10 +124,10 @@ def add_square_of_part(A: np.ndarray, C: np.ndarray) -> None:
     call_routine("dsyrk", lower, order, rows, columns, one, A, step, one, C, _step(C))
 
 
-def _step(A: np.ndarray) -> ctypes.c_int:
+def _step(A: np.ndarray, dtype: npt.DTypeLike = np.float64) -> ctypes.c_int:
     """From one column to the next; routines take at least the number of rows, also of an empty or a single column."""
-    if A.dtype != np.float64 or (A.shape[0] > 1 and A.strides[0] != A.itemsize):
-        raise ValueError(f"expected columns of float64 in one piece, got {A.dtype} with strides {A.strides}")
+    if A.dtype != dtype or (A.shape[0] > 1 and A.strides[0] != A.itemsize):
+        raise ValueError(f"expected columns of {dtype} in one piece, got {A.dtype} with strides {A.strides}")
     return ctypes.c_int(max(1, A.shape[0], A.strides[1] // A.itemsize if A.shape[1] > 1 else 0))
 
 
@@ -144,15 +153,14 @@ class PartsInPlace:
     """
 
     def __init__(self, A: np.ndarray) -> None:
-        kinds = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
-        fine = A.dtype in kinds and A.ndim == 2 and A.shape[0] == A.shape[1] and A.flags.writeable and A.flags.aligned
+        fine = A.dtype in KINDS and A.ndim == 2 and A.shape[0] == A.shape[1] and A.flags.writeable and A.flags.aligned
         near, far = sorted(A.strides) if fine else (0, 0)
         if not fine or near != A.itemsize or far % A.itemsize or far < len(A) * A.itemsize * (len(A) > 1):
             raise ValueError(
                 "expected a square array of floats in Fortran or C order that can be written, got "
                 f"{A.dtype} of shape {A.shape} and strides {A.strides}"
             )
-        self._A, self._kind = A, kinds[A.dtype]
+        self._A, (self._kind, self._number) = A, KINDS[A.dtype]
         self._columns, self._step = A.strides[0] == near, ctypes.c_int(far // A.itemsize)
 
     def factor(self, block: slice) -> bool:
@@ -191,9 +199,6 @@ class PartsInPlace:
     def _triangle(self) -> bytes:
         """Which triangle routines take for the lower one of A."""
         return b"L" if self._columns else b"U"
-
-    def _number(self, value: float) -> ctypes.c_float | ctypes.c_double:
-        return ctypes.c_float(value) if self._kind == "s" else ctypes.c_double(value)
 
     def _at(self, rows: slice, columns: slice) -> ctypes.c_void_p:
         """The address of the first entry of a part."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -43,6 +44,31 @@ def scaled_matrix(problem: Problem, matrices: int, work: str) -> tuple[np.ndarra
     return K, roots, product
 
 
+class Rotation(Protocol):
+    """An orthogonal matrix Q."""
+
+    def turn(self, X: np.ndarray) -> np.ndarray:
+        """Return QX."""
+
+    def turn_back(self, X: np.ndarray) -> np.ndarray:
+        """Return QᵀX."""
+
+
+@dataclass(frozen=True)
+class DenseRotation:
+    """An orthogonal matrix by its entries."""
+
+    Q: np.ndarray
+
+    def turn(self, X: np.ndarray) -> np.ndarray:
+        """Return QX."""
+        return np.asarray(self.Q @ X)
+
+    def turn_back(self, X: np.ndarray) -> np.ndarray:
+        """Return QᵀX."""
+        return np.asarray(self.Q.T @ X)
+
+
 class PreparedPath(PreparedRidge):
     """A decomposed problem.
 
@@ -50,7 +76,7 @@ class PreparedPath(PreparedRidge):
     ----------
     problem : Problem
         The problem.
-    rotation : array of shape (n, n)
+    rotation : Rotation
         Q.
     roots : array of shape (n,)
         The diagonal of W^½.
@@ -58,12 +84,12 @@ class PreparedPath(PreparedRidge):
         The matrix K, for residuals.
     """
 
-    def __init__(self, problem: Problem, rotation: np.ndarray, roots: np.ndarray, gram: Multiplier) -> None:
+    def __init__(self, problem: Problem, rotation: Rotation, roots: np.ndarray, gram: Multiplier) -> None:
         self.problem = problem
-        self._Q, self._roots, self._gram = rotation, roots, gram
+        self._rotation, self._roots, self._gram = rotation, roots, gram
         self._targets = np.asarray(problem.y, dtype=np.float64)
-        self._y = rotation.T @ (roots[:, None] * self._targets)  # y and 1 in the coordinates of Q
-        self._one = rotation.T @ roots
+        rotated = rotation.turn_back(roots[:, None] * np.column_stack([self._targets, np.ones(problem.n)]))
+        self._y, self._one = rotated[:, :-1], rotated[:, -1]  # y and 1 in the coordinates of Q
 
     def attempt(self, alpha: Any, *, loo: bool = False) -> Solution:
         """Solve for one α per output, with leave-one-out residuals if asked."""
@@ -125,15 +151,15 @@ class PreparedPath(PreparedRidge):
         """Return c, b, certificate and objective for each α and the output of its column, corrected where needed."""
         y, roots = self._targets[:, columns], self._roots[:, None]
         inner, b = self._inner(alpha, self._y[:, columns])
-        coef = roots * (self._Q @ inner)
+        coef = roots * self._rotation.turn(inner)
         residuals, parts = judge_solutions(self.problem, self._gram, y, coef, b, alpha)
         for _ in range(CORRECTIONS):
             bad = np.flatnonzero((residuals > RESIDUAL) & (alpha > 0))
             if len(bad) == 0:
                 break
             left = y[:, bad] - b[bad] - host_array(self._gram @ coef[:, bad]) - alpha[bad] * coef[:, bad] / roots**2
-            inner, shift = self._inner(alpha[bad], self._Q.T @ (roots * left))
-            better, moved = coef[:, bad] + roots * (self._Q @ inner), b[bad] + shift
+            inner, shift = self._inner(alpha[bad], self._rotation.turn_back(roots * left))
+            better, moved = coef[:, bad] + roots * self._rotation.turn(inner), b[bad] + shift
             found, judged = judge_solutions(self.problem, self._gram, y[:, bad], better, moved, alpha[bad])
             kept = found < GAIN * residuals[bad]
             chosen = bad[kept]

@@ -13,7 +13,7 @@ from mercer.linalg.decomposition import decompose
 from ..base import Problem
 from ..costs import Cost, PlannedSolver, Sizes
 from ..residuals import Multiplier, penalties
-from .path import LOST, PreparedPath, scaled_matrix
+from .path import LOST, DenseRotation, PreparedPath, scaled_matrix
 
 MATRICES = 3  # n × n in float64: the matrix itself, overwritten by its eigenvectors, and LAPACK's workspace of two
 BLOCK_BYTES = 2**25  # of squared eigenvectors at a time
@@ -98,7 +98,7 @@ class SpectralPrepared(PreparedPath):
     def __init__(
         self, problem: Problem, eigenvalues: np.ndarray, eigenvectors: np.ndarray, roots: np.ndarray, gram: Multiplier
     ) -> None:
-        super().__init__(problem, eigenvectors, roots, gram)
+        super().__init__(problem, DenseRotation(eigenvectors), roots, gram)
         self.eigenvalues = eigenvalues
         self.eigenvectors = eigenvectors
         self._lost = LOST * float(np.abs(eigenvalues).sum())
@@ -128,8 +128,8 @@ class SpectralPrepared(PreparedPath):
 
     def fit_targets(self, V: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients and intercepts of other targets, one column each, with the same penalty."""
-        inner, b = self._inner(np.full(V.shape[1], alpha), self._Q.T @ (self._roots[:, None] * V))
-        return self._roots[:, None] * (self._Q @ inner), b
+        inner, b = self._inner(np.full(V.shape[1], alpha), self._rotation.turn_back(self._roots[:, None] * V))
+        return self._roots[:, None] * self._rotation.turn(inner), b
 
     # -- in the coordinates of the eigenvectors -------------------------------------------------------------------
 
