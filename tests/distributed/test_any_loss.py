@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelQuantileRegressor, KernelRegressor
-from mercer.distributed import ClusterPlan, _newton, any_loss
+from mercer.distributed import ClusterPlan, _newton, _sample
 from mercer.distributed.table import RowTable
 from mercer.kernels import Custom, Gaussian
 from mercer.losses import CustomLoss, NormBound
@@ -56,8 +56,8 @@ def test_smooth_losses(data, loss):
 
 
 def test_samples_of_partitions_come_first(data, monkeypatch):
-    monkeypatch.setattr(any_loss, "LEAST_SAMPLED", 5)
-    monkeypatch.setattr(any_loss, "PER_CENTER", 1)
+    monkeypatch.setattr(_sample, "LEAST", 5)
+    monkeypatch.setattr(_sample, "PER_CENTER", 1)
     sizes, thin = [], RowTable.thin
     monkeypatch.setattr(RowTable, "thin", lambda table, times: sizes.append(table.n) or thin(table, times))
     here, there = both(KernelRegressor("Huber(0.3)", 0.3, tol=1e-8, **OPTIONS), data, data.several, data.weights)

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from mercer.distributed import any_loss
+from mercer.distributed import _sample
 from mercer.kernels import Custom, Gaussian
 from mercer.models import KernelClassifier, KernelLogisticRegression, KernelRidge, KernelRidgeCV
 from mercer.stored import StoredTable, checkpoint, names
@@ -65,8 +65,8 @@ def test_a_fit_that_was_killed_goes_on_where_it_was(folder, reads, make, target,
 
 
 def test_a_fit_that_was_killed_after_its_samples_does_not_solve_them_again(folder, reads, monkeypatch):
-    monkeypatch.setattr(any_loss, "LEAST_SAMPLED", 10)
-    monkeypatch.setattr(any_loss, "PER_CENTER", 1)
+    monkeypatch.setattr(_sample, "LEAST", 10)
+    monkeypatch.setattr(_sample, "PER_CENTER", 1)
     table, drawn, draw = StoredTable(folder, columns=NAMES), [], np.random.default_rng
     monkeypatch.setattr(np.random, "default_rng", lambda *seed: drawn.append(seed) or draw(*seed))
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from mercer import AutoRegressor, load, save
 from mercer.arrays.budget import MemoryBudgetError
-from mercer.distributed import _newton, any_loss, svm
+from mercer.distributed import _newton, _sample, svm
 from mercer.distributed.table import RowTable
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.models import (
@@ -24,6 +24,7 @@ from mercer.models import (
     KernelRidgeClassifier,
     KernelRidgeCV,
 )
+from mercer.solvers.newton import plan as newton_plan
 from mercer.stored import StoredPlan, StoredTable, plan
 from mercer.stored.executor import DiskExecutor
 
@@ -81,9 +82,9 @@ def test_steps_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, folder, m
 
     target = "two"
     here = make().fit(data.X, data.frame[target].to_numpy())
-    monkeypatch.setattr(_newton, "LEAST_BENT", 400)
-    monkeypatch.setattr(_newton, "PER_CENTER", 1)
-    monkeypatch.setattr(_newton, "WORTH", 1)
+    monkeypatch.setattr(newton_plan, "LEAST_BENT", 400)
+    monkeypatch.setattr(newton_plan, "PER_CENTER", 1)
+    monkeypatch.setattr(newton_plan, "WORTH", 1)
     counts, draw = [], _newton.draw_bent
     monkeypatch.setattr(_newton, "draw_bent", lambda *given: counts.append(len(draw(*given)[0])) or draw(*given))
     there = make().fit(StoredTable(folder, columns=NAMES), target)
@@ -95,9 +96,9 @@ def test_steps_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, folder, m
 @pytest.fixture
 def sampled(monkeypatch):
     """Samples of few rows are solved first; their sizes."""
-    monkeypatch.setattr(any_loss, "LEAST_SAMPLED", 10)
-    monkeypatch.setattr(any_loss, "PER_CENTER", 1)
-    monkeypatch.setattr(any_loss, "SEEN", 4)
+    monkeypatch.setattr(_sample, "LEAST", 10)
+    monkeypatch.setattr(_sample, "PER_CENTER", 1)
+    monkeypatch.setattr(_sample, "SEEN", 4)
     sizes, thin = [], RowTable.thin
 
     def count(table, times):
@@ -123,7 +124,7 @@ def test_a_fit_that_begins_with_samples_of_rows_leads_to_the_minimum_of_all(
     here = make().fit(data.X, data.frame[target].to_numpy(), weights)
     there = make().fit(StoredTable(folder, columns=NAMES), target, weight)
     assert len(sampled) == count
-    assert max(sampled) <= 900 // any_loss.THIN
+    assert max(sampled) <= 900 // _sample.THIN
     assert there.converged_
     assert there.restricted_gap_ <= 1e-9 * there.objective_
     assert there.objective_ == pytest.approx(here.objective_, rel=1e-8)
@@ -141,9 +142,9 @@ def test_samples_have_rows_of_every_class(data, folder, sampled):
 
 def test_machines_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, tmp_path, monkeypatch):
     monkeypatch.setattr(svm, "EXACT_ROWS", 100)
-    monkeypatch.setattr(_newton, "LEAST_BENT", 60)
-    monkeypatch.setattr(_newton, "PER_CENTER", 1)
-    monkeypatch.setattr(_newton, "WORTH", 0)
+    monkeypatch.setattr(newton_plan, "LEAST_BENT", 60)
+    monkeypatch.setattr(newton_plan, "PER_CENTER", 1)
+    monkeypatch.setattr(newton_plan, "WORTH", 0)
     few = data.frame[[*NAMES, "two"]][:300]
     few.to_parquet(tmp_path / "few.parquet", index=False)
     here = SVC(C=0.1, kernel=Linear(), tol=1e-4).fit(data.X[:300], few["two"].to_numpy())

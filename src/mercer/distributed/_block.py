@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from mercer.arrays.place import Place
-from mercer.formula.data import Rows
+from mercer.formula.data import Rows, pick
 from mercer.kernels import Kernel
 from mercer.solvers.base import Problem
 
@@ -46,6 +46,14 @@ class RowBlock:
         if self.room is not None:
             return self.room
         return max(find_memory(), COPIES * int(getattr(self.X, "nbytes", 0)))
+
+    def take(self, rows: np.ndarray) -> RowBlock:
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(
+            self, X=pick(self.X, rows), y=self.y[rows], weights=weights, dropped=self.dropped[:0],
+            places=self.places[rows],
+        )  # fmt: skip
 
     def place(self, device: Any) -> Place:
         """Return the device of this worker that was asked for, or the host, with the memory of a task there."""

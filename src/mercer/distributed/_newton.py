@@ -21,6 +21,7 @@ from mercer.linalg.cholesky import solve_triangle
 from mercer.losses import Loss
 from mercer.losses.smoothed import round_off
 from mercer.solvers.newton.features import CenterValues, NystroemFeatures
+from mercer.solvers.newton.plan import share_bent
 from mercer.solvers.newton.rows import Equations, FeatureRows
 from mercer.solvers.newton.sums import WeightedLoss, measure_reach, weigh_loss
 
@@ -29,8 +30,6 @@ from .executor import Executor, size_of
 from .table import RowTable
 
 TERMS = 8  # of values that are summed each time they are asked for
-PER_CENTER, LEAST_BENT = 20, 10_000  # rows that a Hessian is summed over: for each centre, and at least
-WORTH = 40  # pairs of features whose products take as long as two kernel values: a Hessian takes as long as a step
 
 
 @dataclass(frozen=True)
@@ -319,17 +318,6 @@ def _bend_some(
         outputs, weights = outputs[rows], block.known_weights[rows] / chances
         block = replace(block, X=pick(block.X, rows), y=block.y[rows], weights=weights)
     return _ask_rows(block, view, name, outputs, joint, above)
-
-
-def share_bent(centers: int, n: int) -> float:
-    """Return the share of n rows that a Hessian in features of so many centres is summed over.
-
-    Examples
-    --------
-    >>> share_bent(1000, 5000), share_bent(1000, 10**5), share_bent(500, 10**8)
-    (1.0, 0.2, 0.08)
-    """
-    return min(1.0, max(PER_CENTER * centers, LEAST_BENT, WORTH * n / centers) / n)
 
 
 def draw_bent(bends: np.ndarray, count: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -17,26 +17,20 @@ from mercer.losses import Loss
 from mercer.losses.penalty import SquaredNorm, as_penalty
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
-from mercer.solvers.newton.features import FeatureSpace
-from mercer.solvers.newton.method import NewtonMinimum, minimise
 from mercer.solvers.newton.plan import DIRECT_LIMIT, count_centers, plan_spread
 from mercer.solvers.newton.prepared import limit_steps, report_gap, warn_if_stuck
-from mercer.solvers.newton.proximal import minimise_corners
 from mercer.solvers.representer.fit import choose_tolerance
 from mercer.solvers.representer.norm import PenalizedFit
 
 from ._block import RowBlock
-from ._newton import BlockRows, PartitionedRows
+from ._newton import BlockRows
+from ._sample import minimise_rows
 from .executor import Executor
 from .gathered import gather_rows
 from .labels import Classes, resolve_kernel
 from .table import RowTable, read_table
 
 Given = tuple[Any, Any, Any]  # points, what is known of them, and weights
-THIN = 8  # rows of which one is in the sample that is solved first
-LEAST_SAMPLED, PER_CENTER = 10_000, 40  # rows of a sample: at least, and for each centre
-SEEN = 100  # of them are of the rarest class
-ROUGH = 1e-3  # relative duality gap on a sample, whose minimum is another one anyway
 EXACT = ("newton", "newton-cg", "smo", "proximal")  # which need all rows in one place
 
 
@@ -124,8 +118,7 @@ def _fit(
     indices, triangle = choose_centers(problem, count_centers(problem, n_centers), check_random_state(random_state))
     centers, m = pick(problem.X, indices), len(triangle)
     view, tol = BlockRows(loss, outputs, problem.kernel, centers, triangle, owner.device), choose_tolerance(loss, tol)
-    least = _count_sampled(table, m)
-    found = _minimise(table, view, problem.fit_intercept, alpha, tol, limit_steps(max_iter), least)
+    found = minimise_rows(table, view, problem.fit_intercept, alpha, tol=tol, max_iter=limit_steps(max_iter))
     workers = f"values of {m} Nyström features, and the sums of gradients and Hessians"
     client = f"the choice of centres among the rows picked for it, and Newton's equations ({m * outputs} unknowns)"
     gap = report_gap(found, float("nan"))  # it takes the kernel of all pairs of rows, whose blocks never meet
@@ -136,23 +129,3 @@ def _fit(
     )  # fmt: skip
     warn_if_stuck(name, fit, tol, max_iter)
     return fit
-
-
-def _count_sampled(table: RowTable, m: int) -> int:
-    """Return the rows that a sample has at least: enough for the centres, and for the rarest class."""
-    counts = [count for count, weight in table.survey.labels.values() if weight > 0]
-    return max(LEAST_SAMPLED, PER_CENTER * m, *(-(-SEEN * table.n // count) for count in counts))
-
-
-def _minimise(
-    table: RowTable, view: BlockRows, fit_intercept: bool, alpha: float, tol: float, max_iter: int, least: int
-) -> NewtonMinimum:
-    """Minimise over all rows, from the minimum over some of them, if those are at least so many."""
-    space, start = FeatureSpace(PartitionedRows(table, view), fit_intercept), None
-    if not view.loss.smooth:
-        return minimise_corners(space, alpha, tol=tol, max_iter=max_iter)
-    if table.n >= THIN * least:
-        few = table.thin(THIN)
-        rough = _minimise(few, view, fit_intercept, alpha * few.n / table.n, max(tol, ROUGH), max_iter, least)
-        start = space.begin(rough.state.coef, rough.state.intercept)
-    return minimise(space, alpha, tol=tol, max_iter=max_iter, start=start)

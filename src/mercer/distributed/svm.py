@@ -6,7 +6,6 @@ machines with a price on errors are solved in Nyström features, where every ste
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -20,29 +19,28 @@ from mercer.estimators.kernel_argument import kernel_argument
 from mercer.estimators.machines.base import SupportVectorMachine, check_options, check_positive_weights
 from mercer.formula.data import Rows, length, pick
 from mercer.kernels import Kernel
-from mercer.linalg.cholesky import solve_triangle
 from mercer.losses import EpsilonInsensitive, Hinge
 from mercer.solvers.base import Problem
 from mercer.solvers.centers import choose_centers
+from mercer.solvers.evidence import DualityGap, Objective, is_converged
 from mercer.solvers.machines.dual import DualSolution
 from mercer.solvers.machines.fit import MachineFit, join_evidence, keep_solutions, plan_machines
-from mercer.solvers.machines.margins import Function, LineBlock, MarginBlock, MarginRule, MarginSums, fit_margin
 from mercer.solvers.machines.pairs import list_pairs
 from mercer.solvers.machines.smo import SMO
-from mercer.solvers.newton.features import CenterValues
-from mercer.solvers.newton.plan import count_centers
-from mercer.solvers.plan import Plan
+from mercer.solvers.newton.plan import count_centers, plan_spread
+from mercer.solvers.newton.prepared import limit_steps
 
 from ._block import RowBlock
-from ._graph import declare_sized, find_memory, find_place
-from ._newton import share_bent
+from ._graph import find_memory, find_place
+from ._newton import BlockRows
+from ._sample import minimise_rows
 from .executor import Executor
 from .labels import Classes
 from .table import RowTable, read_table
 
-declare_sized(LineBlock, MarginSums)
 EXACT_ROWS = 100_000  # of one problem; SMO on more takes longer than anyone waits
 SHARE = 0.3  # of a worker's memory for the rows of one problem
+AIM = 0.01  # of the tolerance, which elsewhere is one of violations: relative gaps are .002 to .03 of it then
 Fit = tuple[MachineFit, Kernel, Rows]  # with the kernel and the points
 
 
@@ -152,22 +150,19 @@ def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel
         factors = np.ones(len(names)) if classes.factors is None else classes.factors
         codes = table.pick("y", indices).astype(np.intp)
     C = options["C"] / (table.survey.weight if options["scaling"] == "mean" else 1.0)
-    rules = [MarginRule(EpsilonInsensitive(float(options.get("epsilon", 0.0))), C)]
-    if names is not None:
-        sign = -1.0 if len(names) == 2 else 1.0
-        rules = [MarginRule(Hinge(), C, pair, sign) for pair in list_pairs(len(names))]
-    features = SharedFeatures(
-        kernel, pick(problem.X, indices), triangle, machine.device, share_bent(len(triangle), table.n)
-    )
-    found = [fit_margin(ClusterMarginRows(table, features, rule), machine.tol, machine.max_iter) for rule in rules]
+    tables = [table] if names is None else _list_pairs(table, names)
+    loss = EpsilonInsensitive(float(options.get("epsilon", 0.0))) if names is None else Hinge()
+    centers, m = pick(problem.X, indices), len(triangle)
+    view = BlockRows(loss, 1, kernel, centers, triangle, machine.device)
+    found = [_solve_in_features(part, view, C, machine.tol, machine.max_iter) for part in tables]
     order = np.argsort(codes, kind="stable")
     coef = np.linalg.solve(triangle.T, np.column_stack([margin.w for margin in found]))[order]
-    m = len(triangle)
+    plan = plan_spread(problem, "auto", None, rows=sum(part.n for part in tables))
     plan = table.cluster.plan(
-        Plan("newton", f"in {m} Nyström features, {why}", 8 * m * m, float(table.n) * m * m, 0.0),
+        replace(plan, solver="newton", reason=f"in {m} Nyström features, {why}"),
         len(table.blocks),
         f"values of {m} Nyström features, and the sums of gradients and Hessians",
-        f"the choice of centres, and Newton's equations of {len(rules)} machines",
+        f"the choice of centres, and Newton's equations of {len(tables)} machines",
     )
     gap, objective = join_evidence([(margin.gap, margin.objective) for margin in found])
     fit = MachineFit(
@@ -181,64 +176,47 @@ def _fit_features(machine: SupportVectorMachine, table: RowTable, kernel: Kernel
 
 
 @dataclass(frozen=True)
-class SharedFeatures:
-    """φ(x) = L⁻¹(k(z₁, x), …, k(z_m, x)), the same for all blocks, which compute k alone but for some rows."""
+class Margin:
+    """A machine φᵀw + b, with the evidence that it is solved.
 
-    kernel: Kernel
-    centers: Rows
-    triangle: np.ndarray
-    device: Any  # where workers compute, on the host if None
-    share: float  # of the rows, that Hessians are summed over
-
-    def of(self, block: RowBlock, rule: MarginRule) -> MarginBlock:
-        """Return the rows of a block, whose values at the centres are computed when they are asked for."""
-        problem = block.problem(self.kernel, True, 1, self.device)
-        values, triangle = CenterValues(problem, self.centers), problem.place.put(self.triangle)
-        return MarginBlock(values, rule, block.y, block.weights, lambda K: solve_triangle(triangle, K.T).T, self.share)
-
-    def expand(self, at: Function) -> Function:
-        """Return wᵀφ + b by its coefficients at the centres."""
-        return solve_triangle(self.triangle, at[0], transposed=True), at[1]
-
-
-class ClusterMarginRows:
-    """:class:`~mercer.solvers.machines.margins.MarginRows` over blocks: a task for each, and a tree of sums.
-
-    Blocks take functions by their coefficients at the centres, so that a pass needs no triangle for each row.
+    Its slopes are those of outputs at most ``violation`` away.
     """
 
-    def __init__(self, table: RowTable, shared: SharedFeatures, rule: MarginRule) -> None:
-        self._table, self._shared, self._rule, self.features = table, shared, rule, len(shared.triangle)
-
-    def sums(self, at: Function, width: float) -> MarginSums:
-        """Sum over all blocks."""
-        found: MarginSums = self._table.reduce(
-            "margin", _sum_block, self._shared, self._rule, *self._shared.expand(at), width
-        )
-        return replace(found, image=solve_triangle(self._shared.triangle, found.image))
-
-    def line(self, at: Function, direction: Function) -> Callable[[np.ndarray, float], np.ndarray]:
-        """Keep the rows along a direction where they are."""
-        cluster, shared = self._table.cluster, self._shared
-        ends = shared.expand(at), shared.expand(direction)
-        lines = cluster.keep(cluster.map("line", _follow_block, self._table.blocks, shared, self._rule, *ends))
-
-        def slopes(lengths: np.ndarray, width: float) -> np.ndarray:
-            (found,) = cluster.compute(
-                [cluster.sum("slope", cluster.map("slope", LineBlock.slopes, lines, lengths, width))]
-            )
-            return np.asarray(found)
-
-        return slopes
+    w: np.ndarray
+    b: float
+    objective: Objective
+    gap: DualityGap
+    violation: float
+    n_iter: int
+    converged: bool
 
 
-def _sum_block(
-    block: RowBlock, features: SharedFeatures, rule: MarginRule, coef: np.ndarray, b: float, width: float
-) -> MarginSums:
-    return features.of(block, rule).sums((coef, b), width)
+def _list_pairs(table: RowTable, names: np.ndarray) -> list[RowTable]:
+    """Return the rows of each pair of classes, with 1 for the one that has positive values and 0 for the other."""
+    if len(names) == 2:
+        return [table]
+    return [_pick_pair(table, pair, names) for pair in list_pairs(len(names))]
 
 
-def _follow_block(
-    block: RowBlock, features: SharedFeatures, rule: MarginRule, at: Function, direction: Function
-) -> LineBlock:
-    return features.of(block, rule).follow(at, direction)
+def _pick_pair(table: RowTable, pair: tuple[int, int], names: np.ndarray) -> RowTable:
+    found, labels = table.narrow("pair", _take_pair, *pair), table.survey.labels
+    return replace(found, survey=replace(found.survey, labels={names[q]: labels[names[q]] for q in pair}))
+
+
+def _take_pair(block: RowBlock, first: int, second: int) -> RowBlock:
+    block = block.take(np.flatnonzero((block.y == first) | (block.y == second)))
+    return replace(block, y=(block.y == first).astype(np.intp))
+
+
+def _solve_in_features(table: RowTable, view: BlockRows, C: float, tol: float, max_iter: int) -> Margin:
+    """Minimise ½‖w‖² + C Σ wᵢ ℓᵢ over the rows of a table."""
+    most = max_iter if max_iter >= 0 else None
+    found = minimise_rows(table, view, True, 0.5 / C, tol=AIM * tol, max_iter=limit_steps(None), most=most).on_host()
+    objective = Objective(C * found.objective.loss, C * found.objective.penalty)
+    absolute = C * found.gap
+    relative = absolute / objective if objective > 0 else (0.0 if absolute == 0 else np.inf)
+    return Margin(
+        found.state.coef[:, 0], float(found.state.intercept[0]), objective,
+        DualityGap(absolute, relative, float(objective), objective - absolute), found.width, found.n_iter,
+        is_converged(relative, tol),
+    )  # fmt: skip

@@ -126,6 +126,15 @@ class RowTable:
         blocks = keep(self.cluster.map("thin", _draw_rows, self.blocks, times))
         return replace(self, blocks=blocks, survey=replace(self.survey, sizes=sizes), fetched={})
 
+    def narrow(self, name: str, function: Callable[..., RowBlock], *shared: Any) -> RowTable:
+        """Return a table of the rows that a function takes of each block, of some at least."""
+        taken = self.each(name, _measure_taken, function, *shared)
+        left = iter(taken)
+        sizes = [(rows, next(left)[0] if kept else 0, index) for rows, kept, index in self.survey.sizes]
+        survey = replace(self.survey, sizes=sizes, weight=sum(weight for _, weight in taken))
+        blocks = [block for block, (count, _) in zip(self.blocks, taken, strict=True) if count]
+        return replace(self, blocks=self.cluster.map(name, function, blocks, *shared), survey=survey, fetched={})
+
     def with_blocks(self, name: str, function: Callable[..., RowBlock], *shared: Any) -> RowTable:
         """Return a table whose blocks are functions of these, with as many rows each."""
         same = {field: rows for field, rows in self.fetched.items() if field == "X"}
@@ -230,10 +239,12 @@ def _count_drawn(count: int, times: int) -> int:
 
 def _draw_rows(block: RowBlock, times: int) -> RowBlock:
     order = np.random.default_rng(block.index).permutation(len(block))
-    rows = np.sort(order[: _count_drawn(len(block), times)])
-    weights = None if block.weights is None else block.weights[rows]
-    drawn = replace(block, X=pick(block.X, rows), y=block.y[rows], weights=weights, places=block.places[rows])
-    return replace(drawn, dropped=block.dropped[:0])
+    return block.take(np.sort(order[: _count_drawn(len(block), times)]))
+
+
+def _measure_taken(block: RowBlock, function: Callable[..., RowBlock], *shared: Any) -> tuple[int, float]:
+    taken = function(block, *shared)
+    return len(taken), float(taken.known_weights.sum())
 
 
 def _join_picked(parts: list[Any], order: np.ndarray) -> Any:

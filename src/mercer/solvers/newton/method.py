@@ -116,6 +116,7 @@ class NewtonMinimum:
     tolerance: float  # the gap that was asked for, relative to that size
     n_iter: int  # Newton steps taken
     slopes: Array | None = None  # of the losses, where they are no function of the state
+    width: float = 0.0  # over which corners were rounded off last; slopes are those of outputs no farther away
 
     @property
     def converged(self) -> bool:

@@ -19,7 +19,9 @@ DIRECT_LIMIT = 1500  # points times functions up to which factors are cheap
 DIRECT_SECONDS = 1.0  # of factors on a GPU, up to which they are
 # Operations a second on one H200: products count as kernel values are computed, at about 2e12 a second.
 DEVICE_RATE = {"newton": 3e13, "newton-cg": 6e13, "nystroem": 2e13}
-PASSES = 30  # over rows that are elsewhere
+PASSES, FACTORS = 30, 12  # over rows that are elsewhere, and of Newton's equations of some of them
+PER_CENTER, LEAST_BENT = 20, 10_000  # rows that these are summed over: for each centre, and at least
+WORTH = 40  # pairs of features whose products take as long as two kernel values: a Hessian takes as long as a step
 STEPS, PRODUCTS = 8, 150  # of Newton, and of conjugate gradients in all of them, typically
 READ = 13.0  # operations in the time of reading an entry that is stored
 SEVERAL = 40.0  # operations for an entry and each of several outputs, which take more steps together than one alone
@@ -98,7 +100,7 @@ def plan_newton(problem: Problem, solver: str = "auto", n_centers: int | None = 
     return plan("nystroem", f"{why}, so {centers} centres stand for all points")
 
 
-def plan_spread(problem: Problem, solver: str, n_centers: int | None) -> Plan:
+def plan_spread(problem: Problem, solver: str, n_centers: int | None, rows: int | None = None) -> Plan:
     """Return the plan of a fit in Nyström features to rows that stay elsewhere, with all that is known of each row.
 
     Parameters
@@ -109,6 +111,8 @@ def plan_spread(problem: Problem, solver: str, n_centers: int | None) -> Plan:
         Both are the same.
     n_centers : int, optional
         Centres of Nyström features.
+    rows : int, optional
+        Of all fits together, if there are several to some of the points each.
 
     Examples
     --------
@@ -128,9 +132,22 @@ def plan_spread(problem: Problem, solver: str, n_centers: int | None) -> Plan:
             f"{m:.0f} centres for {q} functions need {show_bytes(memory)}, but the memory budget is "
             f"{show_bytes(problem.memory)}; use fewer centres, or give more memory"
         )
-    flops = PASSES * problem.n * m * (entry + 2.0 * q) + STEPS * m**3
+    n = problem.n if rows is None else rows
+    bent = share_bent(int(m), n) * n  # each of these takes a triangle, and its products in pairs
+    flops = PASSES * n * m * (entry + 2.0 * q) + FACTORS * q * (2.0 * bent * m**2 + m**3 / 3)
     why = f"{n_centers} centres were asked for" if n_centers is not None else f"{m:.0f} centres stand for all points"
     return Plan("nystroem", why, int(memory), flops, flops / (HOST.double * default_threads()))
+
+
+def share_bent(centers: int, n: int) -> float:
+    """Return the share of n rows that a Hessian in features of so many centres is summed over.
+
+    Examples
+    --------
+    >>> share_bent(1000, 5000), share_bent(1000, 10**5), share_bent(500, 10**8)
+    (1.0, 0.2, 0.08)
+    """
+    return min(1.0, max(PER_CENTER * centers, LEAST_BENT, WORTH * n / centers) / n)
 
 
 def _count_equations(centers: float, q: int) -> float:
