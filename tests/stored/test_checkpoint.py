@@ -64,6 +64,23 @@ def test_a_fit_that_was_killed_goes_on_where_it_was(folder, reads, make, target,
     assert not left[0].exists()
 
 
+def test_sums_that_are_whole_are_saved_however_quick_they_were(folder, reads, monkeypatch):
+    monkeypatch.setattr(checkpoint, "EVERY", np.inf)
+    table = StoredTable(folder, columns=NAMES)
+
+    def make():
+        return KernelLogisticRegression(kernel=Gaussian(1.5), n_centers=10, random_state=0)
+
+    whole, needed = make().fit(table, "two"), reads["count"]
+    reads["count"], reads["last"] = 0, int(0.9 * needed)
+    with pytest.raises(Killed):
+        make().fit(table, "two")
+    reads["count"], reads["last"] = 0, None
+    again = make().fit(table, "two")
+    assert np.array_equal(again.expansion_.coef, whole.expansion_.coef)
+    assert reads["count"] < 0.4 * needed
+
+
 def test_a_fit_that_was_killed_after_its_samples_does_not_solve_them_again(folder, reads, monkeypatch):
     monkeypatch.setattr(_sample, "LEAST", 10)
     monkeypatch.setattr(_sample, "PER_CENTER", 1)

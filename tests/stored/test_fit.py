@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer import AutoRegressor, load, save
 from mercer.arrays.budget import MemoryBudgetError
@@ -181,21 +182,71 @@ def test_what_fits_is_solved_exactly(data, folder):
     ("make", "target"),
     [
         (lambda: SVC(C=0.1, kernel=Linear(), tol=1e-4), "two"),
+        (
+            lambda: SVC(C=0.1, kernel=Linear(), tol=1e-4, class_weight="balanced", decision_function_shape="ovo"),
+            "three",
+        ),
         (lambda: SVR(C=0.1, kernel=Linear(), tol=1e-4), "y"),
     ],
 )
+@pytest.mark.parametrize("weight", [None, "weight"])
 def test_machines_of_more_rows_than_are_solved_exactly_are_the_same_where_few_features_are_all(
-    data, tmp_path, monkeypatch, make, target
+    data, tmp_path, monkeypatch, make, target, weight
 ):
     monkeypatch.setattr(svm, "EXACT_ROWS", 100)
     monkeypatch.setattr(plan, "PIECE", 2**12)
-    few = data.frame[[*NAMES, target]][:300]
+    few = data.frame[[*NAMES, target, "weight"]][:300]
     few.to_parquet(tmp_path / "few.parquet", index=False)
-    here, there = make().fit(data.X[:300], few[target].to_numpy()), make().fit(tmp_path / "few.parquet", target)
-    assert_same(outputs(here, data.X), outputs(there, data.frame[NAMES]), 1e-3)
+    here = make().fit(data.X[:300], few[target].to_numpy(), None if weight is None else few[weight].to_numpy())
+    there = make().fit(StoredTable(tmp_path / "few.parquet", columns=NAMES), target, weight)
+    assert_same(
+        here.decision_function(data.X) if target != "y" else here.predict(data.X),
+        outputs(there, data.frame[NAMES]),
+        1e-3,
+    )
     assert there.converged_
     assert there.plan_.pieces == 2
     assert "Nyström features" in there.plan_.reason
+
+
+def test_machines_of_pairs_take_pieces_without_either_class(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(svm, "EXACT_ROWS", 100)
+    monkeypatch.setattr(plan, "PIECE", 2**12)
+    few = data.frame[[*NAMES, "three"]][:300].sort_values("three")
+    few.to_parquet(tmp_path / "few.parquet", index=False)
+    here, there = (SVC(C=0.1, kernel=Linear(), tol=1e-4, decision_function_shape="ovo") for _ in range(2))
+    here.fit(few[NAMES].to_numpy(), few["three"].to_numpy())
+    there.fit(tmp_path / "few.parquet", "three")
+    assert_same(here.decision_function(data.X), there.decision_function(data.frame[NAMES]), 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("make", "target", "count"),
+    [
+        (lambda: SVC(C=0.1, kernel=Linear(), tol=1e-4), "two", 2),
+        (lambda: SVC(C=0.1, kernel=Linear(), tol=1e-4, decision_function_shape="ovo"), "three", 3),
+        (lambda: SVR(C=0.1, kernel=Linear(), tol=1e-4), "y", 2),
+    ],
+)
+def test_machines_that_begin_with_samples_of_rows_are_those_of_all(
+    data, folder, monkeypatch, sampled, make, target, count
+):
+    monkeypatch.setattr(svm, "EXACT_ROWS", 100)
+    here = make().fit(data.X, data.frame[target].to_numpy())
+    there = make().fit(StoredTable(folder, columns=NAMES), target)
+    assert len(sampled) == count
+    assert there.converged_
+    assert there.duality_gap_.relative <= 1e-4
+    assert_same(outputs(here, data.X), outputs(there, data.frame[NAMES]), 1e-3)
+
+
+def test_a_machine_of_few_steps_is_not_certified(data, folder, monkeypatch):
+    monkeypatch.setattr(svm, "EXACT_ROWS", 100)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = SVC(C=10.0, kernel=Gaussian(1.5), max_iter=3).fit(StoredTable(folder, columns=NAMES), "two")
+    assert model.n_iter_.tolist() == [3]
+    assert not model.converged_
+    assert model.duality_gap_.relative > model.tol
 
 
 def test_products_with_all_pairs_read_no_piece_again(data, folder, monkeypatch):

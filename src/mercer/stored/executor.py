@@ -7,6 +7,7 @@ is one piece and what is computed from it, whatever the number of rows.
 from __future__ import annotations
 
 import shutil
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.distributed.executor import Executor, Pieces, add_up
+from mercer.distributed.executor import Executor, Pieces, add_up, size_of
 from mercer.estimators.engine import lives_elsewhere
 from mercer.formula.data import length
 from mercer.solvers.plan import Plan
@@ -29,6 +30,7 @@ from .table import ARRAYS, is_column
 from .tasks import Reading, Result, Slice, Task, Total
 
 SHARE = 4  # of the budget: one part of so many for what is computed from one piece
+WORTH = 1e7  # bytes of a sum that are written for every second that it took, which is a hundredth of that or less
 
 
 class _Handle:
@@ -189,11 +191,12 @@ class DiskExecutor(Executor):
         return found
 
     def _add_up(self, whole: Total) -> Any:
-        key = self._name(whole.name, whole.tasks)
+        key, began = self._name(whole.name, whole.tasks), time.monotonic()
         count, total = self.checkpoint.read(key) or (0, None)
         for number in range(count, len(whole.tasks)):
             total = add_up([total, self._run(whole.tasks[number])])
-            if self.checkpoint.is_due:
+            done = number + 1 == len(whole.tasks) and size_of(total) <= WORTH * (time.monotonic() - began)
+            if done or self.checkpoint.is_due:
                 self.checkpoint.write(key, number + 1, total)
         return total
 
