@@ -13,6 +13,7 @@ namespace {
 
 constexpr Index piece_width = 8192;   // columns whose sums stay in the cache, and that are added up in T
 constexpr Index summed_width = 4096;  // columns whose sums of all strips are added up together
+constexpr Index reduced_rows = 256, added_rows = 16;  // of a task, and rows whose sums are added up in T
 constexpr Index combined_width = 2048, combined_rows = 512;  // of a task, and rows whose sums are added up in T
 
 template <class T>
@@ -111,11 +112,58 @@ void combine_long(const T* A, Index columns, const Sides<T>& sides, const Isa& i
   });
 }
 
+template <class T>
+void reduce_long(const T* A, Index rows, const Sides<T>& sides, const Remainder& rest, const Isa& isa) {
+  const Use<T> use = MERCER_VERSION(Use<T>, isa, use_half);
+  const Index n = sides.n, count = sides.count, tasks = (rows + reduced_rows - 1) / reduced_rows;
+  const Index room = round_up(n, alignment / Index(sizeof(T)));
+  const int threads = useful_threads(sides.threads, tasks, 2 * double(rows) * double(n));
+  Buffer<double> all(tasks * count * room);
+  Buffer<T> added(threads * room);
+  share_tasks(tasks, threads, [&](int worker, Index task) {
+    T* const down = added.get() + worker * room;
+    double* const all_down = all.get() + task * count * room;
+    std::fill(all_down, all_down + count * room, 0.0);
+    const Index stop = std::min(rows, (task + 1) * reduced_rows);
+    for (Index s = 0; s < count; ++s) {
+      const T* const v = sides.V + s * n;
+      double* const image = all_down + s * room;
+      for (Index first = task * reduced_rows; first < stop; first += added_rows) {
+        std::fill(down, down + n, T(0));
+        for (Index i = first; i < std::min(stop, first + added_rows); i += half_rows) {
+          const Index some = std::min(half_rows, stop - i);
+          double sums[half_rows] = {}, unused[half_rows];
+          T weights[half_rows];
+          for (Index j = 0; j < n; j += piece_width)
+            use({A + i * n + j, n, some, std::min(piece_width, n - j), v + j, nullptr, nullptr, sums});
+          for (Index k = 0; k < some; ++k) {
+            const double scale = rest.scale[i + k];
+            weights[k] = T(scale * (rest.right[s * rows + i + k] - sums[k]));
+            sides.out[s * rows + i + k] = double(weights[k]) / scale;
+          }
+          use({A + i * n, n, some, n, v, weights, down, unused});
+        }
+        for (Index j = 0; j < n; ++j) image[j] += double(down[j]);
+      }
+    }
+  });
+  const Index parts = (n + summed_width - 1) / summed_width;
+  share_tasks(parts * count, useful_threads(sides.threads, parts * count, double(tasks * count * n)), [&](int, Index task) {
+    const Index s = task / parts, from = task % parts * summed_width, to = std::min(n, from + summed_width);
+    double* const image = rest.image + s * n;
+    std::fill(image + from, image + to, 0.0);
+    for (Index t = 0; t < tasks; ++t)
+      for (Index j = from; j < to; ++j) image[j] += all.get()[(t * count + s) * room + j];
+  });
+}
+
 template void multiply_half(const std::vector<HalfStrip<float>>&, const Sides<float>&, const Isa&);
 template void multiply_half(const std::vector<HalfStrip<double>>&, const Sides<double>&, const Isa&);
 template void multiply_long(const float*, Index, const Sides<float>&, const Isa&);
 template void multiply_long(const double*, Index, const Sides<double>&, const Isa&);
 template void combine_long(const float*, Index, const Sides<float>&, const Isa&);
 template void combine_long(const double*, Index, const Sides<double>&, const Isa&);
+template void reduce_long(const float*, Index, const Sides<float>&, const Remainder&, const Isa&);
+template void reduce_long(const double*, Index, const Sides<double>&, const Remainder&, const Isa&);
 
 }  // namespace mercer

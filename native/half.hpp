@@ -57,4 +57,15 @@ void multiply_long(const T* A, Index rows, const Sides<T>& sides, const Isa& isa
 template <class T>
 void combine_long(const T* A, Index columns, const Sides<T>& sides, const Isa& isa);
 
+// Both, each row used twice while it is in the cache: left = right - V A^T for A of shape (rows, n), and image = (scale left) A.
+// What is left is rounded so that scale left are numbers of T: the image is that of what is told, also of many sums of it.
+struct Remainder {
+  const double* right;  // [count][rows]
+  const double* scale;  // [rows]
+  double* image;        // [count][n]
+};
+
+template <class T>
+void reduce_long(const T* A, Index rows, const Sides<T>& sides, const Remainder& rest, const Isa& isa);
+
 }  // namespace mercer

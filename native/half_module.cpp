@@ -73,6 +73,36 @@ void long_combination(nb::handle A, nb::handle V, nb::handle out, int threads, c
   long_rows(A, V, out, threads, isa, true);
 }
 
+// left = right - V A', and image = (scale left) A.
+void long_remainder(nb::handle A, nb::handle V, nb::handle right, nb::handle scale, nb::handle left, nb::handle image,
+                    int threads, const std::string& isa_name) {
+  check_threads(threads);
+  const Input matrix = checked_array<Input>(A, "A", 2, "");
+  const Input weights = checked_array<Input>(V, "V", 2, dtype_name(matrix));
+  const int64_t rows = int64_t(matrix.shape(0)), n = int64_t(matrix.shape(1)), sides = int64_t(weights.shape(0));
+  expect_shape(weights, "V", {sides, n});
+  const Input from = checked_array<Input>(right, "right", 2, "float64");
+  expect_shape(from, "right", {sides, rows});
+  const Input factors = checked_array<Input>(scale, "scale", 1, "float64");
+  expect_shape(factors, "scale", {rows});
+  const Output to = checked_array<Output>(left, "left", 2, "float64");
+  expect_shape(to, "left", {sides, rows});
+  const Output sums = checked_array<Output>(image, "image", 2, "float64");
+  expect_shape(sums, "image", {sides, n});
+  const Isa& isa = isa_named(isa_name);
+  const Remainder rest = {static_cast<const double*>(from.data()), static_cast<const double*>(factors.data()),
+                          static_cast<double*>(sums.data())};
+  const auto run = [&](auto type) {
+    typedef decltype(type) T;
+    const T* const values = static_cast<const T*>(matrix.data());
+    const Sides<T> around = sides_of<T>(weights, to, threads);
+    const nb::gil_scoped_release released;
+    reduce_long<T>(values, Index(rows), around, rest, isa);
+  };
+  if (dtype_name(matrix) == "float32") run(float());
+  else run(double());
+}
+
 }  // namespace
 
 void bind_half(nb::module_& m) {
@@ -83,6 +113,8 @@ void bind_half(nb::module_& m) {
         "out = V A' for a matrix of long rows");
   m.def("long_combination", &long_combination, "A"_a, "V"_a, "out"_a, "threads"_a, "isa"_a = "",
         "out = V A for a matrix of long rows");
+  m.def("long_remainder", &long_remainder, "A"_a, "V"_a, "right"_a, "scale"_a, "left"_a, "image"_a, "threads"_a,
+        "isa"_a = "", "left = right - V A' and image = (scale left) A for a matrix of long rows");
 }
 
 }  // namespace mercer

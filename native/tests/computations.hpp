@@ -220,6 +220,27 @@ Numbers halves(const Isa& isa, int threads) {
       expect(error < (sizeof(T) == 4 ? 1e-3 : 1e-10), "rows are combined");
     }
   out.insert(out.end(), sums.begin(), sums.end());
+  // Both at once: what is left of 1 in every row, and the combination of the rows by it.
+  const std::vector<T> W = made_up<T>(wide * sides);
+  const Numbers right(n * sides, 1.0), scale(n, 0.5);
+  Numbers left(n * sides), image(wide * sides);
+  reduce_long<T>(B.data(), n, {W.data(), sides, wide, left.data(), threads}, {right.data(), scale.data(), image.data()}, isa);
+  for (Index s = 0; s < sides; ++s) {
+    Numbers wanted(wide, 0.0);
+    for (Index i = 0; i < n; ++i) {
+      double rest = 1.0;
+      for (Index j = 0; j < wide; ++j) rest -= double(B[std::size_t(i * wide + j)]) * double(W[std::size_t(s * wide + j)]);
+      const double error = std::fabs(left[std::size_t(s * n + i)] - rest);
+      expect(error < (sizeof(T) == 4 ? 1e-2 : 1e-10), "what a combination of the columns leaves");
+      for (Index j = 0; j < wide; ++j) wanted[std::size_t(j)] += 0.5 * rest * double(B[std::size_t(i * wide + j)]);
+    }
+    for (Index j = 0; j < wide; ++j) {
+      const double error = std::fabs(image[std::size_t(s * wide + j)] - wanted[std::size_t(j)]);
+      expect(error < (sizeof(T) == 4 ? 1e-1 : 1e-8), "rows are combined by what is left");
+    }
+  }
+  out.insert(out.end(), left.begin(), left.end());
+  out.insert(out.end(), image.begin(), image.end());
   return out;
 }
 

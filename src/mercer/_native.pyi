@@ -122,6 +122,16 @@ def nearest_candidates(
 def half_product(strips: list[np.ndarray], V: np.ndarray, out: np.ndarray, threads: int, isa: str = "") -> None: ...
 def long_product(A: np.ndarray, V: np.ndarray, out: np.ndarray, threads: int, isa: str = "") -> None: ...
 def long_combination(A: np.ndarray, V: np.ndarray, out: np.ndarray, threads: int, isa: str = "") -> None: ...
+def long_remainder(
+    A: np.ndarray,
+    V: np.ndarray,
+    right: np.ndarray,
+    scale: np.ndarray,
+    left: np.ndarray,
+    image: np.ndarray,
+    threads: int,
+    isa: str = "",
+) -> None: ...
 def window_matches(
     table: StringTable,
     rows: np.ndarray,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.linalg.long_rows import LongRows
+from mercer.linalg.long_rows import LongRows, reduce_rows
 
 RNG = np.random.default_rng(0)
 PARTS = [RNG.normal(size=(rows, 5000)) for rows in (3, 8, 20)]
@@ -41,3 +41,14 @@ def test_the_square_is_that_of_the_numbers_that_are_multiplied(single, weights):
 def test_columns_may_be_of_any_size():
     V = RNG.normal(size=(5000, 2)) * [1e-200, 1e200]
     np.testing.assert_allclose(stored(True).multiply(V), np.concatenate(PARTS) @ V, rtol=1e-2, atol=0.0)
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-5), (np.float64, 1e-12)])
+@pytest.mark.parametrize("columns", [1, 3, 9])  # one after the other, and at once
+def test_what_a_product_leaves_is_combined_by_the_same_rows(dtype, error, columns):
+    A = RNG.normal(size=(300, 70)).astype(dtype)
+    W, V, scale = RNG.normal(size=(70, columns)), RNG.normal(size=(300, columns)), RNG.uniform(0.1, 4.0, 300)
+    left, image = reduce_rows(A, W, V, scale)
+    wanted = V - A.astype(float) @ W
+    np.testing.assert_allclose(left, wanted, atol=error * 70)
+    np.testing.assert_allclose(image, A.T.astype(float) @ (scale[:, None] * wanted), atol=error * 70 * 300)

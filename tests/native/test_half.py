@@ -54,6 +54,23 @@ def test_long_rows_are_combined(isa, threads, dtype, error, rows, n):
 
 
 @pytest.mark.parametrize("isa", _native.isas())
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-5), (np.float64, 1e-13)])
+@pytest.mark.parametrize(("rows", "n"), [(0, 5), (1, 1), (9, 0), (9, 100), (700, 409), (8, 9000)])
+def test_long_rows_are_multiplied_and_combined_by_what_is_left(isa, threads, dtype, error, rows, n):
+    A, V = RNG.normal(size=(rows, n)).astype(dtype), RNG.normal(size=(2, n)).astype(dtype)
+    right, scale = RNG.normal(size=(2, rows)), RNG.uniform(size=rows)
+    left, image = np.full((2, rows), np.nan), np.full((2, n), np.nan)
+    _native.long_remainder(A, V, right, scale, left, image, threads, isa)
+    wanted = right - V.astype(float) @ A.T.astype(float)
+    np.testing.assert_allclose(left, wanted, atol=error * max(1, n))
+    np.testing.assert_allclose(image, (scale * wanted) @ A.astype(float), atol=error * max(1, n) * max(1, rows))
+    again = np.empty((2, n))
+    _native.long_remainder(A, V, right, scale, left, again, 5, isa)
+    np.testing.assert_array_equal(image, again)
+
+
+@pytest.mark.parametrize("isa", _native.isas())
 @pytest.mark.parametrize("n", [0, 1, 63, 65, 2049, 4097, 6200])
 def test_combined_rows_are_the_same_to_the_last_digit_by_any_number_of_threads(isa, n):
     A, V = RNG.normal(size=(700, n)).astype(np.float32), RNG.normal(size=(2, 700)).astype(np.float32)
@@ -84,3 +101,10 @@ def test_strips_that_are_no_half_of_a_matrix_are_refused():
         _native.long_combination(np.ones((5, 9)), np.ones((1, 4)), np.empty((1, 9)), 1)
     with pytest.raises(ValueError, match=r"out must have shape \(1, 9\), got \(1, 5\)"):
         _native.long_combination(np.ones((5, 9)), V, out, 1)
+    right, scale, image = np.ones((1, 9)), np.ones(9), np.empty((1, 5))
+    with pytest.raises(ValueError, match=r"right must have shape \(1, 9\), got \(1, 5\)"):
+        _native.long_remainder(np.ones((9, 5)), V, V, scale, right, image, 1)
+    with pytest.raises(ValueError, match=r"scale must have shape \(9,\), got \(8,\)"):
+        _native.long_remainder(np.ones((9, 5)), V, right, np.ones(8), right.copy(), image, 1)
+    with pytest.raises(ValueError, match=r"image must have shape \(1, 5\), got \(1, 9\)"):
+        _native.long_remainder(np.ones((9, 5)), V, right, scale, right.copy(), right.copy(), 1)

@@ -56,13 +56,17 @@ class Rotation:
         np.fill_diagonal(Q, 1.0)
         count = len(self._reflections)
         together = max(1, TOGETHER // max((len(T) for _, T in self._reflections), default=TOGETHER))
+        reached = self.n  # the first coordinate that those applied so far move
         for stop in range(count, 0, -together):  # from the last and smallest on
             V, T = _join_reflections(self._reflections[max(0, stop - together) : stop], dtype)
-            part = Q[self.n - len(V) :, self.n - len(V) :]
+            first = self.n - len(V)
+            still = reached - first
             image, turned = (np.empty((len(T), len(V)), dtype=dtype, order="F") for _ in range(2))
-            multiply_parts(V, part, image, turned=True)
+            image[:, :still] = V[:still].T
+            multiply_parts(V[still:], Q[reached:, reached:], image[:, still:], turned=True)
             multiply_parts(T, image, turned)
-            multiply_parts(V, turned, part, -1.0, 1.0)
+            multiply_parts(V, turned, Q[first:, first:], -1.0, 1.0)
+            reached = first
         return Q
 
 

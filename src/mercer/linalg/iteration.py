@@ -94,9 +94,13 @@ class ConjugateGradients:
         wrong = ~(curvature > 0)
         lengths = np.where(wrong, 0.0, dots(P, R) / np.where(wrong, 1.0, curvature))
         self.x[:, columns] += like(P, lengths) * P
-        R = R - like(R, lengths) * image
-        self.residual[:, columns] = R if self._project is None else self._project(R)
+        self.residual[:, columns] = self._shorten(R, image, lengths, columns)
         return wrong
+
+    def _shorten(self, R: Array, image: Array, lengths: np.ndarray, columns: Columns) -> Array:
+        """Return the residuals of some columns after steps of these lengths."""
+        R = R - like(R, lengths) * image
+        return R if self._project is None else self._project(R)
 
 
 def bound_iterations(condition: float, tolerance: float) -> float:

@@ -145,3 +145,27 @@ def combine_rows(part: Array, W: Array) -> Array:
     out = np.empty((W.shape[1], part.shape[1]))
     _native.long_combination(part, np.ascontiguousarray(W.T, dtype=part.dtype), out, default_threads())
     return out.T
+
+
+def reduce_rows(part: Array, W: Array, right: Array, scale: Array) -> tuple[Array, Array]:
+    """Return R = V − AW and Aᵀ(scale·R), for A with long rows on the host, V and R of shape (n, q), W of shape (r, q).
+
+    Rows are used twice while they are in the cache, so that A is read once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A, V = np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([[4.0], [4.0]])
+    >>> left, image = reduce_rows(A, np.array([[1.0], [1.0]]), V, np.array([1.0, 2.0]))
+    >>> left.ravel(), image.ravel()
+    (array([1., 3.]), array([1., 8.]))
+    """
+    if W.shape[1] > FEW:
+        left = right - multiply_rows(part, W)
+        return left, combine_rows(part, scale[:, None] * left)
+    import mercer._native as _native
+
+    left, image = np.empty(right.shape[::-1]), np.empty(W.shape[::-1])
+    columns = np.ascontiguousarray(W.T, dtype=part.dtype), np.ascontiguousarray(right.T, dtype=np.float64)
+    _native.long_remainder(part, *columns, scale, left, image, default_threads())
+    return left.T, image.T

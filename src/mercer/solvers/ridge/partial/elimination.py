@@ -2,8 +2,8 @@
 
 With the points in two parts, A = [A₁₁ A₁₂; A₂₁ A₂₂], eliminating the first leaves S = A₂₂ − A₂₁A₁₁⁻¹A₁₂ for the others:
 what the first points do not explain.  A factor of a third of the points costs a 27th of the whole, and S is so much
-better conditioned than A that some dozen iterations replace the rest of the factor.  S is never formed: a product with
-it reads A₂₂, A₁₂ twice and the factor twice, in float32.
+better conditioned than A that some dozen iterations replace the rest of the factor.  S is never formed: an iteration
+reads half of A₂₂, A₁₂, and the factor twice, in float32.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from mercer.formula.data import pick
 from mercer.gram import Gram
 from mercer.linalg.blocked import factor, solve_lower
 from mercer.linalg.cholesky import find_shift
-from mercer.linalg.iteration import ConjugateGradients
-from mercer.linalg.long_rows import combine_rows, multiply_rows
 from mercer.linalg.pivoting import PivotedCholesky, Random
 from mercer.linalg.strips import TriangleStrips
 
 from ...base import Problem
+from .schur import SchurComplement, SchurIteration
 
 RANK = 5.0  # √n times this many pivots tell which points are hard to explain
 SAMPLE = 256  # points whose entry on the diagonal of S is computed
@@ -93,7 +92,6 @@ class Elimination:
         self._gained = 0.0  # natural logarithms by which right-hand sides were shortened
         first, rest = order[:count], order[count:]
         self._roots = shift[order, None] ** -0.5  # by which errors count
-        self._shift = shift[rest, None]
         ours, others = pick(problem.X, first), pick(problem.X, rest)
 
         def evaluate(X: object, Z: object = None) -> Gram:
@@ -103,39 +101,39 @@ class Elimination:
         some = rng.choice(len(rest), min(SAMPLE, len(rest)), replace=False)
         explained = solve_lower(A, evaluate(ours, pick(others, some)).dense())
         known = np.asarray(problem.kernel.diag(pick(others, some)), dtype=np.float64)
-        self._diagonal = (
-            self._shift + _fit_power(left[rest], some, known - (explained.astype(float) ** 2).sum(0))[:, None]
-        )
-        self._triangle = TriangleStrips(A)
+        found = _fit_power(left[rest], some, known - (explained.astype(float) ** 2).sum(0))
+        triangle = TriangleStrips(A)
         del A
-        self._side, self._rest = evaluate(ours, others).dense(), evaluate(others).half()
+        self._schur = SchurComplement(
+            triangle, evaluate(others, ours).dense(), evaluate(others).half(), shift[rest, None],
+            1.0 / (shift[rest] + found),
+        )  # fmt: skip
 
     def solve(self, V: np.ndarray, most: int = 1000) -> np.ndarray:
         """Return about A⁻¹V: the accuracy bounds ‖V − AX‖/‖V‖, but for rounding, unless that takes ``most`` steps."""
         count, scale = self._count, units(V)
         self._begun = float(scale.max()) if self._begun is None else self._begun
         V = V[self._order] / scale
-        first = self._triangle.solve_lower(V[:count])
-        right = V[count:] - combine_rows(self._side, self._triangle.solve_upper(first))
-        state = ConjugateGradients(lambda P, _: self._multiply(P), lambda R, _: R / self._diagonal, right)
+        first = self._schur.invert(V[:count])
+        state = SchurIteration(self._schur, V[count:], first)
+        rest = slice(0, len(V) - count)
         whole, roots = norms(self._roots * V), self._roots[count:]
         whole[whole == 0] = 1.0
-        left = norms(roots * right) / whole
+        left = norms(roots * state.residual[rest]) / whole
         start, stop = float(left.max()), self.steps + max(1, most)
         live = np.flatnonzero(left > self.accuracy)
         while len(live) and self.steps < stop:
             state.turn(live)
             wrong = state.advance(live)
             self.steps += 1
-            left[live] = norms(roots * state.residual[:, live]) / whole[live]
+            left[live] = norms(roots * state.residual[rest, live]) / whole[live]
             if self._on_step is not None:
                 self._on_step(self.steps, float((left * scale).max()) / self._begun)
             live = live[(left[live] > self.accuracy) & ~wrong]
         self._gained += math.log(start / max(float(left.max()), 1e-300)) if start > self.accuracy else 0.0
         X = np.empty_like(V)
-        known = self._triangle.solve_lower(multiply_rows(self._side, state.x))
-        X[self._order[:count]] = self._triangle.solve_upper(first - known)
-        X[self._order[count:]] = state.x
+        X[self._order[count:]], image = state.solution
+        X[self._order[:count]] = first - self._schur.invert(image)
         return X * scale
 
     def aim(self, share: float) -> None:
@@ -146,13 +144,6 @@ class Elimination:
     def foreseen(self, tolerance: float) -> float:
         """Return how many iterations it will take to bring a residual down to a tolerance, at the rate so far."""
         return self.steps * math.log(1.0 / tolerance) / self._gained if self._gained > 0 else 0.0
-
-    def _multiply(self, P: np.ndarray) -> np.ndarray:
-        """Return SP."""
-        unit = units(P)  # a tiny shift makes directions that leave the range of float32
-        P = P / unit
-        through = self._triangle.solve_upper(self._triangle.solve_lower(multiply_rows(self._side, P)))
-        return unit * (self._rest @ P + self._shift * P - combine_rows(self._side, through))
 
 
 def find_pivots(problem: Problem, rng: Random) -> Pivots:
