@@ -70,6 +70,22 @@ class BoundPlan {
     });
   }
 
+  void residuals(nb::handle V, nb::handle weights, nb::handle errors, nb::handle out, int64_t row_start,
+                 int64_t row_stop, int threads) const {
+    check_threads(threads);
+    check_rows(row_start, row_stop);
+    const Input v = checked_array<Input>(V, "V", 2, dtype_);
+    const int64_t r = int64_t(v.shape(1));
+    expect_shape(v, "V", {columns_, r});
+    const double* w = checked_data<Input, double>(weights, "weights", "float64", {rows_});
+    double* left = checked_data<Output, double>(errors, "errors", "float64", {rows_, r});
+    double* to = checked_data<Output, double>(out, "out", "float64", {columns_, r});
+    visit([&](auto& plan, auto type) {
+      plan.residuals(static_cast<const decltype(type)*>(v.data()), Index(r), w, left, to, Index(row_start),
+                     Index(row_stop), threads);
+    });
+  }
+
   void dense(nb::handle out, nb::handle rows, int64_t column_start, int64_t column_stop, int threads) const {
     check_threads(threads);
     check_columns(column_start, column_stop);
@@ -154,9 +170,13 @@ class BoundPlan {
   }
 
   int64_t workspace(int64_t r, int threads) const {
-    check_threads(threads);
-    if (r < 0) throw wrong_value("r must not be negative, got " + std::to_string(r));
+    check_sizes(r, threads);
     return single_ ? single_->workspace(Index(r), threads) : twice_->workspace(Index(r), threads);
+  }
+
+  int64_t residual_workspace(int64_t r, int threads) const {
+    check_sizes(r, threads);
+    return single_ ? single_->residual_workspace(Index(r), threads) : twice_->residual_workspace(Index(r), threads);
   }
 
  private:
@@ -183,6 +203,10 @@ class BoundPlan {
     });
   }
 
+  static void check_sizes(int64_t r, int threads) {
+    check_threads(threads);
+    if (r < 0) throw wrong_value("r must not be negative, got " + std::to_string(r));
+  }
   void check_rows(int64_t start, int64_t stop) const {
     if (start < 0 || stop < start || stop > rows_)
       throw wrong_value("need 0 <= row_start <= row_stop <= " + std::to_string(rows_) + ", got " +
@@ -306,6 +330,9 @@ NB_MODULE(_native, m) {
            "out[row_start:row_stop] = K[row_start:row_stop] @ V")
       .def("symmetric_product", &BoundPlan::symmetric_product, "V"_a, "out"_a, "row_start"_a, "row_stop"_a, "threads"_a,
            "Adds to out what the tiles of these rows on and above the diagonal contribute to K @ V.")
+      .def("residuals", &BoundPlan::residuals, "V"_a, "weights"_a, "errors"_a, "out"_a, "row_start"_a, "row_stop"_a,
+           "threads"_a, "errors -= K @ V and out += K.T @ (weights * errors) with these, for some rows, of which each kernel "
+           "value is computed once.")
       .def("dense", &BoundPlan::dense, "out"_a, "rows"_a, "col_start"_a, "col_stop"_a, "threads"_a,
            "out[a, :] = K[rows[a], col_start:col_stop]")
       .def("add_rows", &BoundPlan::add_rows, "rows"_a, "V"_a, "out"_a, "col_start"_a, "col_stop"_a, "threads"_a,
@@ -319,7 +346,9 @@ NB_MODULE(_native, m) {
            "coefficients of the range and adds its row to the values of the range, for which no other rows are computed.")
       .def("symmetric_dense", &BoundPlan::symmetric_dense, "out"_a, "row_start"_a, "row_stop"_a, "threads"_a,
            "out[i, j] = out[j, i] = K[i, j] for the rows i of the range and all j >= i, each tile evaluated once")
-      .def("workspace", &BoundPlan::workspace, "r"_a, "threads"_a, "Bytes of scratch that a product allocates.");
+      .def("workspace", &BoundPlan::workspace, "r"_a, "threads"_a, "Bytes of scratch that a product allocates.")
+      .def("residual_workspace", &BoundPlan::residual_workspace, "r"_a, "threads"_a,
+           "Bytes of scratch that residuals allocate.");
   bind_smo(m);
   bind_alignment(m);
   bind_band(m);

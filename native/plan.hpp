@@ -38,6 +38,9 @@ class Plan {
 
   void product(const T* V, Index r, double* out, Index row_start, Index row_stop, int threads) const;
   void symmetric_product(const T* V, Index r, double* out, Index row_start, Index row_stop, int threads) const;
+  // errors -= K V, and out += K^T W errors with these, for some rows.
+  void residuals(const T* V, Index r, const double* weights, double* errors, double* out, Index row_start,
+                 Index row_stop, int threads) const;
   // out[j] += sum_a V[a] K[rows[a], j] for some columns j; who does so often keeps an adder.
   class Adder;
   void add_rows(const int64_t* rows, Index count, const T* V, double* out, Index column_start, Index column_stop,
@@ -45,6 +48,7 @@ class Plan {
   void dense(T* out, const int64_t* rows, Index count, Index column_start, Index column_stop, int threads) const;
   void symmetric_dense(T* out, Index row_start, Index row_stop, int threads) const;
   Index workspace(Index r, int threads) const;
+  Index residual_workspace(Index r, int threads) const;
 
  private:
   Plan(const Kernels<T>& kernels, Index rows, Index columns, const std::vector<Points<T>>& points,

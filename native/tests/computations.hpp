@@ -68,6 +68,10 @@ Numbers products(const Isa& isa, int threads) {
   std::vector<int64_t> rows;
   for (int64_t i = 0; i < G::n; i += 2) rows.push_back(i);
   gauss.plan.add_rows(rows.data(), Index(rows.size()), V.data(), out.data() + 2 * G::n * 3, 0, G::n, threads);
+  Numbers weights(G::n, 0.5), left(G::n * 3, 1.0), back(G::n * 3, 0.0);
+  gauss.plan.residuals(V.data(), 3, weights.data(), left.data(), back.data(), 0, G::n, threads);
+  out.insert(out.end(), left.begin(), left.end());
+  out.insert(out.end(), back.begin(), back.end());
   return out;
 }
 

@@ -25,6 +25,16 @@ class Plan:
     def symmetric_product(
         self, V: np.ndarray, out: np.ndarray, row_start: int, row_stop: int, threads: int
     ) -> None: ...
+    def residuals(
+        self,
+        V: np.ndarray,
+        weights: np.ndarray,
+        errors: np.ndarray,
+        out: np.ndarray,
+        row_start: int,
+        row_stop: int,
+        threads: int,
+    ) -> None: ...
     def dense(self, out: np.ndarray, rows: np.ndarray, col_start: int, col_stop: int, threads: int) -> None: ...
     def smo_parts(
         self,
@@ -54,6 +64,7 @@ class Plan:
     ) -> None: ...
     def symmetric_dense(self, out: np.ndarray, row_start: int, row_stop: int, threads: int) -> None: ...
     def workspace(self, r: int, threads: int) -> int: ...
+    def residual_workspace(self, r: int, threads: int) -> int: ...
 
 def smo(
     K: np.ndarray,

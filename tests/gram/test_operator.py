@@ -148,6 +148,20 @@ def test_any_number_of_right_hand_sides_works(backend, columns):
 
 
 @pytest.mark.parametrize("backend", ["numpy", "native"])
+@pytest.mark.parametrize("pair", [(X, None), (X, Z)])
+@pytest.mark.parametrize(("columns", "memory"), [(1, "1GB"), (16, "1GB"), (17, "1GB"), (2, 60_000)])
+def test_residuals_and_what_they_send_back_are_those_of_two_products(columns, memory, pair, backend):
+    gram = Gram(Gaussian(1.1) + 0.1 * Linear(), *pair, backend=backend, memory=memory)
+    n, m = gram.shape
+    V, Y, weights = rng.normal(size=(m, columns)), rng.normal(size=(n, columns)), rng.random(n)
+    given = Y.copy()
+    errors, image = gram.residuals(V, Y, weights)
+    np.testing.assert_allclose(errors, Y - gram @ V, atol=1e-11)
+    np.testing.assert_allclose(image, gram.T @ (weights[:, None] * errors), atol=1e-10)
+    np.testing.assert_array_equal(Y, given)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
 @pytest.mark.parametrize("memory", [80_000, 200_000, 10**7])
 def test_results_do_not_depend_on_the_budget_beyond_rounding(backend, memory):
     points = rng.normal(size=(300, 3))
@@ -308,6 +322,8 @@ def test_wrong_arguments_say_what_was_expected():
         gram @ np.ones(53)
     with pytest.raises(ValueError, match="NaN"):
         gram @ np.full(31, np.nan)
+    with pytest.raises(ValueError, match=r"targets of shape \(53, r\) and weights of shape \(53,\); got .* \(3, 1\)"):
+        gram.residuals(np.ones((31, 1)), np.ones((3, 1)), np.ones(53))
     with pytest.raises(TypeError, match="Gram needs a mercer kernel"):
         Gram("rbf", X)
     with pytest.raises(ValueError, match="backend must be"):
@@ -421,6 +437,24 @@ def test_infinities_on_the_right_hand_side_are_not_taken_for_overflow():
     for backend in ("numpy", "native"):
         with pytest.raises(ValueError, match="the right-hand side holds NaN or infinity"):
             Gram(Gaussian(), X, Z, backend=backend) @ np.full(31, np.inf)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+@pytest.mark.parametrize(
+    ("place", "words"), [(0, "the right-hand side holds"), (1, "the targets hold"), (2, "the weights hold")]
+)
+def test_residuals_say_which_of_their_arguments_holds_infinities(place, words, backend):
+    gram = Gram(Gaussian(), X, Z, backend=backend)
+    arguments = [np.ones((31, 1)), np.ones((53, 1)), np.ones(53)]
+    arguments[place][3] = np.inf
+    with pytest.raises(ValueError, match=f"{words} NaN or infinity"):
+        gram.residuals(*arguments)
+
+
+def test_residuals_of_a_kernel_that_overflows_name_it():
+    gram = Gram(exp(Linear()), 40 * X, 40 * Z)
+    with pytest.raises(OverflowError, match=r"exp\(Linear\(\)\) overflows float64"):
+        gram.residuals(np.ones((31, 1)), np.ones((53, 1)), np.ones(53))
 
 
 def test_a_notebook_shows_what_is_known_of_a_matrix_and_evaluates_none_of_it():

@@ -72,6 +72,14 @@ def symmetric_product(plan, V, threads=2):
     return out
 
 
+def residuals(plan, V, weights, Y, threads=2, step=None):
+    """Return Y - KV and KᵀW of that, of all rows, some at a time."""
+    errors, out, n = Y.copy(), np.zeros(V.shape), len(Y)
+    for start in range(0, n, step or n):
+        plan.residuals(V, weights, errors, out, start, min(n, start + (step or n)), threads)
+    return errors, out
+
+
 def symmetric_dense(plan, threads=2):
     out = np.full(plan.shape, np.nan, plan.dtype)
     middle = len(out) // 2 // plan.row_block * plan.row_block  # in two ranges, in any order
@@ -322,12 +330,32 @@ def test_factors_follow_the_rows_asked_for(isa):
     np.testing.assert_allclose(symmetric_product(plan, V), K @ V, rtol=1e-10)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sides", [1, 2, 5])
+def test_residuals_and_what_they_send_back_agree_with_two_products(sides, dtype, isa):
+    rng = np.random.default_rng(23)
+    for n, m, d in ((1, 1, 2), (5, 13, 9), (100, 517, 3), (1700, 30, 3), (97, 96, 20)):
+        A, B = points(rng, n, d, dtype), points(rng, m, d, dtype)
+        V, Y, weights = rng.standard_normal((m, sides)).astype(dtype), rng.standard_normal((n, sides)), rng.random(n)
+        plan = _native.Plan([("sqdist", A, B)], [], [], GAUSS, isa)
+        K = dense(plan).astype(float)
+        expected = Y - K @ V.astype(float)
+        bound = tolerance(dtype) * (abs(K) @ abs(V) + 1)
+        for step in (None, 96, 130):
+            errors, out = residuals(plan, V, weights, Y, step=step)
+            assert np.all(abs(errors - expected) <= bound)
+            back = weights[:, None] * expected
+            assert np.all(abs(out - K.T @ back) <= tolerance(dtype) * (K.T @ abs(back) + 1) + K.T @ bound)
+
+
 def test_padding_never_leaks_into_a_result(isa):
     X = np.full((13, 3), 2.0)
     plan = _native.Plan([("dot", X, None)], [], [], [("log", 0, 0, 0, 0.0, 0.0)], isa)  # log(0) in the padding
     V = np.ones((13, 2))
     for result in (product(plan, V), symmetric_product(plan, V)):
         np.testing.assert_allclose(result, 13 * np.log(12))
+    for result in residuals(plan, V / np.log(12), np.ones(13), np.full((13, 2), 14.0)):
+        assert np.allclose(result, 1) or np.allclose(result, 13 * np.log(12))
 
 
 # ---------------------------------------------------------------- ranges
@@ -393,6 +421,9 @@ def test_empty_sides_and_no_right_hand_sides_are_handled():
     plan = _native.Plan([("dot", X, None)], [], [], [])
     assert product(plan, np.ones((5, 0))).shape == (5, 0)
     assert symmetric_product(plan, np.ones((5, 0))).shape == (5, 0)
+    assert residuals(plan, np.ones((5, 0)), np.ones(5), np.ones((5, 0)))[1].shape == (5, 0)
+    plan = _native.Plan([("dot", X, np.ones((0, 2)))], [], [], [])
+    assert np.all(residuals(plan, np.ones((0, 3)), np.ones(5), np.ones((5, 3)))[0] == 1)
 
 
 # ---------------------------------------------------------------- threads and processes
@@ -407,11 +438,14 @@ def test_results_are_identical_to_the_last_bit_for_any_number_of_threads(dtype):
     few = _native.Plan([("sqdist", X[:3], np.tile(X, (14, 1)))], [], [], GAUSS)  # columns are split
     W = np.tile(V, (14, 1))
     references = product(plan, V, 1), symmetric_product(plan, V, 1), symmetric_dense(plan, 1), product(few, W, 1)
+    weights, Y = rng.random(2500), rng.standard_normal((2500, 3))
+    left = residuals(plan, V, weights, Y, 1)
     for threads in (2, 3, 5):
         assert np.array_equal(product(plan, V, threads), references[0])
         assert np.array_equal(symmetric_product(plan, V, threads), references[1])
         assert np.array_equal(symmetric_dense(plan, threads), references[2])
         assert np.array_equal(product(few, W, threads), references[3])
+        assert all(map(np.array_equal, residuals(plan, V, weights, Y, threads), left))
 
 
 def test_a_long_row_is_summed_alike_with_few_rows_and_with_many():
@@ -519,7 +553,8 @@ def test_a_plan_tells_its_shape_instruction_set_and_dtype(isa):
 def test_the_workspace_grows_with_right_hand_sides_and_threads_but_not_with_the_matrix():
     X = np.ones((20000, 3))
     plan = _native.Plan([("dot", X, None)], [], [], [])
-    assert plan.workspace(1, 1) < plan.workspace(1, 2) < plan.workspace(9, 2) < 50e6
+    for workspace in (plan.workspace, plan.residual_workspace):
+        assert workspace(1, 1) < workspace(1, 2) < workspace(9, 2) < 100e6
 
 
 X32, X64 = np.ones((3, 2), np.float32), np.ones((3, 2))
@@ -600,6 +635,12 @@ def test_arguments_of_products_and_dense_pieces_are_checked():
         (lambda: plan.dense(np.zeros((3, 4)), rows, 198, 202, 1), ValueError, "col_stop <= 200"),
         (lambda: plan.symmetric_dense(np.zeros((200, 199)), 0, 200, 1), ValueError, r"\(200, 200\)"),
         (lambda: plan.workspace(-1, 1), ValueError, "negative"),
+        (lambda: plan.residual_workspace(-1, 1), ValueError, "negative"),
+        (lambda: plan.residuals(V, V, out, out, 0, 200, 1), ValueError, "weights must have 1 dimension"),
+        (lambda: plan.residuals(V[:9], rows, out, out, 0, 200, 1), ValueError, r"V must have shape \(200, 1\)"),
+        (lambda: plan.residuals(V, V[:, 0].copy(), frozen, out, 0, 200, 1), TypeError, "errors must be a writable"),
+        (lambda: plan.residuals(V, V[:, 0].copy(), out, out[:9], 0, 200, 1), ValueError, r"out must have shape"),
+        (lambda: plan.residuals(V, V[:, 0].copy(), out, out, 0, 201, 1), ValueError, "row_stop <= 200"),
     ]
     for call, error, message in cases:
         with pytest.raises(error, match=message):

@@ -42,6 +42,10 @@ class Backend(Protocol):
         """Return K @ V in float64 within ``budget`` bytes, or None where tiles are the better way."""
         return None
 
+    def residuals(self, V: Array, targets: Array, weights: Array, budget: int) -> tuple[Array, Array] | None:
+        """Return E = targets − K @ V and Kᵀ(weights · E), or None where two products are as good."""
+        return None
+
     def diag(self) -> Array | None:
         """Return k(x, x) for all x of a symmetric matrix, or None where the kernel's own way is as good."""
         return None

@@ -105,6 +105,19 @@ class NativeBackend(Backend):
             multiply(V, out, start, stop, self._threads)
         return out
 
+    def residuals(
+        self, V: np.ndarray, targets: np.ndarray, weights: np.ndarray, budget: int
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Compute each value once for both."""
+        if V.shape[1] > FUSED_COLUMNS or self.plan.residual_workspace(V.shape[1], self._threads) > budget:
+            return None
+        V, weights, errors = pack(V, self.dtype), pack(weights, np.float64), np.array(targets, np.float64, order="C")
+        (n, m), image = self.shape, np.zeros(V.shape)
+        step = self._rows_per_call(m)
+        for start in range(0, n, step):
+            self.plan.residuals(V, weights, errors, image, start, min(n, start + step), self._threads)
+        return errors, image
+
     def fill(self, out: np.ndarray, rows: np.ndarray | None = None) -> bool:
         """Compute each tile of a symmetric matrix once, unless turning it over takes longer than computing it."""
         if out.dtype != self.dtype or not (out.flags.c_contiguous and out.flags.aligned):

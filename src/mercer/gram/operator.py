@@ -247,6 +247,49 @@ class Gram:
             raise ValueError("the right-hand side holds NaN or infinity")
         check_overflow(host_array(result), repr(self.kernel), self.dtype, formula=self.kernel.traced())
 
+    def residuals(self, V: ArrayLike | Array, targets: ArrayLike, weights: ArrayLike) -> tuple[Array, Array]:
+        """Return E = Y − KV and KᵀWE: how good V is as a solution of min Σ wᵢ(yᵢ − Σⱼ kᵢⱼvⱼ)², and where to go.
+
+        Where values are not stored, each is computed once for both.
+
+        Parameters
+        ----------
+        V : array of shape (m, r)
+            A matrix.
+        targets : array of shape (n, r)
+            Y.
+        weights : array of shape (n,)
+            The diagonal of W.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import Gram
+        >>> from mercer.kernels import Linear
+        >>> K = Gram(Linear(), [[1.0], [3.0]], [[1.0]])
+        >>> [array.tolist() for array in K.residuals(np.array([[2.0]]), np.array([[1.0], [7.0]]), np.ones(2))]
+        [[[-1.0], [1.0]], [[2.0]]]
+        """
+        V, Y, w = self._place.put(V), self._place.put(targets), self._place.put(weights)
+        n, m = self.shape
+        if V.ndim != 2 or V.shape[0] != m or Y.shape != (n, V.shape[1]) or w.shape != (n,):
+            raise ValueError(
+                f"the Gram matrix has shape {self.shape}, so the residuals of a matrix of shape ({m}, r) need targets "
+                f"of shape ({n}, r) and weights of shape ({n},); got {tuple(V.shape)}, {tuple(Y.shape)} and "
+                f"{tuple(w.shape)}"
+            )
+        for name, numbers in (("targets", Y), ("weights", w)):
+            if not bool(self._place.namespace.isfinite(numbers).all()):
+                raise ValueError(f"the {name} hold NaN or infinity")
+        with np.errstate(all="ignore"):
+            found = self._backend.residuals(V, Y, w, self._budget)
+        if found is None:
+            errors = Y - self @ V
+            return errors, self.T @ (w[:, None] * errors)
+        self._check_product(found[0], V)
+        self._check_product(found[1], found[0])
+        return found
+
     def forms(self, V: ArrayLike | Array) -> Array:
         """Return vᵀKv for each column v of a matrix with n rows, in half the work of K @ V; the matrix must be square.
 

@@ -57,7 +57,6 @@ class RestrictedRows:
         )
         self._y = np.asarray(problem.y, dtype=np.float64)
         self._weights = np.ones(problem.n) if problem.weights is None else np.asarray(problem.weights, dtype=np.float64)
-        self._reverse = self._gram.T if self.quick else None
 
     @property
     def quick(self) -> bool:
@@ -76,8 +75,8 @@ class RestrictedRows:
         m, q, put = self._gram.shape[1], self._y.shape[1], self._place.put
         L = None if triangle is None else put(triangle)
         targets = self._weights[:, None] * np.column_stack([self._y - target_mean, np.ones(self._problem.n)])
-        streamed = L is None and self._reverse is not None  # values are quicker to compute again than to read
-        others = self._reverse @ targets if streamed else zeros(self._place, (m, q + 1))
+        streamed = L is None and self.quick  # values are quicker to compute again than to read
+        others = self._gram.T @ targets if streamed else zeros(self._place, (m, q + 1))
         with SquareSum(self._place, m, self._problem.memory // SHARED) as inner:
             for part, features, _, weights in self._blocks():
                 if L is not None:
@@ -94,12 +93,11 @@ class RestrictedRows:
 
     def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return Σ k e, Σ e and Σ e²/w for the weighted errors e = w(y − kᵀc − b), from the rows themselves."""
-        assert self._reverse is not None
-        errors = self._y - (host_array(self._gram @ coef) + intercept)
+        errors, image = map(host_array, self._gram.residuals(coef, self._y - intercept, self._weights))
         weighted = self._weights[:, None] * errors
         with np.errstate(over="ignore"):
             squares = np.einsum("ij,ij->j", weighted, errors)
-        return np.asarray(host_array(self._reverse @ weighted)), weighted.sum(axis=0), squares
+        return np.asarray(image), weighted.sum(axis=0), squares
 
     def pieces(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield places among ``rows``, k of these (one column each) on the host, their targets and weights."""
