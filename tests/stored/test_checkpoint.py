@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from mercer.distributed import _sample
+from mercer.distributed.newton import sample
 from mercer.kernels import Custom, Gaussian
 from mercer.models import KernelClassifier, KernelLogisticRegression, KernelRidge, KernelRidgeCV
 from mercer.stored import StoredTable, checkpoint, names
@@ -82,8 +82,8 @@ def test_sums_that_are_whole_are_saved_however_quick_they_were(folder, reads, mo
 
 
 def test_a_fit_that_was_killed_after_its_samples_does_not_solve_them_again(folder, reads, monkeypatch):
-    monkeypatch.setattr(_sample, "LEAST", 10)
-    monkeypatch.setattr(_sample, "PER_CENTER", 1)
+    monkeypatch.setattr(sample, "LEAST", 10)
+    monkeypatch.setattr(sample, "PER_CENTER", 1)
     table, drawn, draw = StoredTable(folder, columns=NAMES), [], np.random.default_rng
     monkeypatch.setattr(np.random, "default_rng", lambda *seed: drawn.append(seed) or draw(*seed))
 

@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import AutoRegressor, load, save
 from mercer.arrays.budget import MemoryBudgetError
-from mercer.distributed import _newton, _sample, svm
+from mercer.distributed import svm
+from mercer.distributed.newton import rows, sample
 from mercer.distributed.table import RowTable
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.models import (
@@ -86,8 +87,8 @@ def test_steps_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, folder, m
     monkeypatch.setattr(newton_plan, "LEAST_BENT", 400)
     monkeypatch.setattr(newton_plan, "PER_CENTER", 1)
     monkeypatch.setattr(newton_plan, "WORTH", 1)
-    counts, draw = [], _newton.draw_bent
-    monkeypatch.setattr(_newton, "draw_bent", lambda *given: counts.append(len(draw(*given)[0])) or draw(*given))
+    counts, draw = [], rows.draw_bent
+    monkeypatch.setattr(rows, "draw_bent", lambda *given: counts.append(len(draw(*given)[0])) or draw(*given))
     there = make().fit(StoredTable(folder, columns=NAMES), target)
     assert there.converged_
     assert max(counts) < 150  # of pieces of 170 rows
@@ -97,9 +98,9 @@ def test_steps_that_bend_by_some_rows_lead_to_the_minimum_of_all(data, folder, m
 @pytest.fixture
 def sampled(monkeypatch):
     """Samples of few rows are solved first; their sizes."""
-    monkeypatch.setattr(_sample, "LEAST", 10)
-    monkeypatch.setattr(_sample, "PER_CENTER", 1)
-    monkeypatch.setattr(_sample, "SEEN", 4)
+    monkeypatch.setattr(sample, "LEAST", 10)
+    monkeypatch.setattr(sample, "PER_CENTER", 1)
+    monkeypatch.setattr(sample, "SEEN", 4)
     sizes, thin = [], RowTable.thin
 
     def count(table, times):
@@ -125,7 +126,7 @@ def test_a_fit_that_begins_with_samples_of_rows_leads_to_the_minimum_of_all(
     here = make().fit(data.X, data.frame[target].to_numpy(), weights)
     there = make().fit(StoredTable(folder, columns=NAMES), target, weight)
     assert len(sampled) == count
-    assert max(sampled) <= 900 // _sample.THIN
+    assert max(sampled) <= 900 // sample.THIN
     assert there.converged_
     assert there.restricted_gap_ <= 1e-9 * there.objective_
     assert there.objective_ == pytest.approx(here.objective_, rel=1e-8)
@@ -158,13 +159,13 @@ def test_rows_that_are_drawn_by_how_much_they_bend_stand_for_all():
     bends = np.where(np.arange(400) % 3, np.random.default_rng(0).uniform(size=400), 0.0)
     totals = []
     for seed in range(40):
-        rows, chances = _newton.draw_bent(bends, 60, seed)
-        assert (bends[rows] > 0).all()
-        assert len(rows) in (59, 60, 61)
-        totals.append((bends[rows] / chances).sum())
+        drawn, chances = rows.draw_bent(bends, 60, seed)
+        assert (bends[drawn] > 0).all()
+        assert len(drawn) in (59, 60, 61)
+        totals.append((bends[drawn] / chances).sum())
     assert np.mean(totals) == pytest.approx(bends.sum(), rel=0.05)
-    assert _newton.draw_bent(np.zeros(5), 2, 0)[0].tolist() == [0]
-    assert all(len(_newton.draw_bent(np.ones(3), 0.06, seed)[0]) == 1 for seed in range(40))  # of a small last piece
+    assert rows.draw_bent(np.zeros(5), 2, 0)[0].tolist() == [0]
+    assert all(len(rows.draw_bent(np.ones(3), 0.06, seed)[0]) == 1 for seed in range(40))  # of a small last piece
 
 
 def test_what_fits_is_solved_exactly(data, folder):

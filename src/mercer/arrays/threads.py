@@ -98,6 +98,11 @@ def blas_threads() -> int:
     return min((int(library["num_threads"]) for library in _find_blas().info()), default=1)
 
 
+def name_blas_kernels() -> str:
+    """Return for which processors the BLAS libraries that are loaded multiply matrices, as in "SkylakeX"."""
+    return " and ".join(sorted({str(library.get("architecture", "unknown")) for library in _find_blas().info()}))
+
+
 SINGLE_BLAS = SharedSetting(lambda: _find_blas().limit(limits=1))  # one thread a call, where several call side by side
 
 

@@ -127,10 +127,12 @@ def _describe_machine() -> str:
     import numpy
     import sklearn
 
-    from mercer.arrays.threads import default_threads
+    from mercer._native import isas
+    from mercer.arrays.threads import default_threads, name_blas_kernels
 
     threads = default_threads()
     return (
-        f"{threads} thread{'s' * (threads != 1)}, {platform.machine()}, Python {platform.python_version()}, "
-        f"NumPy {numpy.__version__}, scikit-learn {sklearn.__version__}"
+        f"{threads} thread{'s' * (threads != 1)}, {platform.machine()} with {isas()[0]}, "
+        f"BLAS for {name_blas_kernels()}, Python {platform.python_version()}, NumPy {numpy.__version__}, "
+        f"scikit-learn {sklearn.__version__}"
     )

@@ -23,11 +23,11 @@ from mercer.solvers.representer.fit import choose_tolerance
 from mercer.solvers.representer.norm import PenalizedFit
 
 from ._block import RowBlock
-from ._newton import BlockRows
-from ._sample import minimise_rows
 from .executor import Executor
 from .gathered import gather_rows
 from .labels import Classes, resolve_kernel
+from .newton.rows import BlockRows
+from .newton.sample import minimise_rows
 from .table import RowTable, read_table
 
 Given = tuple[Any, Any, Any]  # points, what is known of them, and weights

@@ -32,10 +32,10 @@ from mercer.solvers.newton.prepared import limit_steps
 
 from ._block import RowBlock
 from ._graph import find_memory, find_place
-from ._newton import BlockRows
-from ._sample import minimise_rows
 from .executor import Executor
 from .labels import Classes
+from .newton.rows import BlockRows
+from .newton.sample import minimise_rows
 from .table import RowTable, read_table
 
 EXACT_ROWS = 100_000  # of one problem; SMO on more takes longer than anyone waits

@@ -41,8 +41,8 @@ class Spectral(PlannedSolver):
     >>> solution = prepared.solve(np.array([1.0]), loo=True)
     >>> (X.T @ solution.coef).round(4)  # the slope
     array([[0.9545]])
-    >>> solution.loo.round(2).ravel().tolist()
-    [-0.4, 0.23, 0.51, -0.56]
+    >>> solution.loo.round(3).ravel().tolist()
+    [-0.403, 0.225, 0.51, -0.558]
     >>> round(prepared.effective_dof(1.0), 3)
     1.491
     """

@@ -6,8 +6,8 @@ from mercer.solvers.newton.features import FeatureSpace
 from mercer.solvers.newton.method import NewtonMinimum, minimise
 from mercer.solvers.newton.proximal import minimise_corners
 
-from ._newton import BlockRows, PartitionedRows
-from .table import RowTable
+from ..table import RowTable
+from .rows import BlockRows, PartitionedRows
 
 THIN = 8  # rows of which one is in the sample that is solved first
 LEAST, PER_CENTER = 10_000, 40  # rows of a sample: at least, and for each centre
