@@ -134,14 +134,15 @@ void reduce_long(const T* A, Index rows, const Sides<T>& sides, const Remainder&
           const Index some = std::min(half_rows, stop - i);
           double sums[half_rows] = {}, unused[half_rows];
           T weights[half_rows];
+          const T *here = A + i * n, *next = i + 2 * half_rows <= stop ? here + half_rows * n : nullptr;
           for (Index j = 0; j < n; j += piece_width)
-            use({A + i * n + j, n, some, std::min(piece_width, n - j), v + j, nullptr, nullptr, sums});
+            use({here + j, n, some, std::min(piece_width, n - j), v + j, nullptr, nullptr, sums, next ? next + j : nullptr});
           for (Index k = 0; k < some; ++k) {
             const double scale = rest.scale[i + k];
             weights[k] = T(scale * (rest.right[s * rows + i + k] - sums[k]));
             sides.out[s * rows + i + k] = double(weights[k]) / scale;
           }
-          use({A + i * n, n, some, n, v, weights, down, unused});
+          use({here, n, some, n, v, weights, down, unused, next ? next + half_rows / 2 * n : nullptr});
         }
         for (Index j = 0; j < n; ++j) image[j] += double(down[j]);
       }

@@ -20,6 +20,7 @@ struct HalfArguments {
   const T* weights;  // nullptr on the diagonal, where rows are complete
   T* down;
   double* sums;
+  const T* ahead = nullptr;  // the first of half_rows / 2 rows that are fetched meanwhile
 };
 
 void use_half_baseline(const HalfArguments<float>&);

@@ -17,7 +17,15 @@ MERCER_INLINE Vec<T> read(const T* from) {
 template <class T>
 MERCER_INLINE void write(T* to, const Vec<T>& v) { memcpy(to, &v, sizeof v); }
 
-template <bool scatter, int rows, class T>
+// Rows that are used from the cache leave memory idle, unless others are asked for meanwhile.
+template <class T>
+MERCER_INLINE void fetch(const T* from) {
+#if defined(__GNUC__)
+  __builtin_prefetch(from, 0, 2);
+#endif
+}
+
+template <bool scatter, bool ahead, int rows, class T>
 MERCER_INLINE void use_rows(const HalfArguments<T>& a, Index first) {
   const T* K = a.K + first * a.step;
   Vec<T> sum[rows], weight[rows];
@@ -30,6 +38,8 @@ MERCER_INLINE void use_rows(const HalfArguments<T>& a, Index first) {
     const Vec<T> v = read(a.v + j);
     Vec<T> down{};
     if constexpr (scatter) down = read(a.down + j);
+    if constexpr (ahead)
+      MERCER_UNROLL for (int i = 0; i < rows / 2; ++i) fetch(a.ahead + i * a.step + j);
     MERCER_UNROLL for (int i = 0; i < rows; ++i) {
       const Vec<T> k = read(K + i * a.step + j);
       sum[i] = multiply_add(k, v, sum[i]);
@@ -49,11 +59,13 @@ MERCER_INLINE void use_rows(const HalfArguments<T>& a, Index first) {
 
 template <bool scatter, class T>
 void use(const HalfArguments<T>& a) {
-  if (a.rows == half_rows) {
-    use_rows<scatter, int(half_rows), T>(a, 0);
-    return;
+  if (a.rows < half_rows) {
+    for (Index i = 0; i < a.rows; ++i) use_rows<scatter, false, 1, T>(a, i);
+  } else if (a.ahead) {
+    use_rows<scatter, true, int(half_rows), T>(a, 0);
+  } else {
+    use_rows<scatter, false, int(half_rows), T>(a, 0);
   }
-  for (Index i = 0; i < a.rows; ++i) use_rows<scatter, 1, T>(a, i);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ from mercer.solvers.base import Problem
 from mercer.solvers.plan import SPECTRAL_LIMIT, make_solver, plan_problem
 from mercer.solvers.ridge.banded import loo_path
 from mercer.solvers.ridge.fit import pick_points
-from mercer.solvers.rounding import outweighs_rounding, read_diagonal
+from mercer.solvers.rounding import outweighs_rounding
 
 from .choice import find_best
 from .search import PATH_BYTES
@@ -51,7 +51,7 @@ def make_targets(codes: np.ndarray, classes: int) -> np.ndarray:
 
 def choose_penalty(problem: Problem, alphas: np.ndarray | None = None, random_state: Any = None) -> PenaltyChoice:
     """Return the penalty of least leave-one-out error, on a sample of points if there are too many of them."""
-    grid = make_grid(float(read_diagonal(problem).mean())) if alphas is None else alphas
+    grid = make_grid(float(abs(problem.diagonal).mean())) if alphas is None else alphas
     q = problem.y.shape[1]
     if plan_problem(problem, np.ones(q), loo=True).solver == "primal":
         prepared = make_solver("primal").prepare(problem)

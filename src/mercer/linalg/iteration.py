@@ -35,7 +35,7 @@ class ConjugateGradients:
     x : array of shape (n, columns), optional
         The start, 0 if not given; it is taken over.
     project : callable, optional
-        Applied to new residuals, where the iteration is to stay in a subspace.
+        ``project(R, columns)`` brings new residuals of some columns to the subspace where the iteration is to stay.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class ConjugateGradients:
         precondition: Map,
         residual: Array,
         x: Array | None = None,
-        project: Callable[[Array], Array] | None = None,
+        project: Map | None = None,
     ) -> None:
         xp = namespace(residual)
         self.residual, self.x = residual, xp.zeros_like(residual) if x is None else x
@@ -100,7 +100,7 @@ class ConjugateGradients:
     def _shorten(self, R: Array, image: Array, lengths: np.ndarray, columns: Columns) -> Array:
         """Return the residuals of some columns after steps of these lengths."""
         R = R - like(R, lengths) * image
-        return R if self._project is None else self._project(R)
+        return R if self._project is None else self._project(R, columns)
 
 
 def bound_iterations(condition: float, tolerance: float) -> float:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Any, Protocol
 
 import numpy as np
@@ -73,6 +74,12 @@ class Problem:
     def noise(self) -> np.ndarray:
         """The diagonal of W⁻¹, which α multiplies."""
         return np.ones(self.n) if self.weights is None else 1.0 / self.weights
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """The kernel k(x, x) of the training points."""
+        found = self.kernel.diag(self.X) if self.place.on_host else host_array(self.gram().diag())
+        return np.asarray(found, dtype=np.float64)
 
     @property
     def place(self) -> Place:

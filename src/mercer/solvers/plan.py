@@ -287,8 +287,9 @@ def count_columns(kernel: Kernel, X: Any) -> int | None:
 
 def _level(problem: Problem) -> float:
     """Return the mean k(x, x), of some points where they are on a device."""
-    X = problem.X if problem.place.on_host else host_array(take(problem.X, 0, min(LOOKED_AT, length(problem.X))))
-    return float(np.asarray(problem.kernel.diag(X)).mean())
+    if problem.place.on_host:
+        return float(problem.diagonal.mean())
+    return float(np.mean(problem.kernel.diag(host_array(take(problem.X, 0, min(LOOKED_AT, problem.n))))))
 
 
 def _is_native(kernel: Kernel) -> bool:

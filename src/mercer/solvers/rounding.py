@@ -33,14 +33,8 @@ def weighted_trace(problem: Problem) -> float:
     >>> weighted_trace(Problem(Linear(), np.array([[1.0], [2.0]]), np.zeros((2, 1)), np.array([2.0, 0.5])))
     4.0
     """
-    diagonal = read_diagonal(problem)
+    diagonal = abs(problem.diagonal)
     return float(diagonal.sum() if problem.weights is None else diagonal @ problem.weights)
-
-
-def read_diagonal(problem: Problem) -> np.ndarray:
-    """Return |k(x, x)| of all points."""
-    on_host = problem.place.on_host
-    return np.abs(problem.kernel.diag(problem.X) if on_host else host_array(problem.gram().diag()))
 
 
 def outweighs_rounding(problem: Problem, alphas: np.ndarray, residuals: np.ndarray) -> np.ndarray:

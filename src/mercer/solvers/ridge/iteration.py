@@ -72,7 +72,9 @@ class Iteration:
         self.n_iter = self.since_start = 0
         self.indefinite = self.stalled = False
         self._rng = np.random.default_rng(0)
-        self._cg = ConjugateGradients(self._multiply, self._precondition, self._centre(y + 0.0), project=self._centre)
+        self._cg = ConjugateGradients(
+            self._multiply, self._precondition, self._centre(y + 0.0), project=lambda R, _: self._centre(R)
+        )
         # A residual that is only rounding of y, as that of constant targets, is as good as none.
         self._floor = 8 * np.finfo(np.float64).eps * self._norms(y)
         self._true = self._norms(self._cg.residual)

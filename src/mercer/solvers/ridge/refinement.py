@@ -10,9 +10,11 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.arrays.columns import dots, like, norms, sums, units
 from mercer.arrays.namespace import namespace
-from mercer.linalg.iteration import ConjugateGradients
+from mercer.linalg.iteration import Columns, ConjugateGradients
 
 from ..residuals import ROUNDING, Multiplier, gap_ratios, in_squares, product_rounding, ratios, target_spread
+
+SEEN = 0.03  # of a residual, up to which rounding may hide what is not computed anew
 
 
 @dataclass
@@ -65,13 +67,19 @@ class System:
 
     def relative(self, r: Array, coef: Array, y: Array) -> np.ndarray:
         """Return ‖r‖/‖αW⁻¹c‖ of each column in the norm of W, 0 where both are nothing but the rounding of y."""
-        return ratios(self._norms(r), self._norms(self.shift * coef), ROUNDING * self._norms(y))
+        return ratios(self.size(r), self.size(self.shift * coef), ROUNDING * self.size(y))
+
+    def hidden(self, moved: Array) -> np.ndarray:
+        """Return what rounding of products with so much, added up without signs, may hide, in the norm of W."""
+        return product_rounding(self.shift**-0.5, abs(self.diagonal), moved)
 
     def certificates(self, r: Array, coef: Array, y: Array) -> np.ndarray:
         """Return √(rᵀWr/S) of each column, whatever b is, because 1ᵀc = 0 where there is one."""
-        return self.certify(r, coef, y, np.zeros(y.shape[1]))[0]
+        return self.certify(r, coef, y, np.zeros(y.shape[1]), self.hidden(coef))[0]
 
-    def certify(self, r: Array, coef: Array, y: Array, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def certify(
+        self, r: Array, coef: Array, y: Array, intercept: np.ndarray, hidden: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return √(rᵀWr/S) of each column, with what rounding may hide of r, and loss and penalty, divided by α.
 
         The certificate is 0 where all is the rounding of y.
@@ -79,14 +87,13 @@ class System:
         errors = r + self.shift * coef
         image = y - like(y, intercept) - errors
         # Divided by α: W is the inverse of the shift then.
-        parts = np.array([self._norms(errors) ** 2, dots(coef, image)])
-        blind = product_rounding(self.shift**-0.5, abs(self.diagonal), coef)
+        parts = np.array([self.size(errors) ** 2, dots(coef, image)])
         spread = target_spread(self.centre(y), 1.0 / self.shift)
-        root, objective = np.hypot(self._norms(r), blind), np.abs(parts).sum(axis=0)
-        return gap_ratios(root, objective, spread, ROUNDING * self._norms(y)), parts
+        root, objective = np.hypot(self.size(r), hidden), np.abs(parts).sum(axis=0)
+        return gap_ratios(root, objective, spread, ROUNDING * self.size(y)), parts
 
-    def _norms(self, V: Array) -> np.ndarray:
-        """Return √(VᵀWV/α) of each column."""
+    def size(self, V: Array) -> np.ndarray:
+        """Return √(VᵀWV/α) of each column: its length in the norm of W."""
         return norms(V / self.shift**0.5)
 
 
@@ -153,11 +160,22 @@ def refine(
     def precondition(r: Array, _: object = None) -> Array:
         return project(solve(r))
 
-    coef = project(first)
-    left = y - system.apply(coef)  # the true residual, before b: this one is reported
+    level = np.zeros(y.shape[1])  # b
+
+    def drop_level(r: Array, columns: Columns) -> Array:
+        more = system.level(r)
+        level[columns] += more
+        return r - like(r, more)
+
+    def compute_residual(coef: Array) -> Array:
+        level[:] = 0.0
+        return drop_level(y - system.apply(coef), slice(None))
+
+    coef = project(first) + 0.0  # changed in place
     state = ConjugateGradients(
-        lambda P, _: system.apply(P), precondition, system.centre(left) + 0.0, coef, project=system.centre
+        lambda P, _: system.apply(P), precondition, compute_residual(coef), coef, project=drop_level
     )
+    moved = abs(coef)  # what the products that made the residual were of
     judge = system.certificates if by_certificate else system.relative
     relative = judge(state.residual, coef, y)
     small = relative <= tolerance
@@ -168,18 +186,22 @@ def refine(
         if on_judgement is not None:
             on_judgement(float(relative.max()))
         state.turn(open_)
+        before = coef + 0.0
         if state.advance(open_).any():
             break
         n_iter, exact = n_iter + 1, False
+        moved += abs(coef - before) + abs(coef)  # a product, and coefficients that are rounded
         relative = judge(state.residual, coef, y)
         small = relative <= tolerance
         if small.all():
-            # So far the residual was updated; what counts is the one of the coefficients themselves.
-            left, exact = y - system.apply(coef), True
-            state.residual = system.centre(left) + 0.0
-            relative = judge(state.residual, coef, y)
-            small = relative <= tolerance
-            state.restart()
+            # So far the residual was updated.  What counts is the one of the coefficients themselves, and after a few
+            # steps these are the same.
+            exact = True
+            if (system.hidden(moved) > SEEN * system.size(state.residual)).any():
+                state.residual, moved = compute_residual(coef), abs(coef)
+                relative = judge(state.residual, coef, y)
+                small = relative <= tolerance
+                state.restart()
         better = relative < best
         best[better], best_coef[:, better] = relative[better], coef[:, better]
         waiting += 1
@@ -187,7 +209,6 @@ def refine(
             waiting, mark = 0, best.copy()
     if not (exact and small.all()):
         coef = best_coef
-        left = y - system.apply(coef)
-    intercept = system.level(left)
-    residuals, parts = system.certify(left - like(left, intercept), coef, y, intercept)
-    return Refined(coef * like(coef, unit), intercept * unit, residuals, in_squares(parts, unit), n_iter, eta)
+        state.residual, moved = compute_residual(coef), abs(coef)
+    residuals, parts = system.certify(state.residual, coef, y, level, system.hidden(moved))
+    return Refined(coef * like(coef, unit), level * unit, residuals, in_squares(parts, unit), n_iter, eta)

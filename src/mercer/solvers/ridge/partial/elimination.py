@@ -26,9 +26,9 @@ from ...base import Problem
 from .schur import SchurComplement, SchurIteration
 
 RANK = 5.0  # √n times this many pivots tell which points are hard to explain
-SAMPLE = 256  # points whose entry on the diagonal of S is computed
+SAMPLE = 128  # points whose entry on the diagonal of S is computed
 ACCURATE = 0.02  # of a right-hand side: what an application may leave of it, about what rounding to float32 leaves too
-PRECISE, COARSE = 0.01, 0.3  # the same, at least and at most, where it is known how much is to be done
+PRECISE, COARSE = 0.02, 0.3  # the same, at least and at most, where it is known how much is to be done
 SAFE = 1e-20, 1e20  # the largest k(x, x) between which products of kernel values are numbers of float32
 
 
@@ -100,7 +100,7 @@ class Elimination:
         A = _factorize(evaluate(ours), shift[first])
         some = rng.choice(len(rest), min(SAMPLE, len(rest)), replace=False)
         explained = solve_lower(A, evaluate(ours, pick(others, some)).dense())
-        known = np.asarray(problem.kernel.diag(pick(others, some)), dtype=np.float64)
+        known = problem.diagonal[rest[some]]
         found = _fit_power(left[rest], some, known - (explained.astype(float) ** 2).sum(0))
         triangle = TriangleStrips(A)
         del A

@@ -185,8 +185,8 @@ class PreparedPartial(PreparedRidge):
 
     def _refine(self, inverse: Elimination, alpha: float, y: np.ndarray) -> Refined:
         problem, solver = self.problem, self.solver
-        diagonal = np.abs(np.asarray(problem.kernel.diag(problem.X), dtype=np.float64))[:, None]
-        system = System(problem.gram(dtype=np.float64), alpha * problem.noise[:, None], problem.fit_intercept, diagonal)
+        shift, diagonal = alpha * problem.noise[:, None], abs(problem.diagonal[:, None])
+        system = System(problem.gram(dtype=np.float64), shift, problem.fit_intercept, diagonal)
 
         def solve(V: np.ndarray) -> np.ndarray:
             X = inverse.solve(V, solver.max_iter - inverse.steps)
@@ -217,10 +217,8 @@ class PreparedPartial(PreparedRidge):
 
     def _sizes(self, shift: np.ndarray) -> Sizes:
         problem = self.problem
-        level = float(np.mean(problem.kernel.diag(problem.X)))
-        return Sizes(
-            problem.n, width(problem.X), np.inf, 1, 1, problem.memory, False, True, float(shift.min()) / level
-        )  # fmt: skip
+        share = float(shift.min() / problem.diagonal.mean())
+        return Sizes(problem.n, width(problem.X), np.inf, 1, 1, problem.memory, False, True, share)
 
     def _tell(self, steps: int, left: float) -> None:
         if self.solver.on_iteration is not None:
