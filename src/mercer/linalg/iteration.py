@@ -16,6 +16,12 @@ from mercer.arrays.tensors import host_array
 Columns = Any  # a slice, or positions of columns
 _KEPT = ("residual", "x", "_direction", "_before", "_energy")
 Map = Callable[[Array, Columns], Array]
+Update = Callable[[Array, Array, np.ndarray, Columns], Array]
+
+
+def shorten(R: Array, image: Array, lengths: np.ndarray, columns: Columns) -> Array:
+    """Return residuals after steps of these lengths along directions with these images."""
+    return R - like(R, lengths) * image
 
 
 class ConjugateGradients:
@@ -23,47 +29,34 @@ class ConjugateGradients:
 
     Directions are p = z + βp with β by Polak and Ribière, zᵀ(r − r₋)/z₋ᵀr₋, never below 0, which forgives a
     preconditioner that is only nearly the same map at every step, and residuals that are replaced by recomputed ones.
+    The maps are given to each step and not kept, so that what owns both is freed as soon as nobody needs it.
 
     Parameters
     ----------
-    apply : callable
-        ``apply(P, columns)`` returns A times the directions of some columns.
-    precondition : callable
-        ``precondition(R, columns)`` returns about A⁻¹ times their residuals.
     residual : array of shape (n, columns)
         b − Ax at the start; it is taken over.
     x : array of shape (n, columns), optional
         The start, 0 if not given; it is taken over.
-    project : callable, optional
-        ``project(R, columns)`` brings new residuals of some columns to the subspace where the iteration is to stay.
 
     Examples
     --------
     >>> import numpy as np
     >>> A = np.array([[2.0, 1.0], [1.0, 3.0]])
-    >>> state = ConjugateGradients(lambda P, _: A @ P, lambda R, _: R, np.array([[3.0], [4.0]]))
+    >>> state = ConjugateGradients(np.array([[3.0], [4.0]]))
     >>> for _ in range(2):
-    ...     _ = state.turn(), state.advance()
+    ...     _ = state.turn(lambda R, _: R), state.advance(lambda P, _: A @ P)
     >>> state.x.round(6).tolist()
     [[1.0], [1.0]]
     """
 
-    def __init__(
-        self,
-        apply: Map,
-        precondition: Map,
-        residual: Array,
-        x: Array | None = None,
-        project: Map | None = None,
-    ) -> None:
+    def __init__(self, residual: Array, x: Array | None = None) -> None:
         xp = namespace(residual)
         self.residual, self.x = residual, xp.zeros_like(residual) if x is None else x
-        self._apply, self._precondition, self._project = apply, precondition, project
         self._direction, self._before = xp.zeros_like(residual), xp.zeros_like(residual)
         self._energy = np.full(residual.shape[1], math.inf)
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        """Return all that the next step depends on, but for the maps, on the host."""
+        """Return all that the next step depends on, on the host."""
         return {name: np.array(host_array(getattr(self, name))) for name in _KEPT}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -75,10 +68,13 @@ class ConjugateGradients:
         """Let the next direction be the preconditioned residual itself."""
         self._energy[:] = math.inf
 
-    def turn(self, columns: Columns = slice(None)) -> np.ndarray:
-        """Find the next directions of some columns, and return rᵀz, their residuals in the preconditioner's norm."""
+    def turn(self, precondition: Map, columns: Columns = slice(None)) -> np.ndarray:
+        """Find the next directions of some columns, and return rᵀz, their residuals in the preconditioner's norm.
+
+        ``precondition(R, columns)`` returns about A⁻¹ times their residuals.
+        """
         R = self.residual[:, columns]
-        Z = self._precondition(R, columns)
+        Z = precondition(R, columns)
         energy = dots(Z, R)
         with np.errstate(invalid="ignore", divide="ignore"):
             beta = np.maximum((energy - dots(Z, self._before[:, columns])) / self._energy[columns], 0.0)
@@ -86,21 +82,19 @@ class ConjugateGradients:
         self._before[:, columns], self._energy[columns] = R, energy
         return energy
 
-    def advance(self, columns: Columns = slice(None)) -> np.ndarray:
-        """Go along the directions, and return which columns have no minimum along them; these stay where they are."""
+    def advance(self, apply: Map, columns: Columns = slice(None), update: Update = shorten) -> np.ndarray:
+        """Go along the directions, and return which columns have no minimum along them; these stay where they are.
+
+        ``apply(P, columns)`` returns A times the directions, ``update(R, image, lengths, columns)`` the new residuals.
+        """
         P, R = self._direction[:, columns], self.residual[:, columns]
-        image = self._apply(P, columns)
+        image = apply(P, columns)
         curvature = dots(P, image)
         wrong = ~(curvature > 0)
         lengths = np.where(wrong, 0.0, dots(P, R) / np.where(wrong, 1.0, curvature))
         self.x[:, columns] += like(P, lengths) * P
-        self.residual[:, columns] = self._shorten(R, image, lengths, columns)
+        self.residual[:, columns] = update(R, image, lengths, columns)
         return wrong
-
-    def _shorten(self, R: Array, image: Array, lengths: np.ndarray, columns: Columns) -> Array:
-        """Return the residuals of some columns after steps of these lengths."""
-        R = R - like(R, lengths) * image
-        return R if self._project is None else self._project(R, columns)
 
 
 def bound_iterations(condition: float, tolerance: float) -> float:

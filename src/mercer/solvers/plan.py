@@ -13,7 +13,7 @@ from scipy import sparse
 from mercer.arrays.budget import MemoryBudgetError, parse_memory, show_bytes
 from mercer.arrays.tensors import host_array
 from mercer.checks import check_count
-from mercer.formula.data import length, take
+from mercer.formula.data import take
 from mercer.formula.program import UnsupportedError, lower
 from mercer.kernels import Kernel
 from mercer.kernels.base import show_given

@@ -37,7 +37,8 @@ def make(seed, *, alpha, constant, error, unit=1.0, shift=0.0):
 def true_certificate(system, y, found):
     """The certificate of coefficients from their residual in extended precision, and the best intercept for them."""
     unit = np.abs(y).max()
-    K, shift, coef = (np.asarray(each, dtype=np.longdouble) for each in (system.gram.K, system.shift, found.coef / unit))
+    given = system.gram.K, system.shift, found.coef / unit
+    K, shift, coef = (np.asarray(each, dtype=np.longdouble) for each in given)
     left = y / unit - K @ coef - shift * coef
     weights = 1.0 / shift / (1.0 / shift).sum()
     level = np.asarray((weights * left).sum(axis=0), dtype=float) if system.constant else np.zeros(y.shape[1])

@@ -225,14 +225,14 @@ def solve_iteratively(
     def flatten(function: Product) -> Callable[[Array, Any], Array]:
         return lambda V, _: function(V.reshape(rhs.shape)).reshape(-1, 1)
 
-    state = ConjugateGradients(flatten(apply), flatten(invert), 1.0 * rhs.reshape(-1, 1))
+    state = ConjugateGradients(1.0 * rhs.reshape(-1, 1))
     first, model, settled = 0.0, 0.0, shift == 0.0
     for step in range(CG_STEPS):
-        energy = float(state.turn()[0])
+        energy = float(state.turn(flatten(invert))[0])
         first = first if step else energy
         if (settled and not energy > accuracy**2 * first) or not energy > EXACT**2 * first:
             return state.x.reshape(rhs.shape), step
-        if state.advance()[0]:  # not positive definite along this direction
+        if state.advance(flatten(apply))[0]:  # not positive definite along this direction
             return (state.x.reshape(rhs.shape) if step else invert(rhs)), step
         if shift:
             b, left = rhs.reshape(-1, 1), state.residual

@@ -12,7 +12,7 @@ from mercer.arrays import Array
 from mercer.arrays.columns import dots, like, norms, sums, units
 from mercer.arrays.namespace import namespace, put_beside
 from mercer.arrays.tensors import host_array
-from mercer.linalg.iteration import ConjugateGradients
+from mercer.linalg.iteration import ConjugateGradients, shorten
 
 from ..evidence import is_converged
 from ..products import Products
@@ -72,9 +72,7 @@ class Iteration:
         self.n_iter = self.since_start = 0
         self.indefinite = self.stalled = False
         self._rng = np.random.default_rng(0)
-        self._cg = ConjugateGradients(
-            self._multiply, self._precondition, self._centre(y + 0.0), project=lambda R, _: self._centre(R)
-        )
+        self._cg = ConjugateGradients(self._centre(y + 0.0))
         # A residual that is only rounding of y, as that of constant targets, is as good as none.
         self._floor = 8 * np.finfo(np.float64).eps * self._norms(y)
         self._true = self._norms(self._cg.residual)
@@ -157,8 +155,8 @@ class Iteration:
     def step(self) -> float:
         """Do one iteration of all columns that are not at rest; return their largest relative residual, as updated."""
         live: Any = np.flatnonzero(~self._resting) if self._resting.any() else slice(None)
-        self._cg.turn(live)
-        bad = self._cg.advance(live)
+        self._cg.turn(self._precondition, live)
+        bad = self._cg.advance(self._multiply, live, self._update)
         if bad.any():
             if self._K.single:  # float32 values may be indefinite where float64 ones are not
                 self._exact_from_now()
@@ -283,6 +281,9 @@ class Iteration:
         product *= unit
         product += like(P, self.alpha[live]) * self._noise * P
         return product
+
+    def _update(self, R: Array, image: Array, lengths: np.ndarray, live: Any) -> Array:
+        return self._centre(shorten(R, image, lengths, live))
 
     def _centre(self, R: Array) -> Array:
         if self._centred:

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.arrays import Array
 from mercer.arrays.columns import dots, like, norms, sums, units
 from mercer.arrays.namespace import namespace
-from mercer.linalg.iteration import Columns, ConjugateGradients
+from mercer.linalg.iteration import Columns, ConjugateGradients, shorten
 
 from ..residuals import ROUNDING, Multiplier, gap_ratios, in_squares, product_rounding, ratios, target_spread
 
@@ -157,8 +157,11 @@ def refine(
     def project(z: Array) -> Array:
         return z if eta is None else z - eta * (z.sum(0) / eta.sum())
 
-    def precondition(r: Array, _: object = None) -> Array:
+    def precondition(r: Array, _: Columns) -> Array:
         return project(solve(r))
+
+    def apply(V: Array, _: Columns) -> Array:
+        return system.apply(V)
 
     level = np.zeros(y.shape[1])  # b
 
@@ -167,14 +170,15 @@ def refine(
         level[columns] += more
         return r - like(r, more)
 
+    def update(r: Array, image: Array, lengths: np.ndarray, columns: Columns) -> Array:
+        return drop_level(shorten(r, image, lengths, columns), columns)
+
     def compute_residual(coef: Array) -> Array:
         level[:] = 0.0
         return drop_level(y - system.apply(coef), slice(None))
 
     coef = project(first) + 0.0  # changed in place
-    state = ConjugateGradients(
-        lambda P, _: system.apply(P), precondition, compute_residual(coef), coef, project=drop_level
-    )
+    state = ConjugateGradients(compute_residual(coef), coef)
     moved = abs(coef)  # what the products that made the residual were of
     judge = system.certificates if by_certificate else system.relative
     relative = judge(state.residual, coef, y)
@@ -185,9 +189,9 @@ def refine(
         open_ = np.flatnonzero(~small)
         if on_judgement is not None:
             on_judgement(float(relative.max()))
-        state.turn(open_)
+        state.turn(precondition, open_)
         before = coef + 0.0
-        if state.advance(open_).any():
+        if state.advance(apply, open_, update).any():
             break
         n_iter, exact = n_iter + 1, False
         moved += abs(coef - before) + abs(coef)  # a product, and coefficients that are rounded

@@ -26,8 +26,7 @@ def eliminate(kernel, shift):
 def step(matrix, V, W, steps, live):
     state = SchurIteration(matrix, V, W)
     for _ in range(steps):
-        state.turn(live)
-        assert not state.advance(live).any()
+        assert not state.step(live).any()
     return state
 
 
@@ -45,10 +44,9 @@ def test_residuals_are_those_of_what_was_found_however_many_steps_were_made(kern
     for steps in (1, 10, 60):
         state = step(matrix, V[COUNT:], W, steps, np.array([0, 1]))
         x, image = state.solution
-        drift = np.linalg.norm(begun - S @ x - state.residual[: N - COUNT], axis=0)
+        drift = np.linalg.norm(begun - S @ x - state.residual, axis=0)
         assert (drift <= lost * np.linalg.norm(begun, axis=0)).all()
         np.testing.assert_allclose(image, side.T @ x, atol=2e-6 * np.abs(image).max())
-        assert not state.residual[N - COUNT :].any()
 
 
 def test_columns_that_rest_stay_as_they_are():
@@ -56,6 +54,6 @@ def test_columns_that_rest_stay_as_they_are():
     V = np.random.default_rng(2).normal(size=(N - COUNT, 2))
     state = step(matrix, V, np.zeros((COUNT, 2)), 5, np.array([1]))
     np.testing.assert_array_equal(state.solution[0][:, 0], 0.0)
-    np.testing.assert_allclose(state.residual[: N - COUNT, 0], V[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(state.residual[:, 0], V[:, 0], rtol=1e-6)
     alone = step(matrix, V[:, 1:], np.zeros((COUNT, 1)), 5, np.array([0]))
     np.testing.assert_array_equal(alone.solution[0][:, 0], state.solution[0][:, 1])

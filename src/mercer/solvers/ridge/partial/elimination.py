@@ -116,17 +116,15 @@ class Elimination:
         V = V[self._order] / scale
         first = self._schur.invert(V[:count])
         state = SchurIteration(self._schur, V[count:], first)
-        rest = slice(0, len(V) - count)
         whole, roots = norms(self._roots * V), self._roots[count:]
         whole[whole == 0] = 1.0
-        left = norms(roots * state.residual[rest]) / whole
+        left = norms(roots * state.residual) / whole
         start, stop = float(left.max()), self.steps + max(1, most)
         live = np.flatnonzero(left > self.accuracy)
         while len(live) and self.steps < stop:
-            state.turn(live)
-            wrong = state.advance(live)
+            wrong = state.step(live)
             self.steps += 1
-            left[live] = norms(roots * state.residual[rest, live]) / whole[live]
+            left[live] = norms(roots * state.residual[:, live]) / whole[live]
             if self._on_step is not None:
                 self._on_step(self.steps, float((left * scale).max()) / self._begun)
             live = live[(left[live] > self.accuracy) & ~wrong]

@@ -53,8 +53,8 @@ class SchurComplement:
         return left * unit, image * unit
 
 
-class SchurIteration(ConjugateGradients):
-    """Sx = b, where b is V₂ − A₂₁W, for several columns at once.
+class SchurIteration:
+    """Conjugate gradients for Sx = b, where b is V₂ − A₂₁W, and several columns at once.
 
     Directions have A₁₂p below them and x has A₁₂x, so that pᵀSp = pᵀA₂₂p − (A₁₂p)ᵀA₁₁⁻¹A₁₂p is known before A₂₁ is
     read.  Residuals have 0 below them, which leaves inner products what they are.
@@ -63,27 +63,34 @@ class SchurIteration(ConjugateGradients):
     def __init__(self, matrix: SchurComplement, V: np.ndarray, W: np.ndarray) -> None:
         self._matrix, self._left = matrix, slice(0, len(V))
         residual, self._carried = matrix.reduce(V, W)  # A₁₂D⁻¹r beside r
-        super().__init__(self._multiply, self._divide, self._pair(residual, np.zeros_like(W)))
+        self._state = ConjugateGradients(np.concatenate([residual, np.zeros_like(W)]))
+
+    @property
+    def residual(self) -> np.ndarray:
+        """What is left of b."""
+        return self._state.residual[self._left]
 
     @property
     def solution(self) -> tuple[np.ndarray, np.ndarray]:
         """What is found, x, and A₁₂x."""
-        return self.x[self._left], self.x[self._left.stop :]
+        return self._state.x[self._left], self._state.x[self._left.stop :]
 
-    def _pair(self, upper: np.ndarray, lower: np.ndarray) -> np.ndarray:
-        return np.concatenate([upper, lower])
+    def step(self, columns: Columns) -> np.ndarray:
+        """Do one iteration of some columns, and return which of them have no minimum along their direction."""
+        self._state.turn(self._divide, columns)
+        return self._state.advance(self._multiply, columns, self._update)
 
     def _multiply(self, P: np.ndarray, _: Columns) -> np.ndarray:
         """Return A₂₂p, and −A₁₁⁻¹A₁₂p below it."""
         unit = units(P)
         P = P / unit
         upper = self._matrix.rest @ P[self._left] + self._matrix.shift * P[self._left]
-        return unit * self._pair(upper, -self._matrix.invert(P[self._left.stop :]))
+        return unit * np.concatenate([upper, -self._matrix.invert(P[self._left.stop :])])
 
     def _divide(self, R: np.ndarray, columns: Columns) -> np.ndarray:
-        return self._pair(self._matrix.scale[:, None] * R[self._left], self._carried[:, columns])
+        return np.concatenate([self._matrix.scale[:, None] * R[self._left], self._carried[:, columns]])
 
-    def _shorten(self, R: np.ndarray, image: np.ndarray, lengths: np.ndarray, columns: Columns) -> np.ndarray:
+    def _update(self, R: np.ndarray, image: np.ndarray, lengths: np.ndarray, columns: Columns) -> np.ndarray:
         upper, lower = R[self._left] - lengths * image[self._left], lengths * image[self._left.stop :]
         residual, self._carried[:, columns] = self._matrix.reduce(upper, lower)
-        return self._pair(residual, np.zeros_like(lower))
+        return np.concatenate([residual, np.zeros_like(lower)])

@@ -109,13 +109,16 @@ class PreparedFalkon(PreparedRidge):
             values = self._products.down(solve_triangle(self._triangle, P, transposed=True))
             return self._whiten(self._up(values - like(values, self._mean(values)))) + alpha * P
 
-        state = ConjugateGradients(apply, lambda R, _: solve_factorized(factor, R), right + 0.0)
-        first = energy = state.turn()
+        def precondition(R: Array, _: object) -> Array:
+            return solve_factorized(factor, R)
+
+        state = ConjugateGradients(right + 0.0)
+        first = energy = state.turn(precondition)
         floor = np.where(first > 0, first, 1.0)
         count = 0
         while count < STEPS and (energy / floor > TOLERANCE**2).any():
-            state.advance()
-            energy, count = state.turn(), count + 1
+            state.advance(apply)
+            energy, count = state.turn(precondition), count + 1
         return state.x, float(np.sqrt(np.maximum(energy / floor, 0.0).max())), count
 
     def _mean(self, V: Array) -> np.ndarray:
