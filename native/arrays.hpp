@@ -51,9 +51,9 @@ bool contiguous(const A& a) {
   return true;
 }
 
-// An array of the given number of dimensions and type name ("" for either floating-point type).
+// An array of the given number of dimensions and type name ("" for either floating-point type), whose numbers lie anywhere.
 template <class A>
-A checked_array(nb::handle h, const std::string& name, size_t dimensions, const std::string& dtype) {
+A checked_view(nb::handle h, const std::string& name, size_t dimensions, const std::string& dtype) {
   A a;
   const bool writable = std::is_same_v<A, Output>;
   if (!nb::try_cast(h, a, false))
@@ -66,10 +66,17 @@ A checked_array(nb::handle h, const std::string& name, size_t dimensions, const 
   if (a.ndim() != dimensions)
     throw wrong_value(name + " must have " + std::to_string(dimensions) + " dimension" + (dimensions == 1 ? "" : "s") +
                       ", got shape " + shape_text(a));
-  if (!contiguous(a)) throw wrong_value(name + " must be C-contiguous");
   if (a.size() && reinterpret_cast<std::uintptr_t>(a.data()) % (a.dtype().bits / 8))
     throw wrong_value(name + " must be aligned: its numbers start between those of the memory; np.require(" + name +
                       ", requirements='A') is a copy that does not");
+  return a;
+}
+
+// The same, in one piece.
+template <class A>
+A checked_array(nb::handle h, const std::string& name, size_t dimensions, const std::string& dtype) {
+  const A a = checked_view<A>(h, name, dimensions, dtype);
+  if (!contiguous(a)) throw wrong_value(name + " must be C-contiguous");
   return a;
 }
 

@@ -111,6 +111,8 @@ struct Kernels {
   void (*weigh_rows)(const T* const* rows, const double* weights, Index count, double* sums, Index from, Index to);
   // A step of a triangular system with a band, see band.hpp.
   void (*band_step)(const T* rows, Index before, const T* right, Index right_step, T* window, T* squares);
+  // A tile of a product of stored matrices, see update_tile.hpp.
+  void (*update_tile)(const T* strip, const T* panel, Index depth, T factor, T* out, Index step);
 };
 
 struct Isa {

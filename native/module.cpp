@@ -21,6 +21,7 @@
 #include "sweep.hpp"
 #include "tasks.hpp"
 #include "trees_module.hpp"
+#include "update_module.hpp"
 
 namespace mercer {
 namespace {
@@ -358,6 +359,7 @@ NB_MODULE(_native, m) {
   bind_nearest(m);
   bind_paths(m);
   bind_half(m);
+  bind_update(m);
   m.def("_stop_threads", [] {
     const nb::gil_scoped_release released;
     stop_threads();

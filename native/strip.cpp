@@ -6,6 +6,7 @@
 #include "smo.hpp"
 #include "statistics.hpp"
 #include "stream.hpp"
+#include "update_tile.hpp"
 
 namespace mercer {
 namespace {
@@ -30,7 +31,7 @@ void evaluate(const StripArguments<T>& s) {
 template <class T>
 constexpr Kernels<T> kernels() {
   return {strip_rows, panel_width<T>, evaluate<T>, contract<false, T>, contract<true, T>, widen_add<T>, stream<T>,
-          scatter<T>, smo<T>, weigh_rows<T>, band_step<T>};
+          scatter<T>, smo<T>, weigh_rows<T>, band_step<T>, update_tile<T>};
 }
 
 static_assert(row_block % panel_width<float> == 0 && row_block % panel_width<double> == 0, "aligned tiles");

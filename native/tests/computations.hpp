@@ -22,6 +22,7 @@
 #include "../strings_words.hpp"
 #include "../sweep.hpp"
 #include "../trees.hpp"
+#include "../update.hpp"
 
 namespace mercer {
 namespace {
@@ -410,6 +411,30 @@ Numbers signatures(const Isa& isa, int threads) {
       advance_paths(b, isa);
       for (double value : state) all.push_back(std::isfinite(value) ? value : -1.0);
     }
+  return all;
+}
+
+template <class T>
+Numbers updates(const Isa& isa, int threads) {
+  constexpr Index rows = 130, columns = 210, step = columns + 3;
+  const std::vector<T> A = made_up<T>(rows * columns), B = made_up<T>(columns * columns);
+  Numbers all;
+  for (const Part part : {Part::all, Part::lower, Part::upper}) {
+    std::vector<T> out(rows * step, T(1));
+    update<T>({out.data(), rows, columns, step, columns, {A.data(), 1, columns, false}, {B.data(), columns, 1, true}, T(-2),
+               part, threads}, isa);
+    for (Index i = 0; i < rows; ++i)
+      for (Index j = 0; j < step; ++j) {
+        const bool counts = j < columns && (part == Part::all || (part == Part::lower ? j <= i : j >= i));
+        double wanted = 1.0;
+        for (Index k = 0; counts && k < columns; ++k)
+          wanted -= 2.0 * double(A[std::size_t(i * columns + k)]) *
+                    double(B[std::size_t(std::max(k, j) * columns + std::min(k, j))]);
+        const double found = double(out[std::size_t(i * step + j)]);
+        expect(std::fabs(found - wanted) < (sizeof(T) == 4 ? 1e-2 : 1e-10), "a product is added where it is asked for");
+      }
+    all.insert(all.end(), out.begin(), out.end());
+  }
   return all;
 }
 

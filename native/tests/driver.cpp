@@ -156,6 +156,7 @@ int main(int arguments, char**) {
         {"perceptrons in float32", perceptrons<float>}, {"perceptrons in float64", perceptrons<double>},
         {"paths", paths}, {"bits in float32", bits<float>}, {"bits in float64", bits<double>},
         {"halves in float32", halves<float>}, {"halves in float64", halves<double>},
+        {"updates in float32", updates<float>}, {"updates in float64", updates<double>},
         {"neighbours", neighbours}, {"words", words}, {"strings", strings}, {"trees", trees}, {"alignments", alignments},
         {"bands in float32", bands<float>}, {"bands in float64", bands<double>},
         {"signatures and warpings", signatures}};

@@ -143,6 +143,16 @@ def long_remainder(
     threads: int,
     isa: str = "",
 ) -> None: ...
+def add_product(
+    out: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    factor: float,
+    part: str,
+    symmetric: bool,
+    threads: int,
+    isa: str = "",
+) -> None: ...
 def window_matches(
     table: StringTable,
     rows: np.ndarray,

@@ -21,10 +21,11 @@ def positive(n, dtype=np.float64):
     return np.asfortranarray(Gaussian()(X) + 0.5 * np.eye(n), dtype=dtype)
 
 
-@pytest.fixture(params=[(4, 6), (5, 3), (64, 64)])
+@pytest.fixture(params=[(4, 6, 3), (5, 3, 4), (64, 64, 16)])
 def sizes(request, monkeypatch):
-    for name, value in zip(("BLOCK", "CHUNK"), request.param, strict=True):
+    for name, value in zip(("BLOCK", "CHUNK", "PANEL"), request.param, strict=True):
         monkeypatch.setattr(_blocked, name, value)
+    monkeypatch.setattr(_blocked, "WHOLE", 0)
 
 
 @pytest.mark.parametrize("n", [1, 4, 5, 17, 40])
@@ -53,7 +54,8 @@ def test_the_solver_gives_the_same_answers_with_blocks(sizes, monkeypatch):
     problem = Problem(Gaussian(), X, y, fit_intercept=True)
     alpha = np.array([0.1, 0.7])
     expected = Cholesky().prepare(problem).solve(alpha, loo=True)
-    monkeypatch.setattr(shared_triangles, "LARGE", 10)
+    for module, name in ((shared_triangles, "LARGE"), (_blocked, "WHOLE")):
+        monkeypatch.setattr(module, name, 10)
     found = Cholesky().prepare(problem).solve(alpha, loo=True)
     np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(found.loo, expected.loo, rtol=1e-4, atol=1e-5)
@@ -114,13 +116,13 @@ def test_what_the_routines_cannot_work_on_is_refused(A):
 
 def test_rows_of_a_product_are_so_few_that_it_never_takes_long():
     for start in (0, 1024, 20 * 1024, 200 * 1024):
-        rows = _blocked._count_rows(slice(start, start + 1024))
-        assert rows == 512 or 2 * rows * 1024 * start <= _blocked.CALL_FLOPS
+        rows = _blocked._count_rows(slice(start, start + _blocked.PANEL))
+        assert rows == 1024 or 2 * rows * _blocked.PANEL * start <= _blocked.CALL_FLOPS
 
 
 def test_ctrl_c_ends_a_fit_between_two_blocks_and_leaves_the_model_unfitted(monkeypatch):
-    monkeypatch.setattr(_blocked, "BLOCK", 32)
-    monkeypatch.setattr(shared_triangles, "LARGE", 64)
+    monkeypatch.setattr(_blocked, "PANEL", 32)
+    monkeypatch.setattr(_blocked, "WHOLE", 64)
     divide, calls = PartsInPlace.divide, []
 
     def divide_and_press(parts, rows, block):

@@ -93,11 +93,6 @@ def _find_blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def blas_threads() -> int:
-    """Return how many threads a call of BLAS takes: the fewest of the libraries that are loaded."""
-    return min((int(library["num_threads"]) for library in _find_blas().info()), default=1)
-
-
 def name_blas_kernels() -> str:
     """Return for which processors the BLAS libraries that are loaded multiply matrices, as in "SkylakeX"."""
     return " and ".join(sorted({str(library.get("architecture", "unknown")) for library in _find_blas().info()}))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .unlocked import multiply_parts, multiply_symmetric, subtract_products
+from .products import add_product, multiply, multiply_symmetric, quiet_blas
 
 TOGETHER = 384  # reflections that are applied to Q at once
 
@@ -37,14 +37,10 @@ class Rotation:
         return self._reflect(X, self._reflections, turned=True)
 
     def _reflect(self, X: np.ndarray, reflections: list[Reflections], *, turned: bool) -> np.ndarray:
-        from scipy.linalg import blas
-
         found = np.array(X, dtype=np.float64, order="F")
         for V, T in reflections:
             part = found[self.n - len(V) :]
-            image = np.empty((len(T), part.shape[1]), order="F")
-            multiply_parts(V, part, image, turned=True)
-            multiply_parts(V, blas.dgemm(1.0, T, image, trans_a=turned), part, -1.0, 1.0)
+            add_product(part, V, multiply(T.T if turned else T, multiply(V.T, part)), -1.0)
         return found
 
     def image(self, dtype: type[np.floating[Any]]) -> np.ndarray:
@@ -61,11 +57,10 @@ class Rotation:
             V, T = _join_reflections(self._reflections[max(0, stop - together) : stop], dtype)
             first = self.n - len(V)
             still = reached - first
-            image, turned = (np.empty((len(T), len(V)), dtype=dtype, order="F") for _ in range(2))
+            image = np.zeros((len(T), len(V)), dtype=dtype, order="F")
             image[:, :still] = V[:still].T
-            multiply_parts(V[still:], Q[reached:, reached:], image[:, still:], turned=True)
-            multiply_parts(T, image, turned)
-            multiply_parts(V, turned, Q[first:, first:], -1.0, 1.0)
+            add_product(image[:, still:], V[still:].T, Q[reached:, reached:])
+            add_product(Q[first:, first:], V, multiply(T, image), -1.0)
             reached = first
         return Q
 
@@ -105,22 +100,18 @@ def band_form(K: np.ndarray, width: int) -> tuple[np.ndarray, Rotation]:
     A = np.asfortranarray(K)
     B = np.zeros((width + 1, n), order="F")
     reflections = []
-    for start, columns, found in _panels(A, width):
-        for i in range(columns.shape[1]):
-            entries = columns[i : i + width + 1, i]
-            B[: len(entries), start + i] = entries
-        if found is not None:
-            reflections.append(found)
+    with quiet_blas():
+        for start, columns, found in _panels(A, width):
+            for i in range(columns.shape[1]):
+                entries = columns[i : i + width + 1, i]
+                B[: len(entries), start + i] = entries
+            if found is not None:
+                reflections.append(found)
     return B, Rotation(n, reflections)
 
 
 def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflections | None]]:
-    """Give the first column, the columns from their diagonal on, and the reflections of each panel; the rest at last.
-
-    All products are of one BLAS library, SciPy's: threads of two would keep each other waiting.
-    """
-    from scipy.linalg import blas
-
+    """Give the first column, the columns from their diagonal on, and the reflections of each panel; the rest at last."""
     n = len(A)
     for start in range(0, n, width):
         below = start + width
@@ -133,9 +124,9 @@ def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflec
         columns[width : width + len(R)] = R
         yield start, columns, (V, T)
         rest = A[below:, below:]
-        W = multiply_symmetric(rest, blas.dgemm(1.0, V, T))
-        inner = blas.dgemm(1.0, T, blas.dgemm(1.0, V, W, trans_a=1), trans_a=1)
-        subtract_products(rest, V, blas.dgemm(-0.5, V, inner, 1.0, W, overwrite_c=1))
+        X = multiply_symmetric(rest, multiply(V, T))
+        add_product(X, V, multiply(T.T, multiply(V.T, X)), -0.5)
+        add_product(rest, np.hstack([V, X]), np.hstack([X, V]).T, -1.0, part="lower")
 
 
 def _reduce_panel(panel: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -160,9 +151,7 @@ def _join_reflections(parts: list[Reflections], dtype: type[np.floating[Any]]) -
         both[n - len(V) :, its] = V
         triangle[its, its] = T
         if done:
-            across, image = (np.empty((done, len(T)), dtype=dtype, order="F") for _ in range(2))
-            multiply_parts(both[n - len(V) :, first], both[n - len(V) :, its], across, turned=True)
-            multiply_parts(triangle[first, first], across, image, -1.0)
-            multiply_parts(image, triangle[its, its], triangle[first, its])
+            across = multiply(both[n - len(V) :, first].T, both[n - len(V) :, its])
+            add_product(triangle[first, its], multiply(triangle[first, first], across), triangle[its, its], -1.0)
         done = its.stop
     return both, triangle

@@ -1,8 +1,8 @@
 """Cholesky factor, substitution and inverse of a large triangle, block by block.
 
 Some builds of OpenBLAS write past their buffers when LAPACK's Cholesky factorisation of a float32 matrix gets beyond
-about 20,000 rows.  Here LAPACK sees blocks on the diagonal only, and everything else is a matrix product; between
-blocks Python can look for Ctrl-C.  Only the lower triangle of a matrix is read and written.
+about 20,000 rows.  Here LAPACK sees blocks of columns only, and everything else is a matrix product; between blocks
+Python can look for Ctrl-C.  Only the lower triangle of a matrix is read and written.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
+from .products import add_product, multiply, quiet_blas
 from .unlocked import PartsInPlace
 
-LARGE = 4096  # rows up to which LAPACK does it all at once
-BLOCK = 1024  # columns
+LARGE = 4096  # rows up to which LAPACK solves and inverts all at once
+WHOLE = 1024  # rows up to which it factorises all at once
+PANEL = 256  # columns that it finishes otherwise, in one thread
+BLOCK = 1024  # columns of a solution or an inverse
 CHUNK = 8192  # rows of a product, at most
 CALL_FLOPS = 1.5e10  # of a product, about: some tenths of a second, after which Python looks for Ctrl-C
 FEW = 4  # columns that are multiplied one by one
@@ -33,20 +36,23 @@ def factor(A: np.ndarray) -> bool:
     (True, [[2.0, 9.0], [1.0, 2.0]])
     """
     parts = PartsInPlace(A)
-    for block in cut_blocks(len(A), BLOCK):
-        parts.subtract_square(block)
-        if not parts.factor(block):
-            return False
-        for rows in cut_blocks(len(A), _count_rows(block), block.stop):
-            parts.subtract_product(rows, block)
-            parts.divide(rows, block)
+    if len(A) <= WHOLE:
+        return parts.factor(slice(0, len(A)))
+    with quiet_blas():
+        for block in cut_blocks(len(A), PANEL):
+            parts.subtract_square(block)
+            if not parts.factor(block):
+                return False
+            for rows in cut_blocks(len(A), _count_rows(block), block.stop):
+                parts.subtract_product(rows, block)
+                parts.divide(rows, block)
     return True
 
 
 def _count_rows(block: slice) -> int:
     """Return how many rows below a block are computed at a time: fewer, the more columns are done."""
     columns = block.stop - block.start
-    return max(BLOCK // 2, min(CHUNK, int(CALL_FLOPS / (2 * columns * (block.start + columns)))))
+    return max(BLOCK, min(CHUNK, int(CALL_FLOPS / (2 * columns * (block.start + columns)))))
 
 
 def substitute(A: np.ndarray, V: np.ndarray) -> np.ndarray:
@@ -91,14 +97,16 @@ def solve_upper(A: np.ndarray, V: np.ndarray, size: int = BLOCK) -> np.ndarray:
 def invert(A: np.ndarray) -> None:
     """Put L⁻¹ in place of L in the lower triangle of A."""
     (trtri,) = get_lapack_funcs(("trtri",), (A,))
-    for block in reversed(list(cut_blocks(len(A), BLOCK))):
-        inverse = trtri(np.tril(A[block, block]), lower=1)[0]
-        # Below, L⁻¹ is −(L⁻¹ of what follows) (L below) (L⁻¹ here), from the bottom up, where L is still needed.
-        for rows in reversed(list(cut_blocks(len(A), BLOCK, block.stop))):
-            between = slice(block.stop, rows.start)
-            product = np.tril(A[rows, rows]) @ A[rows, block] + A[rows, between] @ A[between, block]
-            A[rows, block] = -(product @ inverse)
-        write_lower(A[block, block], inverse)
+    with quiet_blas():
+        for block in reversed(list(cut_blocks(len(A), BLOCK))):
+            inverse = trtri(np.tril(A[block, block]), lower=1)[0]
+            # Below, L⁻¹ is −(L⁻¹ of what follows) (L below) (L⁻¹ here), from the bottom up, where L is still needed.
+            for rows in reversed(list(cut_blocks(len(A), BLOCK, block.stop))):
+                between = slice(block.stop, rows.start)
+                product = multiply(np.tril(A[rows, rows]), A[rows, block])
+                add_product(product, A[rows, between], A[between, block])
+                A[rows, block] = -multiply(product, inverse)
+            write_lower(A[block, block], inverse)
 
 
 def _multiply(A: np.ndarray, X: np.ndarray) -> np.ndarray:

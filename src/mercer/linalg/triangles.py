@@ -49,10 +49,8 @@ class SharedTriangles:
         self._diagonal = matrix.diagonal().copy()
         self._fresh = True  # whether both triangles hold K
         single = matrix.dtype == np.float32
-        self._potrf, self._potrs, self._trtri, self._symm = (
-            (lapack.spotrf, lapack.spotrs, lapack.strtri, blas.ssymm)
-            if single
-            else (lapack.dpotrf, lapack.dpotrs, lapack.dtrtri, blas.dsymm)
+        self._potrs, self._trtri, self._symm = (
+            (lapack.spotrs, lapack.strtri, blas.ssymm) if single else (lapack.dpotrs, lapack.dtrtri, blas.dsymm)
         )
 
     @property
@@ -76,10 +74,7 @@ class SharedTriangles:
             self._restore()
         self._fresh = False
         np.fill_diagonal(self._both, self._diagonal + shift)
-        if len(self._both) > LARGE:
-            return factor(self._both)
-        _, info = self._potrf(self._both, lower=1, clean=0, overwrite_a=1)
-        return bool(info == 0)
+        return factor(self._both)
 
     def solve(self, V: np.ndarray) -> np.ndarray:
         """Return (K + diag(shift))⁻¹ V in float64, with the factor's own accuracy."""

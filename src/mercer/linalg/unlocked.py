@@ -1,4 +1,4 @@
-"""LAPACK and BLAS by address: without Python's lock, and on parts of a matrix in their place.
+"""LAPACK by address: without Python's lock, and on parts of a matrix in their place.
 
 SciPy's wrappers keep the interpreter to themselves while a routine runs, and copy what is not contiguous; the same
 routines called by their address let go of it, and take the part of a matrix where it is.
@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from .products import add_product
 
 # How names of routines begin, and the numbers that they take.
 KINDS: dict[np.dtype[Any], tuple[str, type[ctypes.c_float] | type[ctypes.c_double]]] = {
@@ -47,88 +48,6 @@ def call_routine(name: str, *arguments: object) -> None:
         for value in arguments
     ]
     _load(name, len(places))(*places)
-
-
-def multiply_parts(
-    A: np.ndarray, B: np.ndarray, C: np.ndarray, factor: float = 1.0, kept: float = 0.0, *, turned: bool = False
-) -> None:
-    """C ← kept·C + factor·AB, or AᵀB if turned, for parts of matrices in Fortran order, all float32 or all float64.
-
-    Examples
-    --------
-    >>> Q = np.asfortranarray(np.eye(3))
-    >>> multiply_parts(np.full((2, 1), 2.0, order="F"), np.ones((1, 2), order="F"), Q[1:, 1:], kept=1.0)
-    >>> Q.tolist()
-    [[1.0, 0.0, 0.0], [0.0, 3.0, 2.0], [0.0, 2.0, 3.0]]
-    """
-    rows, columns = map(ctypes.c_int, C.shape)
-    inner, order = ctypes.c_int(len(B)), ctypes.c_char(b"T" if turned else b"N")
-    kind, number = KINDS[C.dtype]
-    call_routine(
-        f"{kind}gemm", order, ctypes.c_char(b"N"), rows, columns, inner, number(factor), A, _step(A, C.dtype), B,
-        _step(B, C.dtype), number(kept), C, _step(C, C.dtype),
-    )  # fmt: skip
-
-
-def multiply_symmetric(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return AB for a part of a matrix in Fortran order and float64 that is symmetric and given by its lower triangle.
-
-    Examples
-    --------
-    >>> multiply_symmetric(np.asfortranarray([[2.0, 9.0], [1.0, 3.0]]), np.ones((2, 1), order="F")).ravel()
-    array([3., 4.])
-    """
-    C = np.empty(B.shape, order="F")
-    rows, columns = map(ctypes.c_int, B.shape)
-    side, lower = ctypes.c_char(b"L"), ctypes.c_char(b"L")
-    call_routine(
-        "dsymm", side, lower, rows, columns, ctypes.c_double(1.0), A, _step(A), B, _step(B), ctypes.c_double(0.0), C,
-        _step(C),
-    )  # fmt: skip
-    return C
-
-
-def subtract_products(A: np.ndarray, V: np.ndarray, X: np.ndarray) -> None:
-    """A ← A − VXᵀ − XVᵀ in the lower triangle of a part of a matrix in Fortran order and float64.
-
-    Examples
-    --------
-    >>> A = np.asfortranarray([[4.0, 9.0], [4.0, 4.0]])
-    >>> subtract_products(A, np.ones((2, 1), order="F"), np.ones((2, 1), order="F"))
-    >>> A.tolist()
-    [[2.0, 9.0], [2.0, 2.0]]
-    """
-    rows, columns = map(ctypes.c_int, V.shape)
-    lower, plain = ctypes.c_char(b"L"), ctypes.c_char(b"N")
-    call_routine(
-        "dsyr2k", lower, plain, rows, columns, ctypes.c_double(-1.0), V, _step(V), X, _step(X), ctypes.c_double(1.0), A,
-        _step(A),
-    )  # fmt: skip
-
-
-def add_square_of_part(A: np.ndarray, C: np.ndarray) -> None:
-    """C ← C + AAᵀ in the lower triangle of C in Fortran order, for some columns A of a matrix in either order; float64.
-
-    Examples
-    --------
-    >>> A, C = np.array([[1.0, 5.0, 2.0], [3.0, 5.0, 4.0]]), np.zeros((2, 2), order="F")
-    >>> add_square_of_part(A[:, ::2].copy(), C), add_square_of_part(A[:, 1:2], C)
-    (None, None)
-    >>> C.tolist()
-    [[30.0, 0.0], [36.0, 50.0]]
-    """
-    turned = A.strides[0] != A.itemsize
-    rows, columns = map(ctypes.c_int, A.shape)
-    lower, order = ctypes.c_char(b"L"), ctypes.c_char(b"T" if turned else b"N")
-    step, one = _step(A.T if turned else A), ctypes.c_double(1.0)
-    call_routine("dsyrk", lower, order, rows, columns, one, A, step, one, C, _step(C))
-
-
-def _step(A: np.ndarray, dtype: npt.DTypeLike = np.float64) -> ctypes.c_int:
-    """From one column to the next; routines take at least the number of rows, also of an empty or a single column."""
-    if A.dtype != dtype or (A.shape[0] > 1 and A.strides[0] != A.itemsize):
-        raise ValueError(f"expected columns of {dtype} in one piece, got {A.dtype} with strides {A.strides}")
-    return ctypes.c_int(max(1, A.shape[0], A.strides[1] // A.itemsize if A.shape[1] > 1 else 0))
 
 
 class PartsInPlace:
@@ -171,21 +90,12 @@ class PartsInPlace:
 
     def subtract_square(self, block: slice) -> None:
         """A[block, block] −= BBᵀ with B = A[block, :start], what lies left of the block."""
-        left = slice(0, block.start)
-        self._call(
-            "syrk", self._triangle, b"N" if self._columns else b"T", _size(block), _size(left), self._number(-1.0),
-            self._at(block, left), self._step, self._number(1.0), self._at(block, block), self._step,
-        )  # fmt: skip
+        left = self._A[block, : block.start]
+        add_product(self._A[block, block], left, left.T, -1.0, part="lower")
 
     def subtract_product(self, rows: slice, block: slice) -> None:
         """A[rows, block] −= A[rows, :start] A[block, :start]ᵀ, for rows below the block."""
-        left = slice(0, block.start)
-        first, second = (rows, block) if self._columns else (block, rows)
-        orders = (b"N", b"T") if self._columns else (b"T", b"N")
-        self._call(
-            "gemm", *orders, _size(first), _size(second), _size(left), self._number(-1.0), self._at(first, left),
-            self._step, self._at(second, left), self._step, self._number(1.0), self._at(rows, block), self._step,
-        )  # fmt: skip
+        add_product(self._A[rows, block], self._A[rows, : block.start], self._A[block, : block.start].T, -1.0)
 
     def divide(self, rows: slice, block: slice) -> None:
         """A[rows, block] ← A[rows, block] L⁻ᵀ for the factor L in A[block, block]."""

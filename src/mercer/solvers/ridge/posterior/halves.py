@@ -13,7 +13,7 @@ from scipy.linalg import get_lapack_funcs
 
 from mercer.arrays import Array
 from mercer.arrays.tensors import host_array, load_torch
-from mercer.linalg.blocked import LARGE, factor
+from mercer.linalg.blocked import factor
 
 from ...base import Problem
 from ..spectral import SpectralPrepared
@@ -157,9 +157,8 @@ class HostFactor:
 
     def __init__(self, A: np.ndarray, name: str) -> None:
         self._L = A.T  # the same matrix, in the order that LAPACK works on in place
-        potrf, self._trtrs, self._potrs = get_lapack_funcs(("potrf", "trtrs", "potrs"), (A,))
-        definite = factor(self._L) if len(A) > LARGE else potrf(self._L, lower=1, clean=0, overwrite_a=1)[1] == 0
-        if not definite:
+        self._trtrs, self._potrs = get_lapack_funcs(("trtrs", "potrs"), (A,))
+        if not factor(self._L):
             raise np.linalg.LinAlgError(f"K + αW⁻¹ of {name} is not positive definite to rounding")
 
     def halve(self, V: np.ndarray) -> np.ndarray:

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays.budget import require
 from mercer.arrays.columns import units
-from mercer.arrays.threads import default_threads
 from mercer.checks import is_whole
 from mercer.formula.data import Rows
 
@@ -23,7 +22,7 @@ from ...evidence import SCALE
 from ...residuals import in_squares
 from .falkon import PER_CENTER, PreparedFalkon
 from .falkon import STEPS as FALKON_STEPS
-from .rows import SHARED, RestrictedRows
+from .rows import RestrictedRows
 from .system import RestrictedRidge
 
 CUBES = 20  # times m³: choosing m centres, factors of their matrix and of the sums
@@ -84,8 +83,7 @@ class Nystroem(PlannedSolver):
         n, m, speed = float(sizes.n), float(self.count(sizes)), sizes.speed
         # A number that was not given doubles until it is enough, which costs a third more than the last time alone.
         growing = 1.0 if self.n_centers is not None else 4 / 3
-        shared = min(8.0 * (default_threads() - 1) * m**2, sizes.budget / SHARED) if sizes.on_host else 0.0
-        memory = 24.0 * m**2 + shared + min(8.0 * n * m, sizes.tile) + sizes.vectors
+        memory = 24.0 * m**2 + min(8.0 * n * m, sizes.tile) + sizes.vectors
         entries = growing * n * m * sizes.entry
         if sizes.on_host:
             work = (entries, speed.entries), (growing * (n * m * m + CUBES * m**3), speed.double)

@@ -13,13 +13,12 @@ from mercer.formula.data import Rows
 from mercer.formula.evaluation import check_overflow
 from mercer.gram import Gram
 from mercer.linalg.cholesky import solve_triangle
-from mercer.linalg.sums import SquareSum, add_product, zeros
+from mercer.linalg.sums import add_product, add_square, zeros
 
 from ...base import Problem
 
 BLOCK_BYTES = 2**24  # of kernel values at a time, which the caches nearly hold
 DEVICE_BYTES = 2**29
-SHARED = 8  # part of the budget that sums of several threads may take
 
 
 @dataclass
@@ -77,19 +76,19 @@ class RestrictedRows:
         targets = self._weights[:, None] * np.column_stack([self._y - target_mean, np.ones(self._problem.n)])
         streamed = L is None and self.quick  # values are quicker to compute again than to read
         others = self._gram.T @ targets if streamed else zeros(self._place, (m, q + 1))
-        with SquareSum(self._place, m, self._problem.memory // SHARED) as inner:
-            for part, features, _, weights in self._blocks():
-                if L is not None:
-                    features = solve_triangle(L, features, overwrite=True)
-                if not streamed:
-                    others = add_product(others, features, put(targets[part]))
-                if self._problem.weights is not None:
-                    features *= put(np.sqrt(weights))
-                inner.add(features)
+        inner = zeros(self._place, (m, m))
+        for part, features, _, weights in self._blocks():
+            if L is not None:
+                features = solve_triangle(L, features, overwrite=True)
+            if not streamed:
+                others = add_product(others, features, put(targets[part]))
+            if self._problem.weights is not None:
+                features *= put(np.sqrt(weights))
+            inner = add_square(inner, features)
         others = host_array(others)
         kernel = self._problem.kernel
         check_overflow(others, repr(kernel), formula=kernel.traced())
-        return RestrictedSums(host_array(inner.total), others[:, :q], others[:, q])
+        return RestrictedSums(host_array(inner), others[:, :q], others[:, q])
 
     def image(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return Σ k e, Σ e and Σ e²/w for the weighted errors e = w(y − kᵀc − b), from the rows themselves."""

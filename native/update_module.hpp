@@ -1,0 +1,10 @@
+// Python bindings of products of stored matrices.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace mercer {
+
+void bind_update(nanobind::module_& m);
+
+}  // namespace mercer
