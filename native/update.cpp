@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "buffer.hpp"
+#include "packing.hpp"
 #include "tasks.hpp"
 
 namespace mercer {
@@ -17,31 +17,11 @@ constexpr Index task_columns = 2 * row_block;    // at most, and at least as man
 constexpr Index tasks_of_thread = 8;
 constexpr double additions_in_entry = 16;  // about as long as a kernel value
 
-// Entries [0, depth) of columns [0, count), in panels [column / wide][k][column % wide] with zeros beyond the count.
-template <class T>
-void pack_plain(const T* data, Index along, Index across, Index depth, Index count, Index wide, Index step, T* to) {
-  constexpr Index together = 64;  // of what lies side by side in a column
-  for (Index k = 0; k < depth; k += together)
-    for (Index first = 0; first < count; first += wide) {
-      const Index stop = std::min(depth, k + together), columns = std::min(wide, count - first);
-      T* const panel = to + first * step;
-      if (across == 1) {
-        for (Index l = k; l < stop; ++l)
-          std::memcpy(panel + l * wide, data + l * along + first, std::size_t(columns) * sizeof(T));
-      } else {
-        for (Index i = 0; i < columns; ++i)
-          for (Index l = k; l < stop; ++l) panel[l * wide + i] = data[l * along + (first + i) * across];
-      }
-      if (columns == wide) continue;
-      for (Index l = k; l < stop; ++l) std::fill(panel + l * wide + columns, panel + (l + 1) * wide, T(0));
-    }
-}
-
 // Entries k0 + [0, depth) of columns first + [0, count).
 template <class T>
 void pack(const Stored<T>& A, Index k0, Index depth, Index first, Index count, Index wide, T* to) {
   const auto plain = [&](Index from, Index until, Index along, Index across) {
-    pack_plain(A.data + (k0 + from) * along + first * across, along, across, until - from, count, wide, depth,
+    pack_panels(A.data + (k0 + from) * along + first * across, along, across, until - from, count, wide, depth,
                to + from * wide);
   };
   if (!A.symmetric) return plain(0, depth, A.along, A.across);

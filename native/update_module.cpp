@@ -1,7 +1,8 @@
-// Python bindings of products of stored matrices: every argument is checked here.
+// Python bindings of products of stored matrices and of triangular systems: every argument is checked here.
 #include "update_module.hpp"
 
 #include "arrays.hpp"
+#include "divide.hpp"
 #include "update.hpp"
 
 namespace mercer {
@@ -45,6 +46,25 @@ void add_product(nb::handle out, nb::handle left, nb::handle right, double facto
   else run(double());
 }
 
+// V <- L^-1 V, for views of any strides.
+void divide_by_triangle(nb::handle triangle, nb::handle V, int threads, const std::string& isa_name) {
+  check_threads(threads);
+  const Isa& isa = isa_named(isa_name);
+  const Output to = checked_view<Output>(V, "V", 2, "");
+  const Input L = checked_view<Input>(triangle, "triangle", 2, dtype_name(to));
+  const int64_t n = int64_t(to.shape(0));
+  expect_shape(L, "triangle", {n, n});
+  const auto run = [&](auto type) {
+    typedef decltype(type) T;
+    const Division<T> d = {Index(n), Index(to.shape(1)), stored<T>(L, false), static_cast<T*>(to.data()),
+                           Index(to.stride(0)), Index(to.stride(1)), threads};
+    const nb::gil_scoped_release released;
+    divide<T>(d, isa);
+  };
+  if (dtype_name(to) == "float32") run(float());
+  else run(double());
+}
+
 }  // namespace
 
 void bind_update(nb::module_& m) {
@@ -52,6 +72,8 @@ void bind_update(nb::module_& m) {
   m.def("add_product", &add_product, "out"_a, "left"_a, "right"_a, "factor"_a, "part"_a, "symmetric"_a, "threads"_a,
         "isa"_a = "", "out += factor * left' right in all of out, or in its 'lower' or 'upper' triangle; of a symmetric "
         "right matrix the lower triangle is read.");
+  m.def("divide_by_triangle", &divide_by_triangle, "triangle"_a, "V"_a, "threads"_a, "isa"_a = "",
+        "V = L^-1 V for the lower triangle L of a matrix; it is meant for some hundred rows.");
 }
 
 }  // namespace mercer

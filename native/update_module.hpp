@@ -1,4 +1,4 @@
-// Python bindings of products of stored matrices.
+// Python bindings of products of stored matrices and of triangular systems.
 #pragma once
 
 #include <nanobind/nanobind.h>

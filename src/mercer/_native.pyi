@@ -153,6 +153,7 @@ def add_product(
     threads: int,
     isa: str = "",
 ) -> None: ...
+def divide_by_triangle(triangle: np.ndarray, V: np.ndarray, threads: int, isa: str = "") -> None: ...
 def window_matches(
     table: StringTable,
     rows: np.ndarray,

@@ -11,7 +11,6 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from mercer.kernels import Gaussian
 from mercer.linalg import blocked as _blocked
 from mercer.linalg import triangles as shared_triangles
-from mercer.linalg.unlocked import PartsInPlace
 from mercer.models import KernelRidge
 from mercer.solvers import Cholesky, Problem
 
@@ -25,7 +24,6 @@ def positive(n, dtype=np.float64):
 def sizes(request, monkeypatch):
     for name, value in zip(("BLOCK", "CHUNK", "PANEL"), request.param, strict=True):
         monkeypatch.setattr(_blocked, name, value)
-    monkeypatch.setattr(_blocked, "WHOLE", 0)
 
 
 @pytest.mark.parametrize("n", [1, 4, 5, 17, 40])
@@ -54,8 +52,7 @@ def test_the_solver_gives_the_same_answers_with_blocks(sizes, monkeypatch):
     problem = Problem(Gaussian(), X, y, fit_intercept=True)
     alpha = np.array([0.1, 0.7])
     expected = Cholesky().prepare(problem).solve(alpha, loo=True)
-    for module, name in ((shared_triangles, "LARGE"), (_blocked, "WHOLE")):
-        monkeypatch.setattr(module, name, 10)
+    monkeypatch.setattr(shared_triangles, "LARGE", 10)
     found = Cholesky().prepare(problem).solve(alpha, loo=True)
     np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(found.loo, expected.loo, rtol=1e-4, atol=1e-5)
@@ -83,7 +80,7 @@ def test_a_matrix_in_the_other_order_is_factored_too(sizes):
 
 @pytest.mark.parametrize("order", ["F", "C"])
 def test_neither_order_of_a_matrix_takes_a_copy_of_it(order):
-    n = 600
+    n = 1500
     A = np.asarray(positive(n), order=order)
     tracemalloc.start()
     assert _blocked.factor(A)
@@ -109,9 +106,9 @@ def freeze(A):
     ],
     ids=["int", "3×2", "every second", "backwards", "one row", "read-only"],
 )
-def test_what_the_routines_cannot_work_on_is_refused(A):
+def test_what_cannot_be_factored_in_its_place_is_refused(A):
     with pytest.raises(ValueError, match="square array of floats in Fortran or C order that can be written"):
-        PartsInPlace(A)
+        _blocked.factor(A)
 
 
 def test_rows_of_a_product_are_so_few_that_it_never_takes_long():
@@ -122,16 +119,15 @@ def test_rows_of_a_product_are_so_few_that_it_never_takes_long():
 
 def test_ctrl_c_ends_a_fit_between_two_blocks_and_leaves_the_model_unfitted(monkeypatch):
     monkeypatch.setattr(_blocked, "PANEL", 32)
-    monkeypatch.setattr(_blocked, "WHOLE", 64)
-    divide, calls = PartsInPlace.divide, []
+    divide, calls = _blocked.divide, []
 
-    def divide_and_press(parts, rows, block):
-        divide(parts, rows, block)
-        calls.append(block)
+    def divide_and_press(L, V):
+        divide(L, V)
+        calls.append(V.shape)
         if len(calls) == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(PartsInPlace, "divide", divide_and_press)
+    monkeypatch.setattr(_blocked, "divide", divide_and_press)
     X = np.random.default_rng(0).normal(size=(300, 2))
     model = KernelRidge(kernel=Gaussian(), solver="cholesky")
     with pytest.raises(KeyboardInterrupt):

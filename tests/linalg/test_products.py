@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mercer import _native
 from mercer.linalg import products
-from mercer.linalg.products import add_product, multiply, multiply_symmetric
+from mercer.linalg.products import add_product, divide, multiply, multiply_symmetric
 
 KEPT = {"all": np.ones_like, "lower": np.tril, "upper": np.triu}
 DIGITS = {np.float32: 2e-6, np.float64: 4e-15}
@@ -87,6 +87,36 @@ def test_of_a_symmetric_matrix_one_triangle_is_read(n, columns, order, way):
     half = np.asarray(np.where(np.tri(n, dtype=bool), S, np.nan), order=order)
     V = rng.normal(size=(n, columns))
     np.testing.assert_allclose(multiply_symmetric(half, V), S @ V, atol=1e-11)
+
+
+@pytest.mark.parametrize("order", ["F", "C"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "columns"), [(0, 3), (1, 1), (6, 200), (30, 7), (61, 33), (300, 50)])
+def test_a_triangular_system_is_solved_in_its_place(n, columns, dtype, order, way):
+    rng = np.random.default_rng(n)
+    L = np.asarray(rng.normal(size=(n, n)) / (1 + n) + 2 * np.eye(n), dtype=dtype, order=order)
+    expected = draw(rng, (n, columns), np.float64, "C")
+    whole = np.full((n + 2, columns + 3), 7.0, dtype=dtype, order=order)
+    V = whole[1 : n + 1, 2 : columns + 2]
+    V[...] = np.tril(L).astype(float) @ expected
+    divide(np.where(np.tri(n, dtype=bool), L, np.nan), V)
+    np.testing.assert_allclose(V, expected, atol=100 * DIGITS[dtype])
+    V[...] = 7.0
+    assert (whole == 7.0).all()
+
+
+@pytest.mark.parametrize("isa", _native.isas())
+@pytest.mark.parametrize("n", [1, 8, 9, 250])
+def test_triangular_systems_agree_for_all_instructions_and_any_number_of_threads(n, isa):
+    rng = np.random.default_rng(n)
+    L, V = rng.normal(size=(n, n)) / n + 2 * np.eye(n), rng.normal(size=(n, 700))
+    found = [V.copy() for _ in range(3)]
+    for threads, solved in enumerate(found, 1):
+        _native.divide_by_triangle(L, solved, threads, isa)
+        np.testing.assert_array_equal(solved, found[0])
+    np.testing.assert_allclose(np.tril(L) @ found[0], V, atol=1e-12)
+    with pytest.raises(ValueError, match=r"triangle must have shape"):
+        _native.divide_by_triangle(L, V[1:].copy(), 1)
 
 
 def test_sums_in_double_precision_take_numbers_in_single_precision(way):

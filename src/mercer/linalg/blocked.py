@@ -1,24 +1,23 @@
 """Cholesky factor, substitution and inverse of a large triangle, block by block.
 
 Some builds of OpenBLAS write past their buffers when LAPACK's Cholesky factorisation of a float32 matrix gets beyond
-about 20,000 rows.  Here LAPACK sees blocks of columns only, and everything else is a matrix product; between blocks
+about 20,000 rows.  Here LAPACK sees blocks on the diagonal only, and everything else are products; between blocks
 Python can look for Ctrl-C.  Only the lower triangle of a matrix is read and written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-from .products import add_product, multiply, quiet_blas
-from .unlocked import PartsInPlace
+from .products import add_product, divide, has_rows, multiply, quiet_blas
 
 LARGE = 4096  # rows up to which LAPACK solves and inverts all at once
-WHOLE = 1024  # rows up to which it factorises all at once
-PANEL = 256  # columns that it finishes otherwise, in one thread
+PANEL = 512  # columns whose diagonal block it factorises, in one thread
 BLOCK = 1024  # columns of a solution or an inverse
 CHUNK = 8192  # rows of a product, at most
 CALL_FLOPS = 1.5e10  # of a product, about: some tenths of a second, after which Python looks for Ctrl-C
@@ -35,17 +34,24 @@ def factor(A: np.ndarray) -> bool:
     >>> factor(A), A.tolist()
     (True, [[2.0, 9.0], [1.0, 2.0]])
     """
-    parts = PartsInPlace(A)
-    if len(A) <= WHOLE:
-        return parts.factor(slice(0, len(A)))
-    with quiet_blas():
+    fine = A.dtype in (np.float32, np.float64) and A.ndim == 2 and A.shape[0] == A.shape[1] and A.flags.writeable
+    if not fine or not (has_rows(A) or has_rows(A.T)):
+        raise ValueError(
+            "expected a square array of floats in Fortran or C order that can be written, got "
+            f"{A.dtype} of shape {A.shape} and strides {A.strides}"
+        )
+    (potrf,) = get_lapack_funcs(("potrf",), (A,))
+    with quiet_blas() if len(A) > PANEL else nullcontext():
         for block in cut_blocks(len(A), PANEL):
-            parts.subtract_square(block)
-            if not parts.factor(block):
+            left = A[block, : block.start]
+            add_product(A[block, block], left, left.T, -1.0, part="lower")
+            L, failed = potrf(A[block, block], lower=1, clean=0)
+            if failed:
                 return False
+            write_lower(A[block, block], L)
             for rows in cut_blocks(len(A), _count_rows(block), block.stop):
-                parts.subtract_product(rows, block)
-                parts.divide(rows, block)
+                add_product(A[rows, block], A[rows, : block.start], left.T, -1.0)
+                divide(A[block, block], A[rows, block].T)
     return True
 
 

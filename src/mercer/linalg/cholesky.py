@@ -12,11 +12,13 @@ from mercer.arrays.namespace import add_to_diagonal, namespace
 from mercer.arrays.tensors import is_tensor, load_torch
 
 from .long_rows import multiply_rows
+from .products import divide
 from .triangles import mirror
 
 Factor = Any  # the lower factor as a tensor, or SciPy's pair for an array
 
 SURE = 10.0  # times the rounding of all pivots together, by which each is above what counts as nothing
+MANY = 64  # columns from which a triangular system takes blocks, and products of all columns with them
 SHIFTS = 40  # enlargements of a shift: more than from rounding to the whole trace
 
 
@@ -119,6 +121,10 @@ def solve_triangle(L: Array, V: Array, *, transposed: bool = False, overwrite: b
     """Return L⁻¹V, or L⁻ᵀV, for a lower triangle L; V may be overwritten if that is allowed."""
     if is_tensor(L):
         return load_torch().linalg.solve_triangular(L.T if transposed else L, V, upper=transposed)
+    if V.ndim == 2 and V.shape[1] >= MANY and not transposed:
+        found = V if overwrite else V.copy()
+        divide(L, found)
+        return found
     from scipy.linalg import solve_triangular
 
     return solve_triangular(L, V, lower=True, trans=int(transposed), overwrite_b=overwrite, check_finite=False)

@@ -1,4 +1,4 @@
-"""Products of matrices that are stored, added to parts of others where they lie, without Python's lock.
+"""Products of matrices that are stored, added to parts of others where they lie, and triangular systems made of them.
 
 OpenBLAS as NumPy and SciPy bring it has kernels for processors up to a certain year, and newer ones with AVX-512 get
 those of an old one, which are half as fast; triangles and symmetric matrices are slower than they could be on all.
@@ -17,7 +17,7 @@ from mercer.arrays.threads import SINGLE_BLAS, default_threads
 
 Part = Literal["all", "lower", "upper"]
 TURNED: dict[Part, Part] = {"all": "all", "lower": "upper", "upper": "lower"}
-BLOCK = 256  # columns of a triangle that are computed together by products that know no triangles
+BLOCK = 256  # columns of a triangle that are computed together by products that know no triangles, and rows of a system
 WIDE = _native.isas()[0] != "baseline"
 
 
@@ -50,8 +50,8 @@ def add_product(
     >>> sums.tolist()
     [[4.0, 4.0]]
     """
-    if not _has_rows(C):
-        if mirrored or not _has_rows(C.T):
+    if not has_rows(C):
+        if mirrored or not has_rows(C.T):
             raise ValueError(
                 f"expected a matrix with its {'rows' if mirrored else 'rows or columns'} in one piece each, got shape "
                 f"{C.shape} and strides {C.strides}"
@@ -90,6 +90,33 @@ def multiply_symmetric(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return C
 
 
+def divide(L: np.ndarray, V: np.ndarray) -> None:
+    """V ← L⁻¹V for a lower triangle L and V of many columns, in any order; what is above the diagonal is not read.
+
+    Examples
+    --------
+    >>> V = np.array([[2.0], [9.0]])
+    >>> divide(np.array([[2.0, 9.0], [1.0, 4.0]]), V)
+    >>> V.ravel()
+    array([1., 2.])
+    """
+    L = np.asarray(L, dtype=V.dtype)
+    for start in range(0, len(V), BLOCK):
+        block = slice(start, min(start + BLOCK, len(V)))
+        if start:
+            add_product(V[block], L[block, :start], V[:start], -1.0)
+        if WIDE:
+            _native.divide_by_triangle(L[block, block], V[block], default_threads())
+        else:
+            V[block] = _solve_block(L[block, block], V[block])
+
+
+def _solve_block(L: np.ndarray, V: np.ndarray) -> np.ndarray:
+    from scipy.linalg import solve_triangular
+
+    return np.asarray(solve_triangular(L, V, lower=True, check_finite=False))
+
+
 def quiet_blas() -> AbstractContextManager[None]:
     """Keep BLAS and LAPACK to one thread, for what is done in small steps between products with threads of their own.
 
@@ -103,7 +130,7 @@ def quiet_blas() -> AbstractContextManager[None]:
     return SINGLE_BLAS if WIDE else nullcontext()
 
 
-def _has_rows(C: np.ndarray) -> bool:
+def has_rows(C: np.ndarray) -> bool:
     """Whether rows are in one piece each, one after the other."""
     return C.shape[1] < 2 or (C.strides[1] == C.itemsize and (len(C) < 2 or C.strides[0] >= C.shape[1] * C.itemsize))
 
