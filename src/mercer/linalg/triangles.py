@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from .blocked import LARGE, factor, invert, substitute
+from .products import add_product
 
 BLOCK = 512  # columns copied from one triangle to the other at a time
 MIRRORED = 64  # the same where all of a small block stays in the cache
@@ -139,3 +140,18 @@ def mirror(A: np.ndarray) -> np.ndarray:
         corner = A[start:stop, start:stop]
         corner[...] = np.tril(corner) + np.tril(corner, -1).T
     return A
+
+
+def square(A: np.ndarray) -> np.ndarray:
+    """Return AAᵀ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square(np.array([[1.0, 2.0], [0.0, 1.0]]))
+    array([[5., 2.],
+           [2., 1.]])
+    """
+    found = np.zeros((len(A), len(A)), dtype=A.dtype)
+    add_product(found, A, A.T, part="lower")
+    return mirror(found)

@@ -14,10 +14,14 @@ import numpy as np
 
 from mercer.arrays import Array
 from mercer.arrays.namespace import cast, einsum, namespace
+from mercer.arrays.tensors import is_tensor
+from mercer.linalg.triangles import square
 
 from .sums import LossSums, WeightedLoss
 
 Equations = tuple[Array, Array, Array]
+
+CACHED = 2**20  # bytes of rows that are converted at a time
 
 
 class FeatureBlocks(ABC):
@@ -42,15 +46,15 @@ class FeatureBlocks(ABC):
     def apply(self, weights: Array) -> Array:
         """Return Φw, in the precision of w."""
         out = _make_zeros(weights, self.shape[0], weights.shape[1])
-        for rows, phi in self.blocks():
-            out[rows] = cast(phi, weights) @ weights
+        for rows, phi in cast_blocks(self.blocks(), weights):
+            out[rows] = phi @ weights
         return out
 
     def pull(self, values: Array) -> Array:
         """Return ΦᵀV, in the precision of V."""
         total = _make_zeros(values, self.shape[1], values.shape[1])
-        for rows, phi in self.blocks():
-            total += cast(phi, values).T @ values[rows]
+        for rows, phi in cast_blocks(self.blocks(), values):
+            total += phi.T @ values[rows]
         return total
 
 
@@ -123,7 +127,8 @@ class FeatureRows:
         H = self.loss.zeros(m * q, m * q) if joint else self.loss.zeros(alone.shape[1], m, m)
         B = self.loss.zeros(m * q, q)
         for rows, phi in self.features.blocks():
-            B += (cast(phi, W).T @ W[rows].reshape(-1, q * q)).reshape(m * q, q)
+            for some, part in cast_blocks([(rows, phi)], W):
+                B += (part.T @ W[some].reshape(-1, q * q)).reshape(m * q, q)
             if not joint:
                 for i in range(alone.shape[1]):
                     H[i] += weigh_features(phi, alone[rows, i])
@@ -139,10 +144,21 @@ class FeatureRows:
     def curve(self, outputs: Array, V: Array) -> Array:
         """Return ΦᵀWΦV."""
         W, total = self.loss.curvature(outputs).blocks(), self.loss.zeros(*self.shape)
-        for rows, phi in self.features.blocks():
-            phi = cast(phi, V)
+        for rows, phi in cast_blocks(self.features.blocks(), V):
             total += phi.T @ einsum("nij,nj->ni", W[rows], phi @ V)
         return total
+
+
+def cast_blocks(blocks: Iterable[tuple[slice, Array]], like: Array) -> Iterator[tuple[slice, Array]]:
+    """Yield rows in the precision of something else; those of the host that are converted, so few that caches hold them."""
+    for rows, phi in blocks:
+        if is_tensor(phi) or phi.dtype == like.dtype:
+            yield rows, cast(phi, like)
+            continue
+        step = max(1, CACHED // (like.itemsize * phi.shape[1]))
+        for start in range(0, len(phi), step):
+            part = phi[start : start + step]
+            yield slice(rows.start + start, rows.start + start + len(part)), cast(part, like)
 
 
 def _make_zeros(like: Array, *shape: int) -> Array:
@@ -167,4 +183,4 @@ def weigh_features(phi: Array, weights: Array, signed: bool = False) -> Array:
     if signed:
         return phi.T @ (phi * weights)
     rooted = phi * weights.clip(0.0) ** 0.5
-    return rooted.T @ rooted
+    return rooted.T @ rooted if is_tensor(rooted) else square(rooted.T)
