@@ -111,7 +111,7 @@ def band_form(K: np.ndarray, width: int) -> tuple[np.ndarray, Rotation]:
 
 
 def _panels(A: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, Reflections | None]]:
-    """Give the first column, the columns from their diagonal on, and the reflections of each panel; the rest at last."""
+    """Give the first column, the columns from their diagonal on and the reflections of each panel; the rest at last."""
     n = len(A)
     for start in range(0, n, width):
         below = start + width

@@ -11,6 +11,7 @@ from mercer.arrays import Array
 from mercer.arrays.namespace import add_to_diagonal, namespace
 from mercer.arrays.tensors import is_tensor, load_torch
 
+from . import blocked
 from .long_rows import multiply_rows
 from .products import divide
 from .triangles import mirror
@@ -36,9 +37,10 @@ def factorize(A: Array) -> Factor:
         if int(info):
             raise np.linalg.LinAlgError("the matrix is not positive definite")
         return L
-    from scipy.linalg import cho_factor
-
-    return cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    L = np.asfortranarray(A)
+    if not blocked.factor(L):
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    return L, True
 
 
 def factorize_shifted(A: Array, shift: Array | float, least: float, growth: float = 10.0) -> tuple[Factor, float]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
+
 
 @cache
 def _load(name: str, arguments: int) -> Callable[..., None]:

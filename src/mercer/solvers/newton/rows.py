@@ -150,7 +150,7 @@ class FeatureRows:
 
 
 def cast_blocks(blocks: Iterable[tuple[slice, Array]], like: Array) -> Iterator[tuple[slice, Array]]:
-    """Yield rows in the precision of something else; those of the host that are converted, so few that caches hold them."""
+    """Yield rows in the precision of something else; on the host, if that converts them, as many as caches hold."""
     for rows, phi in blocks:
         if is_tensor(phi) or phi.dtype == like.dtype:
             yield rows, cast(phi, like)
