@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelQuantileRegressor, KernelRegressor
-from mercer.distributed import ClusterPlan, _newton, _sample
+from mercer.distributed import ClusterPlan
+from mercer.distributed.newton import loss as partitioned
+from mercer.distributed.newton import sample, values
 from mercer.distributed.table import RowTable
 from mercer.kernels import Custom, Gaussian
 from mercer.losses import CustomLoss, NormBound
@@ -56,8 +58,8 @@ def test_smooth_losses(data, loss):
 
 
 def test_samples_of_partitions_come_first(data, monkeypatch):
-    monkeypatch.setattr(_sample, "LEAST", 5)
-    monkeypatch.setattr(_sample, "PER_CENTER", 1)
+    monkeypatch.setattr(sample, "LEAST", 5)
+    monkeypatch.setattr(sample, "PER_CENTER", 1)
     sizes, thin = [], RowTable.thin
     monkeypatch.setattr(RowTable, "thin", lambda table, times: sizes.append(table.n) or thin(table, times))
     here, there = both(KernelRegressor("Huber(0.3)", 0.3, tol=1e-8, **OPTIONS), data, data.several, data.weights)
@@ -130,15 +132,15 @@ def test_counts_of_one_partition_may_all_be_0(data):
 
 
 def test_values_of_many_steps_are_added_up_now_and_then(data, monkeypatch):
-    most, steps, mapped = [], [], _newton.PartitionSums._map
+    most, steps, mapped = [], [], partitioned.PartitionSums._map
 
     def count(self, name, outputs, *shared):
         most.append(len(outputs.terms))
         steps.append(name == "hessian")
         return mapped(self, name, outputs, *shared)
 
-    monkeypatch.setattr(_newton.PartitionSums, "_map", count)
-    monkeypatch.setattr(_newton, "TERMS", 2)
+    monkeypatch.setattr(partitioned.PartitionSums, "_map", count)
+    monkeypatch.setattr(values, "TERMS", 2)
     model = KernelRegressor("Quantile(.7)", 0.3, tol=1e-2, fit_intercept=False, **OPTIONS)  # whose search takes long
     model.fit(cut(data.X), cut(data.y))
     assert sum(steps) > 2
