@@ -14,6 +14,7 @@ from mercer.arrays.budget import require
 from mercer.arrays.namespace import add_to_diagonal, cast, einsum, namespace, put_beside, vdot
 from mercer.linalg.cholesky import factorize, solve_factorized
 from mercer.linalg.iteration import ConjugateGradients
+from mercer.linalg.long_rows import combine_rows, multiply_rows
 from mercer.linalg.pivoting import PivotedCholesky
 
 from ..base import Problem
@@ -21,6 +22,7 @@ from ..evidence import SCALE
 from ..products import Products
 from .curvature import Curvature
 from .method import State
+from .rows import weigh_features
 from .sums import WeightedLoss
 
 RANK, DEVICE_RANK = 400, 1500  # of the low-rank preconditioner, at most: on the host, and on a device
@@ -163,26 +165,25 @@ class LowRankPreconditioner:
     """2αI + DFFᵀD with a randomly pivoted Cholesky factor F of K, inverted in as few dimensions as F has columns."""
 
     def __init__(self, problem: Problem, rng: np.random.RandomState) -> None:
-        self._F = _approximate(problem, rng)
+        self._rows = _approximate(problem, rng)  # Fᵀ
         self._parts: list[Array] = []
-        self._D, self._ridge = self._F, 1.0
+        self._D, self._ridge = self._rows, 1.0
 
     def prepare(self, D: Array, ridge: float) -> None:
         """Factorise 2αI + FᵀD²F for each output."""
         self._parts, self._D, self._ridge = [], D, ridge
-        for d in cast(D, self._F).T:
-            scaled = self._F * d[:, None]
-            small = cast(scaled.T @ scaled, D)
+        for d in D.T:
+            small = cast(weigh_features(self._rows.T, d * d), D)
             # Rounding in float32 grows with the trace, and must not make the matrix indefinite.
             add_to_diagonal(small, ridge + 1e-6 * float(small.trace()) / max(len(small), 1))
             self._parts.append(factorize(small))
 
     def solve(self, V: Array) -> Array:
         """Apply Woodbury's identity to each output."""
-        inner = cast(self._F.T @ cast(self._D * V, self._F), V)
+        inner = cast(multiply_rows(self._rows, self._D * V), V)
         columns = [solve_factorized(factor, inner[:, j]) for j, factor in enumerate(self._parts)]
         middle = namespace(inner).stack(columns, axis=1)
-        return (V - self._D * (self._F @ cast(middle, self._F))) / self._ridge
+        return (V - self._D * cast(combine_rows(self._rows, middle), V)) / self._ridge
 
 
 def _restrict(preconditioner: FullPreconditioner | LowRankPreconditioner, curvature: Curvature) -> Product:
@@ -246,11 +247,11 @@ def _multiply(K: Array, V: Array) -> Array:
 
 
 def _approximate(problem: Problem, rng: np.random.RandomState) -> Array:
-    """Return F with FFᵀ ≈ K: in float32, or in float64 on a device, which has room and time for more columns."""
+    """Return Fᵀ with FFᵀ ≈ K: in float32, or in float64 on a device, which has room and time for more columns."""
     found = PivotedCholesky.of(problem.gram(dtype=np.float64), rng)
     found.grow(limit_rank(problem))
     factor = found.factor if len(found.pivots) else 0.0 * found.residual[:, None]
-    return np.ascontiguousarray(factor, dtype=np.float32) if problem.place.on_host else factor
+    return np.ascontiguousarray(factor.T, dtype=np.float32) if problem.place.on_host else factor.T
 
 
 def limit_rank(problem: Problem) -> int:
