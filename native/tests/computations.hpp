@@ -13,6 +13,7 @@
 
 #include "../alignment.hpp"
 #include "../band_squares.hpp"
+#include "../divide.hpp"
 #include "../half.hpp"
 #include "../nearest.hpp"
 #include "../paths.hpp"
@@ -434,6 +435,30 @@ Numbers updates(const Isa& isa, int threads) {
         expect(std::fabs(found - wanted) < (sizeof(T) == 4 ? 1e-2 : 1e-10), "a product is added where it is asked for");
       }
     all.insert(all.end(), out.begin(), out.end());
+  }
+  return all;
+}
+
+template <class T>
+Numbers divisions(const Isa& isa, int threads) {
+  constexpr Index n = 45, columns = 130, step = columns + 3;
+  std::vector<T> L = made_up<T>(n * n);
+  for (Index i = 0; i < n; ++i) L[std::size_t(i * n + i)] = T(8);
+  Numbers all;
+  for (const bool by_rows : {true, false}) {
+    const Index along = by_rows ? step : 1, across = by_rows ? 1 : n;
+    const std::vector<T> right = made_up<T>(n * step);
+    std::vector<T> V = right;
+    divide<T>({n, columns, {L.data(), n, 1, false}, V.data(), along, across, threads}, isa);
+    for (Index j = 0; j < columns; ++j)
+      for (Index i = 0; i < n; ++i) {
+        double back = 0.0;
+        for (Index k = 0; k <= i; ++k)
+          back += double(L[std::size_t(i * n + k)]) * double(V[std::size_t(k * along + j * across)]);
+        const double error = std::fabs(back - double(right[std::size_t(i * along + j * across)]));
+        expect(error < (sizeof(T) == 4 ? 1e-4 : 1e-12), "a triangular system is solved in its place");
+      }
+    all.insert(all.end(), V.begin(), V.end());
   }
   return all;
 }

@@ -157,6 +157,7 @@ int main(int arguments, char**) {
         {"paths", paths}, {"bits in float32", bits<float>}, {"bits in float64", bits<double>},
         {"halves in float32", halves<float>}, {"halves in float64", halves<double>},
         {"updates in float32", updates<float>}, {"updates in float64", updates<double>},
+        {"divisions in float32", divisions<float>}, {"divisions in float64", divisions<double>},
         {"neighbours", neighbours}, {"words", words}, {"strings", strings}, {"trees", trees}, {"alignments", alignments},
         {"bands in float32", bands<float>}, {"bands in float64", bands<double>},
         {"signatures and warpings", signatures}};

@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("default::ResourceWarning"),  # of sockets of processes that were killed
 ]
 
-IN_FEATURES = ["margin", "line", "slope"]  # the phases of a machine that no worker can hold
+IN_FEATURES = ["values", "slopes", "bound"]  # the phases of a machine that no worker can hold
 
 
 class Killer(distributed.SchedulerPlugin):
