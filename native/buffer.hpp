@@ -9,7 +9,8 @@
 
 namespace mercer {
 
-inline Index round_up(Index x, Index to) { return (x + to - 1) / to * to; }
+inline Index divide_up(Index x, Index by) { return (x + by - 1) / by; }
+inline Index round_up(Index x, Index to) { return divide_up(x, to) * to; }
 
 template <class T>
 class Buffer {

@@ -9,14 +9,12 @@
 namespace mercer {
 namespace {
 
-constexpr double entries_in_addition = 1.0 / 16;  // about as long as this part of a kernel value
-
 // The triangle in strips of rows, [strip][column up to its end][row], with reciprocals of the diagonal.
 template <class T>
 class TriangleRows {
  public:
   TriangleRows(const Stored<T>& L, Index n, Index strip)
-      : count((n + strip - 1) / strip), strip_(strip), entries_(strip * strip * count * (count + 1) / 2) {
+      : count(divide_up(n, strip)), strip_(strip), entries_(strip * strip * count * (count + 1) / 2) {
     for (Index i = 0; i < count * strip; ++i) {
       T* const row = entries_.get() + start(i / strip) + i % strip;
       for (Index j = 0; i < n && j < i; ++j) row[j * strip] = L.data[i * L.along + j * L.across];
@@ -41,14 +39,14 @@ template <class T>
 void divide(const Division<T>& d, const Isa& isa) {
   if (d.n == 0 || d.columns == 0) return;
   const Kernels<T>& kernels = kernels_of<T>(isa);
-  const Index strip = kernels.strip, panel = kernels.panel, tasks = (d.columns + panel - 1) / panel;
+  const Index strip = kernels.strip, panel = kernels.panel, tasks = divide_up(d.columns, panel);
   const TriangleRows<T> L(d.triangle, d.n, strip);
   struct Scratch {
     Buffer<T> window, squares;
   };
   std::vector<Scratch> scratch;
-  const int threads =
-      useful_threads(d.threads, tasks, double(d.n) * double(d.n) * double(d.columns) / 2 * entries_in_addition);
+  const double work = double(d.n) * double(d.n) * double(d.columns) / 2 / additions_in_entry;
+  const int threads = useful_threads(d.threads, tasks, work);
   for (int i = 0; i < threads; ++i) scratch.push_back({Buffer<T>(L.count * strip * panel), Buffer<T>(panel)});
   share_tasks(tasks, threads, [&](int worker, Index task) {
     T* const window = scratch[std::size_t(worker)].window.get();

@@ -59,6 +59,7 @@ void share_tasks(Index tasks, int threads, F&& body) {
 
 // Waking a thread costs about as much as this many entries of a cheap kernel.
 constexpr double entries_worth_a_thread = 30000;
+constexpr double additions_in_entry = 16;  // of products of stored matrices, which take about as long
 
 inline int useful_threads(int threads, Index tasks, double entries) {
   const double most = std::min(double(tasks), entries / entries_worth_a_thread);

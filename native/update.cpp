@@ -15,14 +15,13 @@ constexpr Index most_rows = 3072;        // whose strips are packed together
 constexpr Index packed_rows = row_block / 2;     // at a time
 constexpr Index task_columns = 2 * row_block;    // at most, and at least as many as there are rows packed at a time
 constexpr Index tasks_of_thread = 8;
-constexpr double additions_in_entry = 16;  // about as long as a kernel value
 
 // Entries k0 + [0, depth) of columns first + [0, count).
 template <class T>
 void pack(const Stored<T>& A, Index k0, Index depth, Index first, Index count, Index wide, T* to) {
   const auto plain = [&](Index from, Index until, Index along, Index across) {
     pack_panels(A.data + (k0 + from) * along + first * across, along, across, until - from, count, wide, depth,
-               to + from * wide);
+                to + from * wide);
   };
   if (!A.symmetric) return plain(0, depth, A.along, A.across);
   // Before the columns' own rows the matrix is told by what lies mirrored, and after them by what lies there.
@@ -51,8 +50,6 @@ Share count_in(Part part, const Rectangle& at) {
   const Index outside = part == Part::upper ? at.column - (at.row_stop - 1) : at.row - (at.column_stop - 1);
   return inside < 0 ? Share::nothing : outside < 0 ? Share::some : Share::everything;
 }
-
-Index divide_up(Index x, Index by) { return (x + by - 1) / by; }
 
 std::vector<Rectangle> cut(Index row, Index row_stop, Index columns, Part part, int threads) {
   const Index wanted = threads * tasks_of_thread, rows = row_stop - row;

@@ -130,8 +130,8 @@ def test_exact_machines(labels):
 @pytest.mark.parametrize(
     ("make", "y"),
     [
-        (lambda **more: SVC(C=1.0, tol=0.1, kernel=Gaussian(), random_state=0, **more), THREE),
-        (lambda **more: SVR(tol=0.1, kernel=Gaussian(), **more), Y),  # a minute at the usual one, for many small sums
+        (lambda **more: SVC(C=1.0, kernel=Gaussian(), random_state=0, **more), THREE),
+        (lambda **more: SVR(kernel=Gaussian(), **more), Y),
     ],
     ids=["classes", "numbers"],
 )

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer import _native
 from mercer.linalg import products
-from mercer.linalg.products import add_product, divide, multiply, multiply_symmetric
+from mercer.linalg.products import add_product, divide, multiply, multiply_symmetric, quiet_blas
 
 KEPT = {"all": np.ones_like, "lower": np.tril, "upper": np.triu}
 DIGITS = {np.float32: 2e-6, np.float64: 4e-15}
@@ -165,3 +166,19 @@ def test_neither_a_sum_nor_a_factor_is_copied(way, monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < C.nbytes / 2
+
+
+def test_blas_has_its_threads_back_whatever_happens():
+    def count():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    def work():
+        with quiet_blas():
+            assert not products.WIDE or set(count()) == {1}
+            raise KeyboardInterrupt
+
+    with threadpool_limits(2, user_api="blas"):
+        before = count()
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert count() == before

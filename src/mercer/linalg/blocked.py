@@ -17,7 +17,7 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 from .products import add_product, divide, has_rows, multiply, quiet_blas
 
 LARGE = 4096  # rows up to which LAPACK solves and inverts all at once
-PANEL = 512  # columns whose diagonal block it factorises, in one thread
+PANEL = 256  # columns whose diagonal block it factorises, in one thread
 BLOCK = 1024  # columns of a solution or an inverse
 CHUNK = 8192  # rows of a product, at most
 CALL_FLOPS = 1.5e10  # of a product, about: some tenths of a second, after which Python looks for Ctrl-C
@@ -40,25 +40,29 @@ def factor(A: np.ndarray) -> bool:
             "expected a square array of floats in Fortran or C order that can be written, got "
             f"{A.dtype} of shape {A.shape} and strides {A.strides}"
         )
-    (potrf,) = get_lapack_funcs(("potrf",), (A,))
     with quiet_blas() if len(A) > PANEL else nullcontext():
         for block in cut_blocks(len(A), PANEL):
             left = A[block, : block.start]
             add_product(A[block, block], left, left.T, -1.0, part="lower")
-            L, failed = potrf(A[block, block], lower=1, clean=0)
-            if failed:
+            if not _factor_block(A[block, block]):
                 return False
-            write_lower(A[block, block], L)
             for rows in cut_blocks(len(A), _count_rows(block), block.stop):
                 add_product(A[rows, block], A[rows, : block.start], left.T, -1.0)
                 divide(A[block, block], A[rows, block].T)
     return True
 
 
+def _factor_block(A: np.ndarray) -> bool:
+    (potrf,) = get_lapack_funcs(("potrf",), (A,))
+    L, failed = potrf(A.copy(order="F"), lower=1, clean=0, overwrite_a=1)
+    write_lower(A, L)
+    return not failed
+
+
 def _count_rows(block: slice) -> int:
     """Return how many rows below a block are computed at a time: fewer, the more columns are done."""
     columns = block.stop - block.start
-    return max(BLOCK, min(CHUNK, int(CALL_FLOPS / (2 * columns * (block.start + columns)))))
+    return max(BLOCK // 2, min(CHUNK, int(CALL_FLOPS / (2 * columns * (block.start + columns)))))
 
 
 def substitute(A: np.ndarray, V: np.ndarray) -> np.ndarray:
