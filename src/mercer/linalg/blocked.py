@@ -80,8 +80,12 @@ def solve_lower(A: np.ndarray, V: np.ndarray, start: int = 0, size: int = BLOCK)
     array([[1.],
            [2.]])
     """
-    (trsm,) = get_blas_funcs(("trsm",), (A,))
     X = np.array(V, dtype=A.dtype, order="F")
+    if X.shape[1] > FEW:
+        add_product(X[start:], A[start:, :start], X[:start], -1.0)
+        divide(A[start:, start:], X[start:])
+        return X
+    (trsm,) = get_blas_funcs(("trsm",), (A,))
     for block in cut_blocks(len(A), size, start):
         right = X[block] - _multiply(A[block, : block.start], X[: block.start])
         X[block] = trsm(1.0, A[block, block], right, lower=1)  # which reads nothing above the diagonal
