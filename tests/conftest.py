@@ -4,6 +4,7 @@ import os
 import signal
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -38,6 +39,12 @@ def pytest_collection_modifyitems(config, items):
     away = [item for item in items if "-check_array_api" in item.name]
     items[:] = [item for item in items if item not in away]
     config.hook.pytest_deselected(items=away)
+
+
+@pytest.fixture(autouse=True)
+def _draws_that_come_again():
+    """Begin NumPy's shared generator anew for each test: what draws from it, unless told otherwise, draws the same."""
+    np.random.seed(0)  # noqa: NPY002  (the generator that random_state=None stands for)
 
 
 @pytest.fixture(autouse=True)
